@@ -161,7 +161,7 @@ test-clusters: servers
 isolation: servers
 	ISOLATION_SCOPES=$${ISOLATION_SCOPES:-5000} ISOLATION_SHARE=$${ISOLATION_SHARE:-8} FACES_SCOPES=$${FACES_SCOPES:-1000} \
 	  $(BIN)/python -m pytest -s -k "no_reader or canary or every_field or every_face" tests/isolation \
-	  tests/spec/test_injection_doors.py tests/spec/test_faces_apart.py
+	  tests/spec/test_injection.py tests/spec/test_web_access.py
 
 docs: $(VENV)/.test
 	$(BIN)/python -m tests.config_files

@@ -12,7 +12,8 @@
 
 A test runs on SQLite and one server, MariaDB. `@pytest.mark.dialects` lets a test or module about what servers do
 differently run on every engine; TEST_SERVERS does so for all tests. `@pytest.mark.engines("mariadb", "mysql")` limits a
-test or module to some of the engines, with `extras=True` to those and what TEST_DATABASE_URL names.
+test or module to some of the engines, with `extras=True` to those and what TEST_DATABASE_URL names. Without arguments it
+lifts the limit of a module for one test.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     session = metafunc.config.stash[SESSION]
     names = session.names
     limit = metafunc.definition.get_closest_marker("engines")
-    if limit is not None:
+    if limit is not None and limit.args:
         extras = limit.kwargs.get("extras")
         names = [name for name in names if name in limit.args or (extras and session.is_extra(name))]
     elif not os.environ.get("TEST_SERVERS") and metafunc.definition.get_closest_marker("dialects") is None:

@@ -24,8 +24,8 @@ BROUGHT = ("core", "sql", "prompts")
 """What the wheel brings; the copy is without it."""
 CHOICE = (
     "tests/golden",
+    "tests/spec/test_personas.py",
     "tests/spec/test_public_names.py",
-    "tests/spec/test_word_files.py",
     "tests/store/test_maintenance.py",
     "tests/store/test_migrations.py::test_d32_migrations_from_nothing_give_what_the_schema_gives",
     "tests/store/test_releases.py",

@@ -1,4 +1,4 @@
-"""A migrated database per module and engine, and no hook of one test left for the next."""
+"""A migrated database per module and engine, and nothing of one test left for the next."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from core.database.engine import Database
 from tests.spec.lifelong_world import Life
 from tests.spec.stage import Stage
 from tests.spec.story import Story
-from tests.store.world import open_db
+from tests.store.world import NOW, Clock, open_db
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from tests.spec.admin_world import Operator
     from tests.spec.proxy_world import ModelServer, ProxyWorld
+    from tests.spec.web_world import Operator, World
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def story(db: Database) -> Story:
 
 @pytest.fixture(scope="module")
 def app(db: Database) -> FastAPI:
-    from tests.spec.admin_world import made
+    from tests.spec.web_world import made
 
     return made(db)
 
@@ -55,10 +55,18 @@ def life(stage: Stage) -> Life:
 
 @pytest.fixture
 def operator(app: FastAPI, life: Life) -> Iterator[Operator]:
-    from tests.spec.admin_world import Operator, client_of
+    from tests.spec.web_world import Operator, client_of
 
     with client_of(app) as client:
         yield Operator(client, life.persona)
+
+
+@pytest.fixture
+def world(db: Database, stage: Stage) -> Iterator[World]:
+    from tests.spec.web_world import World, client_of, made
+
+    with client_of(made(db)) as client:
+        yield World(db, client, stage.persona)
 
 
 @pytest.fixture
@@ -67,9 +75,14 @@ def other(operator: Operator, db: Database) -> Operator:
 
 
 @pytest.fixture(autouse=True)
-def no_hooks() -> Iterator[None]:
+def as_before(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Leave neither a hook nor a moved clock to the next test."""
     yield
     hooks.clear_hooks()
+    if "db" in request.fixturenames:
+        clock = request.getfixturevalue("db").clock
+        if isinstance(clock, Clock):
+            clock.now = NOW
 
 
 # The proxy before a model server, whose packages are extras too.

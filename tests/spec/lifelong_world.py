@@ -31,6 +31,10 @@ class Life:
         return self.stage.db
 
     @property
+    def clock(self) -> Any:
+        return self.db.clock
+
+    @property
     def persona(self) -> str:
         return self.stage.persona
 

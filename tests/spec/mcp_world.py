@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
 import sys
@@ -27,12 +28,7 @@ from core.web.mcp.speaker import Speaker, build_scope
 from tests.spec import proxy_world
 
 Transport = Literal["stdio", "http"]
-LINKS: tuple[tuple[Transport, str], ...] = (
-    ("stdio", "legacy"),
-    ("stdio", "auto"),
-    ("http", "legacy"),
-    ("http", "auto"),
-)
+LINKS: tuple[tuple[Transport, str], ...] = tuple(itertools.product(("stdio", "http"), ("legacy", "auto")))
 """Both ways to reach it, each with the handshake of old and with that of today."""
 ERAS = {"legacy": "2025-11-25", "auto": "2026-07-28"}
 ANN, BOB = "web/ann", "web/bob"

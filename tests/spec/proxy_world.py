@@ -34,16 +34,8 @@ PATIENCE_SECONDS = 120
 def serving(app: Any, port: int = 0, http: Any = "auto") -> Iterator[str]:
     with socket.create_server(("127.0.0.1", port)) as listening:
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as `serve` does; each answer takes 40 ms else
-        config = uvicorn.Config(
-            app,
-            http=http,
-            log_config=None,
-            access_log=False,
-            lifespan="on",
-            ws="none",
-            timeout_keep_alive=PATIENCE_SECONDS,
-        )
-        server = uvicorn.Server(config)
+        quiet: dict[str, Any] = {"log_config": None, "access_log": False, "lifespan": "on", "ws": "none"}
+        server = uvicorn.Server(uvicorn.Config(app, http=http, timeout_keep_alive=PATIENCE_SECONDS, **quiet))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         try:
@@ -184,13 +176,8 @@ class ProxyWorld:
 
     def client(self, token: str | None = None, **headers: str) -> OpenAI:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        made = OpenAI(
-            base_url=f"{self.url}/v1",
-            api_key=token or self.host,
-            default_headers=named,
-            max_retries=0,
-            timeout=PATIENCE_SECONDS,
-        )
+        limits: dict[str, Any] = {"max_retries": 0, "timeout": PATIENCE_SECONDS}
+        made = OpenAI(base_url=f"{self.url}/v1", api_key=token or self.host, default_headers=named, **limits)
         self._clients.append(made)
         return made
 

@@ -33,13 +33,13 @@ class Stage:
     def scope(self, conversation: str | None = None, **fields: Any) -> Scope:
         return Scope(persona=self.persona, conversation=conversation, **fields)
 
-    def asking(self, path: str | None = None, participant: str | None = None, **more: Any) -> dict[str, Any]:
+    def asking(self, conversation: str | None = None, participant: str | None = None, **more: Any) -> dict[str, Any]:
         """Return database, settings and scope of a call; flags in upper case are settings, the rest is the scope's."""
         flags = {name.lower(): more.pop(name) for name in list(more) if name.isupper()}
         return {
             "db": self.db,
             "settings": Settings(**flags),
-            "scope": self.scope(path, participant=participant, **more),
+            "scope": self.scope(conversation, participant=participant, **more),
         }
 
     def say(
@@ -124,15 +124,6 @@ def failed(report: Mapping[str, Any]) -> list[str]:
 
 def reasons(report: Mapping[str, Any], section: str) -> list[str]:
     return [item["reason"] for item in report["left_out"] if item["section"] == section]
-
-
-def shape(value: Any) -> Any:
-    """Return keys, list lengths and types of a JSON value: what no text may change (P19)."""
-    if isinstance(value, dict):
-        return {key: shape(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [shape(each) for each in value]
-    return type(value).__name__
 
 
 def same(a: Any, b: Any) -> bool:

@@ -1,4 +1,4 @@
-"""What an operator reads on the page of what was pruned, and when (L23, L35)."""
+"""What an operator reads on the page, and the lists it is made of (L23, L35)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 from core import chat_history_cache, llm, privacy, relationships, stories
+from core.access import table_overview as overview
 from core.config import Settings
 from core.database.engine import Database
+from core.messages import table_lines
 from core.scope import Scope
-from tests.spec.admin_world import BEARER, Operator, client_of, made
 from tests.spec.lifelong_world import Life
 from tests.spec.stage import NOW, Stage
+from tests.spec.web_world import BEARER, Operator, client_of, made
 
 pytestmark = pytest.mark.engines("sqlite")
 
@@ -115,7 +117,7 @@ def test_r41_what_the_worker_asked_of_a_model_is_on_the_page(operator: Operator,
     assert "1 call today of 1,000" in shown and ">1,000</td>" in shown
 
 
-def test_l35_conversations_are_listed_by_title_with_their_log_recaps_scenes_and_running_recap(
+def test_l35_conversations_are_listed_with_log_recaps_scenes_and_running_recap(
     operator: Operator, stage: Stage
 ) -> None:
     path, asking = "tg/42", stage.asking()
@@ -138,9 +140,7 @@ def test_l35_conversations_are_listed_by_title_with_their_log_recaps_scenes_and_
     assert operator.ask("GET", "/page/conversations/one", params={"key": "tg/nowhere"}).status_code == 404
 
 
-def test_l35_a_person_is_shown_with_what_is_remembered_and_forgotten_after_a_question(
-    operator: Operator, stage: Stage, life: Life
-) -> None:
+def test_l35_a_person_is_shown_and_forgotten_after_a_question(operator: Operator, stage: Stage, life: Life) -> None:
     stage.say("Good morning", path="tg/ann", privacy="direct")
     life.item("Ann likes green tea", path="tg/ann", participant="tg/ann", privacy="direct")
     life.item("Bob likes rice", path="tg/42", participant="tg/bob")
@@ -159,9 +159,7 @@ def test_l35_a_person_is_shown_with_what_is_remembered_and_forgotten_after_a_que
     assert life.texts() == []
 
 
-def test_l35_a_person_nobody_has_named_is_shown_by_their_key_as_people_write_it(
-    operator: Operator, stage: Stage
-) -> None:
+def test_l35_a_person_nobody_has_named_is_shown_by_their_readable_key(operator: Operator, stage: Stage) -> None:
     """The proxy escapes what stands in an id; on every screen it is letters again, and the key beside it."""
     key = "proxy/J%C3%BCrgen%2525"
     chat_history_cache.save_chat_message(
@@ -214,3 +212,34 @@ def test_p74_why_shows_where_a_line_was_said_and_what_stands_beside_it(operator:
     shown = html.unescape(_try(operator, conversation="tg/42").text)
     assert "Said right before and after" in shown and "Ann: What did you name it?" in shown
     assert "Ann: A fine name!" in shown and "conversations/one?conf_uid=" in shown
+
+
+PERSONA = "an-overview"
+
+
+def test_l35_conversations_and_people_are_found_by_letters_and_counted(db: Database) -> None:
+    """Signs of a pattern are letters; the screens above show the rest."""
+    stage = Stage(db, PERSONA)
+    for number in range(3):
+        stage.say(f"line {number}", path="tg/42", minutes=50 - number, title="Tea 100% room")
+    stage.say("in private", path="tg/ann", privacy="direct", minutes=5)
+    Stage(db, "an-overview-of-another").say("elsewhere", path="tg/77")
+    shown, total = overview.list_conversations(db, PERSONA, "", 10)
+    assert [(each.key, each.messages, each.is_private) for each in shown] == [("tg/ann", 1, True), ("tg/42", 3, False)]
+    assert total == 2 and overview.list_conversations(db, PERSONA, "", 1, 1)[0][0].key == "tg/42"
+    for text, count in (("100%", 1), ("%", 1), ("tg/77", 0)):
+        assert overview.list_conversations(db, PERSONA, text, 10)[1] == count
+    people, known = overview.list_people(db, PERSONA, "", 10)
+    assert known == 1 and (people[0].key, people[0].name, people[0].messages) == ("tg/ann", "Ann", 4)
+    assert overview.find_conversation(db, PERSONA, "tg/77") is None and PERSONA in overview.list_personas(db, 10_000)
+
+
+def test_l35_a_log_is_read_page_by_page_without_a_gap(db: Database) -> None:
+    stage = Stage(db, "a-log")
+    rows = [stage.say(f"line {n}", path="tg/42", minutes=10 - n // 3) for n in range(9)]
+    pages, before = [], None
+    while page := table_lines.read_log(db, "a-log", "tg/42", 4, before):
+        pages.append([each.line.row_id for each in page])
+        before = page[0].line.row_id
+    assert [row for page in reversed(pages) for row in page] == rows
+    assert table_lines.read_log(db, "a-log", "tg/43", 4, rows[0]) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -28,14 +28,9 @@ from tests.spec.lifelong_world import ANN, DAY, MEMORIES, SEED, Life, Model, sai
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, at_once
 from tests.store.world import index_differences, rows_of
 
+pytestmark = pytest.mark.engines("sqlite")
+
 JOBS = schema.memory_jobs
-
-
-@pytest.fixture
-def still(life: Life) -> Iterator[Any]:
-    clock: Any = life.db.clock
-    yield clock
-    clock.now = NOW
 
 
 def talk(life: Life, number: int, path: str = HERE, start: int = 0, **more: Any) -> list[int]:
@@ -72,6 +67,7 @@ def run_due(life: Life, model: Model, every: int = 30) -> list[str]:
     return done
 
 
+@pytest.mark.engines()
 def test_l14_the_oldest_messages_within_20_to_500(life: Life) -> None:
     rows = talk(life, 30)
     h = schema.chat_history_cache
@@ -196,10 +192,9 @@ def test_l4_l17_a_second_run_asks_nobody_and_overwrites_nothing(life: Life) -> N
     assert life.texts() == ["a", "b", "c"] and len({row.id for row in life.rows()}) == 3
 
 
+@pytest.mark.engines()
 @pytest.mark.parametrize("step", ["move_mark", "insert_each_once", "ensure", "raise_uses"])
-def test_l17_l22_a_failure_between_stores_and_marks_nothing(
-    life: Life, monkeypatch: pytest.MonkeyPatch, step: str
-) -> None:
+def test_l17_l22_a_failure_stores_and_marks_nothing(life: Life, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     talk(life, 3)
     life.item("a session row", tier="session")
 
@@ -254,6 +249,7 @@ def test_f20_nothing_for_long_of_those_who_want_none(life: Life, stage: Stage) -
     assert life.mark() is not None
 
 
+@pytest.mark.engines()
 @pytest.mark.slow
 def test_l17_two_at_once_store_one_time(life: Life) -> None:
     """Two read the same messages, as where a lease has ended; the mark lets one of them store."""
@@ -283,17 +279,17 @@ def test_l18_without_a_model_sentences_are_kept_as_said(life: Life) -> None:
     assert (two.kind, two.tier, two.participant_key) == ("Emotions", "session", ANN)
 
 
-def test_l13_an_interval_runs_once_when_it_is_over(life: Life, still: Any) -> None:
+def test_l13_an_interval_runs_once_when_it_is_over(life: Life) -> None:
     talk(life, 3)
     runs = []
     for second in (0, 1799, 1800, 1801):
-        still.now = NOW + timedelta(seconds=second)
+        life.clock.now = NOW + timedelta(seconds=second)
         runs += [second for _ in run_due(life, facts("a"))]
     assert runs == [1800, 1800] and life.texts() == ["a"]  # one for the persona, one for its conversation
     assert [run.reason for run in life.runs()] == ["interval"]
 
 
-def test_l13_every_thirtieth_message_runs_a_cycle(life: Life, still: Any) -> None:
+def test_l13_every_thirtieth_message_runs_a_cycle(life: Life) -> None:
     model = Model(lambda prompt: json.dumps({"key_facts": [f"{len(said_in(prompt))} lines"]}))
     runs = []
     for n in range(60):
@@ -319,14 +315,15 @@ def test_l13_a_window_that_fails_waits_for_more(life: Life) -> None:
     )
 
 
-def test_l19_one_cycle_at_a_time(life: Life, still: Any) -> None:
+@pytest.mark.engines()
+def test_l19_one_cycle_at_a_time(life: Life) -> None:
     talk(life, 3)
     for path in (None, HERE):
         assert begin_elsewhere(life, path)
         assert life.run_cycle(model=facts("a")).reason == "busy"
         assert life.consolidate_history(HERE, model=facts("a")).reason == "busy"
         assert life.deep_consolidation(model=facts("a")).reason == "busy" and life.runs() == []
-        still.now += timedelta(seconds=600)
+        life.clock.forward(seconds=600)
     assert life.consolidate_history(ELSEWHERE).reason == "no_messages"  # the lease has ended
     assert life.run_cycle(model=facts("a")).stored == 1 and life.run_cycle().reason == "no_messages"
 
@@ -343,6 +340,7 @@ def _ends(life: Life) -> int:
     return int(row.value)
 
 
+@pytest.mark.engines()
 def test_l20_every_fifth_end_consolidates_deeply(life: Life) -> None:
     talk(life, 1)
     deep = []
@@ -372,13 +370,7 @@ def test_l20_the_end_of_a_stream_may_be_queued(life: Life) -> None:
     ]  # fmt: skip
 
 
-def test_l20_an_end_while_a_cycle_runs_is_queued(life: Life) -> None:
-    talk(life, 2)
-    assert begin_elsewhere(life, None)
-    done = life.on_stream_end(HERE)
-    assert done.reason == "busy" and len(done.queued) == 1 and _ends(life) == 1
-
-
+@pytest.mark.engines()
 def test_l21_deep_consolidation_prunes_and_extracts_anew(life: Life) -> None:
     life.flags |= SEED
     life.item("old", days=31)
@@ -432,9 +424,7 @@ def test_l16_a_model_that_fails_in_the_background_is_asked_again(life: Life) -> 
 
 @pytest.mark.parametrize("how", ["delete", "purge", "forget", "edit"])
 @pytest.mark.parametrize("with_model", [True, False])
-def test_f84_nothing_is_made_again_of_the_source_of_a_deleted_or_corrected_item(
-    life: Life, how: str, with_model: bool
-) -> None:
+def test_f84_nothing_is_made_again_of_the_source_of_a_changed_item(life: Life, how: str, with_model: bool) -> None:
     """A person who deletes or corrects a memory must not meet it again after the next five streams."""
     life.stage.say("I live in Rome", message_id="m0", minutes=60)
     model = facts("Ann lives in Rome") if with_model else None

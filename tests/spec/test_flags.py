@@ -83,12 +83,9 @@ def _memory_consolidation_interval_sec(stage: Stage, value: Any) -> object:
     stage.say("said", minutes=0.1)
     settings = Settings(memory_consolidation_interval_sec=value, consolidate_every_n_messages=0)
     clock, runs = stage.db.clock, 0
-    try:
-        for seconds in (0, 120):
-            clock.now = NOW + timedelta(seconds=seconds)
-            runs += Worker(stage.db, personas=[stage.persona], settings=settings).run(once=True)
-    finally:
-        clock.now = NOW
+    for seconds in (0, 120):
+        clock.now = NOW + timedelta(seconds=seconds)
+        runs += Worker(stage.db, personas=[stage.persona], settings=settings).run(once=True)
     return runs
 
 

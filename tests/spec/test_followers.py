@@ -1,4 +1,4 @@
-"""P69: what was made of a message follows it when it is changed or deleted."""
+"""What was made of a message follows it when it is changed, deleted or forgotten (P69, F87)."""
 
 from __future__ import annotations
 
@@ -8,22 +8,30 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from core import ai_diary, chat_history_cache, conversations, jobs, lifelong
-from core.config import Settings
+from core import ai_diary, chat_history_cache, conversations, jobs, lifelong, stories
+from core.chat_history_cache import load_chat_history, save_chat_message
 from core.database.registry import REGISTRY
+from core.database.schema import TABLES, message_recaps
 from core.database.schema_base import metadata
 from core.db import forget, insert_memory
 from core.errors import MessageError
+from core.prompt.call import PromptRequest
+from core.prompt.pipeline import build_records
+from core.prompt_engine import build_json_prompt, build_messages
 from core.short_term import write_turn
 from core.synth_core_memory import search_memories, silently_record_memory
-from tests.spec.stage import HERE, Stage
+from core.transcripts import save_transcript
+from tests.spec.stage import ELSEWHERE, HERE, Stage, message
+from tests.store.world import rows_of
+
+pytestmark = pytest.mark.engines("sqlite")
 
 CANARY = "Zyxwvut"
 JOB = f"I am looking for another job, at {CANARY}"
 
 
 def by(stage: Stage, who: str | None = "tg/ann", **flags: Any) -> dict[str, Any]:
-    return {"db": stage.db, "settings": Settings(**flags), "scope": stage.scope(HERE, participant=who)}
+    return stage.asking(HERE, who, **flags)
 
 
 def left(stage: Stage, canary: str = CANARY) -> set[str]:
@@ -62,6 +70,7 @@ def everything(stage: Stage) -> int:
     return said
 
 
+@pytest.mark.engines()
 def test_p69_a_deleted_message_takes_along_all_that_was_made_of_it(stage: Stage) -> None:
     said = everything(stage)
     turn = {"messages": [{"role": "user", "content": JOB}], "channel": HERE, "user": "tg/ann"}
@@ -83,6 +92,7 @@ def test_p69_a_deleted_message_takes_along_all_that_was_made_of_it(stage: Stage)
     assert types.count("CONSOLIDATION") == 1
 
 
+@pytest.mark.engines()
 def test_p69_an_edited_message_takes_along_all_that_was_made_of_it(stage: Stage) -> None:
     said = everything(stage)
     assert chat_history_cache.edit_chat_message(said, "I am looking for a cat", **by(stage)).stored
@@ -97,6 +107,7 @@ def test_p69_an_edited_message_takes_along_all_that_was_made_of_it(stage: Stage)
     assert types.count("CONSOLIDATION") == 1
 
 
+@pytest.mark.engines()
 @pytest.mark.parametrize("how", ["edit", "delete", "forget"])
 def test_p69_a_summary_goes_with_a_line_that_came_while_it_was_waiting(stage: Stage, how: str) -> None:
     """An import puts older lines in front; the summary has its id from when it was queued, before these were stored."""
@@ -192,3 +203,61 @@ def test_p69_a_message_id_that_is_none_is_refused_and_nothing_is_stored(stage: S
             save()
         assert refused.value.fields == ("message_id",)
     assert left(stage, "tea") <= {"search_fresh"}
+
+
+ANN = "tg/ann"
+
+
+@pytest.mark.parametrize("made_of", ["history", "memory", "diary"])
+@pytest.mark.parametrize("build", [build_messages, build_json_prompt])
+def test_f87_an_answer_made_with_what_is_forgotten_is_recalled_no_more(stage: Stage, made_of: str, build: Any) -> None:
+    """The persona tells Bob what Ann said: once Ann is forgotten, her words are not his either."""
+    canary, bob = "zqharbour", stage.asking(ELSEWHERE, participant="tg/bob")
+    stage.say("Hi", "tg/77", "Bob")
+    kept = stage.say(f"A {canary} of my own", "tg/77", "self")
+    if made_of == "history":
+        stage.say(f"The {canary} opens at nine", HERE, "Ann", minutes=30)
+    elif made_of == "memory":
+        stage.remember(f"The {canary} opens at nine", ["harbour"], path=HERE, participant=ANN)
+    else:
+        stage.diary(f"Ann told me of the {canary}", path=HERE, involved_users=["tg/ann"])
+    asked = message(f"When does the {canary} open?", ELSEWHERE, who="Bob")
+    assert canary in str(build(asked, **bob))
+    ids = [
+        save_chat_message(ELSEWHERE, text, "Iris", "self", triggered_by="tg/bob", **bob).id
+        for text in (f"The {canary} opens at nine.", f"Ask again about the {canary}.")
+    ]
+    conversations.add_recent_conversation(wait=True, **bob)
+    stories.set_data(ids[0], "memory", f"Recap of {canary}", **bob)
+    before = forget(participant=ANN, dry_run=True, **bob)
+    assert forget(participant=ANN, **bob) == before
+    assert [row.hidden for row in rows_of(stage.db, TABLES["chat_history_cache"], stage.persona) if row.id in ids] == [
+        3,
+        3,
+    ]
+    assert (
+        stage.db.read(select(message_recaps.c.memory).where(message_recaps.c.message_row == ids[0]), source="t") == []
+    )
+    for path in (ELSEWHERE, "tg/78"):
+        seen = str(build(message(f"What of the {canary}?", path, who="Bob"), **stage.asking(path)))
+        assert "opens at nine" not in seen and "Ask again" not in seen
+    found = search_memories(query=canary, limit=20, **bob)
+    assert {hit["id"] for hit in found} == {kept}
+    assert canary not in str(load_chat_history(ELSEWHERE, **bob))
+    assert canary not in str(conversations.list_recent_conversations(**bob))
+    assert jobs.run_pending(**stage.asking()) is not None
+    assert canary not in str(conversations.list_recent_conversations(**bob))
+
+
+@pytest.mark.engines()
+def test_f87_an_answer_through_a_front_end_stays_hidden_when_the_list_comes_again(stage: Stage) -> None:
+    """A front end holds its own list; what it sends again is the line that is stored."""
+    stage.say("The zqharbour opens at nine", HERE, "Ann", minutes=30)
+    bob = stage.asking(ELSEWHERE, participant="tg/bob")
+    asked, answer = {"role": "user", "content": "When does it open?"}, "The zqharbour opens at nine."
+    build_records(PromptRequest(message("When does the zqharbour open?", ELSEWHERE, who="Bob"), max_chars=4000, **bob))
+    save_transcript([asked], answer, **bob)
+    forget(participant=ANN, **bob)
+    again = [asked, {"role": "assistant", "content": answer}, {"role": "user", "content": "Thanks"}]
+    save_transcript(again, "Welcome", **bob)
+    assert [line["text"] for line in load_chat_history(ELSEWHERE, **bob)] == ["When does it open?", "Thanks", "Welcome"]

@@ -1,21 +1,33 @@
-"""F30, F31: whatever is said, remembered, named or made of it stays a text in a data field of the prompt."""
+"""F30, F31, F34: whatever is said, remembered, named or made of it stays a text in a data field, through every door."""
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import json
+import os
 import re
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from sqlalchemy import func, select
 
 from core import conversations, jobs, lifelong, relationships, short_term, stories
+from core.chat_history_cache import save_chat_message
 from core.config import Settings
-from core.prompt_engine import reduce_prompt_for_llm_limit, set_hook, to_messages
+from core.database.registry import REGISTRY
+from core.database.schema_base import metadata
+from core.db import insert_memory
+from core.errors import CoreError, MessageError
+from core.prompt_engine import build_json_prompt, reduce_prompt_for_llm_limit, set_hook, to_messages
+from core.synth_core_memory import search_memories, silently_record_memory
+from tests.isolation.readers import BARE, READERS, WRITERS
 from tests.spec.hostile import CANARY, HOSTILE, inner_shape, shape
-from tests.spec.stage import ELSEWHERE, HERE, MINUTE, NOW, Stage
+from tests.spec.stage import ELSEWHERE, HERE, MINUTE, NOW, Stage, message
+from tests.store.world import verify_index
 
 pytestmark = pytest.mark.engines("sqlite")
 
@@ -140,15 +152,6 @@ def test_f30_no_text_closes_a_fence_or_makes_a_section_of_a_file(stage: Stage, t
     assert (back.added, back.left_out, conversations.load_memory(**by)) == (0, (), before)
 
 
-@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.sampled_from(HOSTILE) | st.text(max_size=30), min_size=1, max_size=3))
-def test_f30_any_text_leaves_the_structure(stage: Stage, harmless: dict[str, Any], parts: list[str]) -> None:
-    """Whole prompts are dear: templates by themselves are tried with many more texts in tests/unit/templates."""
-    prompt = prompt_of(stage, f"{CANARY} " + " ".join(parts)[:4000])
-    assert shape(prompt) == shape(harmless)
-    held(prompt)
-
-
 def test_f31_models_are_asked_with_texts_as_data(stage: Stage) -> None:
     asked: list[list[dict[str, str]]] = []
 
@@ -163,11 +166,11 @@ def test_f31_models_are_asked_with_texts_as_data(stage: Stage) -> None:
         jobs.run_pending(model=model, **by)
         lifelong.consolidate_history(HERE, model=model, **by)
         conversations.close_conversation(HERE, model, wait=True, **by)
-    said = [message for messages in asked for message in messages if CANARY in message["content"]]
+    said = [one for messages in asked for one in messages if CANARY in one["content"]]
     assert len(said) >= 20
-    for message in said:
-        assert message["role"] == "user"
-        for line in message["content"].split("\n"):
+    for one in said:
+        assert one["role"] == "user"
+        for line in one["content"].split("\n"):
             if CANARY in line:
                 assert _is_data(line), line[:300]
 
@@ -183,3 +186,229 @@ def _is_data(line: str) -> bool:
             continue
         return CANARY not in line[start.start() + end :]
     return False
+
+
+ALL_AT_ONCE = " ".join(HOSTILE)
+EVERYTHING = "ISOLATION_SCOPES" in os.environ
+"""Try each text in each field of a message; otherwise all at once in each, and by itself in one."""
+ONE = HOSTILE[7]
+
+NOT_GIVEN = {"db", "settings", "scope", "model", "screen", "counter", "progress", "shuffle",
+             "vocabulary", "wait", "dry_run", "folder", "max_bytes", "overwrite"}  # fmt: skip
+"""Arguments that hold no text of anybody, or name a file."""
+
+NOT_CALLED = {"core.jobs.Worker", "core.history_engine.HistoryEngine"}
+"""Classes; what they call is called by itself."""
+
+FILES = {"core.transfer.imports.import_file", "core.transfer.exports.export_chat", "core.transfer.import_items",
+         "core.conversations.export_markdown", "core.conversations.import_markdown",
+         "core.personas.set_persona_text"}  # fmt: skip
+"""Functions about files, which tests/fuzz and tests/unit/transfer try."""
+
+
+def values_for(stage: Stage, rows: dict[str, int]) -> dict[str, Any]:
+    """Return something that fits for each argument there is, by its name."""
+    return {
+        "message": rows["chat"], "message_text": "hello", "interface_path": HERE, "text": "Please call me Ann",
+        "content": "hello", "author": "host", "source": "chat", "tags": ["tofu"], "id": rows["item"],
+        "ids": [rows["item"]], "keep": rows["item"], "others": [rows["item"] + 1],
+        "new_content": "tofu is white", "user_text": "I like tofu", "response_text": "good",
+        "entries": ["tofu is soft"], "statement": "likes tofu", "base": "You are Iris.", "user": "ann", "channel": "42",
+        "server": "s1", "messages": [{"content": "hi", "sender_id": "ann"}], "summary": "they spoke", "memory": "short",
+        "recap": "short", "key": "memory", "value": "short", "name": "scene", "version": 0, "number": 0,
+        "target": "tg/77", "refused_id": 1, "on": True, "position": "in_chat", "type": "RECAP", "a": "tofu",
+        "b": "food",
+        "alias": "bean", "tag": "tofu", "participant": "tg/ann", "level": "none", "conversation": "tg/99",
+        "privacy": "public", "person": "Ann", "query": "tofu", "payload": {"mode": "free", "query": "tofu"},
+        "user_id": "tg/ann", "path": HERE,
+    }  # fmt: skip
+
+
+def functions() -> Iterator[tuple[str, Any]]:
+    """Yield every function of a door that reads or writes rows."""
+    bare = {f"{door}.{name}" for door, names in BARE.items() for name in names.split()}
+    names = {*READERS, *(f"{door}.{name}" for door, listed in WRITERS.items() for name in listed.split())}
+    for name in sorted(names - bare - NOT_CALLED - FILES):
+        if name.startswith("core.values."):  # called by adapters alone, which choose the kind
+            continue
+        module, _, own = name.rpartition(".")
+        yield name, getattr(importlib.import_module(module), own)
+
+
+def called(name: str, function: Any, values: dict[str, Any], by: dict[str, Any], argument: str, text: Any) -> str:
+    """Call a function with a text in one argument, and return what became of it."""
+    parameters = inspect.signature(function).parameters
+    wanted = {
+        each.name: values[each.name]
+        for each in parameters.values()
+        if each.default is each.empty and each.name in values and each.kind is not each.VAR_KEYWORD
+    }
+    if name == "core.conversations.run_tool_call":
+        from core.conversations import parse_tool_call
+
+        reply = f"<use_tool><name>memoryTool</name><memoryContent>{text}</memoryContent></use_tool>"
+        calls = parse_tool_call(reply)
+        wanted, argument = ({"call": calls[0]} if calls else {}), "said"
+    if "scope" in parameters and name.endswith(("insert_memory", "silently_record_memory")):
+        by = {**by, "scope": by["scope"]}
+    given_text = [text] if argument in ("ids", "others", "entries", "messages") else text
+    try:
+        result = function(**{**wanted, argument: given_text}, **by)
+        if hasattr(result, "__iter__") and not isinstance(result, (str, dict, tuple, list)):
+            list(result)
+    except Exception as error:  # noqa: BLE001 - which it was is what is looked at
+        said = str(error)
+        of_ours = (
+            isinstance(error, CoreError)
+            or (isinstance(error, (ValueError, TypeError)) and said.endswith((".", "?")) and " " in said)
+            or isinstance(error, TypeError)  # a text in place of a number or a function
+        )
+        return "refused" if of_ours else f"{name}({argument}=...): {type(error).__name__}: {said[:200]}"
+    return "done"
+
+
+@pytest.mark.slow
+def test_f30_every_argument_of_every_door(db: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other, stage = Stage(db), Stage(db)
+    plant(other, "quiet words")
+    plant(stage, "quiet words")
+    rows = {"chat": stage.say("tofu", message_id="h1"), "item": stage.remember("tofu", ["tofu"])}
+    before = counts(db, other.persona)
+    own = stage.scope(HERE, participant="tg/ann")
+    by: dict[str, Any] = {"db": db, "settings": Settings(**FLAGS), "scope": own}
+    told: Counter[str] = Counter()
+    for name, function in functions():
+        values = values_for(stage, rows)
+        for argument, parameter in inspect.signature(function).parameters.items():
+            if argument in NOT_GIVEN or parameter.kind is parameter.VAR_KEYWORD:
+                continue
+            if name.startswith("core.prompt_engine"):
+                values["message"] = message("tofu")
+            for text in (ALL_AT_ONCE, ONE):
+                told[called(name, function, values, by, argument, text)] += 1
+    with capsys.disabled():
+        print(f"\n{db.family}: {sum(told.values())} calls, {dict(told)}")
+    assert [what for what in told if what not in ("done", "refused")] == []
+    assert told["done"] > 200
+    assert counts(db, other.persona) == before
+    db.read(select(func.count()).select_from(metadata.tables["memories"]), source="memories")
+    assert verify_index(db) == []
+    set_hook("context", lambda: {"mood": ALL_AT_ONCE})
+    last = Stage(db, stage.persona)
+    prompt = last.prompt(f"tofu {ALL_AT_ONCE}"[:5000], settings=Settings(**FLAGS))
+    json.dumps(prompt, allow_nan=False)
+    held(prompt)
+    assert all(CANARY not in json.dumps(each["type"]) for each in jobs.list_operations(**by))
+
+
+def counts(db: Any, persona: str) -> dict[str, int]:
+    found = {}
+    for entry in REGISTRY:
+        if entry.scoped == "persona":
+            table = metadata.tables[entry.table]
+            asked = select(func.count()).select_from(table).where(table.c.persona_id == persona)
+            found[entry.table] = int(db.read(asked, source=entry.table)[0][0])
+    return found
+
+
+@pytest.mark.slow
+def test_f30_every_field_of_a_message(db: Any) -> None:
+    stage = Stage(db)
+    plant(stage, "quiet words")
+    plain = message("tofu")
+    fields = [*plain, "thread_id", "thread_name", "chat", "reply_to_message", "server_id", "is_private", "interface",
+              "attachments", "tags", "metadata", "human_count", "context", "synth_name"]  # fmt: skip
+    shapes = ({"text": ALL_AT_ONCE}, [ALL_AT_ONCE], {"id": ONE, "type": ONE, "title": ONE})
+    seen = 0
+    for number, field in enumerate(fields):
+        some = HOSTILE if EVERYTHING else HOSTILE[number % len(fields) :: len(fields)]
+        for text in (ALL_AT_ONCE, *some, *shapes) if db.family == "sqlite" else (ALL_AT_ONCE, shapes[2]):
+            for value in (text, {"text": text, "from_user": {"id": "b", "username": text, "full_name": text}}):
+                try:
+                    prompt = build_json_prompt({**plain, field: value}, db=db, settings=Settings(**FLAGS),
+                                               scope=stage.scope())  # fmt: skip
+                except CoreError:
+                    continue
+                seen += 1
+                rest = {key: part for key, part in prompt.items() if key not in ("context", "input")}
+                assert CANARY not in json.dumps(rest), field
+                assert list(prompt)[:3] == ["context", "input", "instructions"]
+    assert seen > 30
+
+
+SECRET = "the code is zqobey 7391"
+PLAIN = Settings()
+MARKS = ("tool", "tool_result", "function", "memory", "recap", "summary", "prompt", "context", "TOOL ")
+
+
+def kept(stage: Stage, word: str = "zqobey") -> set[str]:
+    """Return the tables in whose texts a word stands for the persona."""
+    found = set()
+    for entry in REGISTRY:
+        if entry.texts and entry.scoped == "persona":
+            table = metadata.tables[entry.table]
+            asked = select(*(table.c[name] for name in entry.texts)).where(table.c.persona_id == stage.persona)
+            if any(word in repr(tuple(row)) for row in stage.db.read(asked, source=entry.table)):
+                found.add(entry.table)
+    return found
+
+
+def remembered(stage: Stage) -> str:
+    """Return what is found and listed of everything but the chat."""
+    own = stage.asking(HERE, "tg/ann")
+    wishes = conversations.list_saved_memories(kind="instruction", **own)
+    found = search_memories(keywords=["zqobey"], include_chat=False, **own)
+    return repr((found, conversations.load_memory(**own), wishes, stage.context("zqobey", settings=PLAIN)["memories"]))
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_f34_what_the_host_marks_is_captured_nowhere(stage: Stage, mark: str) -> None:
+    own = stage.asking(HERE, "tg/ann")
+    assert silently_record_memory(SECRET, source=mark, **own).reason == "refused"
+    for field in ("role", "kind", "type", "source"):
+        said = [{"content": "hello", "sender_id": "ann"}, {"content": SECRET, "sender_id": "ann", field: mark}]
+        told = short_term.write_turn(None, "ok", user="tg/ann", channel=HERE, messages=said, **own)
+        assert told[1] in ("", "unchanged")
+        conversations.add_recent_conversation(said, lambda messages: json.dumps(
+            {"title": "t", "summary": messages[-1]["content"][-4000:]}), wait=True, **own)  # fmt: skip
+    with pytest.raises(MessageError, match="role"):
+        save_chat_message(HERE, SECRET, "tool", "tool", role=mark, **own)
+    assert kept(stage) == set()
+
+
+def test_f34_system_lines_of_the_log_are_read_by_nobody_who_remembers(stage: Stage) -> None:
+    """A host that keeps results of tools in the log does so as system lines: a log, and never what a person said."""
+    stage.say("hello there, we talk of tofu today", minutes=5)
+    wish = f"Please always call me zqobey. {SECRET}"
+    stage.say(wish, minutes=4, role="system")
+    assert kept(stage) == {"chat_history_cache"}
+    asked: list[str] = []
+
+    def model(messages: list[dict[str, str]]) -> str:
+        asked.append(messages[-1]["content"])
+        return json.dumps({"title": "tofu", "summary": "They talked of tofu."})
+
+    own = stage.asking(HERE, "tg/ann")
+    lifelong.consolidate_history(HERE, model=model, **own)
+    lifelong.consolidate_history(HERE, **own)
+    conversations.close_conversation(HERE, model, wait=True, **own)
+    jobs.run_pending(model=model, **own)
+    assert asked and all("zqobey" not in each for each in asked)
+    assert kept(stage) == {"chat_history_cache"}
+    assert conversations.list_saved_memories(kind="instruction", **own) == []
+
+
+def test_f34_what_was_recalled_for_a_turn_is_not_captured_in_it(stage: Stage) -> None:
+    insert_memory(SECRET, "host", "chat", ["code"], stage.scope(HERE), db=stage.db, settings=PLAIN)
+    insert_memory(SECRET + " of the door", "host", "chat", ["code"], stage.scope(HERE), db=stage.db, settings=PLAIN)
+    own = stage.asking(HERE, "tg/ann")
+    for turn in range(10):
+        context = stage.context("what is the code zqobey?", settings=PLAIN)
+        for hit in context["memories"]:
+            done = silently_record_memory(hit["snippet"], **own)
+            assert (done.stored, done.reason) == (False, "refused"), turn
+            done = silently_record_memory(f"  {hit['snippet'].upper()} ", **own)
+            assert not done.stored
+    assert lifelong.search_items("zqobey", **own)["total"] == 2
+    stage.db.clock.forward(days=1)  # type: ignore[union-attr,attr-defined]
+    assert silently_record_memory("the code is zqobey 7391, again", **own).stored

@@ -1,4 +1,4 @@
-"""Memory items as people handle them: stored once, found, edited, archived, restored (L1 to L7, F11, F12, F20, L35)."""
+"""Memory items: stored once, found, edited, archived, restored, expired and pruned (L1 to L12, L22 to L24)."""
 
 from __future__ import annotations
 
@@ -6,14 +6,20 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from core.database import schema
-from core.errors import ItemNotFoundError, MessageError, StoreWriteError
+from core.errors import ItemNotFoundError, MessageError, ModelError, StoreWriteError
 from core.index import indexed
+from core.jobs import Worker
+from core.lifelong import pruning as lifelong_pruning
+from core.lifelong import table_pruning as pruning
 from core.memories import table_reading
-from tests.spec.lifelong_world import Life
-from tests.spec.stage import HERE, NOW
+from tests.spec.lifelong_world import DAY, MEMORIES, SEED, Life, Model
+from tests.spec.stage import ELSEWHERE, HERE, NOW, snippets
 from tests.store.world import index_differences, rows_of
+
+pytestmark = pytest.mark.engines("sqlite")
 
 
 def test_l1_a_text_alone_has_its_defaults(life: Life) -> None:
@@ -41,6 +47,7 @@ def test_l3_facts_are_stored_once_each_and_with_a_bad_entry_none(life: Life) -> 
     assert life.rows(content="d") == []
 
 
+@pytest.mark.engines()
 def test_l3_duplicates_join_tags_importance_and_sources(life: Life) -> None:
     one = life.item("Ann has a cat", days=2, tags=["cat"], importance=0.4, source_message_ids=[1])
     more = {"text": "Ann has a cat", "tags": ["pet", "cat"], "importance": 0.9, "source_message_ids": [2]}
@@ -60,6 +67,7 @@ def test_l3_a_session_item_said_for_good_lasts(life: Life) -> None:
     assert (row.id, row.tier, row.expires_at) == (one, "long_term", None)
 
 
+@pytest.mark.engines()
 def test_l5_words_and_filters_must_all_hold(life: Life) -> None:
     life.item("Ada moved to Rome", kind="FactsAboutUser", importance=0.6, tags=["ada", "move"], days=1)
     life.item("Ada likes tea", kind="FactsAboutUser", importance=0.9, days=2)
@@ -74,6 +82,7 @@ def test_l5_words_and_filters_must_all_hold(life: Life) -> None:
     assert life.found("100%") == life.found("_") == []
 
 
+@pytest.mark.engines()
 def test_l5_a_page_and_the_total(life: Life) -> None:
     ids = [life.item(f"fact {n}", days=n // 2) for n in range(7)]
     page = life.search_items(limit=3, offset=2)
@@ -93,6 +102,7 @@ def test_l5_more_than_are_counted_is_said(life: Life, monkeypatch: pytest.Monkey
     assert (len(page["items"]), page["total"], page["at_least"]) == (2, 14, True)
 
 
+@pytest.mark.engines()
 def test_l6_d24_an_edit_keeps_everything_but_the_text(life: Life) -> None:
     one = life.item("first words", days=3, kind="KeyFacts", importance=0.7, tags=["x"])
     before = life.get_item(one)
@@ -118,6 +128,7 @@ def test_l6_d24_an_edit_keeps_everything_but_the_text(life: Life) -> None:
         life.edit_item(one, "x")
 
 
+@pytest.mark.engines()
 def test_l7_archived_restored_and_counted_exactly(life: Life) -> None:
     one, two, three = (life.item(text, tags=["t"]) for text in ("one", "two", "three"))
     assert [life.delete_items([each]).count for each in (one, one, 999)] == [1, 0, 0]
@@ -134,6 +145,7 @@ def test_l7_archived_restored_and_counted_exactly(life: Life) -> None:
         life.delete_items(list(range(1001)))
 
 
+@pytest.mark.engines()
 def test_l7_tags_of_many_items_and_pins(life: Life) -> None:
     one, two = life.item("one", tags=["a", "b"]), life.item("two", tags=["b"])
     done = life.retag_items([one, two, 7], add=["C "], remove=["a"])
@@ -173,3 +185,168 @@ def test_g16_a_change_that_fails_leaves_everything_as_it_was(life: Life, monkeyp
     (row,) = life.rows()
     assert (row.content, row.archived_at, life.get_item_history(one)[0]["text"]) == ("one", None, "one")
     assert index_differences(life.db, life.persona) == []
+
+
+def test_l9_session_items_expire_but_for_the_active_conversation(life: Life) -> None:
+    for days in (6.9, 7.0, 7.1):
+        life.item(f"tofu {days}", days=days, tier="session", path=HERE)
+    assert life.found() == ["tofu 6.9"] and life.found(path="tg/other") == ["tofu 6.9"]
+    assert life.found(path=HERE) == ["tofu 6.9", "tofu 7.0", "tofu 7.1"]
+    # the same in a prompt, in both modes of ranking
+    for ranking in ("relevance", "recency"):
+        asked = {"MEMORY_RANKING": ranking}
+        assert sorted(snippets(life.stage.context("tofu", path=HERE, **asked))) == ["tofu 6.9", "tofu 7.0", "tofu 7.1"]
+        assert snippets(life.stage.context("tofu", path="tg/other", **asked)) == ["tofu 6.9"]
+
+
+def test_l9_an_item_a_host_stores_expires_too(life: Life) -> None:
+    life.stage.remember("by the other door", minutes=8 * 1440, tier="session")
+    assert life.found() == [] and life.rows()[0].expires_at == NOW - DAY
+    change = update(MEMORIES).where(MEMORIES.c.persona_id == life.persona).values(expires_at=None)
+    life.db.transaction(lambda c: c.execute(change), source="test")
+    assert life.found() == [] and life.found(SESSION_TTL_SEC=9 * 86400) == ["by the other door"]
+    assert life.prune_session_by_ttl(SESSION_TTL_SEC=9 * 86400) == 0
+    assert life.prune_session_by_ttl() == 1
+
+
+def test_l10_expired_session_items_are_archived_once(life: Life) -> None:
+    for days in (6.9, 7.0, 7.1):
+        life.item(f"tofu {days}", days=days, tier="session", path=HERE)
+    life.item("for good", days=99)
+    life.item("pinned", days=99, tier="session", pinned=True)
+    assert life.prune_session_by_ttl(exclude_history_uid=HERE) == 0
+    done = life.prune_session_by_ttl()
+    assert done == 2 and [why for _, why in done.items] == [("expired",)] * 2
+    assert life.prune_session_by_ttl() == 0
+    assert sorted(life.texts()) == ["for good", "pinned", "tofu 6.9"]
+    assert index_differences(life.db, life.persona) == []
+    done = life.prune_session_by_ttl(30)
+    assert done == 1 and done.notes == ("ttl_sec 30 became 60, the least there is",)
+    with pytest.raises(MessageError, match="ttl_sec is -1"):
+        life.prune_session_by_ttl(-1)
+
+
+def test_l11_an_item_without_time_is_as_old_as_its_storing(life: Life) -> None:
+    life.add_facts_with_meta([{"text": "now", "tier": "session"}])
+    assert life.prune_session_by_ttl() == 0
+    life.clock.forward(days=7)
+    assert life.prune_session_by_ttl() == 1
+
+
+def test_l12_clean_up_runs_whatever_became_of_the_cycle(life: Life) -> None:
+    for n in range(3):
+        life.stage.say("hello there", message_id=f"m{n}")
+        life.item(f"old {n}", days=8, tier="session")
+        model = Model(ModelError("timeout"))
+        done = life.trigger_memory_consolidation("test", model=model if n else None)
+        assert (done.stored, done.pruned) == (0, 1), done
+        assert done.reason == ("model_timeout" if n else "")
+    cleaned = ("cycle", "test", 1, None)
+    assert [(run.kind, run.reason, run.items_pruned, run.error) for run in life.runs()] == [
+        cleaned, ("consolidation", "test", 0, None),
+        cleaned, ("consolidation", "test", 0, "model_timeout"),
+        cleaned, ("consolidation", "test", 0, "model_timeout"),
+    ]  # fmt: skip
+    assert all(run.finished_at is not None for run in life.runs())
+
+
+TABLE = [
+    (31, 0.9, {}, True, False),
+    (1, 0.2, {}, True, False),
+    (1, 0.25, {}, False, False),
+    (31, 0.2, {}, True, True),
+    (30, 0.9, {}, True, False),
+    (31, 0.1, {"pinned": True}, False, False),
+    (31, 0.1, {"kind": "saved"}, False, False),
+]
+
+
+def test_l23_the_table_of_pruning(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
+    life.flags |= SEED
+    monkeypatch.setattr(lifelong_pruning, "PROTECTED_IMPORTANCE", 1.01)
+    ids = [
+        life.item(f"item {n}", days=days, importance=importance, **more)
+        for n, (days, importance, more, *_) in enumerate(TABLE)
+    ]
+    life.item("session", days=99, importance=0.1, tier="session")
+    for mode in ("any", "all"):
+        done = life.prune_ltm(mode=mode, dry_run=True)
+        gone = [ids[n] for n, row in enumerate(TABLE) if row[4 if mode == "all" else 3]]
+        assert [each for each, _ in done.items] == gone and done == len(gone)
+    assert life.prune_ltm(dry_run=True, PRUNE_MODE="all") == 1
+    assert ids[0] not in dict(life.prune_ltm(dry_run=True, protect_importance=0.9).items)
+    why = dict(life.prune_ltm(dry_run=True).items)
+    assert [why[ids[n]] for n in (0, 1, 3)] == [("age",), ("importance",), ("age", "importance")]
+    assert len(life.holding()) == 8
+    assert life.prune_ltm(mode="all") == 1 and life.prune_ltm() == 3 and life.prune_ltm() == 0
+    assert sorted(life.texts()) == ["item 2", "item 5", "item 6", "session"]
+    assert index_differences(life.db, life.persona) == []
+    assert life.prune_ltm(max_age_days=1, max_importance=0) == 1
+    for wrong in ({"max_age_days": 0}, {"max_importance": 2}, {"mode": "both"}, {"max_age_days": 1.5}):
+        with pytest.raises(MessageError):
+            life.prune_ltm(**wrong)
+
+
+def test_l24_all_matching_items_go_in_batches(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
+    life.flags |= SEED
+    monkeypatch.setattr(pruning, "BATCH", 7)
+    life.add_facts_with_meta([{"text": f"item {n}", "importance": 0.1} for n in range(30)])
+    asked = life.prune_ltm(dry_run=True)
+    assert asked == 30 and len(life.holding()) == 30
+    assert life.prune_ltm().items == asked.items and life.holding() == []
+
+
+def test_l23_what_is_pinned_meanwhile_stays(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
+    life.flags |= SEED
+    monkeypatch.setattr(pruning, "BATCH", 1)
+    one, two = life.item("one", importance=0.1), life.item("two", importance=0.1)
+    batches = pruning._archived(
+        life.db, life.persona, pruning.prunable(life.persona, NOW, pruning.Limits(30, 0.25, "any", 1.01))
+    )
+    assert [row.id for row in next(batches)] == [one]
+    life.pin_items([two])
+    assert list(batches) == [] and life.texts() == ["two"]
+
+
+def test_l23_a_deep_run_keeps_what_matters(life: Life) -> None:
+    """215 items of all ages: one click archived 184 of them, 39 of importance 0.7 and above."""
+    entries = [
+        {"text": f"item {n}", "timestamp": NOW - n * 4 * DAY, "importance": round((n * 7 % 100) / 100, 2)}
+        for n in range(215)
+    ]
+    assert life.add_facts_with_meta(entries) == 215
+    dull = [row.id for row in life.holding() if row.importance < 0.25 and (NOW - row.timestamp).days >= 365]
+    before = {row.id: row for row in life.holding()}
+    done = life.deep_consolidation()
+    gone = set(before) - {row.id for row in life.holding()}
+    assert done.pruned == len(gone) > 0 and gone == set(dull)
+    assert not [row for row in before.values() if row.id in gone and row.importance >= 0.7]
+
+
+def test_l23_nothing_is_pruned_by_itself_unless_it_is_wanted(life: Life) -> None:
+    life.item("old and dull", days=400, importance=0.1)
+    life.on_stream_end(HERE, DEEP_CONSOLIDATION_EVERY_N_STREAMS=1)
+    life.on_stream_end(HERE, wait=False, DEEP_CONSOLIDATION_EVERY_N_STREAMS=1)
+    life.run()
+    assert life.texts() == ["old and dull"]
+    life.on_stream_end(HERE, DEEP_CONSOLIDATION_EVERY_N_STREAMS=1, PRUNE_BY_ITSELF=True)
+    assert life.texts() == []
+
+
+def test_l9_session_items_of_an_active_conversation_stay(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody tells worker, cycle or function which conversation is active; its last message does."""
+    for days in (6.9, 7.0, 7.1):
+        for path in (HERE, ELSEWHERE):
+            life.item(f"{days} {path}", days=days, tier="session", path=path)
+    life.stage.say("hello", path=HERE, minutes=29, message_id="a")
+    life.stage.say("hello", path=ELSEWHERE, minutes=31, message_id="b")
+    kept = [f"{days} {HERE}" for days in (6.9, 7.0, 7.1)] + [f"6.9 {ELSEWHERE}"]
+    Worker(life.db, personas=[life.persona]).run(once=True)
+    life.run_cycle()
+    life.trigger_memory_consolidation(wait=False)
+    assert life.run()
+    life.prune_session_by_ttl()
+    assert sorted(text for text in life.texts() if text[0] in "67") == sorted(kept)
+    monkeypatch.setattr(pruning, "ACTIVE_MINUTES", 0)
+    life.prune_session_by_ttl()
+    assert len([text for text in life.texts() if text[0] in "67"]) == 2

@@ -142,9 +142,7 @@ print(build_json_prompt(message, {}, "telegram_bot")["context"]["memories"][0]["
 
 
 @pytest.mark.slow
-def test_r3_the_seeds_calls_run_from_a_wheel(
-    wheel: Path, other: Path, environment: Environment, tmp_path: Path
-) -> None:
+def test_r3_the_calls_of_the_seeds_run(wheel: Path, other: Path, environment: Environment, tmp_path: Path) -> None:
     """One import gives a host of the original its names; another package called core is not taken for ours."""
     environment.install(wheel)
     assert environment.run(SEEDS_CALLS, tmp_path) == "the cat is called tofu\n"

@@ -1,7 +1,8 @@
-"""The persona's own text: where it is read and written, and where it stands in a prompt."""
+"""Texts of a host's own: those of its personas, and files of words in TEMPLATES_DIR (P15, P64, P65)."""
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,11 @@ import pytest
 from core.config import Settings
 from core.errors import ConfigError, MessageError, PromptTooLargeError
 from core.hooks import set_hook
+from core.memories.instructions import read_instructions
 from core.personas import get_persona_text, set_persona_text
 from core.prompt_engine import build_messages, to_messages
 from core.scope import Scope
+from core.templates.words import load_phrases, refused_patterns
 from tests.spec.stage import Stage, message
 
 IRIS = Scope("iris")
@@ -130,3 +133,29 @@ def test_p15_a_file_that_cannot_be_read_is_named_and_fails_no_prompt(stage: Stag
     assert list(file.parent.iterdir()) == [file], "what could not be put in place is removed"
     with pytest.raises(MessageError, match="1,000,000"):
         set_persona_text("x" * 1_000_001, settings=settings, scope=stage.scope())
+
+
+def test_p64_phrases_and_refusals_are_overlaid_file_by_file(tmp_path: Path) -> None:
+    for name, text in (
+        ("remember/en.yaml", "explicit: [mark my words]\n"),
+        ("remember/eo.yaml", "explicit: [memoru]\n"),
+        ("refused.yaml", "- quagga refuses\n"),
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    assert load_phrases(["en"], templates_dir=tmp_path)["explicit"] == ("mark my words",)
+    assert load_phrases(["en", "eo"], templates_dir=tmp_path)["explicit"] == ("mark my words", "memoru")
+    assert load_phrases(["de"], templates_dir=tmp_path) == load_phrases(["de"])
+    assert load_phrases(["../remember/en"], templates_dir=tmp_path)["explicit"] == ()
+    assert refused_patterns(tmp_path) == ("quagga refuses",)
+    assert read_instructions("I am vegan.", Settings())
+    assert not read_instructions("I am vegan.", Settings(templates_dir=tmp_path))
+
+
+def test_p65_a_broken_file_leaves_the_shipped_one(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "remember").mkdir()
+    (tmp_path / "remember/en.yaml").write_text("- no groups: [", encoding="utf-8")
+    with caplog.at_level(logging.WARNING):
+        for _ in range(3):
+            assert load_phrases(["en"], templates_dir=tmp_path) == load_phrases(["en"])
+    assert len([one for one in caplog.records if "word_file_replaced" in one.getMessage()]) == 1

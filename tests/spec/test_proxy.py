@@ -132,9 +132,7 @@ def test_r15_tool_calls_pass_and_what_is_said_of_them_is_stored(proxy: ProxyWorl
 
 
 @pytest.mark.parametrize("cut", [False, True])
-def test_r15_a_stream_comes_piece_by_piece_and_of_one_that_the_client_cuts_the_question_is_stored(
-    proxy: ProxyWorld, cut: bool
-) -> None:
+def test_r15_a_stream_comes_piece_by_piece_and_one_cut_off_stores_the_question(proxy: ProxyWorld, cut: bool) -> None:
     proxy.model.paused.set()
     proxy.model.answers = ["one two three"]
     stream = proxy.client(X_User_Id="ann").chat.completions.create(model="t", messages=chat("count"), stream=True)
@@ -210,9 +208,7 @@ def test_r20_without_memory_the_request_goes_on(proxy: ProxyWorld, monkeypatch: 
     assert proxy.wait_for_lines(2, "proxy/ann") == [("ann", "hello"), ("self", "ok 1")]
 
 
-def test_r20_with_a_database_that_is_gone_who_was_known_goes_on(
-    proxy: ProxyWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_r20_without_the_database_who_was_known_goes_on(proxy: ProxyWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     """The token was right a moment ago; one that was never seen is not let in."""
     client = proxy.client(X_User_Id="ann")
     proxy.ask(client, "hello")
@@ -381,9 +377,7 @@ def test_r16_a_shared_room_is_shared_when_it_is_said_to_be(proxy: ProxyWorld) ->
         ("X-OpenWebUI-User-Id", "Zoë", "openwebui/Zoë"), ("X-Conversation-Id", "Küche", "proxy/%chat-Küche"),
     ],
 )  # fmt: skip
-def test_r16_a_name_in_a_header_is_utf_8_or_refused(
-    proxy: ProxyWorld, name: str, value: str, conversation: str
-) -> None:
+def test_r16_a_name_in_a_header_is_utf8_or_refused(proxy: ProxyWorld, name: str, value: str, conversation: str) -> None:
     """Guessing another encoding would make one person two, or two one."""
     head = {b"Authorization": f"Bearer {proxy.host}".encode(), name.encode(): value.encode()}
     body = {"model": "tiny", "messages": chat("hello")}
@@ -541,7 +535,7 @@ def test_r40_a_system_message_with_nothing_but_the_persona_is_taken_out(proxy: P
         assert proxy.model.last.messages == [each for each in said if each is not empty]
 
 
-def test_p15_a_request_without_a_system_message_gets_the_personas_text(
+def test_p15_a_request_without_system_message_gets_its_text(
     db: Any, stage: Any, model: ModelServer, tmp_path: Any
 ) -> None:
     """A front end without character cards has no other place for it; a card of the front end counts before it."""
@@ -630,7 +624,7 @@ def test_r19_what_is_put_in_stands_in_the_last_line_and_repeats_nothing(proxy: P
     client = proxy.client(X_User_Id="ann", X_Conversation_Id="now", **SHARED)
     messages: list[Any] = [{"role": "system", "content": "Be Iris."}]
     before, used = b"", 0
-    for n in range(50):
+    for n in range(18):
         messages.append({"role": "user", "content": f"Where does cat number {n % 6} sleep in week {n}?"})
         proxy.model.answers = [f"The answer of week {n} is shelf {n % 6}, as ever."]
         answer = client.chat.completions.create(model="tiny", messages=messages)
@@ -645,7 +639,7 @@ def test_r19_what_is_put_in_stands_in_the_last_line_and_repeats_nothing(proxy: P
         sentences = re.findall(r"[A-Z][^.!?\n\"]{12,}[.!?]", "\n".join(str(each["content"]) for each in arrived))
         assert len(sentences) == len(set(sentences)), n
         messages.append({"role": "assistant", "content": answer.choices[0].message.content})
-    assert used > 40
+    assert used > 12
 
 
 @pytest.mark.slow

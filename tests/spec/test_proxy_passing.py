@@ -30,17 +30,8 @@ from core.prompt.message_lines import HEAD
 from core.scope import Scope
 from core.web import guard
 from core.web.proxy import memory
-from tests.spec.proxy_world import (
-    PATIENCE_SECONDS,
-    ModelServer,
-    ProxyWorld,
-    chat,
-    event,
-    post,
-    proxy_of,
-    wait_until,
-    whole,
-)
+from tests.spec import proxy_world
+from tests.spec.proxy_world import ModelServer, ProxyWorld, chat, event, post, proxy_of, wait_until, whole
 
 pytestmark = pytest.mark.engines("sqlite")
 
@@ -220,7 +211,7 @@ def held(proxy: ProxyWorld) -> Iterator[Callable[..., None]]:
         host, port = proxy.url.removeprefix("http://").split(":")
         head = f"Host: {host}\r\nAuthorization: Bearer {proxy.host}\r\nX-User-Id: {who}\r\n"
         count, got = len(proxy.model.requests), b""
-        with socket.create_connection((host, int(port)), timeout=PATIENCE_SECONDS) as client:
+        with socket.create_connection((host, int(port)), timeout=proxy_world.PATIENCE_SECONDS) as client:
             client.sendall(f"POST /v1/chat/completions HTTP/1.1\r\n{head}Content-Length: {len(body)}\r\n\r\n".encode())
             client.sendall(body)
             while words not in got:
@@ -280,7 +271,7 @@ def test_r39_many_requests_at_once_keep_their_memory(
         return str(answer.headers["x-memory"])
 
     async def ask_all(url: str) -> list[str]:
-        async with httpx2.AsyncClient(timeout=PATIENCE_SECONDS) as client:
+        async with httpx2.AsyncClient(timeout=proxy_world.PATIENCE_SECONDS) as client:
             return await asyncio.gather(*(ask(client, url, number) for number in range(requests)))
 
     with proxy_of(db, proxy.model.url, proxy_memory_seconds=4) as url:  # type: ignore[attr-defined]
@@ -291,7 +282,7 @@ def test_r39_many_requests_at_once_keep_their_memory(
 def test_r39_what_takes_too_long_is_told(proxy: ProxyWorld, db: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stuck database holds up nobody for longer than who came first, however many wait."""
     over = threading.Event()
-    monkeypatch.setattr(memory, "build_block", lambda *_: over.wait(PATIENCE_SECONDS) and "")
+    monkeypatch.setattr(memory, "build_block", lambda *_: over.wait(proxy_world.PATIENCE_SECONDS) and "")
     head = {"Authorization": f"Bearer {proxy.host}"}
 
     def ask(number: int) -> str:
@@ -317,9 +308,7 @@ def test_r37_thoughts_reach_no_other_chat(proxy: ProxyWorld) -> None:
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/json", "text/event-stream"])
 @pytest.mark.parametrize("stream", [True, False])
-def test_r37_an_answer_is_stored_whatever_it_is_called_and_compressed_too(
-    proxy: ProxyWorld, kind: str, stream: bool
-) -> None:
+def test_r37_an_answer_of_any_type_is_stored_compressed_too(proxy: ProxyWorld, kind: str, stream: bool) -> None:
     content = SAID + DONE if stream else json.dumps(whole("Hello Ann.")).encode()
     for who, sent, more in (("ann", content, {}), ("bob", gzip.compress(content), {"content-encoding": "gzip"})):
         proxy.model.reply = lambda r, sent=sent, more=more: Response(sent, media_type=kind, headers=more)
@@ -330,9 +319,7 @@ def test_r37_an_answer_is_stored_whatever_it_is_called_and_compressed_too(
 
 
 @pytest.mark.slow
-def test_r37_a_locked_database_costs_a_request_its_memory_and_nothing_else(
-    tmp_path: Path, stage: Any, model: ModelServer
-) -> None:
+def test_r37_a_locked_database_costs_a_request_its_memory_alone(tmp_path: Path, stage: Any, model: ModelServer) -> None:
     """Another program's long write must not stop the chat, and no turn is lost."""
     file = tmp_path / "locked.sqlite3"
     db = open_database(f"sqlite:///{file}", settings={"DB_TIMEOUT_SECONDS": 4})
@@ -466,7 +453,7 @@ def test_r16_a_hostile_id_is_a_name_or_costs_the_memory(proxy: ProxyWorld, name:
 def test_r13_a_request_that_is_no_http_is_refused_and_the_next_one_served(proxy: ProxyWorld, lines: bytes) -> None:
     host, port = proxy.url.removeprefix("http://").split(":")
     start = f"POST /v1/chat/completions HTTP/1.1\r\nHost: {host}:{port}\r\nAuthorization: Bearer {proxy.host}\r\n"
-    with socket.create_connection((host, int(port)), timeout=PATIENCE_SECONDS) as client:
+    with socket.create_connection((host, int(port)), timeout=proxy_world.PATIENCE_SECONDS) as client:
         client.sendall(start.encode() + lines + b"Connection: close\r\n\r\n")
         client.shutdown(socket.SHUT_WR)
         got = b""

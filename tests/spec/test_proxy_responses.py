@@ -161,7 +161,7 @@ def test_r20_an_error_of_a_response_comes_back_unchanged(proxy: ProxyWorld, stat
 
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize(("status", "is_stored"), [("failed", False), ("incomplete", True), ("queued", False)])
-def test_r39_of_a_response_that_failed_the_question_alone_is_stored(
+def test_r39_of_a_failed_response_the_question_is_stored(
     proxy: ProxyWorld, status: str, is_stored: bool, stream: bool
 ) -> None:
     """One that reached its limit was read by the person, as a chat that ends with `length`."""

@@ -25,10 +25,11 @@ from core.scope import Scope
 from core.synth_core_memory import search_memories, silently_record_memory
 from core.transfer.imports import import_file
 from tests.databases import traced
-from tests.spec.admin_world import client_of, made
-from tests.spec.api_world import bearer
 from tests.spec.stage import Stage, message
+from tests.spec.web_world import bearer, client_of, made
 from tests.store.world import count, rows_of
+
+pytestmark = pytest.mark.engines("sqlite")
 
 ROOM, THREAD = "irc/general", "irc/general/t1"
 SERVERS = ("alpha", "beta")
@@ -80,6 +81,7 @@ class Rooms:
         return {name: json.dumps(door(), default=str) for name, door in doors.items()}
 
 
+@pytest.mark.engines()
 @pytest.mark.parametrize("room", [ROOM, THREAD])
 def test_f81_the_same_room_and_message_id_on_two_servers_are_two_conversations(stage: Stage, room: str) -> None:
     rooms = Rooms(stage)
@@ -265,6 +267,7 @@ def test_f81_a_turn_over_http_of_no_server_is_in_no_servers_room(stage: Stage, s
         assert "canary of none" not in found and "canary of the persona" not in found
 
 
+@pytest.mark.engines()
 def test_f81_two_servers_that_name_a_room_at_the_same_moment_have_two(stage: Stage) -> None:
     rooms = Rooms(stage)
     for number in range(10):

@@ -1,17 +1,30 @@
-"""P70: an incoming message is stored with everything in it, by one call that takes what `build_json_prompt` takes."""
+"""Incoming messages and `Memory`: stored with everything in them, by whom and where (P70, P71, F1, F88)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
+from core import Memory
 from core.chat_history_cache import load_chat_history, save_chat_message, save_message
 from core.config import Settings
+from core.conversations import add_recent_conversation
 from core.database.engine import Database
+from core.database.schema import participants
+from core.db import forget
 from core.errors import MessageError
-from core.prompt_engine import build_json_prompt
+from core.lifelong import consolidate_history
+from core.privacy import link_participants, scope_of, set_privacy
+from core.prompt_engine import build_json_prompt, build_messages
+from core.scope import Scope
+from core.short_term import write_turn
+from core.synth_core_memory import search_memories
 from tests.spec.stage import Stage, message
+from tests.store.world import of_today
+
+pytestmark = pytest.mark.engines("sqlite")
 
 
 @pytest.fixture
@@ -33,19 +46,20 @@ def said(number: int, text: str, **more: Any) -> dict[str, Any]:
 def test_p70_replies_stand_in_the_history(db: Database) -> None:
     by: dict[str, Any] = {"db": db, "settings": Settings(chat_history=60)}
     quoted = {"text": "Who feeds the cat?", "from_user": {"username": "bob"}, "date": "2026-03-10T10:00:00Z"}
-    for number in range(57):
+    for number in range(22):
         stored = save_message(said(number, f"I do, on day {number}", reply_to_message=quoted), **by)
         assert stored.stored and stored.id
     assert save_message(said(3, "I do, on day 3"), **by).reason == "duplicate"
     lines = load_chat_history("discord/7", 60, **by)
-    assert [line["sender_name"] for line in lines] == ["Ann"] * 57
+    assert [line["sender_name"] for line in lines] == ["Ann"] * 22
     by["settings"] = Settings(chat_history=60, history_lines=60)
-    prompt = build_json_prompt(said(58, "and now?"), **by)
+    prompt = build_json_prompt(said(23, "and now?"), **by)
     shown = [line for line in prompt["context"]["history_current_chat"] if "replied to" in line]
     assert shown and all("bob" in line and "Who feeds the cat?" in line for line in shown)
-    assert len(shown) == len(prompt["context"]["history_current_chat"]) == 57
+    assert len(shown) == len(prompt["context"]["history_current_chat"]) == 22
 
 
+@pytest.mark.engines()
 def test_p70_who_is_quoted_and_what_cannot_be_read(by: dict[str, Any]) -> None:
     quoted = {"text": "Lunch?", "from_user": {"id": "9", "full_name": "Bob B"}}
     stored = save_message(said(1, "Yes", reply_to_message=quoted, is_private="true", interface_path="discord/8"), **by)
@@ -124,6 +138,7 @@ def test_a_greeting_in_a_new_direct_chat_is_never_seen_elsewhere(stage: Stage, f
     assert greeting_seen(stage, "discord/ann", is_private=True), "a direct message of the same person"
 
 
+@pytest.mark.engines()
 @pytest.mark.parametrize("path", [GREETED, f"{GREETED}/t1"])
 def test_a_greeting_in_a_group_is_seen_once_somebody_spoke_there(stage: Stage, path: str) -> None:
     greet(stage)
@@ -136,3 +151,234 @@ def test_a_greeting_in_a_group_is_seen_once_somebody_spoke_there(stage: Stage, p
         assert save_message(asked, interface_name="discord", db=stage.db, scope=stage.scope()).stored
     assert greeting_seen(stage)
     assert path == GREETED or "zebra thread" in str(stage.context("zebra", path="discord/c6"))
+
+
+ROOM = "web/kitchen"
+
+
+def spoken(text: str, **more: Any) -> dict[str, Any]:
+    return {"message_id": None, "date": None, "text": text, "interface_path": ROOM, **more}
+
+
+@pytest.mark.parametrize(
+    ("sender", "person"),
+    [
+        ({"from_user": "ann"}, "web/ann"),
+        ({"from_user": {"name": "ann"}}, "web/ann"),
+        ({"from_user": {"username": "ann"}}, "web/ann"),
+        ({"sender": {"display_name": "Ann B."}}, "web/Ann B."),
+        ({"author": 7}, "web/7"),
+        ({"sender_name": "ann"}, "web/ann"),
+        ({"from_user": {"name": "é" * 300}}, "web/" + "é" * 125),
+    ],
+    ids=str,
+)
+def test_f88_a_sender_without_an_id_has_the_name_as_id(stage: Stage, sender: dict[str, Any], person: str) -> None:
+    """Lines of nobody were found by no call of `forget`, and stayed in the prompts of others."""
+    call = {"db": stage.db, "settings": Settings(), "scope": Scope(stage.persona)}
+    stored = save_message(spoken("The zqharbour opens at nine", **sender), **call)
+    assert stored.stored and scope_of(spoken("hi", **sender), scope=call["scope"]).participant == person
+    assert person.endswith("/7") or any("no id" in note for note in stored.notes)
+    assert [line["sender_id"] for line in load_chat_history(ROOM, **call)] == [person.partition("/")[2]]
+    assert forget(participant=person, **call)["chat_history_cache"] == 1
+    shown = build_messages(spoken("When does the zqharbour open?", from_user={"id": "bob"}), **call)
+    assert "nine" not in str(shown)
+
+
+@pytest.mark.engines()
+def test_f88_every_way_to_hand_in_a_name_alone_means_the_same_person(stage: Stage) -> None:
+    call = {"db": stage.db, "settings": Settings(), "scope": Scope(stage.persona)}
+    save_chat_message(ROOM, "Tea at four", "ann", **call)
+    save_chat_message(ROOM, "It snows", "Narrator", role="narrator", **call)
+    save_chat_message(ROOM, "Fine", "Iris", "self", **call)
+    save_message(spoken("Or at five", from_user={"name": "ann"}), **call)
+    turn = {"user": {"name": "ann"}, "interface": "web", "channel": "kitchen", "messages": ["Tea?"]}
+    assert write_turn(turn, "Yes", **call).stored == 1
+    talk = [{"text": "We talk about tea at length", "sender_name": "ann"}]
+    assert add_recent_conversation(talk, wait=True, **{**call, "scope": Scope(stage.persona, ROOM)}).stored
+    done = forget(participant="web/ann", **call)
+    assert (done["chat_history_cache"], done["short_term_memories"], done["conversation_summaries"]) == (2, 1, 1)
+    assert [line["text"] for line in load_chat_history(ROOM, **call)] == ["It snows", "Fine"]
+
+
+def test_f88_the_persons_own_id_and_the_scope_come_before_the_name(stage: Stage) -> None:
+    call = {"db": stage.db, "settings": Settings()}
+    known = Scope(stage.persona, participant="web/7")
+    save_message(spoken("Tea at four", from_user={"name": "ann"}), scope=known, **call)
+    save_message(spoken("Or at five", from_user={"id": 8, "name": "ann"}), scope=known, **call)
+    assert [line["sender_id"] for line in load_chat_history(ROOM, scope=known, **call)] == ["7", "8"]
+
+
+def turn_of(user: str) -> dict[str, Any]:
+    """A turn in the words of a host that names no interface."""
+    said = [{"role": "user", "sender_id": user, "name": "Ann", "content": "The zqharbour opens at nine"}]
+    return {"userDiscId": user, "channelId": "c1", "serverDiscId": "s1", "simplifiedMessages": said}
+
+
+@pytest.mark.engines()
+@pytest.mark.parametrize("linked", [False, True])
+def test_f88_a_level_holds_for_a_turn_that_names_no_interface(stage: Stage, linked: bool) -> None:
+    call = {"db": stage.db, "settings": Settings(), "scope": Scope(stage.persona)}
+    who = f"u_{stage.persona}"
+    key = f"tg/{who}" if linked else f"discord/{who}"
+    if linked:
+        link_participants(f"discord/{who}", key, **call)
+    set_privacy(key, "full", **call)
+    assert write_turn(turn_of(who), "Yes", **call).reason == "privacy"
+    assert write_turn(turn_of(f"x{who}"), "Yes", **call).stored == 1
+    assert write_turn(turn_of(who.replace("_", "-")), "Yes", **call).stored == 1
+
+
+@pytest.mark.engines()
+@pytest.mark.parametrize("how", ["full", "forgotten"])
+def test_f88_what_such_a_turn_left_goes_with_the_person(stage: Stage, how: str) -> None:
+    call = {"db": stage.db, "settings": Settings(), "scope": Scope(stage.persona)}
+    who = f"v{stage.persona}"
+    assert write_turn(turn_of(who), "Yes", **call).stored == 1
+    if how == "full":
+        assert set_privacy(f"discord/{who}", "full", **call)["removed"] == {"short_term_memories": 1}
+    else:
+        assert forget(participant=f"discord/{who}", **call)["short_term_memories"] == 1
+    assert participant_rows(stage.db, who) == ([] if how == "forgotten" else [""])
+
+
+def participant_rows(db: Database, key: str) -> list[str]:
+    rows = db.read(select(participants.c.display_name).where(participants.c.participant_key == key), source="test")
+    return [row[0] for row in rows]
+
+
+def test_f88_a_name_like_that_of_the_room_makes_no_direct_message_of_it(stage: Stage) -> None:
+    """Whoever is called `lobby` and asks in the lobby of a server sees that server alone."""
+    stage.say("quagga elsewhere", "tg/other", "Bob")
+    asked = {"text": "quagga?", "interface_path": "web/lobby", "from_user": {"full_name": "lobby"}}
+    scope = stage.scope("web/lobby", participant="who/9", server="guild")
+    assert scope_of(asked, db=stage.db, scope=scope).privacy is None
+    prompt = build_json_prompt(asked, db=stage.db, settings=Settings(), scope=scope)
+    assert "elsewhere" not in str(prompt["context"])
+
+
+SECRET = "My cat is called Tofu."
+QUESTION = {"text": "Who is my cat?"}
+
+
+@pytest.fixture
+def memory(fresh_migrated_url: str) -> Any:
+    with of_today(fresh_migrated_url) as db:
+        yield Memory(db, persona="iris")
+
+
+def shown(memory: Memory, user: str) -> str:
+    return str(memory.messages(QUESTION, user=user)) + str(memory.search("Who is my cat?", user=user))
+
+
+EVES = ("eve", "Ann", "%61nn", "web%2Fann", "ann ", "self", "an", 7)
+
+
+@pytest.mark.engines()
+def test_f1_what_is_remembered_for_a_user_is_seen_by_no_other(memory: Memory) -> None:
+    """Whatever somebody else is called: ids are other people's words."""
+    memory.remember(SECRET, user="ann")
+    memory.save({"text": "Tofu hates the cello."}, user="ann")
+    assert "Tofu" in shown(memory, "ann") and SECRET in str(memory.profile("ann"))
+    for eve in EVES:
+        user: Any = eve
+        assert "Tofu" not in shown(memory, user) + str(memory.profile(user)), eve
+        assert memory.forget(user=user)["memories"] == 0 and "Tofu" in shown(memory, "ann"), eve
+    room = {"text": "Who is my cat?", "interface_path": "web/room", "from_user": {"id": "ann"}}
+    assert "Tofu" not in str(memory.messages(room)) + str(memory.messages({**room, "is_private": False}))
+    assert memory.forget(user="ann").total > 0 and "Tofu" not in shown(memory, "ann")
+
+
+def test_f1_a_message_that_names_its_conversation_is_said_there(memory: Memory) -> None:
+    room = {"text": "The rehearsal moves to Friday.", "interface_path": "web/room", "from_user": {"id": "ann"}}
+    assert memory.save(room).stored
+    asked = {"text": "When is the rehearsal?", "interface_path": "web/room", "from_user": {"id": "bob"}}
+    assert "moves to Friday" in str(memory.messages(asked))
+    assert [line["text"] for line in load_chat_history("web/room", db=memory.db, scope=Scope("iris"))] == [room["text"]]
+
+
+def test_p71_a_message_without_speaker_and_place_is_refused(memory: Memory) -> None:
+    for asked in ("Who is my cat?", QUESTION, [{"role": "user", "content": "hello"}]):
+        with pytest.raises(MessageError, match="says neither who speaks nor where"):
+            memory.messages(asked)
+    for user in (" ", "web/ann"):
+        with pytest.raises(MessageError, match=r"user is .* It must be an id without a slash"):
+            memory.remember("tea", user=user)
+    with pytest.raises(MessageError, match="without a slash"):
+        memory.messages({**QUESTION, "from_user": {"id": "web/ann"}})
+
+
+@pytest.mark.parametrize("user", [None, True, 1.5, b"ann", ["ann"], "\0", "x" * 300])
+def test_f70_what_is_no_id_is_no_user(memory: Memory, user: Any) -> None:
+    """All users without an id would otherwise be the one user `None`, and read each other's secrets."""
+    calls: list[Any] = [lambda: memory.remember(SECRET, user=user), lambda: memory.search("cat", user=user)]
+    calls += [lambda: memory.profile(user), lambda: memory.forget(user)]
+    calls += [lambda: memory.save(SECRET, user=user), lambda: memory.messages("Who is my cat?", user=user)]
+    for call in calls if user is not None else calls[:4]:
+        with pytest.raises(MessageError, match=r"^user(_id)? "):
+            call()
+
+
+def test_f70_zero_is_a_user(memory: Memory) -> None:
+    memory.save(SECRET, user=0)
+    assert "Tofu" in shown(memory, 0)  # type: ignore[arg-type]
+
+
+CHAT: list[dict[str, Any]] = [
+    {"role": "system", "content": "Be brief, {{char}}."},
+    {"role": "user", "content": "I have a dog called Rex."},
+    {"role": "assistant", "content": "Hello Rex."},
+    {"role": "developer", "content": [{"type": "text", "text": "No emoji."}]},
+    {"role": "tool", "content": "The meter shows 42B.", "tool_call_id": "1"},
+    {"role": "user", "content": [{"type": "text", "text": "Who is"}, {"type": "text", "text": "my cat?"}]},
+]
+
+
+def test_p71_a_list_of_chat_messages_is_read_as_it_is(memory: Memory) -> None:
+    """The last of the person is answered, the others are this conversation, and what the system says comes first."""
+    memory.remember(SECRET, user="ann")
+    before = [dict(each) for each in CHAT]
+    system, first, second, last = memory.messages(CHAT, user="ann")
+    assert system["content"].startswith("Be brief, {{char}}.\n\nNo emoji.\n\n") and before == CHAT
+    assert first == {"role": "user", "content": "I have a dog called Rex."}
+    assert second == {"role": "assistant", "content": "Hello Rex."}
+    assert SECRET in last["content"] and last["content"].endswith("\n\nWho is my cat?")
+    nobody = build_messages(CHAT, db=memory.db)
+    assert [each["role"] for each in nobody] == ["system", "user", "assistant", "user"] and "Tofu" not in str(nobody)
+    prompt = build_json_prompt(CHAT, db=memory.db, scope=memory.scope("ann"))
+    assert prompt["instructions"].startswith("Be brief, {{char}}.") and "42B" not in str(prompt["context"])
+    assert [line.split(": ", 1)[1] for line in prompt["context"]["history_current_chat"]] == [
+        '"I have a dog called Rex."', '"Hello Rex."',
+    ]  # fmt: skip
+
+
+def test_p71_lines_that_are_stored_and_in_the_list_stand_once(memory: Memory) -> None:
+    for at in (2, 3, 6):
+        memory.save(CHAT[:at], user="ann")
+    lines = load_chat_history("web/ann", db=memory.db, scope=memory.scope("ann"))
+    assert [(line["role"], line["text"]) for line in lines] == [
+        ("user", "I have a dog called Rex."), ("persona", "Hello Rex."), ("user", "Who is my cat?"),
+    ]  # fmt: skip
+    assert str(memory.messages(CHAT, user="ann")).count("I have a dog called Rex.") == 1
+
+
+def test_p71_a_picture_in_a_list_is_named(memory: Memory) -> None:
+    parts = [{"type": "text", "text": "Look"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,A"}}]
+    last = memory.messages([{"role": "user", "content": parts}], user="ann")[-1]["content"]
+    assert last.endswith("Look\n[Attached: image_url]")
+
+
+def test_p71_a_list_needs_a_conversation_to_be_stored_and_somebody_who_speaks(memory: Memory) -> None:
+    with pytest.raises(MessageError, match=r"names no conversation.*or a scope"):
+        save_message(CHAT, db=memory.db)
+    assert save_message(CHAT, db=memory.db, scope=Scope("iris", "web/7", "web/ann")).stored
+    for wrong in ([], [{"role": "system", "content": "x"}], ["hello"], [None]):
+        with pytest.raises(MessageError, match=r"The list holds no message of a user. Pass chat messages as"):
+            build_messages(wrong, db=memory.db)
+
+
+def test_f1_what_is_made_of_a_users_lines_stays_with_them(memory: Memory) -> None:
+    memory.save("I play the marimba in Turin.", user="ann")
+    consolidate_history(db=memory.db, scope=memory.scope("ann"))
+    for scope in (memory.scope("eve"), Scope("iris"), Scope("iris", "web/room")):
+        assert search_memories(query="marimba Turin", db=memory.db, scope=scope) == []

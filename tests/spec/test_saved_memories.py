@@ -1,21 +1,39 @@
-"""Saved memories: only when asked, listed, rewritten, deleted; the tool that saves them (C11 to C18, C24 to C29)."""
+"""Saved memories and standing instructions: what is kept when somebody asks, and what a model sees (C11 to C29)."""
 
 from __future__ import annotations
 
+import json
+import logging
+import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import text as sql_text
 
-from core import conversations
+from core import chat_history_cache, conversations
 from core.config import Settings
+from core.conversations import (
+    add_recent_conversation,
+    add_saved_memory,
+    get_system_prompt_with_memory,
+    get_user_memory_prompt,
+    load_memory,
+)
+from core.conversations.section_saved import choose_saved
+from core.conversations.table_saved import SavedText
 from core.database import schema
 from core.database.engine import Database
-from core.errors import StoreWriteError
+from core.errors import MessageError, StoreWriteError
+from core.memories import section_instructions, table_instructions
+from core.privacy import link_participants, set_privacy
 from core.scope import Scope
 from core.shapes import ToolCall
 from core.synth_core_memory import silently_record_memory
-from tests.spec.stage import HERE, Stage, at_once, failed
-from tests.store.world import Clock, count
+from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, at_once, failed, reasons, snippets
+from tests.store.world import Clock, count, open_db
+
+pytestmark = pytest.mark.engines("sqlite")
 
 PLAIN = Settings()
 MEMORIES, HISTORY = schema.memories, schema.item_history
@@ -42,7 +60,6 @@ def texts(stage: Stage, path: str | None = HERE, who: str | None = "ann", **more
     return [one["text"] for one in items(stage, path, who, **more)]
 
 
-@pytest.mark.engines("sqlite")  # no server does it differently
 def test_c11_what_cannot_be_saved_is_said(stage: Stage) -> None:
     assert save(stage, " \n ") == (False, None, "empty")
     assert save(stage, "x" * 4001) == (False, None, "too_long") and save(stage, "x" * 4000).stored
@@ -51,7 +68,6 @@ def test_c11_what_cannot_be_saved_is_said(stage: Stage) -> None:
     assert count(stage.db, MEMORIES, stage.persona) == 1  # type: ignore[arg-type]
 
 
-@pytest.mark.engines("sqlite")  # no server does it differently
 def test_c12_only_on_an_explicit_wish(stage: Stage) -> None:
     assert save(stage, "I like tea", said="please remember that I like tea").stored
     for said in ("I bought a notebook", "don't remember that", "Remember that! But don't remember that.", ""):
@@ -61,6 +77,7 @@ def test_c12_only_on_an_explicit_wish(stage: Stage) -> None:
     assert save(stage, "vouched for").stored
 
 
+@pytest.mark.engines()
 def test_c13_a_duplicate_and_a_failing_store_are_told(stage: Stage) -> None:
     first = save(stage, "I like tea")
     assert save(stage, "i LIKE  tea") == (False, first.id, "duplicate")
@@ -85,11 +102,8 @@ SUBJECTS = [
 ]
 
 
-@pytest.mark.engines("sqlite")  # no server does it differently
 @pytest.mark.parametrize(("old", "new", "is_similar"), SUBJECTS)
-def test_t63_a_saved_fact_names_an_older_one_about_the_same_subject(
-    stage: Stage, old: str, new: str, is_similar: bool
-) -> None:
+def test_t63_a_saved_fact_names_an_older_one_on_its_subject(stage: Stage, old: str, new: str, is_similar: bool) -> None:
     """A model that is told can take the old one away; two that contradict each other would both be believed."""
     first = save(stage, old)
     save(stage, new, who="bob")
@@ -99,6 +113,7 @@ def test_t63_a_saved_fact_names_an_older_one_about_the_same_subject(
     assert save(stage, new).similar is None  # a duplicate
 
 
+@pytest.mark.engines()
 @pytest.mark.dialects
 def test_c13_the_same_saved_by_many_at_once_is_there_once(stage: Stage) -> None:
     told = at_once(lambda: save(stage, "I like tea"), 6)
@@ -107,14 +122,13 @@ def test_c13_the_same_saved_by_many_at_once_is_there_once(stage: Stage) -> None:
 
 def test_c14_there_is_no_limit_and_the_first_is_first(stage: Stage) -> None:
     clock: Any = stage.db.clock  # type: ignore[union-attr]
-    before = clock.now
-    for n in range(60):
+    for n in range(35):
         clock.forward(seconds=1)
         assert save(stage, f"fact {n}").stored
-    clock.now = before
-    assert texts(stage) == [f"fact {n}" for n in range(60)]
+    assert texts(stage) == [f"fact {n}" for n in range(35)]
 
 
+@pytest.mark.engines()
 def test_c18_deleting_and_restoring_and_what_is_not_there(stage: Stage) -> None:
     def delete(row_id: Any, restore: bool = False, path: str | None = HERE, who: str = "ann", **more: Any) -> Any:
         scope = where(stage, path, who, **more)
@@ -142,7 +156,6 @@ def xml(content: str) -> str:
     return f"<use_tool><name>memoryTool</name><memoryContent>{content}</memoryContent></use_tool>"
 
 
-@pytest.mark.engines("sqlite")  # no server does it differently
 @pytest.mark.parametrize("mode", ["agent", "plus", "basic", "project"])
 def test_c24_who_reads_and_saves_in_each_mode(stage: Stage, mode: Any) -> None:
     settings = Settings(memory_mode=mode)
@@ -158,7 +171,6 @@ def test_c24_who_reads_and_saves_in_each_mode(stage: Stage, mode: Any) -> None:
     assert ("saved_memories" in context) is (mode != "project")
 
 
-@pytest.mark.engines("sqlite")  # no server does it differently
 def test_c28_calls_are_done_and_answered_in_their_form(stage: Stage) -> None:
     scope, reply = where(stage), f"I will. {xml('I &lt;3 tea')} Done. {xml(' ')} <think>{xml('thought')}</think>"
 
@@ -180,7 +192,6 @@ def test_c28_calls_are_done_and_answered_in_their_form(stage: Stage) -> None:
     assert texts(stage) == ["I <3 tea"]
 
 
-@pytest.mark.engines("sqlite")  # no server does it differently
 def test_c28_c29_a_store_that_fails_is_an_answer_and_costs_no_prompt(stage: Stage) -> None:
     broken = Database("sqlite://", clock=Clock())  # no tables
     told = conversations.run_tool_call(
@@ -191,6 +202,7 @@ def test_c28_c29_a_store_that_fails_is_an_answer_and_costs_no_prompt(stage: Stag
     assert made["input"] and "memory_tool" not in report and failed(report)
 
 
+@pytest.mark.engines()
 def test_c29_in_mode_plus_the_message_is_saved_before_the_prompt(stage: Stage) -> None:
     def prompt(said: str, **flags: Any) -> tuple[Any, Any]:
         made, report = stage.explain(said, **{"MEMORY_MODE": "plus", **flags})
@@ -209,3 +221,320 @@ def test_c29_in_mode_plus_the_message_is_saved_before_the_prompt(stage: Stage) -
     assert prompt("@memory more", ENABLE_SAVED_MEMORY=0) == ([], None)
     assert prompt("@memory more", ENABLED_TOOL_IDS=["weather"])[1] is None
     assert len(texts(stage)) == 2
+
+
+def talk(stage: Stage, title: str, summary: str = "We spoke.", minutes: float = 60, path: str | None = None) -> None:
+    given = [{"text": f"hello {title}", "sender_id": "ann", "timestamp": NOW - timedelta(minutes=minutes)}]
+    answer, scope = json.dumps({"title": title, "summary": summary}), stage.scope(path or HERE)
+    ended = add_recent_conversation(given, lambda _: answer, wait=True, db=stage.db, settings=PLAIN, scope=scope)
+    assert ended.stored, ended
+
+
+def save_text(stage: Stage, text: str) -> None:
+    assert add_saved_memory(text, **stage.asking(HERE)).stored
+
+
+def memory(stage: Stage, **flags: Any) -> str | None:
+    return get_user_memory_prompt(db=stage.db, settings=Settings(**flags), scope=stage.scope(HERE))
+
+
+def parts(made: str | None) -> list[str]:
+    return re.findall(r"^<(\w+)>$", made or "", re.MULTILINE)
+
+
+def test_c19_the_two_switches_act_independently(stage: Stage) -> None:
+    save_text(stage, "I like tea")
+
+    def shown(recent: bool, saved: bool) -> list[str]:
+        return parts(memory(stage, enable_recent_conversations=recent, enable_saved_memory=saved))
+
+    switches = ((True, True), (True, False), (False, True), (False, False))
+    assert [shown(*each) for each in switches] == [["saved_memories"], [], ["saved_memories"], []]
+    assert memory(stage, enable_saved_memory=False) is None
+    talk(stage, "Trip")
+    both = ["recent_conversations", "saved_memories"]
+    assert [shown(*each) for each in switches] == [both, both[:1], both[1:], []]
+
+
+def test_c21_a_part_that_cannot_be_read_is_absent_and_the_other_comes(caplog: pytest.LogCaptureFixture) -> None:
+    db = open_db("sqlite://")
+    stage = Stage(db)
+    talk(stage, "Trip")
+    save_text(stage, "I like tea")
+    db.transaction(lambda c: c.execute(sql_text("DROP TABLE conversation_summaries")), source="test")
+    with caplog.at_level(logging.WARNING):
+        assert parts(memory(stage)) == ["saved_memories"]
+    assert "memory_part_not_read source='conversation_summaries'" in caplog.text
+    prompt, report = stage.explain("hello")
+    assert prompt["context"]["saved_memories"] == ["[2026-03-10] I like tea"]
+    assert "recent_conversations" not in prompt["context"] and "conversation_summaries" in failed(report)
+    db.close()
+
+
+def test_c22_a_system_prompt_with_memory(stage: Stage) -> None:
+    call = stage.asking(HERE)
+    assert get_system_prompt_with_memory("Be kind.", **call) == "Be kind."
+    assert load_memory(**call) == {"recent": [], "saved": []} and memory(stage) is None
+    save_text(stage, "I like tea")
+    assert get_system_prompt_with_memory("Be kind.", **call) == (
+        "Be kind.\n\n<saved_memories>\n- [2026-03-10] I like tea\n</saved_memories>"
+    )
+    talk(stage, "Trip", "We fly.")
+    loaded = load_memory(**call)
+    assert [one["text"] for one in loaded["saved"]] == ["I like tea"]
+    assert [(one["title"], one["time"], one["summary"]) for one in loaded["recent"]] == [
+        ("Trip", "2026-03-10 11:00", "We fly.")
+    ]
+    assert load_memory(**{**call, "settings": Settings(memory_mode="project")}) == {"recent": [], "saved": []}
+
+
+def test_c20_the_memory_prompt_selects_as_the_json_prompt_does(stage: Stage) -> None:
+    """The first thing a person asked to remember is not lost because of 34 others."""
+    save_text(stage, "I am allergic to nuts")
+    for n in range(34):
+        save_text(stage, f"fact {n}")
+    shown = [line.removeprefix("- ") for line in (memory(stage) or "").splitlines() if line.startswith("- ")]
+    assert shown[0] == "[2026-03-10] I am allergic to nuts"
+    assert shown == stage.context("hello")["saved_memories"]
+    system = get_system_prompt_with_memory("Base.", **stage.asking(HERE))
+    assert "] I am allergic to nuts" in system
+
+
+def test_c23_the_sections_of_the_prompt(stage: Stage) -> None:
+    for n in range(30):
+        talk(stage, f"T{n}", minutes=100 - n, path=f"tg/c23-{n}")
+        if n < 12:
+            save_text(stage, f"fact {n}")
+    prompt, report = stage.explain("hello", SAVED_CHARS=33)
+    context = prompt["context"]
+    assert [one["title"] for one in context["recent_conversations"]] == [f"T{n}" for n in range(20, 30)]
+    assert context["recent_conversations"][-1] == {"title": "T29", "time": "2026-03-10 10:49", "summary": "We spoke."}
+    assert context["saved_memories"] == [f"[2026-03-10] fact {n}" for n in range(7, 12)]
+    assert reasons(report, "saved_memories") == ["cut"] * 7
+    assert report["sections"]["saved_memories"]["found"] == 12 and report["sections"]["saved_memories"]["kept"] == 5
+    keys = list(context)
+    assert keys.index("recent_conversations") < keys.index("saved_memories")
+    alone = (memory(stage, saved_chars=8) or "").splitlines()
+    heads = [line for line in alone if line.startswith(("## ", "- "))]
+    assert heads == [*(f"## T{n}" for n in range(20, 30)), "- [2026-03-10] fact 11"]
+    off, bare = stage.explain("hello", ENABLE_RECENT_CONVERSATIONS=0, ENABLE_SAVED_MEMORY=0)
+    assert "recent_conversations" not in off["context"] and "saved_memories" not in off["context"]
+    fewer = stage.context("hello", MAX_RECENT_CONVERSATIONS=10)
+    assert [one["title"] for one in fewer["recent_conversations"]] == [f"T{n}" for n in range(20, 30)]
+    small, report = stage.explain("hello", max_chars=bare["size"] - 45)
+    assert "saved_memories" not in small.get("context", {}) and report["sections"]["saved_memories"]["kept"] == 0
+
+
+def test_p34_a_saved_memory_is_not_recalled_beside_its_own_section(stage: Stage) -> None:
+    saved = add_saved_memory("I like quagga tea", **stage.asking())
+    stage.remember("quagga at the zoo", ["zoo"], 30)
+    prompt, report = stage.explain("quagga")
+    assert prompt["context"]["saved_memories"] == ["[2026-03-10] I like quagga tea"]
+    assert snippets(prompt["context"]) == ["quagga at the zoo"]
+    told = [one["id"] for one in report["left_out"] if one["section"] == "memories" and one["reason"] == "visible"]
+    assert any(str(saved.id) in one for one in told)
+
+
+def test_c23_pinned_ones_come_first_then_those_that_match_then_the_newest() -> None:
+    texts = ["old pinned", "old tofu", "tofu with rice", "new", "newest"]
+    rows = [SavedText(n, text, int(n == 0), None, None, None) for n, text in enumerate(texts)]
+
+    def chosen(chars: int, *words: str) -> list[int]:
+        return [row.id for row in choose_saved(rows, words, Settings(saved_chars=chars))]
+
+    assert [chosen(chars, "tofu", "rice") for chars in (10, 24, 32, 38)] == [[0], [0, 2], [0, 1, 2], [0, 1, 2, 4]]
+    assert chosen(12) == [0], "a longer one makes room for none"
+    assert [row.id for row in choose_saved(rows[1:], (), Settings(saved_chars=9))] == [3, 4]
+
+
+def test_p40_lite_mode_keeps_ten_saved_memories_and_two_conversations(stage: Stage) -> None:
+    for n in range(40):
+        save_text(stage, f"fact {n}")
+    for n in range(4):
+        stage.say(f"we spoke of trip {n}", f"tg/trip{n}", minutes=5000 - n)
+        ended = add_recent_conversation(wait=True, **stage.asking(f"tg/trip{n}"))
+        assert ended.stored, ended
+    context = stage.context("hello", UNIFIED_HISTORY=0)
+    lite = stage.context("hello", PROMPT_LITE_MODE=1, UNIFIED_HISTORY=0)
+    assert (len(context["saved_memories"]), len(context["recent_conversations"])) == (40, 4)
+    assert lite["saved_memories"] == [f"[2026-03-10] fact {n}" for n in range(30, 40)]
+    assert len(lite["recent_conversations"]) == 2
+
+
+DIRECT = "tg/ann"
+
+
+def listed(stage: Stage, path: str = HERE, who: str | None = "tg/ann", **more: Any) -> list[str]:
+    given = {**stage.asking(path, who), **more}
+    return [item["text"] for item in conversations.list_saved_memories(kind="instruction", **given)]
+
+
+def shown(stage: Stage, path: str = HERE, **more: Any) -> list[str]:
+    found: list[str] = stage.context("hello", path=path, **more).get("standing_wishes", [])
+    return found
+
+
+def call(stage: Stage, path: str = HERE, **flags: Any) -> dict[str, Any]:
+    return stage.asking(path, "tg/ann", **flags)
+
+
+def test_c12_a_wish_is_kept_when_it_is_said_and_stands_in_the_next_prompts(stage: Stage) -> None:
+    """Words of a question never find `call me Jo`: it has to be there by itself, months later and in other chats."""
+    stage.say("Hi there. Please always answer in metric units. See you!", minutes=60 * 24 * 200)
+    stage.say("How are you?", minutes=50)
+    stage.say("call me Jo", ELSEWHERE, minutes=40)
+    assert shown(stage) == listed(stage) == ["Please always answer in metric units.", "call me Jo"]
+    item = conversations.list_saved_memories(kind="instruction", **call(stage))[0]
+    assert (item["source"], item["archived"]) == ("chat", False)
+    assert item["saved_at"] == (NOW - timedelta(days=200)).isoformat()
+
+
+LATEX = "I have an allergy to latex"
+SAID: list[tuple[list[Any], list[str], list[str]]] = [
+    # nothing is asked for, or not by a person
+    (["call me ", "From now on, please", "Please remember that"], [], []),
+    ([("Call me Iris", {"who": "self"}), ("Always answer in French.", {"role": "narrator"})], [], []),
+    # a newer one about the same takes the place of an older one; one that is stored late changes nothing
+    (["I am vegetarian", "Call me Jo", "I'm vegan now"], ["Call me Jo", "I'm vegan now"], ["I am vegetarian"]),
+    (["Call me Jo", ("Call me Jonathan", {"minutes": 500})], ["Call me Jo"], []),
+    (["Call me Kim", "Don't call me Jo anymore"], ["Call me Kim", "Don't call me Jo anymore"], []),
+    # said again it is one, and what is taken back ends
+    (["I am vegan", "i am  vegan"], ["I am vegan"], []),
+    (["Call me Jo", LATEX, "Don't call me Jo anymore"], [LATEX], ["Call me Jo"]),
+    (["Always answer in German", LATEX, "you can answer in English again"], [LATEX], ["Always answer in German"]),
+    (["I am vegetarian", LATEX, "Actually I'm no longer vegetarian."], [LATEX], ["I am vegetarian"]),
+    (["Never use emojis", LATEX, "You can use emojis again"], [LATEX], ["Never use emojis"]),
+    (["I'm allergic to nuts", LATEX, "I'm not allergic to nuts anymore"], [LATEX], ["I'm allergic to nuts"]),
+    (["Nenn mich Jo", LATEX, "Nenn mich bitte nicht mehr Jo"], [LATEX], ["Nenn mich Jo"]),
+    (["Appelle-moi Jo", LATEX, "Ne m'appelle plus Jo"], [LATEX], ["Appelle-moi Jo"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "holding", "ended"), SAID, ids=str)
+def test_c12_which_wishes_hold(stage: Stage, said: list[Any], holding: list[str], ended: list[str]) -> None:
+    for n, each in enumerate(said):
+        text, more = each if isinstance(each, tuple) else (each, {})
+        stage.say(text, **{"minutes": 90 - n, **more})
+    items = conversations.list_saved_memories(kind="instruction", archived=True, **call(stage))
+    assert shown(stage) == [each for each in listed(stage) if each in holding] == holding
+    assert [each["text"] for each in items if each["archived"]] == ended
+    if said == ["I am vegan", "i am  vegan"]:
+        assert [item["saved_at"] for item in items] == [(NOW - timedelta(minutes=89)).isoformat()]
+
+
+def test_f12_a_wish_of_a_direct_message_holds_there_alone_and_a_public_one_in_its_server(stage: Stage) -> None:
+    """What somebody tells in private is not to be acted upon in front of others."""
+    stage.say("Call me Jo", DIRECT, minutes=50)
+    stage.say("I am vegan", HERE, minutes=40, server="s1")
+    assert shown(stage, "tg/44", scope=stage.scope(server="s1")) == ["I am vegan"]
+    assert shown(stage, "tg/45", scope=stage.scope(server="s2")) == []
+    assert "Call me Jo" in shown(stage, DIRECT)
+    assert listed(stage, HERE) == ["I am vegan"]
+
+
+@pytest.mark.engines()
+def test_c12_whose_wishes_hold_where(stage: Stage) -> None:
+    """The newest word counts where private and public differ; linked identities share their wishes."""
+    stage.say("Call me Jo", HERE, minutes=50)
+    stage.say("Call me Captain", DIRECT, minutes=40)
+    stage.say("Call me Bobby", who="Bob")
+    assert (shown(stage, DIRECT), shown(stage, HERE)) == (["Call me Captain"], ["Call me Jo"])
+    assert shown(stage, who="Bob") == listed(stage, who="tg/bob") == ["Call me Bobby"]
+    assert shown(stage, who="Cid") == listed(Stage(stage.db)) == []
+    stage.say("Call me Kim", "dc/7", who="Ann", minutes=10)
+    link_participants("dc/ann", "tg/ann", **stage.asking())
+    assert shown(stage, HERE) == ["Call me Kim"]
+
+
+@pytest.mark.parametrize(("level", "kept"), [("none", 1), ("partial", 0), ("full", 0)])
+def test_f20_who_may_not_be_remembered_has_no_wishes(stage: Stage, level: str, kept: int) -> None:
+    set_privacy("tg/ann", level, **stage.asking())
+    chat_history_cache.save_chat_message(HERE, "Call me Jo", "Ann", "ann", **call(stage))
+    assert len(listed(stage)) == kept
+    assert conversations.add_saved_memory("I am vegan", kind="instruction", **call(stage)).reason == (
+        "" if kept else "privacy"
+    )
+
+
+def test_c12_the_newest_instructions_are_shown_the_rest_is_reported(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n, food in enumerate(("pork", "beef", "fish", "garlic")):
+        stage.say(f"I don't eat {food}.", minutes=90 - n)
+    monkeypatch.setattr(section_instructions, "INSTRUCTIONS_IN_PROMPT", 2)
+    prompt, report = stage.explain("hello")
+    assert prompt["context"]["standing_wishes"] == ["I don't eat fish.", "I don't eat garlic."]
+    cut = [one for one in report["left_out"] if one["section"] == "standing_wishes"]
+    assert [one["reason"] for one in cut] == ["cut", "cut"]
+    assert "standing_wishes" not in stage.context("hello", MEMORY_MODE="project")
+
+
+@pytest.mark.parametrize("switch", ["ENABLE_SAVED_MEMORY", "RECORD_WISHES"])
+def test_c12_each_switch_neither_stores_nor_shows_wishes(stage: Stage, switch: str) -> None:
+    stage.say("Call me Jo")
+    assert shown(stage) == ["Call me Jo"] and shown(stage, **{switch: 0}) == []
+    off = call(stage, **{switch: False})
+    chat_history_cache.save_chat_message(HERE, "I am vegan.", "Ann", "ann", **off)
+    assert conversations.add_saved_memory("I don't eat pork", kind="instruction", **off).reason == "disabled"
+    assert listed(stage) == ["Call me Jo"]
+    context = stage.context("Am I vegan?", CONTEXT_VERBOSITY=0, **{switch: 0})
+    assert "saved_memories" not in context and "standing_wishes" not in context
+
+
+@pytest.mark.engines()
+def test_c12_instructions_are_refused_listed_added_deleted_and_restored(stage: Stage) -> None:
+    assert conversations.add_saved_memory(" \n ", kind="instruction", **call(stage)).reason == "empty"
+    assert conversations.add_saved_memory("x" * 301, kind="instruction", **call(stage)).reason == "too_long"
+    with pytest.raises(MessageError):
+        conversations.add_saved_memory("x", kind="wish", **call(stage))
+    made = conversations.add_saved_memory("  Call me\nJo ", kind="instruction", **call(stage))
+    assert made.stored
+    again = conversations.add_saved_memory("call me jo", kind="instruction", **call(stage))
+    assert again == (False, made.id, "duplicate")
+    newer = conversations.add_saved_memory("Call me Kim", kind="instruction", **call(stage))
+    assert listed(stage) == ["Call me Kim"]
+    assert conversations.list_saved_memories(**call(stage)) == []
+    assert conversations.delete_saved_memory(newer.id, **call(stage)) == (True, newer.id, "")
+    assert conversations.delete_saved_memory(newer.id, **call(stage)).reason == "unchanged"
+    assert listed(stage) == []
+    assert conversations.delete_saved_memory(newer.id, restore=True, **call(stage)).stored
+    assert conversations.delete_saved_memory(made.id, restore=True, **call(stage)).stored
+    assert listed(stage) == ["Call me Jo"], "what is restored takes the place of what held"
+    assert conversations.delete_saved_memory(made.id, restore=True, **call(stage)).reason == "unchanged"
+    assert len(listed(stage, archived=True)) == 2
+
+
+def test_c12_a_wish_out_of_sight_is_as_one_that_never_was(stage: Stage) -> None:
+    private = conversations.add_saved_memory("Call me Jo", kind="instruction", **call(stage, DIRECT)).id
+    for number in (private, 12345, 0):
+        for restore in (False, True):
+            assert not conversations.delete_saved_memory(number, restore=restore, **call(stage, HERE)).stored
+    assert listed(stage, DIRECT) == ["Call me Jo"]
+
+
+@pytest.mark.engines()
+def test_g16_a_wish_and_its_message_are_stored_together_or_not(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object, **__: object) -> object:
+        raise RuntimeError("no")
+
+    monkeypatch.setattr(table_instructions, "record_instructions", fails)
+    with pytest.raises((RuntimeError, StoreWriteError)):
+        stage.say("Call me Jo")
+    monkeypatch.undo()
+    scope = stage.scope(HERE)
+    assert chat_history_cache.load_chat_history(HERE, db=stage.db, settings=Settings(), scope=scope) == []
+    assert listed(stage) == []
+
+
+def test_c12_a_wish_that_was_saved_as_well_is_shown_once_and_no_hit_twice(stage: Stage) -> None:
+    """The message is read by itself, and the model's tool saves the same words a moment later."""
+    stage.say("I am vegan", minutes=20)
+    conversations.add_saved_memory("I am  vegan", **call(stage))
+    conversations.add_saved_memory("I live in Rome", **call(stage))
+    prompt, report = stage.explain("hello")
+    assert prompt["context"]["standing_wishes"] == ["I am vegan"]
+    assert prompt["context"]["saved_memories"] == ["[2026-03-10] I live in Rome"]
+    left_out = [entry["reason"] for entry in report["left_out"] if entry["section"] == "saved_memories"]
+    assert left_out == ["duplicate"]
+    found = [hit["snippet"] for hit in stage.context("vegan recipes?", CONTEXT_VERBOSITY=5)["memories"]]
+    assert found.count("I am vegan") <= 1

@@ -1,9 +1,10 @@
-"""R35: the three ways in, run as their pages say; the code of the pages for those who come from elsewhere runs too."""
+"""R35: the ways in, run as their pages say; the code of pages for those who come from elsewhere, and of examples/."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib.util
 import json
 import os
 import re
@@ -19,11 +20,10 @@ from typing import IO, Any
 import httpx2
 import pytest
 
-pytest.importorskip("mcp", reason="needs the extra `mcp`")
-pytest.importorskip("uvicorn", reason="needs the extra `admin`")
-
 import core.cli
+from core import tokens
 from core.calls import defaults
+from core.config import Settings
 from core.db import configure, open_database
 from core.hooks import clear_hooks
 from core.scope import Scope
@@ -35,6 +35,7 @@ from tests.servers.base import free_port
 from tests.spec.proxy_world import ModelServer, serving, wait_until
 
 pytestmark = [pytest.mark.checkout, pytest.mark.engines("sqlite")]
+
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 
@@ -189,6 +190,7 @@ def is_up(port: int) -> bool:
 
 @pytest.mark.slow
 def test_r35_an_agent_needs_the_page_s_configuration(tmp_path: Path) -> None:
+    pytest.importorskip("mcp", reason="needs the extra `mcp`")
     (block,) = blocks("start/agent", "json")
     server = json.loads(block)["mcpServers"]["memory"]
     words = [server["command"], *server["args"]]
@@ -251,3 +253,32 @@ def test_r35_a_chat_of_sillytavern_goes_on_through_the_proxy(own_folder: Path) -
     for who, there in ((user, True), ("proxy/Bob", False)):
         asked = Scope("iris", f"{who}/new", who, privacy="direct")
         assert bool(search_memories(query="Where is the map? Under the third board?", scope=asked)) is there
+
+
+def load(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "examples" / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_filter_of_open_webui_remembers(stage: Any, db: Any) -> None:
+    token = tokens.add_token("host", db=db, scope=stage.scope())["token"]
+    with serving(create_app(db=db, settings=Settings(), admin=False)) as url:
+        made = load("open_webui_filter").Filter()
+        made.valves = made.Valves(url=url, token=token)
+        ann, bob = {"id": "u1", "name": "Ann"}, {"id": "u2", "name": "Bob"}
+        said = {"role": "user", "content": "My cat is called Tofu.", "id": "m1"}
+        body = {"messages": [said], "metadata": {"chat_id": "c1"}}
+        asked = asyncio.run(made.inlet(body, ann))
+        assert asked["messages"][-1] == said
+        after = {"chat_id": "c1", "messages": [said, {"role": "assistant", "content": "A fine name.", "id": "m2"}]}
+        assert asyncio.run(made.outlet(after, ann)) == after
+        question = {"role": "user", "content": "What is my cat called?"}
+        for who, remembered in ((ann, True), (bob, False)):
+            found = asyncio.run(made.inlet({"messages": [question], "metadata": {"chat_id": "c2"}}, who))["messages"]
+            assert found[-1] == question and ("Tofu" in str(found[:-1])) == remembered, who["name"]
+        made.valves = made.Valves(url="http://127.0.0.1:9", token=token)
+        body = {"messages": [question], "metadata": {"chat_id": "c2"}}
+        assert asyncio.run(made.inlet(body, ann))["messages"] == [question]

@@ -1,29 +1,37 @@
-"""The routes of the admin application, asked by an operator (L32, L33, L35 to L40)."""
+"""The routes of the admin application and of the HTTP API, and what a property-testing client finds (L32 to L40, R11).
+
+API_FUZZ_EXAMPLES sets how many requests of each kind every operation gets.
+"""
 
 from __future__ import annotations
 
 import html
 import json
+import os
 import re
 from typing import Any
 
 import httpx2
 import pytest
+import schemathesis
 from fastapi import FastAPI
+from hypothesis import HealthCheck, given, settings
+from schemathesis.specs.openapi import checks
 from sqlalchemy import select
 
-from core import privacy, relationships
+from core import chat_history_cache, privacy, relationships, short_term
 from core.config import Settings
 from core.database import schema
 from core.database.engine import Database
 from core.errors import StoreReadError
+from core.scope import Scope
 from core.transfer import items
 from core.web import guard
 from core.web.admin import api as transfer
-from tests.spec.admin_world import BEARER, Operator, client_of, made
 from tests.spec.lifelong_world import ANN, Life, Model
 from tests.spec.proxy_world import serving
 from tests.spec.stage import ELSEWHERE, HERE, NOW
+from tests.spec.web_world import BEARER, Operator, World, bearer, client_of, made, said
 
 pytestmark = pytest.mark.engines("sqlite")
 
@@ -109,11 +117,11 @@ REFUSED: list[tuple[str, str, dict[str, Any], str]] = [
 
 
 def test_l33_a_bad_parameter_names_value_and_range(operator: Operator) -> None:
-    for method, path, given, said in REFUSED:
-        headers = {"content-type": "application/json"} if "content" in given else {}
-        answer = operator.ask(method, path, headers=headers, **given)
+    for method, path, sent, hint in REFUSED:
+        headers = {"content-type": "application/json"} if "content" in sent else {}
+        answer = operator.ask(method, path, headers=headers, **sent)
         assert (answer.status_code, answer.json()["error"]) == (422, "bad_value"), path
-        assert said in answer.json()["message"], answer.json()["message"]
+        assert hint in answer.json()["message"], answer.json()["message"]
 
 
 def test_l35_an_operator_sees_all_audiences_of_the_persona(operator: Operator, life: Life) -> None:
@@ -333,3 +341,124 @@ def test_l33_a_file_that_is_too_large_is_413(operator: Operator, monkeypatch: py
     monkeypatch.setattr(transfer, "MAX_BYTES", 20_000)
     assert "30000 bytes" in operator.send(b" " * 40_000, 413)["message"]
     assert "20,000 bytes" in operator.send(b" " * 25_000, 413)["message"]
+
+
+EXAMPLES = int(os.environ.get("API_FUZZ_EXAMPLES", "2"))
+CHECKED = [
+    checks.status_code_conformance,
+    checks.content_type_conformance,
+    checks.response_schema_conformance,
+    checks.response_headers_conformance,
+]
+
+
+def test_r11_a_turn_is_stored_found_and_in_the_next_prompt(world: World) -> None:
+    host = world.visitor()
+    stored = host.post("/v1/turns", {"message": said("My cat is called Tofu.", message_id="m1", date=1_773_000_000),
+                                     "reply": {"text": "A fine name.", "message_id": "m2"}})  # fmt: skip
+    assert stored["stored"] and stored["reply"]["stored"] and stored["id"] > 0
+    again = host.post("/v1/turns", {"message": said("My cat is called Tofu.", message_id="m1"),
+                                    "reply": {"text": "A fine name.", "message_id": "m2"}})  # fmt: skip
+    assert (again["stored"], again["reason"], again["id"]) == (False, "duplicate", stored["id"])
+    scope = Scope(world.persona, "web/ann", "web/ann", privacy="direct")
+    lines = chat_history_cache.load_chat_history("web/ann", db=world.db, scope=scope)
+    assert [(line["sender_id"], line["sender_name"], line["text"]) for line in lines] == [
+        ("ann", "ann", "My cat is called Tofu."), ("self", world.persona, "A fine name."),
+    ]  # fmt: skip
+    (moment,) = short_term.get_for_user("web/ann", db=world.db, scope=scope)
+    assert [each["content"] for each in moment["messages"]] == ["My cat is called Tofu.", "A fine name."]
+    who = {"conversation": "web/ann", "participant": "web/ann", "privacy": "direct"}
+    (hit, *_) = host.post("/v1/search", {"query": "what is my cat called?", **who})["hits"]
+    assert (hit["source"], hit["id"]) == ("chat_history", stored["id"]) and "Tofu" in hit["snippet"]
+    made_prompt = host.post("/v1/prompt", {"message": said("And my cat?"), "style": "openai", "report": True})
+    assert "Tofu" in json.dumps(made_prompt["prompt"]["context"])
+    assert made_prompt["messages"][0]["role"] == "system"
+    assert made_prompt["report"]["size"] > 0
+    plain = host.post("/v1/prompt", {"message": said("And my cat?"), "max_chars": 5000})
+    assert plain["messages"] is plain["report"] is None and len(json.dumps(plain["prompt"])) < 6000
+
+
+def test_r11_many_messages_at_once_or_none(world: World) -> None:
+    host = world.visitor()
+    lines = [{"message": said(f"line {n}", message_id=n, date=1_773_000_000 + n)} for n in range(20)]
+    stored = host.post("/v1/messages", {"messages": [*lines, {"message": said("x"), "reply": {"text": "y"}}]})
+    assert [each["stored"] for each in stored["messages"]] == [True] * 21
+    assert stored["messages"][-1]["reply"]["stored"]
+    bad = {"messages": [{"message": said("fine")}, {"message": {"text": "nowhere"}}]}
+    assert "interface_path" in host.post("/v1/messages", bad, 422)["message"]
+    for wrong in ("a\0", "x" * 192):
+        late = [{"message": said("fine")}, {"message": said("x"), "reply": {"text": "y", "message_id": wrong}}]
+        refused = host.post("/v1/messages", {"messages": late}, 422)
+        assert refused["fields"] == ["messages.1.reply.message_id"]
+        late[1] = {"message": said("x", reply_to_message={"message_id": wrong})}
+        refused = host.post("/v1/messages", {"messages": late}, 422)
+        assert refused["fields"] == ["reply_to_message.message_id"]
+    scope = Scope(world.persona, "web/ann", "web/ann", privacy="direct")
+    texts = [line["text"] for line in chat_history_cache.load_chat_history("web/ann", 100, db=world.db, scope=scope)]
+    assert len(texts) == 22 and "fine" not in texts
+
+
+def test_r11_a_message_is_edited_and_deleted(world: World) -> None:
+    host = world.visitor()
+    path = "web/ann/thread 1"
+    host.post("/v1/messages", {"messages": [{"message": said("I live in Bonn", path=path, message_id="a/b c")}]})
+    for id_, status in (("a%2Fb%20c", 404), ("nothing", 404)):
+        host.ask("PATCH", f"/v1/messages/web/ann/thread%201/{id_}", status, json={"text": "x"})
+    host.post("/v1/messages", {"messages": [{"message": said("I live in Bonn", path=path, message_id="m 7",
+                                                             date=1_773_000_000)}]})  # fmt: skip
+    where = "/v1/messages/web/ann/thread%201/m%207"
+    assert host.ask("PATCH", where, json={"text": "I live in Köln"})["stored"]
+    scope = Scope(world.persona, path, "web/ann", privacy="direct")
+    texts = {line["text"] for line in chat_history_cache.load_chat_history(path, db=world.db, scope=scope)}
+    assert "I live in Köln" in texts
+    assert host.ask("DELETE", where)["stored"]
+    host.ask("DELETE", where, 404)
+
+
+def test_r11_g28_memories_are_stored_listed_and_deleted_by_ids_that_every_client_reads_exactly(world: World) -> None:
+    """A client that knows doubles alone reads 30 ids, and these 30 are gone."""
+    host = world.visitor()
+    for n in range(30):
+        host.post("/v1/memories", {"text": f"fact number {n}"})
+    page = host.ask("GET", "/v1/memories?limit=500")
+    read = json.loads(json.dumps(page), parse_int=lambda digits: int(float(digits)))
+    ids = [each["id"] for each in read["items"]]
+    tea = {"text": "Ann likes green tea.", "tags": ["tea"], "kind": "FactsAboutUser"}
+    kept = host.post("/v1/memories", tea)["id"]
+    assert len(set(ids)) == 30 and all(isinstance(each, int) and each < 2**53 for each in ids)
+    for each in ids:
+        assert [host.ask("DELETE", f"/v1/memories/{each}")["deleted"] for _ in range(2)] == [1, 0]
+    for asked in ("", "?q=green&kinds=FactsAboutUser"):
+        (left,) = host.ask("GET", f"/v1/memories{asked}")["items"]
+        assert (left["id"], left["text"], left["tags"]) == (kept, tea["text"], ["tea"])
+    found = host.post("/v1/prompt", {"message": said("which number is the fact?"), "report": True})
+    numbers: list[int] = []
+    json.loads(json.dumps(found), parse_int=lambda digits: numbers.append(int(digits)))
+    assert numbers and max(numbers) < 2**53
+
+
+@pytest.mark.slow
+def test_r11_no_request_gives_a_failure_or_an_answer_of_another_shape(db: Any, stage: Any) -> None:
+    app = made(db, allowed_hosts=["testserver"])
+    with client_of(app) as client:
+        world = World(db, client, stage.persona)
+        shown = [bearer(world.visitor(*who).token) for who in (("host",), ("scope", "web/ann"), ("admin",))]
+    shown.append(BEARER)
+    schema = schemathesis.openapi.from_asgi("/openapi.json", app).include(path_regex="^/(v1|admin)/")
+    schema = schema.exclude(path="/admin/login")  # wrong tokens wait there
+    seen: set[int] = set()
+
+    @settings(max_examples=EXAMPLES, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+    def ask(case: Any) -> None:
+        for headers in (*shown, {"Authorization": "Bearer x"}):
+            answer = case.call(headers=headers)
+            seen.add(answer.status_code)
+            place = (case.method, case.formatted_path, answer.text)
+            assert answer.status_code < 500 or answer.status_code == 503, place
+            case.validate_response(answer, checks=CHECKED)
+
+    for found in schema.get_all_operations():
+        operation = found.ok()
+        for mode in (schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE):
+            given(case=operation.as_strategy(generation_mode=mode))(ask)()
+    assert {200, 401, 403, 404, 422} <= seen

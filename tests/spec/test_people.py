@@ -1,0 +1,453 @@
+"""Who said it, who somebody is, and how the persona stands to them (T33, P75, L26 to L31, F6, F20)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from core import chat_history_cache, lifelong, relationships, stories
+from core.chat_history_cache import save_chat_message
+from core.config import Settings
+from core.context.context import order_context
+from core.conversations import add_saved_memory, close_conversation, list_recent_conversations
+from core.database.schema import user_relationships
+from core.db import insert_memory
+from core.errors import MessageError
+from core.hooks import set_hook
+from core.lifelong import profile
+from core.privacy import link_participants, set_privacy, unlink_participant
+from core.scope import Scope
+from core.synth_core_memory import search_memories, silently_record_memory
+from core.text.question_words import asked_words, asks_about_person
+from tests.spec.stage import HERE, Stage, reasons
+from tests.spec.story import Story
+from tests.spec.web_world import Operator, World, client_of, made
+from tests.store.world import NOW, count, rows_of
+
+pytestmark = pytest.mark.engines("sqlite")
+
+GROUP = "tg/-5"
+ALLERGY = "I am allergic to shellfish and my birthday is on 3 May."
+
+
+def speakers(hits: Any) -> dict[str, str | None]:
+    """Return each snippet's first words to its speaker."""
+    return {" ".join(hit["snippet"].split()[:3]): hit.get("speaker") for hit in hits}
+
+
+def test_t33_a_hit_in_anns_prompt_says_that_bob_said_it(stage: Stage) -> None:
+    stage.say(ALLERGY, GROUP, "Bob", minutes=9000)
+    for number in range(30):
+        stage.say(f"line {number} of the day", GROUP, "Cid", minutes=500 - number)
+    asked = {"path": GROUP, "is_private": False, "who": "Ann"}
+    memories = stage.context("What am I allergic to, and when is my birthday?", **asked)["memories"]
+    assert {hit["snippet"]: hit["speaker"] for hit in memories}[ALLERGY] == "Bob"
+    assert list(next(hit for hit in memories if hit["snippet"] == ALLERGY)) == [
+        "source", "id", "timestamp", "snippet", "tags", "speaker",
+    ]  # fmt: skip
+
+
+def test_t33_the_name_is_that_of_the_history_and_the_personas_own_for_its_own(stage: Stage) -> None:
+    stage.say("saffron one", GROUP, 'Bob "B"\nBaker')
+    stage.say("saffron two", GROUP, "self", role="persona")
+    scope = stage.scope(GROUP)
+    save_chat_message(GROUP, "saffron three", "Iris", "self", db=stage.db, scope=scope)
+    save_chat_message(GROUP, "saffron four", None, "77", db=stage.db, scope=scope)
+    save_chat_message(GROUP, "saffron five", db=stage.db, scope=Scope(stage.persona, GROUP), role="system")
+    stage.diary("saffron in the soup today")
+    hits = search_memories(keywords=["saffron"], limit=20, ranking="recency", db=stage.db, scope=scope)
+    assert speakers(hits) == {
+        "saffron one": "Bob 'B' Baker",
+        "saffron two": stage.persona,
+        "saffron three": "Iris",
+        "saffron four": "77",
+        "saffron five": None,
+        "saffron in the": stage.persona,
+    }
+    assert all("speaker" not in hit for hit in hits if hit["snippet"] == "saffron five")
+
+
+def test_t33_a_memory_names_whose_statement_it_is(stage: Stage) -> None:
+    stage.say("hello", GROUP, "Bob")
+    silently_record_memory("I grow kohlrabi on the roof", scope=stage.scope(GROUP, participant="tg/bob"), db=stage.db)
+    silently_record_memory("My kohlrabi died", scope=stage.scope(GROUP, participant="tg/881"), db=stage.db)
+    insert_memory("Kohlrabi wants sun.", "Ann", "notes", [], stage.scope(), db=stage.db)
+    insert_memory("Kohlrabi is a cabbage.", "synth", "notes", [], stage.scope(), db=stage.db)
+    hits = search_memories(keywords=["kohlrabi"], limit=20, db=stage.db, scope=stage.scope(GROUP))
+    assert speakers(hits) == {
+        "I grow kohlrabi": "Bob",
+        "My kohlrabi died": "881",
+        "Kohlrabi wants sun.": "Ann",
+        "Kohlrabi is a": None,
+    }
+
+
+def test_g2_what_is_captured_is_saved_by_the_hook(stage: Stage) -> None:
+    """A host that keeps memories elsewhere saves them itself."""
+    saved: list[Any] = []
+
+    def own(content: str, author: str, source: str, tags: Any, scope: str = "general") -> int:
+        saved.append((content, author, source, tags, scope))
+        return 41 + len(saved)
+
+    set_hook("save", own)
+    made = silently_record_memory("I like kale", db=stage.db, scope=stage.scope(GROUP))
+    assert (made.stored, made.id) == (True, 42)
+    assert saved == [("I like kale", "synth", "chat", ["auto", "interazione"], "general")]
+    set_hook("save", None)
+    assert silently_record_memory("I like kale", db=stage.db, scope=stage.scope(GROUP)).reason == ""
+
+
+def test_t33_a_saved_memory_of_somebody_else_names_them_where_several_speak(stage: Stage) -> None:
+    """What Bob asked to remember in a group is not Ann's own."""
+    add_saved_memory("I drink tea", db=stage.db, scope=stage.scope(GROUP, participant="tg/ann"))
+    alone = ["[2026-03-10] I drink tea"]
+    assert stage.context("hello", path=GROUP, is_private=False)["saved_memories"] == alone
+    stage.say("hello", GROUP, "Bob")
+    stage.say("hello", GROUP, "Ann")
+    add_saved_memory("I drink bob tea", db=stage.db, scope=stage.scope(GROUP, participant="tg/bob"))
+    shown = stage.context("hello", path=GROUP, is_private=False)["saved_memories"]
+    assert shown == ["[2026-03-10] Ann: I drink tea", "[2026-03-10] Bob: I drink bob tea"]
+
+
+@pytest.mark.parametrize(
+    ("who", "answer", "summary"),
+    [
+        ("Bob", "My birthday is on 3 May.", "Ann: I am allergic to shellfish. Bob: My birthday is on 3 May."),
+        ("self", "Iris cooks without it.", "I am allergic to shellfish. Iris cooks without it."),
+    ],
+)
+def test_t33_a_summary_of_several_names_who_said_what(stage: Stage, who: str, answer: str, summary: str) -> None:
+    stage.say("I am allergic to shellfish.", minutes=60)
+    stage.say(answer, who=who, minutes=50)
+    known = stage.asking(HERE)
+    assert close_conversation(wait=True, **known).stored
+    (one,) = list_recent_conversations(**known)
+    assert one["summary"] == summary
+
+
+def test_t33_recaps_name_who_said_it_where_several_speak(stage: Stage) -> None:
+    story = Story(stage.db, stage.persona)
+    story.write("I sold the red house.", who="Ann")
+    story.write("I bought a boat in Genoa.", who="Bob")
+    story.write("I stay at home.", who="Ann")
+    assert story.call(stories.queue_recaps, story.path)
+    assert story.call(stories.add_scene_break, story.messages[-1]).stored
+    assert story.run()
+    told = [story.get(message, "memory") for message in story.messages]
+    assert told == ["I sold the red house.", "Bob: I bought a boat in Genoa.", "Ann: I stay at home."]
+    recap = story.get(story.messages[-1], "scene_recap_memory")
+    assert recap == "Ann: I sold the red house. Bob: I bought a boat in Genoa. Ann: I stay at home."
+
+
+def test_t33_an_item_of_consolidation_names_its_person_where_several_speak(stage: Stage) -> None:
+    stage.say("My name is Robert.", GROUP, "Bob", minutes=60)
+    stage.say("I love rainy days.", GROUP, "Ann", minutes=50)
+    known = {"db": stage.db, "settings": Settings()}
+    assert lifelong.consolidate_history(GROUP, scope=stage.scope(GROUP), **known) == 2
+    items = lifelong.search_items(conversation=GROUP, scope=stage.scope(GROUP), **known)["items"]
+    made = sorted(item["text"] for item in items if item["provenance"] == "extract")  # the name is a wish, too
+    assert made == ["Ann: I love rainy days.", "Bob: My name is Robert."]
+
+
+ANN, BOB = "tg/ann", "tg/bob"
+SMALL_TALK = ("I am on my way.", "I think it will rain.", "I'll tell you tomorrow.", "Nice hat!", "I see.")
+ASKED = [
+    ("en", "What do you know about me?", (), True),
+    ("en", "Who am I to you?", (), True),
+    ("en", "What should I cook for Ute?", ("Ute",), True),
+    ("en", "Suggest a present", (), True),
+    ("en", "Tell me about Tom Baker", ("Tom Baker",), True),
+    ("en", "Can you do that for me please?", (), False),
+    ("en", "Tell me about my trip", (), False),
+    ("en", "What did Ute say about Tom?", ("Ute", "Tom"), False),
+    ("en", "What is Ute's job?", ("Ute",), False),
+    ("en", "Call me tomorrow", (), False),
+    ("de", "Was weißt du noch über mich?", (), True),
+    ("de", "Kannst du das für mich machen?", (), False),
+    ("es", "¿Qué sabes de Luis?", ("Luis",), True),
+    ("es", "¿Cuál es el coche de Luis?", ("Luis",), False),
+    ("fr", "Que sais-tu de Paul ?", ("Paul",), True),
+    ("fr", "Tu peux faire ça pour moi ?", (), False),
+    ("it", "Che cosa sai di me?", (), True),
+    ("pt", "O que você sabe sobre mim?", (), True),
+    ("nl", "Wat weet je over mij?", (), True),
+    ("ru", "Расскажи обо мне", (), True),
+    ("ja", "私について何を知っていますか?", (), True),
+    ("ja", "私の車はどこ?", (), False),
+    ("zh", "关于我你知道什么?", (), True),
+]
+
+
+@pytest.mark.parametrize(("language", "text", "people", "expected"), ASKED)
+def test_p75_a_question_is_about_a_person_or_about_something_else(
+    language: str, text: str, people: tuple[str, ...], expected: bool
+) -> None:
+    """A request to do something asks for nobody's life."""
+    assert asks_about_person(asked_words(text), people, [language]) is expected
+
+
+def tell(stage: Stage) -> None:
+    for text in ("I play the cello in a quartet.", "I can't stand lilies.", *SMALL_TALK):
+        stage.say(text, minutes=90)
+    stage.say("I am a plumber.", who="Bob", minutes=80)
+    stage.say("I was born in Oslo.", path=f"{ANN}", privacy="direct", minutes=70)
+    saved = add_saved_memory("Ann keeps bees", **stage.asking(HERE, participant=ANN))
+    assert saved.stored
+    for n in range(12):
+        stage.say(f"Line {n} of the evening.", minutes=30 - n)
+
+
+def texts(stage: Stage, who: str | None = None, path: str = HERE, **more: Any) -> list[str]:
+    scope = stage.scope(path, participant=more.pop("participant", ANN), privacy=more.pop("privacy", None))
+    return [one["text"] for one in profile(who, db=stage.db, settings=Settings(), scope=scope, **more)]
+
+
+def test_p75_a_profile_holds_what_a_person_stated_with_row_day_and_who_sees_it(stage: Stage) -> None:
+    tell(stage)
+    assert texts(stage) == ["Ann keeps bees", "I can't stand lilies.", "I play the cello in a quartet."]
+    statements = profile(**stage.asking(HERE, participant=ANN))
+    assert [one["about"] for one in statements] == [[], ["taste"], ["fact"]]
+    assert {one["seen_by"] for one in statements} == {"server"} and all(one["timestamp"] for one in statements)
+    (hit,) = search_memories(query="cello", db=stage.db, scope=stage.scope(HERE, participant=ANN))
+    assert (statements[2]["id"], statements[2]["source"]) == (hit["id"], hit["source"])
+    assert texts(stage, limit=1) == ["Ann keeps bees"]
+
+
+@pytest.mark.engines()
+def test_p75_a_profile_shows_nothing_that_the_scope_may_not_see(stage: Stage) -> None:
+    """What was said in private stays out of a room, whoever asks and whomever they ask about."""
+    tell(stage)
+    born = "I was born in Oslo."
+    assert born in texts(stage, path=ANN, privacy="direct")
+    assert born not in texts(stage) and born not in texts(stage, ANN, participant=BOB)
+    assert texts(stage, BOB) == ["I am a plumber."] and texts(stage, "tg/nobody") == []
+    assert born in texts(stage, ANN, participant=BOB, operator=True)
+    with pytest.raises(MessageError, match="participant is missing"):
+        texts(stage, participant=None)
+    with pytest.raises(MessageError, match="limit is 0"):
+        texts(stage, limit=0)
+
+
+@pytest.mark.parametrize("question", ["What do you know about me?", "Who am I to you?", "Suggest a present for me."])
+def test_p75_a_question_about_the_asker_is_answered_by_what_they_stated(stage: Stage, question: str) -> None:
+    tell(stage)
+    scope = stage.scope(HERE, participant=ANN)
+    hits = [hit["snippet"] for hit in search_memories(query=question, limit=3, db=stage.db, scope=scope)]
+    assert {"Ann keeps bees", "I can't stand lilies.", "I play the cello in a quartet."} == set(hits)
+    memories = [hit["snippet"] for hit in stage.context(question)["memories"]]
+    assert "I play the cello in a quartet." in memories
+
+
+def test_p75_a_question_about_somebody_named_is_answered_by_what_they_stated(stage: Stage) -> None:
+    tell(stage)
+    scope = stage.scope(HERE, participant=ANN)
+    hits = search_memories(query="What should I cook for Bob?", limit=1, db=stage.db, scope=scope)
+    assert [hit["snippet"] for hit in hits] == ["I am a plumber."]
+
+
+def test_p75_the_faces_show_the_same_profile(db: Any, stage: Stage, operator: Operator) -> None:
+    tell(stage)
+    with client_of(made(db)) as client:
+        world = World(db, client, stage.persona)
+        host = world.visitor().ask("GET", f"/v1/profile?about={ANN}&conversation={HERE}&participant={BOB}")
+        assert [one["text"] for one in host["statements"]] == texts(stage)
+        own = world.visitor("scope", BOB).ask("GET", f"/v1/profile?about={ANN}")["statements"]
+        assert "I was born in Oslo." not in [one["text"] for one in own]
+        world.visitor().ask("GET", "/v1/profile", 422)
+    page = operator.ask("GET", "/page/people/one", params={"key": ANN}).text
+    assert "What they told of themselves" in page and "I can&#39;t stand lilies." in page
+
+
+PLAIN = Settings()
+
+
+def given(stage: Stage, **more: Any) -> dict[str, Any]:
+    return {"db": stage.db, "settings": PLAIN, "scope": stage.scope(), **more}
+
+
+def get(stage: Stage, who: Any = "tg/ann", **more: Any) -> Any:
+    return relationships.get(who, **given(stage, **more))
+
+
+def adjust(stage: Stage, who: Any = "tg/ann", *deltas: Any, **more: Any) -> Any:
+    own = {name: more.pop(name) for name in ("db", "settings", "scope") if name in more}
+    return relationships.adjust(who, *deltas, **more, **given(stage, **own))
+
+
+def touch(stage: Stage, who: Any = "tg/ann", *name: Any, **more: Any) -> Any:
+    return relationships.ensure_and_touch(who, *name, **given(stage, **more))
+
+
+def rows(stage: Stage, table: Any = user_relationships) -> int:
+    return count(stage.db, table, stage.persona)
+
+
+@contextmanager
+def later(stage: Stage, **by: float) -> Iterator[Any]:
+    """Move the clock of a shared database for a while."""
+    clock, before = stage.db.clock, stage.db.clock.now
+    clock.forward(**by)
+    yield clock
+    clock.now = before
+
+
+@pytest.mark.engines()
+def test_l26_an_unknown_person_is_zeros_and_is_made_by_the_first_touch(stage: Stage) -> None:
+    assert get(stage, "u9") == {
+        "user_id": "u9", "username": "", "realname": "", "affinity": 0, "trust": 0, "interaction_count": 0,
+        "last_interaction": None,
+    }  # fmt: skip
+    assert rows(stage) == 0
+    told = touch(stage, "u9", "Ann")
+    assert told == (True, None, "") and told.relationship == get(stage, "u9")
+    assert touch(stage, "u9", "").stored
+    known = get(stage, "u9")
+    assert (known["interaction_count"], known["username"], known["last_interaction"]) == (2, "Ann", NOW.isoformat())
+    assert rows(stage) == 1
+    assert get(Stage(stage.db), "u9")["interaction_count"] == 0  # another persona
+    assert get(stage, "U9")["interaction_count"] == get(stage, "u9 ")["interaction_count"] == 0
+
+
+@pytest.mark.engines()
+def test_l27_d26_it_adds_and_clamps_and_counts(stage: Stage) -> None:
+    assert adjust(stage, "u9", 150).relationship["affinity"] == 100
+    assert adjust(stage, "u9", trust_delta=-5).relationship["trust"] == 0
+    told = adjust(stage, "u9", -30, 7, "Ann", realname="Anna")
+    assert told.stored and told.id is None
+    assert told.relationship == get(stage, "u9") == {
+        "user_id": "u9", "username": "Ann", "realname": "Anna", "affinity": 70, "trust": 7, "interaction_count": 3,
+        "last_interaction": NOW.isoformat(),
+    }  # fmt: skip
+
+
+def test_l30_reading_gives_the_faded_value_and_adding_starts_from_it(stage: Stage) -> None:
+    adjust(stage, "tg/ann", 60, 20)
+    with later(stage, days=30):
+        assert get(stage)["affinity"] == 30 and get(stage)["trust"] == 20
+        assert get(stage, settings=Settings(decay_days=120))["affinity"] == 45
+        (listed,) = relationships.list_recent(**given(stage))
+        assert listed == get(stage)
+        assert adjust(stage, "tg/ann", 5).relationship["affinity"] == 35
+    with later(stage, days=60):
+        assert get(stage)["affinity"] == 17  # of 35, 17.5 is lost, halves up
+
+
+def test_l31_the_list_takes_1_to_500(stage: Stage) -> None:
+    for days, who in enumerate(("tg/a", "tg/b")):
+        with later(stage, days=days):
+            touch(stage, who)
+    assert [each["user_id"] for each in relationships.list_recent(1, **given(stage))] == ["tg/b"]
+    assert relationships.list_recent(500, **given(Stage(stage.db))) == []
+    for bad in (501, 0, "5", True):
+        with pytest.raises(ValueError, match="1 to 500"):
+            relationships.list_recent(bad, **given(stage))
+
+
+def test_l26_saved_messages_count_interactions_by_themselves(stage: Stage) -> None:
+    """Who talks to the persona is met, without a host that counts; the persona's own lines count nothing."""
+    for text in ("hello there", "are you in?", "well then"):
+        stage.say(text)
+    stage.say("here I am", who="self")
+    stage.say("a word of Bob", who="Bob")
+    stage.say("it rains", role="narrator")
+    ann = relationships.get("tg/ann", **given(stage))
+    assert (ann["interaction_count"], ann["username"], ann["affinity"]) == (3, "Ann", 0)
+    assert ann["last_interaction"]
+    for _ in range(2):  # what is there already counts once
+        chat_history_cache.save_chat_message("tg/42", "hi", "Bob", "bob", NOW, message_id="m1", **given(stage))
+    assert relationships.get("tg/bob", **given(stage))["interaction_count"] == 2
+    assert {each["user_id"] for each in relationships.list_recent(**given(stage))} == {"tg/ann", "tg/bob"}
+    assert "relationship" not in stage.context("hi")  # nothing has moved it yet
+    assert adjust(stage, "tg/ann", trust_delta=1, touch=False).stored
+    assert stage.context("hi")["relationship"] == {"affinity": 0, "trust": 1, "interactions": 3}
+
+
+def test_l26_l29_a_message_ends_the_fading_and_keeps_one_relationship_of_linked_people(stage: Stage) -> None:
+    adjust(stage, "tg/ann", 40)
+    link_participants("tg/ann", "dc/7", **given(stage))
+    with later(stage, days=30):
+        stage.say("back again", path="dc/1", who="7")
+        ann = relationships.get("tg/ann", **given(stage))
+        assert (ann["affinity"], ann["interaction_count"]) == (20, 2)
+    with later(stage, days=60):
+        assert relationships.get("tg/ann", **given(stage))["affinity"] == 10
+    assert len(relationships.list_recent(**given(stage))) == 1
+
+
+def test_l26_nothing_is_counted_of_somebody_who_wants_nothing_kept(stage: Stage) -> None:
+    set_privacy("tg/bob", "partial", **given(stage))
+    stage.say("hello there", who="Bob")
+    assert relationships.get("tg/bob", **given(stage))["interaction_count"] == 0
+    stage.say("hello there")
+    set_privacy("tg/ann", "partial", **given(stage))
+    stage.say("how are you?")
+    assert relationships.get("tg/ann", **given(stage))["interaction_count"] == 1
+
+
+def test_l31_the_prompt_shows_that_of_its_participant_alone(stage: Stage) -> None:
+    assert "relationship" not in stage.context("hi")
+    adjust(stage, "tg/ann", 35, 10)
+    adjust(stage, "tg/bob", -99, 1)
+    adjust(stage, "tg/ann", 0, 1)
+    stage.say("an earlier line")
+    stage.diary("met Ann")
+    context = stage.context("hi")
+    assert context["relationship"] == {"affinity": 35, "trust": 11, "interactions": 3}
+    assert list(context) == list(order_context(context))
+    assert stage.context("hi", who="Bob")["relationship"]["affinity"] == -99
+    assert "relationship" not in stage.context("hi", who="Carl")
+    assert "relationship" not in Stage(stage.db).context("hi")
+    with later(stage, days=30) as clock:
+        faded = stage.context("hi", date=clock.now)["relationship"]
+        assert faded == {"affinity": 17, "trust": 11, "interactions": 3}
+    assert "relationship" not in stage.context("hi", ENABLE_RELATIONSHIP=0)
+
+
+@pytest.mark.parametrize(("level", "stored"), [("none", True), ("partial", False), ("full", False)])
+def test_f20_nothing_is_written_about_who_does_not_want_it(stage: Stage, level: str, stored: bool) -> None:
+    adjust(stage, "tg/ann", 60)
+    set_privacy("tg/ann", level, **given(stage))
+    before = rows_of(stage.db, user_relationships, stage.persona)  # type: ignore[arg-type]
+    for told in (adjust(stage, "tg/ann", 5), touch(stage), adjust(stage, "tg/ann", 5, touch=False)):
+        assert told.stored is stored and told.reason == ("" if stored else "privacy")
+    with later(stage, days=30):
+        assert get(stage)["affinity"] == (35 if stored else 30)
+    after = rows_of(stage.db, user_relationships, stage.persona)  # type: ignore[arg-type]
+    assert (before == after) is not stored
+    # F22: a prompt for someone at level full is built from what is live and public.
+    prompt, report = stage.explain("hi")
+    assert ("relationship" in prompt["context"]) is (level != "full")
+    assert reasons(report, "relationship") == (["privacy"] if level == "full" else [])
+
+
+@pytest.mark.engines()
+def test_f6_linked_identities_are_one_person(stage: Stage) -> None:
+    adjust(stage, "tg/ann", 10, username="Ann")
+    with later(stage, minutes=5):
+        adjust(stage, "dc/7", 40, username="Annie")
+    link_participants("tg/ann", "dc/7", **given(stage))
+    # The one with the newest interaction counts, whichever key is named; nothing is added up or lost.
+    assert get(stage, "tg/ann")["affinity"] == get(stage, "dc/7")["affinity"] == 40
+    assert get(stage, "tg/ann")["user_id"] == "tg/ann"
+    assert stage.context("hi")["relationship"] == {"affinity": 40, "trust": 0, "interactions": 1}
+    with later(stage, minutes=6):
+        adjust(stage, "tg/ann", 5)
+    assert get(stage, "dc/7")["affinity"] == 45 and rows(stage) == 2
+    assert [each["username"] for each in relationships.list_recent(**given(stage))] == ["Annie"]
+    set_privacy("dc/7", "partial", **given(stage))  # F23: of the whole person
+    assert adjust(stage, "tg/ann", 5).reason == "privacy"
+    set_privacy("dc/7", "none", **given(stage))
+    unlink_participant("dc/7", **given(stage))
+    assert (get(stage, "tg/ann")["affinity"], get(stage, "dc/7")["affinity"]) == (10, 45)
+
+
+def test_an_id_without_interface_is_of_the_scopes(stage: Stage) -> None:
+    scope = stage.scope("tg/42", participant="tg/ann")
+    assert adjust(stage, "bob", 3, scope=scope).relationship["user_id"] == "tg/bob"
+    assert touch(stage, None, scope=scope).relationship["user_id"] == "tg/ann"
+    assert stage.context("hi", who="Bob")["relationship"]["affinity"] == 3
+    assert get(stage, None, scope=scope)["interaction_count"] == 1

@@ -1,0 +1,500 @@
+"""The sections of a whole prompt: history, diary, what comes up, other channels (P20 to P39, P68, T62, M17 to M21)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from core import conversations, short_term
+from core.chat_history_cache import save_message
+from core.config import Settings
+from core.db import insert_memory
+from core.errors import CoreError, MessageError
+from core.forgetting import forget
+from core.history_engine import HistoryEngine
+from core.privacy import link_participants
+from core.prompt_engine import build_json_prompt, build_messages
+from core.scope import Scope
+from core.transcripts import finish_turn
+from tests.databases import traced
+from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, message, reasons, said, snippets
+from tests.store.test_search_packed import pack
+
+pytestmark = pytest.mark.engines("sqlite")
+
+
+def live(text: str, minutes: float = 0, who: str = "Ann", **more: Any) -> dict[str, Any]:
+    sender = "self" if who == "self" else who.lower()
+    at = (NOW - timedelta(minutes=minutes)).isoformat()
+    return {"sender_name": who, "sender_id": sender, "text": text, "timestamp": at, **more}
+
+
+def current(context: dict[str, Any]) -> list[str]:
+    return said(context["history_current_chat"])
+
+
+def recent(context: dict[str, Any]) -> list[str]:
+    return said(context["history_recent"])
+
+
+def test_p20_build_context_alone_gives_the_keys_of_p8_and_cuts_memories(stage: Stage) -> None:
+    stage.say("a line", minutes=20)
+    stage.diary("a day", personal_thought="hm")
+    hits = [{"source": "memories", "id": n, "timestamp": "", "snippet": f"s{n}", "tags": []} for n in range(12)]
+    build = HistoryEngine().build_context
+    context = build(message("hi"), None, memories=hits, **stage.asking())
+    assert list(context) == [
+        "history_current_chat", "history_recent", "thoughts", "memories", "tags_placeholder", "ai_diary",
+    ]  # fmt: skip
+    assert current(context) == ["a line"]
+    assert len(context["memories"]) == 10
+    broken: Any = [3, None, {"snippet": 4}, hits[0], "x"]
+    context = build(message("hi"), 3, memories=broken, **stage.asking())
+    assert context["memories"] == hits[:1]
+
+
+def test_p20_build_context_alone_gives_the_lists_of_the_prompt(stage: Stage) -> None:
+    for n in range(30):
+        stage.say("  " if n > 15 else f"line {n}", minutes=100 - n) if n <= 15 else None
+        stage.say(f"there {n}", ELSEWHERE, "Bob", minutes=100 - n)
+    memory = {HERE: [live("live one", 1)]}
+    by = stage.asking()
+    context = HistoryEngine().build_context(message("hi"), memory, **by)
+    prompt = stage.context("hi", memory)
+    for key in ("history_current_chat", "history_recent", "thoughts"):
+        assert context[key] == prompt[key]
+
+
+@pytest.mark.engines()
+def test_p24_older_rows_are_read_as_long_as_they_are_needed(stage: Stage) -> None:
+    for n in range(10):
+        stage.say(f"good {n}", minutes=400 - n)
+        stage.say(f"there {n}", ELSEWHERE, "Bob", minutes=400 - n)
+    for n in range(40):
+        for path in (HERE, ELSEWHERE):
+            stage.say(f"hm {n}", path, minutes=300 - n, role="thought")
+    with traced(stage.db) as statements:
+        context = stage.context("what", CONTEXT_VERBOSITY=10)
+    assert current(context) == [f"good {n}" for n in range(10)]
+    assert recent(context) == [f"there {n}" for n in range(10)]
+    assert len(statements) <= 14
+    for n in range(10):
+        stage.say(f"later {n}", minutes=30 - n)
+        stage.say(f"there later {n}", ELSEWHERE, "Bob", minutes=30 - n)
+    with traced(stage.db) as statements:
+        full = stage.context("what", CONTEXT_VERBOSITY=10)
+    assert len(current(full)) == len(recent(full)) == 10
+    assert len(statements) <= 14
+
+
+@pytest.mark.engines()
+def test_p24_further_conversations_are_read_when_the_newest_give_no_line(stage: Stage) -> None:
+    stage.say("good", "tg/last", "Bob", minutes=900)
+    for n in range(4):
+        stage.say("hm", f"tg/noise{n}", "Bob", minutes=100 + n, role="thought")
+    assert recent(stage.context("what", CONTEXT_VERBOSITY=3)) == ["good"]
+
+
+def test_p33_the_message_itself_is_not_repeated(stage: Stage) -> None:
+    stage.say("is tofu soft", minutes=0, message_id="m-now")
+    stage.say("is tofu soft", minutes=5, message_id="m-before")
+    memory = {HERE: [live("is tofu soft", 0, message_id="m-now"), live("is tofu soft", 0)]}
+    prompt, report = stage.explain("is tofu soft", memory)
+    assert current(prompt["context"]) == ["is tofu soft"]
+    assert "echo" in reasons(report, "history_current_chat")
+    other = stage.explain("is tofu soft", memory, ENABLE_HISTORY_CURRENT_CHAT=0)
+    assert snippets(other[0]["context"]) == ["is tofu soft"]
+    assert "echo" in reasons(other[1], "memories")
+
+
+def test_p36_skip_history_empties_the_lists_and_nothing_else(stage: Stage) -> None:
+    for n in range(30):
+        stage.say(f"tofu here {n}", minutes=90 - n)
+        stage.say(f"tofu there {n}", ELSEWHERE, "Bob", minutes=90 - n)
+    stage.remember("tofu is white", ["tofu"], 900)
+    stage.diary("a day", personal_thought="hm")
+    whole = stage.context("tofu")
+    with traced(stage.db) as all_statements:
+        assert stage.context("tofu") == whole
+    with traced(stage.db) as statements:
+        empty = stage.prompt("tofu", {"skip_history": True})
+    assert len(statements) <= len(all_statements)
+    context = empty["context"]
+    assert context["history_current_chat"] == context["history_recent"] == context["thoughts"] == []
+    lists = {"history_current_chat", "history_recent", "thoughts"}
+    assert {k: v for k, v in context.items() if k not in lists} == {k: v for k, v in whole.items() if k not in lists}
+
+
+def test_p34_a_memory_that_is_a_sentence_of_a_visible_message_stands_there_once(stage: Stage) -> None:
+    """What Bob asked to remember is a wish of Bob's, found as a memory once its line has left the history."""
+    group = "tg/-5"
+    stage.say("Hi all! Please remember that I am allergic to shellfish.", group, "Bob", minutes=90)
+    bob = stage.scope(group, participant="tg/bob")
+    assert conversations.list_saved_memories(kind="instruction", db=stage.db, scope=bob)
+    asked = {"path": group, "is_private": False, "who": "Ann"}
+    shown = stage.context("What about shellfish?", **asked)
+    assert "shellfish" in str(shown["history_current_chat"]) and shown["memories"] == []
+    for number in range(12):
+        stage.say(f"line {number} of the day", group, "Cid", minutes=60 - number)
+    later = stage.context("What about shellfish?", **asked)
+    assert "shellfish" not in str(later["history_current_chat"])
+    assert {hit["source"] for hit in later["memories"]} >= {"memories"}
+
+
+def test_p34_a_memory_that_says_more_than_the_visible_message_is_shown(stage: Stage) -> None:
+    said = stage.say("I love tea.", minutes=30)
+    insert_memory(
+        "Ann's favourite tea is oolong.", "synth", "chat", ["tea"], stage.scope("tg/42"), message_id=said, db=stage.db
+    )
+    assert [hit["snippet"] for hit in stage.context("tea?")["memories"]] == ["Ann's favourite tea is oolong."]
+
+
+def test_p38_the_diary_is_shown_oldest_first_within_its_days(stage: Stage) -> None:
+    stage.diary("old", minutes=2 * 24 * 60 + 5)
+    stage.diary("c1", minutes=120, interaction_summary="we talked", personal_thought="he is sad")
+    stage.diary("only content", minutes=60)
+    assert stage.context("what")["ai_diary"] == [
+        "[2026-03-10 10:00] c1 | summary: we talked | thought: he is sad",
+        "[2026-03-10 11:00] only content",
+    ]
+    assert len(stage.context("what", DIARY_HISTORY_DAYS=3)["ai_diary"]) == 3
+    assert "ai_diary" not in stage.context("what", DIARY_HISTORY_DAYS=0)
+
+
+def test_p38_the_newest_whole_entries_fit_under_the_characters(stage: Stage) -> None:
+    stage.diary("a" * 300, minutes=120)
+    stage.diary("b" * 100, minutes=60)
+    context, report = stage.explain("what", DIARY_CHARS=200)
+    assert context["context"]["ai_diary"] == [f"[2026-03-10 11:00] {'b' * 100}"]
+    assert reasons(report, "ai_diary") == ["limit"]
+
+
+def test_p38_what_was_written_reaches_the_prompt_and_nothing_twice(stage: Stage) -> None:
+    stage.diary(
+        "Ann has an exam on Thursday.", interaction_summary="We talked of school.", personal_thought="hm", minutes=9
+    )
+    stage.diary(
+        "She fears it. Poor Ann.", interaction_summary="she  fears it.", personal_thought="Poor Ann.", minutes=8
+    )
+    stage.diary("An examination.", interaction_summary="exam", minutes=7)
+    prompt, report = stage.explain("what")
+    assert [line.split("] ")[1] for line in prompt["context"]["ai_diary"]] == [
+        "Ann has an exam on Thursday. | summary: We talked of school. | thought: hm",
+        "She fears it. Poor Ann.",
+        "An examination. | summary: exam",
+    ]
+    assert prompt["context"]["thoughts"] == []
+    assert reasons(report, "thoughts") == ["visible", "visible"]
+    bare = stage.context("what", AI_DIARY_FULL=0)
+    assert [line.split("] ")[1] for line in bare["thoughts"]] == ["hm", "Poor Ann."]
+
+
+def test_p39_the_last_thoughts_stay_in_order(stage: Stage) -> None:
+    for n in range(7):
+        stage.diary(f"day {n}", minutes=100 - n, personal_thought=f"thought {n}")
+    context, report = stage.explain("what", AI_DIARY_FULL=0)
+    shown = context["context"]["thoughts"]
+    assert [line.split("] ")[1] for line in shown] == [f"thought {n}" for n in range(2, 7)]
+    assert shown[0].startswith("[2026-03-10 10:22] ")
+    assert reasons(report, "thoughts") == ["limit", "limit"]
+    assert stage.context("what", ENABLE_THOUGHTS=0)["thoughts"] == []
+
+
+def test_p72_memories_are_hits(stage: Stage) -> None:
+    stage.remember("tofu is white", ["tofu"], 60)
+    stage.say("tofu came up", "tg/44", "Bob", minutes=60 * 24 * 3, title="P")
+    plain = stage.context("tofu", UNIFIED_HISTORY=0)["memories"]
+    keys = ["source", "id", "timestamp", "snippet", "tags"]
+    assert [list(hit) for hit in plain] == [keys, [*keys, "speaker"]]
+
+
+def test_f60_what_is_no_message_is_refused_with_what_is_looked_for(stage: Stage) -> None:
+    for wrong in (None, "hello", []):
+        with pytest.raises(MessageError, match=type(wrong).__name__):
+            build_json_prompt(wrong, db=stage.db, scope=stage.scope())
+    for nameless in ({}, SimpleNamespace(mood="fine", id=1), {"TEXT": "hi"}):
+        with pytest.raises(MessageError) as caught:
+            build_json_prompt(nameless, db=stage.db, scope=stage.scope())
+        assert caught.value.fields == ("message_id", "date")
+        assert all(name in str(caught.value) for name in ("text", "message_id", "date"))
+
+
+def test_p9_the_attachments_of_a_message_are_in_the_prompt(stage: Stage) -> None:
+    """Somebody who sends a picture without a word expects an answer to it."""
+    asked: dict[str, Any] = {"db": stage.db, "scope": stage.scope()}
+    sent = message("", attachments=[{"filename": "cat.png", "size": 7}, {"type": "photo"}])
+    assert build_json_prompt(sent, **asked)["input"]["payload"]["attachments"] == sent["attachments"]
+    assert build_json_prompt(sent, attachments=["b"], **asked)["input"]["payload"]["attachments"] == ["b"]
+    assert build_messages(sent, **asked)[-1]["content"].endswith("[Attached: cat.png, photo]")
+
+
+PATHS = ["a b/c d", "\U0001f600/\U0001f600", "tg//1", "/tg/1", "%/_", "TG/1", "tg/1/2/3/4", "tg/" + "x" * 250]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_f69_odd_conversation_keys_are_keys(stage: Stage, path: str) -> None:
+    stage.say("here", path, minutes=20)
+    stage.say("other", path[:-1] + "~", "Bob", minutes=20)
+    prompt = stage.prompt("what", path=path)
+    assert said(prompt["context"]["history_current_chat"]) == ["here"]
+    assert prompt["input"]["payload"]["source"]["interface_path"] == path
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"path": "x" * 513}, "interface_path"),
+        ({"message_id": "m\x00"}, "message_id"),
+        ({"chat": {"id": 10**5000}}, "chat.id"),
+        ({"from_user": {"id": "é" * 128}}, "from_user.id"),
+        ({"server_id": "s" * 192}, "server"),
+    ],
+)
+def test_f70_an_id_that_does_not_fit_names_its_field(stage: Stage, fields: dict[str, Any], named: str) -> None:
+    with pytest.raises(MessageError, match=named) as caught:
+        stage.prompt("hi", **fields)
+    assert caught.value.fields
+    assert isinstance(caught.value, CoreError)
+
+
+def test_p72_who_asks_is_named_as_their_lines_are(stage: Stage) -> None:
+    """The history shows full names: without one here nobody could tell whose "I" the question is."""
+    said = {"text": "Where is my key?", "interface_path": "tg/42", "message_id": "1"}
+    shown = {}
+    for who in ({"id": "7", "full_name": "Ann\nLee"}, {"id": "7", "full_name": "Ann", "username": "ann"}, {"id": "7"}):
+        made = build_json_prompt({**said, "from_user": who}, db=stage.db, scope=stage.scope())
+        source = made["input"]["payload"]["source"]
+        shown[source["name"]] = source.get("username")
+    assert shown == {"Ann Lee": None, "Ann": "ann", "7": None}
+
+
+def chat(stage: Stage) -> None:
+    stage.say("Tell me of quaggas", minutes=60, message_id="q0")
+    stage.say("Quaggas are zebras", who="self", minutes=59, message_id="a0")
+    stage.say("And of tofu quaggas?", minutes=50, message_id="q1")
+    stage.say("A tofu quagga is an old answer", who="self", minutes=49, message_id="a1")
+    stage.say("I listen too", who="Bob", minutes=48, message_id="b1")
+    stage.say("A second old answer on quaggas", who="self", minutes=47, message_id="a2")
+
+
+def test_p68_the_message_and_the_answers_after_it_are_nowhere(stage: Stage) -> None:
+    chat(stage)
+    stage.remember("A tofu quagga is an old answer", ["quagga"])
+    assert "old answer" in json.dumps(stage.prompt("And of tofu quaggas again?"))
+    for lines in (10, 1, 0):
+        prompt, report = stage.explain(
+            "And of tofu quaggas, please?", replacing="q1", message_id="q2", HISTORY_LINES=lines, MEMORY_ITEMS=20
+        )
+        text = json.dumps(prompt["context"])
+        assert "old answer" not in text
+        assert "And of tofu quaggas?" not in text
+        assert "Quaggas are zebras" in text
+        if lines == 10:
+            assert any("I listen too" in line for line in prompt["context"]["history_current_chat"])
+            assert reasons(report, "history_current_chat") == ["replaced"] * 3
+    assert "old answer" in json.dumps(stage.prompt("And of tofu quaggas again?"))
+
+
+def test_p68_an_answer_made_anew_replaces_itself(stage: Stage) -> None:
+    chat(stage)
+    for asked in ({"replacing": "q1", "message_id": "q1"}, {"replacing": "a1", "message_id": "q1"}):
+        context = stage.context("And of tofu quaggas?", date=NOW, **asked)
+        assert "old answer" not in json.dumps(context)
+
+
+def test_p68_live_messages_are_left_out_likewise(stage: Stage) -> None:
+    live: dict[str, Any] = {
+        HERE: [
+            {"message_id": "l0", "text": "before", "sender_id": "self"},
+            {"message_id": "l1", "text": "asked", "sender_id": "ann"},
+            {"message_id": "l2", "text": "old answer", "sender_id": "self"},
+            {"message_id": "l3", "text": "listening", "sender_id": "bob"},
+        ]
+    }
+    lines = stage.context("asked better", live, replacing="l1", message_id="l9")["history_current_chat"]
+    assert [line.split('"')[1] for line in lines] == ["before", "listening"]
+
+
+def test_p68_far_back_and_unknown_messages(stage: Stage) -> None:
+    chat(stage)
+    for n in range(40):
+        stage.say(f"later line {n}", who="self" if n % 2 else "Ann", minutes=40 - n)
+    context = stage.context("quaggas", replacing="q1", message_id="q2")
+    assert not [line for line in context["history_current_chat"] if f"{stage.persona.capitalize()}:" in line]
+    prompt, report = stage.explain("quaggas", replacing="nothing", message_id="q2")
+    assert any("no message of that id" in note for note in report["notes"])
+    assert [line for line in prompt["context"]["history_current_chat"] if f"{stage.persona.capitalize()}:" in line]
+    row_id = stage.say("one more line", minutes=1)
+    prompt, report = stage.explain("quaggas", replacing=row_id, message_id="q3")
+    assert any("not the row's" in note for note in report["notes"])
+    assert "one more line" in str(prompt["context"]["history_current_chat"])
+    with pytest.raises(MessageError, match="replacing"):
+        stage.prompt("quaggas", replacing={"x": 1})
+
+
+WEEK = 7 * 1440
+FLIGHT = "2026-03-12: [2026-02-17 12:00] Ann: In 23 days I fly to Riga."
+
+
+def coming(stage: Stage, text: str = "Good morning!", **more: Any) -> Any:
+    return stage.context(text, **more).get("upcoming", "absent")
+
+
+@pytest.mark.engines()
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_t62_what_was_said_weeks_ago_about_the_next_days_comes_up(stage: Stage, is_packed: bool) -> None:
+    stage.say("In 23 days I fly to Riga.", ELSEWHERE, minutes=3 * WEEK)
+    stage.remember("Ann's course begins on 17 March.", minutes=2 * WEEK)
+    for text, weeks in (
+        ("Do I fly on 12 March?", 2), ("I fly to Oslo on 18 March.", 2), ("I flew here on 9 March.", 3),
+        ("I fly on 13 March each year.", 60),
+    ):  # fmt: skip
+        stage.say(text, ELSEWHERE, minutes=weeks * WEEK)
+    stage.say("Come on 12 March!", ELSEWHERE, who="self", minutes=WEEK)
+    stage.say("Riga on 13 March, hm", ELSEWHERE, who="self", minutes=WEEK, role="thought")
+    if is_packed:
+        pack(stage.db, stage.scope(HERE))
+    first, second = coming(stage, ENABLE_HISTORY_RECENT=0)
+    assert first == FLIGHT and second.startswith("2026-03-17: [2026-02-24 12:00] ") and "course" in second
+    asked = build_messages(
+        message("Good morning!"), db=stage.db, settings=Settings(enable_history_recent=False), scope=stage.scope()
+    )
+    assert FLIGHT in asked[-1]["content"].splitlines()
+    assert coming(stage, ENABLE_HISTORY_RECENT=0, ENABLE_UPCOMING=0) == "absent"
+
+
+def test_t62_what_another_section_shows_does_not_come_up_twice(stage: Stage) -> None:
+    stage.say("In 23 days I fly to Riga.", ELSEWHERE, minutes=3 * WEEK)
+    assert coming(stage) == "absent"  # among the lines of other conversations
+    assert coming(stage, "Who flies to Riga?", ENABLE_HISTORY_RECENT=0) == "absent"  # among the memories
+    stage.say("Tomorrow I sail.", minutes=0, message_id="m-now")
+    assert coming(stage, "Tomorrow I sail.") == "absent"
+
+
+def test_t62_at_most_three_come_up_the_nearest_first(stage: Stage) -> None:
+    for day in (14, 11, 13, 12):
+        stage.say(f"I sail on {day} March.", ELSEWHERE, minutes=WEEK + day)
+    prompt, report = stage.explain("Good morning!", ENABLE_HISTORY_RECENT=0)
+    assert [line[:10] for line in prompt["context"]["upcoming"]] == ["2026-03-11", "2026-03-12", "2026-03-13"]
+    assert [one["reason"] for one in report["left_out"] if one["section"] == "upcoming"] == ["limit"]
+
+
+def test_f1_nobody_elses_direct_messages_and_nothing_forgotten_come_up(stage: Stage) -> None:
+    stage.say("I fly to Riga on 12 March.", "tg/bob", who="Bob", minutes=WEEK, privacy="direct", participant="tg/bob")
+    assert coming(stage, ENABLE_HISTORY_RECENT=0) == "absent"
+    own = {"path": "tg/bob", "who": "Bob", "is_private": True}
+    assert len(coming(stage, ENABLE_HISTORY_CURRENT_CHAT=0, **own)) == 1
+    forget(participant="tg/bob", db=stage.db, scope=stage.scope())
+    assert coming(stage, ENABLE_HISTORY_CURRENT_CHAT=0, **own) == "absent"
+
+
+def test_p53_what_comes_up_is_cut_like_any_section(stage: Stage) -> None:
+    for day in (11, 12, 13):
+        stage.say(f"I sail on {day} March. {'far ' * 60}", ELSEWHERE, minutes=WEEK)
+    whole, _ = stage.explain("Good morning!", ENABLE_HISTORY_RECENT=0)
+    assert len(whole["context"]["upcoming"]) == 3
+    prompt, report = stage.explain("Good morning!", ENABLE_HISTORY_RECENT=0, max_chars=1400)
+    assert report["size"] <= 1400 and report["sections"]["upcoming"]["found"] == 3
+    assert len("".join(prompt["context"].get("upcoming", ()))) < len("".join(whole["context"]["upcoming"]))
+
+
+GUILD = {"server_id": "s1", "is_private": False}
+
+
+def turn(stage: Stage, channel: str, text: str, minutes: float = 1, who: str = "ann", **more: Any) -> None:
+    """Let Iris answer a line in a channel some minutes ago."""
+    answered = NOW - timedelta(minutes=minutes)
+    said = [{"content": text, "speaker": who.title(), "sender_id": who, "timestamp": answered}]
+    result = short_term.write_turn(
+        {"user": f"tg/{who}", "channel": channel, "server": "s1", "messages": said, "at": answered, **more},
+        [{"text": f"re {text}", "persona_name": "Iris"}],
+        **stage.asking(),
+    )
+    assert result.stored, result
+
+
+def shown(stage: Stage, path: str = "tg/here", **more: Any) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = stage.context("hello", path=path, **{**GUILD, **more}).get("short_term", [])
+    return found
+
+
+def test_m21_other_channels_newest_first_and_once(stage: Stage) -> None:
+    for n in range(1, 6):
+        turn(stage, f"tg/c{n}", f"in {n}", minutes=10 * n, channel_name=f"room {n}")
+    turn(stage, "tg/c4", "bob in 4", minutes=5, who="bob")
+    turn(stage, "tg/here", "what is said here", minutes=2)
+    found = shown(stage)
+    assert [each["channel"] for each in found] == ["tg/c4", "room 1", "room 2"]
+    assert [list(each) for each in found] == [["channel", "age", "lines"]] * 3
+    assert found[1] == {
+        "channel": "room 1",
+        "age": "10 minutes ago",
+        "lines": ['[2026-03-10 11:50] Ann: "in 1"', '[2026-03-10 11:50] Iris: "re in 1"'],
+    }
+    more = stage.asking()
+    assert short_term.update_short_term_memory("tg/ann", "tg/here", "we met", "s1", **more).stored
+    assert shown(stage)[0] == {"channel": "tg/here", "age": "just now", "summary": "we met"}
+    door = short_term.build_short_term_context("tg/ann", "tg/here", "s1", **more)
+    assert door == shown(stage)
+
+
+def test_m21_what_the_lists_show_is_not_repeated(stage: Stage) -> None:
+    for n in range(1, 5):
+        turn(stage, f"tg/c{n}", f"in {n}", minutes=10 * n)
+    stage.say("in 1", "tg/c1", minutes=10, server="s1")
+    stage.say("re in 1", "tg/c1", "self", minutes=10, server="s1")
+    stage.say("in 2", "tg/c2", minutes=20, server="s1")
+    prompt, report = stage.explain("hello", path="tg/here", **GUILD)
+    assert len(prompt["context"]["history_recent"]) == 3
+    found = prompt["context"]["short_term"]
+    assert [each["channel"] for each in found] == ["tg/c2", "tg/c3", "tg/c4"]
+    assert found[0]["lines"] == ['[2026-03-10 11:40] Iris: "re in 2"']
+    told = report["sections"]["short_term"]
+    assert told["kept"] == 3 and told["found"] == 3 + len(reasons(report, "short_term"))
+    assert set(reasons(report, "short_term")) == {"visible"}
+    without = stage.context("hello", path="tg/here", ENABLE_HISTORY_RECENT=0, **GUILD)["short_term"]
+    assert [each["channel"] for each in without] == ["tg/c1", "tg/c2", "tg/c3"]
+
+
+def test_m21_an_answer_without_a_name_is_the_personas(stage: Stage) -> None:
+    """A text alone is what most hosts have; `self` is no name that a model knows anybody by."""
+    asking: dict[str, Any] = {"db": stage.db, "settings": Settings()}
+    scope = Scope("iris", participant="tg/ann", server="s1")
+    said = [{"content": "hi", "sender_id": "ann"}, {"content": "Well met.", "type": "persona"}]
+    answers = ["A text alone.", {"text": "As another.", "persona_id": "rose"}]
+    short_term.write_turn({"messages": said}, answers, **asking, scope=replace(scope, conversation="tg/c1"))
+    there = replace(scope, conversation="tg/c2")
+    done = save_message({"text": "Tea?", "interface_path": "tg/c2"}, **asking, scope=there)
+    finish_turn(done, "Tea?", "Green tea.", name="Lady Iris", **asking, scope=there)
+    message = {"text": "hello", "interface_path": "tg/here", "from_user": {"id": "ann"}, "server_id": "s1"}
+    asking["settings"] = Settings(enable_history_recent=False)
+    made = build_json_prompt(message, **asking, scope=Scope("iris"))["context"]["short_term"]
+    lines = {each["channel"]: [line.rpartition("] ")[2] for line in each["lines"]] for each in made}
+    assert lines["tg/c1"][1:] == ['iris: "Well met."', 'iris: "A text alone."', 'rose: "As another."']
+    assert lines["tg/c2"][1:] == ['Lady Iris: "Green tea."']
+
+
+def test_m18_nothing_private_is_in_a_public_prompt(stage: Stage) -> None:
+    turn(stage, "tg/pub", "public")
+    turn(stage, "tg/closed", "closed", is_private=True)
+    turn(stage, "tg/closed/7", "below closed")
+    turn(stage, "tg/ann", "direct", server="DM")
+    turn(stage, "tg/bob", "of bob", who="bob", server="DM")
+    turn(stage, "tg/open", "no server", server=None, is_private=False)
+    assert [each["channel"] for each in shown(stage)] == ["tg/pub"]
+    direct = {"server_id": None, "is_private": True}
+    assert [each["channel"] for each in shown(stage, "tg/ann", **direct)] == ["tg/open"]
+    link_participants("discord/ann", "tg/ann", **stage.asking())
+    linked = shown(stage, "discord/ann", **direct)
+    assert {each["channel"] for each in linked} == {"tg/ann", "tg/open"}
+    # A closed channel sees its threads, in which there may be fewer people; a thread sees neither it nor others.
+    closed = {"is_private": True}
+    assert {each["channel"] for each in shown(stage, "tg/closed", **closed)} == {"tg/closed/7", "tg/pub"}
+    assert [each["channel"] for each in shown(stage, "tg/closed/7", **closed)] == ["tg/pub"]
+    assert [each["channel"] for each in shown(stage, "tg/closed/8", **closed)] == ["tg/pub"]
+    assert shown(Stage(stage.db)) == []
