@@ -48,20 +48,17 @@ def test_p15_the_text_opens_the_system_message_and_the_instructions(stage: Stage
     assert not written.exists() and "kind" not in ask(stage, settings)[0]["content"]
 
 
-def test_p15_signs_that_no_model_reads_are_not_sent(stage: Stage, tmp_path: Path) -> None:
-    """A provider refuses a request with U+0000, and U+2028 breaks a line where nobody sees it."""
+def test_p15_the_text_as_it_is_sent(stage: Stage, tmp_path: Path) -> None:
+    """A provider refuses a request with U+0000; `You like Unknown` makes a model speak of a stranger."""
     settings = folder_of(tmp_path)
     set_persona_text("You are\x00 kind.\r\nBe\u2028brief.\x85Now.", settings=settings, scope=stage.scope())
     expected = "You are kind.\nBe\nbrief.\nNow.\n\n"
     assert ask(stage, settings)[0]["content"].startswith(expected)
     assert stage.prompt("tofu", settings=settings)["instructions"].startswith(expected)
-
-
-def test_p15_whoever_has_no_name_is_called_the_user(stage: Stage, tmp_path: Path) -> None:
-    """`You like Unknown` makes a model speak of a stranger."""
-    settings = folder_of(tmp_path)
     set_persona_text("Be kind to {{user}}.", settings=settings, scope=stage.scope())
     assert stage.prompt("Hi", from_user={}, settings=settings)["instructions"].startswith("Be kind to the user.\n")
+    set_hook("context", lambda: {"persona": "From the hook."})
+    assert ask(stage, settings)[0]["content"].startswith("From the hook.")
 
 
 def test_p15_the_text_counts_toward_the_limit_and_is_never_shortened(stage: Stage, tmp_path: Path) -> None:
@@ -77,13 +74,6 @@ def test_p15_the_text_counts_toward_the_limit_and_is_never_shortened(stage: Stag
         ask(stage, settings, max_chars=1200)
 
 
-def test_p15_what_the_hook_says_counts_before_the_file(stage: Stage, tmp_path: Path) -> None:
-    settings = folder_of(tmp_path)
-    set_persona_text("From the file.", settings=settings, scope=stage.scope())
-    set_hook("context", lambda: {"persona": "From the hook."})
-    assert ask(stage, settings)[0]["content"].startswith("From the hook.")
-
-
 def test_p15_each_persona_has_a_text_of_its_own(tmp_path: Path) -> None:
     settings = folder_of(tmp_path)
     for persona in ("iris", "Iris ", "../iris", "/etc/iris", ".hidden", "a%2Fb", "a/b", "美羽"):
@@ -92,6 +82,8 @@ def test_p15_each_persona_has_a_text_of_its_own(tmp_path: Path) -> None:
         assert get_persona_text(settings=settings, scope=Scope(persona)) == f"I am {persona!r}."
     assert len(list((tmp_path / "personas").iterdir())) == 8
     assert get_persona_text(settings=settings, scope=IRIS) == "I am 'iris'."
+    (tmp_path / "personas" / "iris.md").write_text("Changed by hand.")
+    assert get_persona_text(settings=settings, scope=IRIS) == "Changed by hand."
     assert get_persona_text(settings=settings, scope=Scope("nobody")) == ""
 
 
@@ -102,14 +94,6 @@ def test_p15_the_folder_is_next_to_the_configuration(tmp_path: Path, monkeypatch
     (tmp_path / "config.yaml").write_text("PERSONA_ID: iris\n")
     monkeypatch.setenv("CONFIG_FILE", str(tmp_path / "config.yaml"))
     assert get_persona_text() == "I am here."
-
-
-def test_p15_a_file_that_changes_counts_at_the_next_call(tmp_path: Path) -> None:
-    settings = folder_of(tmp_path)
-    file = set_persona_text("One.", settings=settings, scope=IRIS)
-    assert get_persona_text(settings=settings, scope=IRIS) == "One."
-    file.write_text("Two, longer.")
-    assert get_persona_text(settings=settings, scope=IRIS) == "Two, longer."
 
 
 @pytest.mark.posix

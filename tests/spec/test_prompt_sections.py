@@ -59,8 +59,8 @@ def test_p20_build_context_alone_gives_the_keys_of_p8_and_cuts_memories(stage: S
 
 
 def test_p20_build_context_alone_gives_the_lists_of_the_prompt(stage: Stage) -> None:
-    for n in range(30):
-        stage.say("  " if n > 15 else f"line {n}", minutes=100 - n) if n <= 15 else None
+    for n in range(16):
+        stage.say(f"line {n}", minutes=100 - n)
         stage.say(f"there {n}", ELSEWHERE, "Bob", minutes=100 - n)
     memory = {HERE: [live("live one", 1)]}
     by = stage.asking()

@@ -173,20 +173,19 @@ def test_f81_messages_and_turns_name_their_server(stage: Stage) -> None:
         assert f"canary of {server}" in found["load"] and f"canary of {server}" in found["of server"]
 
 
-DIRECT = [
-    {"server_id": "DM"},
-    {"server_id": "DM", "chat": {"id": "general", "type": "private"}},
-    {"server_id": "DM", "chat": {"id": "general", "type": "group_dm"}},
-    {"server_id": "DM", "chat": {"id": "general", "type": "group"}},
-    {"is_private": True},
-]
+DM: dict[str, Any] = {"server_id": "DM"}
+NOT_OF_A_SERVER = [
+    (DM, True), (DM, False), ({"is_private": True}, True), ({"is_private": True}, False),
+    ({**DM, "chat": {"id": "general", "type": "private"}}, True),
+    ({**DM, "chat": {"id": "general", "type": "private"}}, False),
+    # a room for several people would be that of the server which is named later
+    ({**DM, "chat": {"id": "general", "type": "group_dm"}}, False),
+    ({**DM, "chat": {"id": "general", "type": "group"}}, False),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("said", DIRECT, ids=str)
-@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize(("said", "first"), NOT_OF_A_SERVER, ids=str)
 def test_f81_a_message_of_no_server_is_in_no_servers_room(stage: Stage, said: dict[str, Any], first: bool) -> None:
-    if first and said.get("chat", {}).get("type") in ("group", "group_dm"):
-        pytest.skip("a room for several people is that of the server which is named later")
     rooms = Rooms(stage)
     asked = message("canary of none", ROOM, who="Bob", message_id="m1", **said)
     saving = {"interface_name": "irc", "db": stage.db, "settings": rooms.flags}

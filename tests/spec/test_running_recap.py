@@ -89,7 +89,7 @@ def test_s26_two_processes_give_0_to_19(story: Story, migrated_url: str) -> None
     assert len({row.content for row in rows(story)}) == 20
 
 
-def test_s27_a_version_and_the_storage_have_their_keys(story: Story) -> None:
+def test_s27_s31_a_version_and_the_storage_have_their_keys_and_are_of_one_chat(story: Story) -> None:
     empty = story.storage()
     assert empty == {"chat_id": HERE, "current_version": 0, "versions": []}
     assert stories.get_running_recap(conversation=HERE, **story.given) is None
@@ -108,6 +108,11 @@ def test_s27_a_version_and_the_storage_have_their_keys(story: Story) -> None:
     ]
     assert list(story.storage()) == ["chat_id", "current_version", "versions"]
     assert stories.get_running_recap_versions(HERE, **story.given) == [version]
+    story.tell(1, ELSEWHERE)
+    assert story.storage(ELSEWHERE) == {**empty, "chat_id": ELSEWHERE}
+    assert stories.get_running_recap_versions(ELSEWHERE, **story.given) == []
+    assert stories.get_running_recap(conversation=ELSEWHERE, **story.given) is None
+    assert story.add("new", path=ELSEWHERE) == 0 and story.storage()["versions"] == [version]
     with pytest.raises(ValueError, match="provenance"):
         story.add("x", provenance="guess")
 
@@ -136,18 +141,6 @@ def test_s28_the_current_version(story: Story) -> None:
     assert stories.get_running_recap(conversation=HERE, **story.given) is None
     assert story.add("again") == 5
     assert not stories.set_current_running_recap(0, conversation="tg/none", **story.given).stored
-
-
-def test_s31_the_recap_of_one_chat_is_none_of_another(story: Story) -> None:
-    for n in range(3):
-        story.add(f"text {n}")
-    story.tell(1, ELSEWHERE)
-    of_a = story.storage()
-    assert story.storage(ELSEWHERE) == {"chat_id": ELSEWHERE, "current_version": 0, "versions": []}
-    assert stories.get_running_recap_versions(ELSEWHERE, **story.given) == []
-    assert stories.get_running_recap(conversation=ELSEWHERE, **story.given) is None
-    assert story.add("new", path=ELSEWHERE) == 0
-    assert story.storage() == of_a
 
 
 def told(story: Story, *at: int, count: int = 55) -> list[int]:
