@@ -12,8 +12,8 @@
 
 A test runs on SQLite and one server, MariaDB. `@pytest.mark.dialects` lets a test or module about what servers do
 differently run on every engine; TEST_SERVERS does so for all tests. `@pytest.mark.engines("mariadb", "mysql")` limits a
-test or module to some of the engines, with `extras=True` to those and what TEST_DATABASE_URL names. Without arguments it
-lifts the limit of a module for one test.
+test or module to some of the engines, with `extras=True` to those and what TEST_DATABASE_URL names; without arguments
+it lifts the limit of a module for one test.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ CHOICE = (
     "tests/unit/test_pages.py",
 )
 """What differs between checkout and wheel: imports, every file that must be in it, the command, and one walk through
-each noun (a release's database and the examples of the pages). `tests/spec/test_image.py` asks an installed one."""
+each noun (a release's database and the examples of the pages). `tests/spec/test_package.py` asks an installed one."""
 
 
 def build_wheel(folder: Path, source: Path = ROOT) -> Path:

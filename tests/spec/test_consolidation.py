@@ -370,6 +370,13 @@ def test_l20_the_end_of_a_stream_may_be_queued(life: Life) -> None:
     ]  # fmt: skip
 
 
+def test_l20_an_end_while_a_cycle_runs_is_queued(life: Life) -> None:
+    talk(life, 2)
+    assert begin_elsewhere(life, None)
+    done = life.on_stream_end(HERE)
+    assert done.reason == "busy" and len(done.queued) == 1 and _ends(life) == 1
+
+
 @pytest.mark.engines()
 def test_l21_deep_consolidation_prunes_and_extracts_anew(life: Life) -> None:
     life.flags |= SEED

@@ -9,7 +9,7 @@ import json
 import logging
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,19 +33,13 @@ from core.synth_core_memory import search_memories, silently_record_memory
 from core.transfer import export_items
 from core.transfer.exports import export_chat
 from tests.spec.stage import Stage, message
-from tests.store.world import index_differences, open_db, verify_index
+from tests.store.world import index_differences, verify_index
+
+pytestmark = pytest.mark.engines("sqlite")  # what servers do differently is tested in tests/store
 
 GROUP, HER, WORD = "tg/g1", "tg/ann", "zqharbour"
 FLAGS = Settings(record_wishes=0)
 LEVELS = ("none", "partial", "full")
-
-
-@pytest.fixture(scope="module")
-def db(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
-    """The level is asked in the same statements on every engine; those are tested in tests/store/test_privacy.py."""
-    made = open_db(f"sqlite:///{tmp_path_factory.mktemp('levels') / 'canary.db'}")
-    yield made
-    made.close()
 
 
 class Cell:
