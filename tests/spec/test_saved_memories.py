@@ -230,10 +230,6 @@ def talk(stage: Stage, title: str, summary: str = "We spoke.", minutes: float = 
     assert ended.stored, ended
 
 
-def save_text(stage: Stage, text: str) -> None:
-    assert add_saved_memory(text, **stage.asking(HERE)).stored
-
-
 def memory(stage: Stage, **flags: Any) -> str | None:
     return get_user_memory_prompt(db=stage.db, settings=Settings(**flags), scope=stage.scope(HERE))
 
@@ -243,7 +239,7 @@ def parts(made: str | None) -> list[str]:
 
 
 def test_c19_the_two_switches_act_independently(stage: Stage) -> None:
-    save_text(stage, "I like tea")
+    save(stage, "I like tea", who=None)
 
     def shown(recent: bool, saved: bool) -> list[str]:
         return parts(memory(stage, enable_recent_conversations=recent, enable_saved_memory=saved))
@@ -260,7 +256,7 @@ def test_c21_a_part_that_cannot_be_read_is_absent_and_the_other_comes(caplog: py
     db = open_db("sqlite://")
     stage = Stage(db)
     talk(stage, "Trip")
-    save_text(stage, "I like tea")
+    save(stage, "I like tea", who=None)
     db.transaction(lambda c: c.execute(sql_text("DROP TABLE conversation_summaries")), source="test")
     with caplog.at_level(logging.WARNING):
         assert parts(memory(stage)) == ["saved_memories"]
@@ -275,7 +271,7 @@ def test_c22_a_system_prompt_with_memory(stage: Stage) -> None:
     call = stage.asking(HERE)
     assert get_system_prompt_with_memory("Be kind.", **call) == "Be kind."
     assert load_memory(**call) == {"recent": [], "saved": []} and memory(stage) is None
-    save_text(stage, "I like tea")
+    save(stage, "I like tea", who=None)
     assert get_system_prompt_with_memory("Be kind.", **call) == (
         "Be kind.\n\n<saved_memories>\n- [2026-03-10] I like tea\n</saved_memories>"
     )
@@ -290,9 +286,9 @@ def test_c22_a_system_prompt_with_memory(stage: Stage) -> None:
 
 def test_c20_the_memory_prompt_selects_as_the_json_prompt_does(stage: Stage) -> None:
     """The first thing a person asked to remember is not lost because of 34 others."""
-    save_text(stage, "I am allergic to nuts")
+    save(stage, "I am allergic to nuts", who=None)
     for n in range(34):
-        save_text(stage, f"fact {n}")
+        save(stage, f"fact {n}", who=None)
     shown = [line.removeprefix("- ") for line in (memory(stage) or "").splitlines() if line.startswith("- ")]
     assert shown[0] == "[2026-03-10] I am allergic to nuts"
     assert shown == stage.context("hello")["saved_memories"]
@@ -304,7 +300,7 @@ def test_c23_the_sections_of_the_prompt(stage: Stage) -> None:
     for n in range(30):
         talk(stage, f"T{n}", minutes=100 - n, path=f"tg/c23-{n}")
         if n < 12:
-            save_text(stage, f"fact {n}")
+            save(stage, f"fact {n}", who=None)
     prompt, report = stage.explain("hello", SAVED_CHARS=33)
     context = prompt["context"]
     assert [one["title"] for one in context["recent_conversations"]] == [f"T{n}" for n in range(20, 30)]
@@ -349,7 +345,7 @@ def test_c23_pinned_ones_come_first_then_those_that_match_then_the_newest() -> N
 
 def test_p40_lite_mode_keeps_ten_saved_memories_and_two_conversations(stage: Stage) -> None:
     for n in range(40):
-        save_text(stage, f"fact {n}")
+        save(stage, f"fact {n}", who=None)
     for n in range(4):
         stage.say(f"we spoke of trip {n}", f"tg/trip{n}", minutes=5000 - n)
         ended = add_recent_conversation(wait=True, **stage.asking(f"tg/trip{n}"))
