@@ -118,7 +118,7 @@ GREETED = "discord/c5"
 
 
 def greet(stage: Stage, **fields: Any) -> None:
-    saved = save_chat_message(GREETED, "zebra greeting", "Iris", "self", **stage.asking(**fields))  # fmt: skip
+    saved = save_chat_message(GREETED, "zebra greeting", "Iris", "self", **stage.asking(**fields))
     assert saved.stored
 
 

@@ -16,7 +16,6 @@ import struct
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from datetime import timedelta
 from typing import Any
 
 import httpx2
@@ -34,7 +33,7 @@ from core.web import create_app, guard
 from core.web.errors import Refused
 from tests.spec.proxy_world import PATIENCE_SECONDS, ModelServer, ProxyWorld, chat, serving, wait_until
 from tests.spec.web_world import BEARER, HOST, TOKEN, World, bearer, client_of, made, routes_of, said
-from tests.store.world import NOW, Clock
+from tests.store.world import Clock
 
 pytestmark = pytest.mark.engines("sqlite")
 
@@ -45,11 +44,11 @@ _days = itertools.count(1)
 
 
 @pytest.fixture
-def clock(db: Database) -> Iterator[Clock]:
+def clock(db: Database) -> Clock:
+    """A day of its own for each test: what was revoked on another is over."""
     known: Any = db.clock
-    known.now = NOW + timedelta(days=next(_days))
-    yield known
-    known.now = NOW
+    known.forward(days=next(_days))
+    return known
 
 
 @pytest.fixture
