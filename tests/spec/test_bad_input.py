@@ -16,6 +16,7 @@ import typer
 
 import core.cli
 from core import aio, chat_history_cache, db, jobs, lifelong, llm, privacy, short_term, stories, synth_core_memory
+from core.ai_diary import unarchive_entries
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.cli import app as command
 from core.config import load, show
@@ -25,12 +26,11 @@ from core.database.engine import Database
 from core.database.schema import TABLES
 from core.db import check_server, forget, insert_memory, open_database
 from core.errors import ConfigError, CoreError, MessageError, ScopeError, StoreError
-from core.lifelong import delete_items
+from core.lifelong import delete_items, search_items
 from core.privacy import set_conversation_privacy, set_privacy
 from core.prompt_engine import build_json_prompt, explain_json_prompt, reduce_prompt_for_llm_limit
 from core.scope import Scope
 from core.short_term import store_short_term_memory, write_turn
-from core.stories import auto_hide_plan
 from core.synth_core_memory import explain_search, search_memories, silently_record_memory
 from tests.spec.stage import Stage
 from tests.store import scenario
