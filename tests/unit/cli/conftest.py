@@ -25,7 +25,6 @@ class Ran(NamedTuple):
 
     @property
     def json(self) -> Any:
-        """What stands on stdout, as JSON."""
         return json.loads(self.out)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ import pytest
 
 from core import jobs
 from core.chat_history_cache import save_chat_message
-from core.config import Settings
 from core.db import open_database
 from core.errors import ModelError
 from core.jobs import Operation, Tools
@@ -29,13 +29,9 @@ class Queue:
 
     def __call__(self, kind: str, n: int, *, persona: str = "default", claim: bool = False) -> int:
         """Queue one of conversation tg/1; a claimed one stays in progress."""
-        db = open_database(self.url)
-        made = jobs.enqueue_operation(
-            kind, metadata={"n": n}, conversation="tg/1", db=db, settings=Settings(), scope=Scope(persona)
-        )
-        if claim:
-            assert jobs_claiming.claim(db, persona, made, lease_seconds=600)
-        db.close()
+        with closing(open_database(self.url)) as db:
+            made = jobs.enqueue_operation(kind, metadata={"n": n}, conversation="tg/1", db=db, scope=Scope(persona))
+            assert not claim or jobs_claiming.claim(db, persona, made, lease_seconds=600)
         return made
 
 
@@ -59,16 +55,12 @@ def test_s47_a_worker_reports_each_operation(run: Command, queue: Queue) -> None
     queue("COUNTED", 3, persona="other")
     ran = run("worker", "--once", "--persona-id", "default", "--persona-id", "iris")
     assert ran.code == 0
-    assert ran.err.startswith(
-        "Operations that failed: 1, the last one: ModelError: auth (401). Correct LLM_API_KEY, then"
-    )
+    assert ran.err.startswith("Operations that failed: 1, the last one: ModelError: auth (401). Correct LLM_API_KEY, ")
     assert "`prompt-engine jobs retry --all --persona-id iris`" in ran.err
     lines = [json.loads(line) for line in ran.out.splitlines()]
     assert list(lines[0]) == ["id", "type", "persona", "conversation", "state", "seconds", "error"]
-    assert [(each["id"], each["state"], each["error"]) for each in lines] == [
-        (first, "completed", ""),
-        (second, "failed", "ModelError: auth (401)"),
-    ]
+    told = [(each["id"], each["state"], each["error"]) for each in lines]
+    assert told == [(first, "completed", ""), (second, "failed", "ModelError: auth (401)")]
     ran = run("worker", "--once", "--text")
     assert re.fullmatch(r"COUNTED of tg/1 completed in \d+\.\d s\n", ran.out)
     assert "Working for all personas" in ran.err and "1 operation done." in ran.err
@@ -89,11 +81,8 @@ def test_s46_the_view_shows_what_runs_and_what_failed_and_why(run: Command, queu
     running, _ = queue("COUNTED", 3, claim=True), queue("COUNTED", 4)
     shown = run("jobs", "list").json
     assert list(shown) == ["persona", "counts", "in_progress", "retrying", "failed"]
-    assert shown["counts"] == {
-        "COUNTED": {"in_progress": 1, "pending": 1},
-        "REFUSED": {"failed": 1},
-        "SLOW": {"retrying": 1},
-    }
+    counts = {"COUNTED": {"in_progress": 1, "pending": 1}, "REFUSED": {"failed": 1}, "SLOW": {"retrying": 1}}
+    assert shown["counts"] == counts
     assert [shown[state][0]["id"] for state in ("in_progress", "retrying", "failed")] == [running, tried, failed]
     text = run("jobs", "list", "--text").out
     for said in ("in_progress", "Running", "Tried again", "ModelError: timeout", "Failed", "ModelError: auth (401)"):
@@ -151,16 +140,12 @@ def test_s47_an_empty_queue_names_the_personas_that_have_work(run: Command, queu
 
 def test_l13_a_worker_consolidates_what_is_due(run: Command, queue: Queue) -> None:
     queue("COUNTED", 1)
-    db = open_database(queue.url)
-    for n in range(30):
-        save_chat_message(
-            "tg/1", f"My name is Jonas. {n}", "Jonas", "jonas", message_id=f"m{n}", db=db, settings=Settings(),
-            scope=Scope("default"),
-        )  # fmt: skip
-    db.close()
+    with closing(open_database(queue.url)) as db:
+        given = {"db": db, "scope": Scope("default")}
+        for n in range(30):
+            save_chat_message("tg/1", f"My name is Jonas. {n}", "Jonas", "jonas", message_id=f"m{n}", **given)
     lines = [json.loads(line) for line in run("worker", "--once").out.splitlines()]
-    assert [(each["conversation"], each["state"]) for each in lines if each["type"] == "CONSOLIDATION"] == [
-        ("tg/1", "completed")
-    ]
+    ended = [(each["conversation"], each["state"]) for each in lines if each["type"] == "CONSOLIDATION"]
+    assert ended == [("tg/1", "completed")]
     ran = run("worker", "--once", "--text", "--persona-id", "default")
     assert ran.code == 0 and "CONSOLIDATION" not in ran.out

@@ -29,7 +29,6 @@ def items(call: dict[str, Any], **more: Any) -> list[str]:
 
 
 def test_l13_consolidation_by_hand(run: Command, call: dict[str, Any]) -> None:
-    """Each message once; what came of it is told to people and to programs."""
     save_chat_message("tg/1", "My name is Jonas. What time is it?", "Jonas", "jonas", message_id="m1", **call)
     ran = run("memory", "consolidate", "--text")
     assert ran.code == 0 and "1 items stored from 1 conversations" in ran.out

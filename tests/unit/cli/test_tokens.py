@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
 
 from core import tokens
@@ -14,18 +16,15 @@ def test_r12_a_token_is_made_listed_and_revoked(run: Command) -> None:
     assert run("token", "list", "--persona-id", "iris").json == [{k: v for k, v in made.items() if k != "token"}]
     assert made["token"] not in run("token", "list", "--persona-id", "iris", "--text").out
     assert run("token", "list").json == []
-    nothing = run("token", "list", "--text")
-    assert " ".join(nothing.out.split()) == (
-        "There are no tokens of the persona 'default'; --persona-id names another one."
-    )
+    nothing = "There are no tokens of the persona 'default'; --persona-id names another one."
+    assert " ".join(run("token", "list", "--text").out.split()) == nothing
     again = run("token", "add", "--persona-id", "iris", "--host", "--text")
     assert again.out.startswith("pe_") and "this once" in again.err
     assert run("token", "revoke", made["id"]).code == 1
     assert run("token", "revoke", made["id"], "--persona-id", "iris").json == {"id": made["id"], "revoked": True}
-    db = open_database()
-    assert tokens.find_token(made["token"], db=db) is None
-    assert tokens.find_token(again.out.strip(), db=db) is not None
-    db.close()
+    with closing(open_database()) as db:
+        assert tokens.find_token(made["token"], db=db) is None
+        assert tokens.find_token(again.out.strip(), db=db) is not None
     table = run("token", "list", "--persona-id", "iris", "--text").out
     assert "phone" in table and "host" in table
 
