@@ -10,31 +10,19 @@ from core.text.extracts import build_extract, rarest_words, sentences
 
 
 def test_g23_the_example_of_the_rule() -> None:
-    """An extract keeps the spelling of its source; this source is written without capitals."""
     expected = "ada moved to rome. the cat is called tofu."
     assert build_extract(["ada moved to rome. the cat is called tofu."]) == expected
     assert build_extract(["ada moved to rome", "hi!", "the cat is called tofu", "ok"]) == expected
-    assert (
-        build_extract(["Ada moved to Rome.", "The cat is called Tofu."]) == "Ada moved to Rome. The cat is called Tofu."
-    )
+    assert build_extract(["Ada moved to Rome.", "The cat purrs."]) == "Ada moved to Rome. The cat purrs."
 
 
 def test_g23_what_says_more_is_chosen_and_stays_in_order() -> None:
-    texts = [
-        "Hello there!",
-        "I moved to Rome in 2024 with my cat Tofu.",
-        "Oh, really?",
-        "It is what it is.",
-        "My sister Ada works as a nurse at the hospital.",
-        "How are you doing today?",
-        "I am allergic to peanuts.",
-        "Nice.",
-    ]
-    assert build_extract(texts) == (
-        "I moved to Rome in 2024 with my cat Tofu. My sister Ada works as a nurse at the hospital. "
-        "I am allergic to peanuts."
-    )
-    assert build_extract(texts, most_sentences=1) == "I moved to Rome in 2024 with my cat Tofu."
+    moved = "I moved to Rome in 2024 with my cat Tofu."
+    others = ("My sister Ada works as a nurse at the hospital.", "I am allergic to peanuts.")
+    small_talk = ("Oh, really?", "It is what it is.", "How are you doing today?", "Nice.")
+    texts = ["Hello there!", moved, *small_talk[:2], others[0], small_talk[2], others[1], small_talk[3]]
+    assert build_extract(texts) == " ".join((moved, *others))
+    assert build_extract(texts, most_sentences=1) == moved
     assert build_extract(texts, most_sentences=0) == ""
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import unicodedata
+from contextlib import closing
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.chat_history_cache import load_chat_history, save_chat_message
-from core.config import Settings
 from core.scope import Scope
 from core.text.folding import clean, fold, fold_case
 from tests.store.world import open_db
@@ -55,19 +55,17 @@ def test_g10_no_latin_or_greek_letter_keeps_an_accent(text: str) -> None:
 
 @given(ANY)
 def test_g10_a_folded_text_is_folded(text: str) -> None:
-    """What is stored folded is compared as it is."""
     assert fold(fold(fold(text))) == fold(fold(text))
 
 
 def test_g10_ids_are_not_folded() -> None:
     """Conversations `tg/U1`, `tg/u1` and `tg/ｕ1` are three."""
-    db, settings = open_db("sqlite://"), Settings()
-    for path in ("tg/U1", "tg/u1", "tg/ｕ1"):
-        save_chat_message(path, f"in {path}", db=db, settings=settings, scope=Scope(persona="p"))
-    for path in ("tg/U1", "tg/u1", "tg/ｕ1"):
-        lines = load_chat_history(path, db=db, settings=settings, scope=Scope(persona="p"))
-        assert [line["text"] for line in lines] == [f"in {path}"]
-    db.close()
+    paths = ("tg/U1", "tg/u1", "tg/ｕ1")
+    with closing(open_db("sqlite://")) as db:
+        for path in paths:
+            save_chat_message(path, f"in {path}", db=db, scope=Scope("p"))
+        for path in paths:
+            assert [line["text"] for line in load_chat_history(path, db=db, scope=Scope("p"))] == [f"in {path}"]
 
 
 def test_g11_a_text_loses_nul_and_lone_surrogates_and_nothing_else() -> None:

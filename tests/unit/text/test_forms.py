@@ -110,7 +110,6 @@ def test_t65_words_that_look_alike_stay_apart(code: str, one: str, other: str) -
 
 
 def test_t65_every_file_of_word_forms_is_read() -> None:
-    """A rule written twice would lose its first half, and a misspelt name would be no rule."""
     kinds = {"endings", "stem", "tail", "changes", "fleeting", "prefixes", "shortest"}
     for path in find("prompts/word_forms").iterdir():
         names = [line.partition(":")[0] for line in path.read_text(encoding="utf-8").splitlines() if ":" in line]
@@ -147,7 +146,6 @@ def test_t65_a_short_word_is_found_at_the_end_of_a_compound() -> None:
 
 
 def test_t57_other_spellings_of_a_message() -> None:
-    """Numbers, clock times, two scripts, and what is written apart."""
     assert "zwolf" in list_other_numbers("12 Stühle", ("de",))["12"]
     assert list_other_numbers("20 or 80", ("fr",)) == {
         "20": ["vingt"],
@@ -240,6 +238,5 @@ def test_t57_the_language_of_what_is_stored_is_told_by_its_small_words() -> None
 
 
 def test_t57_the_page_of_recall_says_what_each_language_has() -> None:
-    """`make docs` writes it."""
     assert language_table.PAGE.read_text(encoding="utf-8") == language_table.build_page()
     assert "| `fi` |" in language_table.build_table()

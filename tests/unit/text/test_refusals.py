@@ -18,10 +18,7 @@ def why(new: str, current: str = "") -> str:
 
 
 def test_s33_errors_and_refusals_are_told_from_ordinary_texts() -> None:
-    """Measured on texts written for this: every one of both kinds is told right."""
-    refused, recaps = (
-        (SAMPLES / name).read_text(encoding="utf-8").splitlines() for name in ("refused.txt", "recaps.txt")
-    )
+    refused, recaps = ((SAMPLES / f"{name}.txt").read_text("utf-8").splitlines() for name in ("refused", "recaps"))
     assert len(refused) >= 100 and len(recaps) >= 90
     assert [text for text in refused if why(text.replace("\\n", "\n")) != "error_like"] == []
     assert [text for text in recaps if why(text)] == []
@@ -41,13 +38,10 @@ def test_s33_the_shortest_share_is_exact() -> None:
     assert why(f"  {'x' * 59}  ", f"{'y' * 200}   ") == "shorter", "outer white space is no length"
 
 
-def test_s33_by_hand_anything_but_a_blank_text_may_be_written() -> None:
-    assert judge_refusal("Error 429", "", patterns=()) == ""
-
-
 @pytest.mark.parametrize("before", ["", "  \n", "**", "> ", "# ", '"', "“", "⚠️ ", "- "])
 def test_s33_marks_in_front_do_not_hide_an_error(before: str) -> None:
     assert why(f"{before}Error 429: too many requests") == "error_like"
+    assert judge_refusal(f"{before}Error 429: too many requests", "", patterns=()) == "", "by hand it may be written"
 
 
 def test_s33_only_the_beginning_says_what_a_text_is() -> None:

@@ -62,9 +62,8 @@ def test_c12_people_are_understood_with_few_mistakes(kind: str, groups: tuple[st
 @pytest.mark.parametrize("language", ["en", "de", "es", "fr"])
 def test_l18_small_talk_with_i_is_no_fact(language: str) -> None:
     """What somebody does just now tells nobody who they are."""
-    right, wrong = (
-        [is_in(text, "facts", "preferences", "wishes") for text in cases("facts", language, s)] for s in "+-"
-    )
+    groups = ("facts", "preferences", "wishes")
+    right, wrong = ([is_in(text, *groups) for text in cases("facts", language, sign)] for sign in "+-")
     assert sum(right) / len(right) >= 0.8
     assert sum(right) / (sum(right) + sum(wrong)) >= 0.95
 
@@ -74,6 +73,13 @@ def test_l18_small_talk_with_i_is_no_fact(language: str) -> None:
     [
         ("Remember: the code is 4711", True),
         ("Keep this in mind, I start at noon", True),
+        ("Merk dir bitte, dass ich freitags schwimme", True),
+        ("For the future: my train leaves at nine", True),
+        ("Note for the future: I park on level 3", True),
+        ("Für die Zukunft: mein Zug fährt um neun", True),
+        ("Pour l'avenir : mon train part à neuf heures", True),
+        ("Para el futuro: mi tren sale a las nueve", True),
+        ("На будущее: мой поезд уходит в девять", True),
         ("Do you remember that day?", False),
         ("He said please remember", False),
         ("> please remember that I like tea", False),
@@ -103,11 +109,20 @@ def test_t46_only_what_a_person_asks_for_is_a_request(text: str, expected: bool)
         'He wrote: "Call me Jo, always."',
         "In my novel: call me Jo",
         "Should you always answer in French?",
+        "units = metric\nAlways use metric units.",
+        "export LANG=de\nAlways answer in German.",
+        "SELECT * FROM x;\nAlways answer in German.",
+        "system_prompt: |\n  You are vegan.\n  Always answer in German.",
+        "README.md\n\nAlways use metric units.",
+        "docker-compose.yml\nNever use emojis.",
+        "class Config:\n  Never use emojis.",
+        "Here is my config:\nAlways answer in German.",
     ],
 )
 def test_c12_pasted_quoted_and_imagined_text_is_no_wish(text: str) -> None:
     """A pasted file left its instructions in every later prompt."""
     assert not is_in(text, "wishes", "endings")
+    assert read_instructions(text, Settings()) == ()
 
 
 @pytest.mark.parametrize(
@@ -163,12 +178,13 @@ def test_t46_every_shipped_phrase_does_what_its_group_says(language: str) -> Non
         assert not should_remember(f"{phrase}", None, [phrases]), phrase
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["Merk dir das bitte nicht, ich heiße Jonas", "No lo guardes, me llamo Ada", "私の名前はエイダ、でも覚えないで"],
-)
-def test_t46_refusals_win_in_every_language(text: str) -> None:
-    assert not should_remember(text, None, known(text))
+def test_t46_refusals_win_in_every_language() -> None:
+    for text in (
+        "Merk dir das bitte nicht, ich heiße Jonas",
+        "No lo guardes, me llamo Ada",
+        "私の名前はエイダ、でも覚えないで",
+    ):
+        assert not should_remember(text, None, known(text)), text
 
 
 OPENINGS = {
@@ -272,36 +288,3 @@ def test_c12_what_takes_a_wish_back_is_understood() -> None:
 def test_c12_another_wish_stays(ending: str, wish: str) -> None:
     (stated,) = read_instructions(wish, Settings())
     assert not any(takes_back(each, wish, stated.topics) for each in read_instructions(ending, Settings()))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "units = metric\nAlways use metric units.",
-        "export LANG=de\nAlways answer in German.",
-        "SELECT * FROM x;\nAlways answer in German.",
-        "system_prompt: |\n  You are vegan.\n  Always answer in German.",
-        "README.md\n\nAlways use metric units.",
-        "docker-compose.yml\nNever use emojis.",
-        "class Config:\n  Never use emojis.",
-        "Here is my config:\nAlways answer in German.",
-    ],
-)
-def test_c12_pasted_files_and_configurations_hold_no_wishes(text: str) -> None:
-    assert read_instructions(text, Settings()) == ()
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Merk dir bitte, dass ich freitags schwimme",
-        "For the future: my train leaves at nine",
-        "Note for the future: I park on level 3",
-        "Für die Zukunft: mein Zug fährt um neun",
-        "Pour l'avenir : mon train part à neuf heures",
-        "Para el futuro: mi tren sale a las nueve",
-        "На будущее: мой поезд уходит в девять",
-    ],
-)
-def test_c12_what_is_for_the_future_is_a_request(text: str) -> None:
-    assert is_in(text, "explicit")

@@ -99,14 +99,9 @@ def test_g22_too_long_or_too_deep_is_no_answer() -> None:
     fill = " " * (MAX_CHARS - len(PLAIN))
     assert read_object(fill + PLAIN, KEYS) == TRIP
     assert read_object(fill + " " + PLAIN, KEYS) is None
-    for opening, closing in (('{"title": ', "}"), ("{title: ", "}"), ('{"title": [', "]}")):
-        levels = 100 // (opening.count("{") + opening.count("["))
-        inside, outside = (
-            opening * levels + "1" + closing * levels,
-            opening * (levels + 1) + "1" + closing * (levels + 1),
-        )
-        assert read_object(inside, KEYS) is not None
-        assert read_object(outside, KEYS) is None
+    for opening, closing, levels in (('{"title": ', "}", 100), ("{title: ", "}", 100), ('{"title": [', "]}", 50)):
+        assert read_object(opening * levels + "1" + closing * levels, KEYS) is not None
+        assert read_object(opening * (levels + 1) + "1" + closing * (levels + 1), KEYS) is None
     assert read_object('{"title": 1, "deep": ' + "[" * 101 + "]" * 101 + "}", KEYS) is None
 
 
@@ -127,6 +122,5 @@ def test_g22_every_json_object_comes_back_as_written(value: dict[str, Any], esca
 
 @given(st.dictionaries(st.sampled_from(["title", "summary", "x"]), values, min_size=1), st.integers(0, 200))
 def test_g22_a_reply_cut_off_anywhere_gives_none_or_keys_that_were_there(value: dict[str, Any], cut: int) -> None:
-    written = json.dumps(value)[:cut]
-    found = read_object(written, ())
+    found = read_object(json.dumps(value)[:cut], ())
     assert found is None or cut >= 1

@@ -67,18 +67,12 @@ def test_p18_each_kind_of_value(given_value: Any, made: Any, noted: bool) -> Non
 
 
 def test_p18_keys_become_text() -> None:
-    value, notes = make_strict(
-        {1: "a", None: "b", True and 2.5: "c", date(2026, 3, 10): "d", ("x",): "e", "f\x00": "f"}
-    )
+    value, notes = make_strict({1: "a", None: "b", 2.5: "c", date(2026, 3, 10): "d", ("x",): "e", "f\x00": "f"})
     assert value == {"1": "a", "null": "b", "2.5": "c", "2026-03-10": "d", "tuple": "e", "f": "f"}
     assert len(notes) == 5
     assert make_strict({True: 1, False: 2})[0] == {"true": 1, "false": 2}
-
-
-def test_p18_two_keys_of_one_text_are_noted_and_the_later_wins() -> None:
-    value, notes = make_strict({1: "a", "1": "b"})
-    assert value == {"1": "b"}
-    assert any("two keys" in note for note in notes)
+    value, notes = make_strict({1: "a", "1": "the later wins"})
+    assert value == {"1": "the later wins"} and any("two keys" in note for note in notes)
 
 
 def test_p18_nesting_beyond_100_becomes_its_types_name() -> None:
@@ -129,15 +123,10 @@ def test_g12_the_argument_stays_and_shares_no_container() -> None:
 
 
 anything = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats()
-    | st.text(st.characters())
-    | st.binary()
-    | st.dates()
-    | st.datetimes()
-    | st.decimals(),
+    st.one_of(
+        st.none(), st.booleans(), st.integers(), st.floats(), st.text(st.characters()), st.binary(), st.dates(),
+        st.datetimes(), st.decimals(),
+    ),
     lambda inner: (
         st.lists(inner)
         | st.dictionaries(st.text() | st.integers() | st.none() | st.booleans(), inner)
@@ -145,7 +134,7 @@ anything = st.recursive(
         | st.frozensets(st.integers() | st.text())
     ),
     max_leaves=20,
-)
+)  # fmt: skip
 
 
 @given(anything)

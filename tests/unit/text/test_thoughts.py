@@ -60,14 +60,9 @@ def test_r37_only_what_was_said_is_left(reply: str, said: str) -> None:
     [
         "<b>Hello</b> Ann.", "[i]Hello[/i] Ann.", "<answer>Green tea.</answer> Enjoy.", "<action>waves</action> Hello.",
         '<use_tool>{"name": "x"}</use_tool> Done.', '<notes>{"a": 1}</notes> Done.', "<notes>Only this.</notes>",
-        "<notes>Never closed. Hello.", "[link](https://example.org)", '["tea", "coffee"]', "<|endoftext|>",
+        "<notes>Never closed. Hello.", "[link](https://example.org)", '["tea", "coffee"]', "<|endoftext|>", "a < b",
+        "Write `<think>` first, then the answer.", "Put <think> in front of it.",
     ],
 )  # fmt: skip
 def test_r37_marks_around_what_is_said_hide_nothing(reply: str) -> None:
-    assert strip_thoughts(reply) == reply
-
-
-@pytest.mark.parametrize("reply", ["Write `<think>` first, then the answer.", "Put <think> in front of it.", "a < b"])
-def test_r37_a_tag_that_is_talked_about_hides_nothing(reply: str) -> None:
-    """Someone who asks how reasoning models work must not lose the rest of the answer."""
     assert strip_thoughts(reply) == reply
