@@ -35,14 +35,9 @@ def write_locomo(folder: Path) -> None:
         {"question": "What flies over the beach?", "answer": "a kite", "evidence": ["D10:1", "D9:99"], "category": 1},
         {"question": "What did nobody say?", "evidence": [], "category": 5},
     ]
-    talk = {
-        "speaker_a": "Ann",
-        "session_10_date_time": "9:05 am on 2 March, 2024",
-        "session_10": [later],
-        "session_2_date_time": "1:00 pm on 1 March, 2024",
-        "session_1_date_time": "1:56 pm on 8 May, 2023",
-        "session_1": turns,
-    }
+    dates = {10: "9:05 am on 2 March, 2024", 2: "1:00 pm on 1 March, 2024", 1: "1:56 pm on 8 May, 2023"}
+    talk: dict[str, Any] = {"speaker_a": "Ann", "session_10": [later], "session_1": turns}
+    talk |= {f"session_{number}_date_time": date for number, date in dates.items()}
     sample = {"sample_id": "conv-1", "conversation": talk, "qa": asked}
     (folder / "locomo10.json").write_text(json.dumps([sample]), encoding="utf-8")
 
@@ -83,15 +78,11 @@ def write_timeline(folder: Path) -> None:
 
 
 def write_ranking(folder: Path) -> None:
-    lists = [
-        {
-            "docs": [{"id": name, "text": row["text"]} for name, row in DOCUMENTS.items()],
-            "queries": [{"text": "Where is tea grown?", "relevant": {"d2": 2, "d3": 1}}],
-        },
-        {"docs": ["A dog barks.", "A cat purrs."], "queries": [{"text": "Which cat purrs?", "relevant": {"0": 1}}]},
-    ]
-    path = folder / "own.ranking.jsonl"
-    path.write_text("".join(json.dumps(each) + "\n" for each in lists), encoding="utf-8")
+    documents = [{"id": name, "text": row["text"]} for name, row in DOCUMENTS.items()]
+    tea, cat = ("Where is tea grown?", {"d2": 2, "d3": 1}), ("Which cat purrs?", {"0": 1})
+    lists = ((documents, tea), (["A dog barks.", "A cat purrs."], cat))
+    lines = [{"docs": docs, "queries": [{"text": text, "relevant": ids}]} for docs, (text, ids) in lists]
+    (folder / "own.ranking.jsonl").write_text("".join(json.dumps(each) + "\n" for each in lines), encoding="utf-8")
 
 
 def write_prepared(folder: Path) -> None:
@@ -146,13 +137,8 @@ def test_r36_one_command_measures_what_is_there_and_gives_the_same_twice(
         row = find_row(figures, "lists and counts", kind, "prompt-engine")
         assert (row["questions"], row["episodes"], row["answers"]) == (1, 100, 100)
     for method in ("prompt-engine", "BM25"):
-        assert find_row(figures, "ranking", method) == {
-            "set": "own",
-            "method": method,
-            "questions": 2,
-            "Hit@1": 50.0,
-            "nDCG@5": 50.0,
-        }
+        expected = {"set": "own", "method": method, "questions": 2, "Hit@1": 50.0, "nDCG@5": 50.0}
+        assert find_row(figures, "ranking", method) == expected
     printed = capsys.readouterr().out
     assert printed.count("| LoCoMo | all | prompt-engine | 3 | 83.3 |") == 2
     assert not re.search(r"\d ?ms\b", printed + texts[0])
@@ -184,10 +170,8 @@ def test_r36_published_files_are_read_as_they_are_written(tmp_path: Path) -> Non
     life = read_timeline(tmp_path / "timelineqa" / "db-one.json")
     assert [turn["id"] for turn in life.turns] == ["e1", "e2", "e3"]
     assert [question.kind for question in life.questions] == ["one episode", "list", "count", "other"]
-    assert [ranking.queries[0][1] for ranking in read_rankings(tmp_path / "own.ranking.jsonl")] == [
-        {1: 2, 2: 1},
-        {0: 1},
-    ]
+    rankings = read_rankings(tmp_path / "own.ranking.jsonl")
+    assert [ranking.queries[0][1] for ranking in rankings] == [{1: 2, 2: 1}, {0: 1}]
 
 
 @pytest.mark.parametrize(
@@ -217,9 +201,7 @@ def test_r36_a_harness_of_mtebs_form_searches_here() -> None:
     model = MtebSearch()
     task: dict[str, Any] = {"task_metadata": None, "hf_split": "test", "hf_subset": "default", "encode_kwargs": {}}
     rows = [{"id": name, **row} for name, row in DOCUMENTS.items()]
-    asked = [
-        {"id": "q", "text": [{"role": "user", "content": "Hi"}, {"role": "user", "content": "Where is tea grown?"}]}
-    ]
+    asked = [{"id": "q", "text": [{"role": "user", "content": text} for text in ("Hi", "Where is tea grown?")]}]
     with pytest.raises(RuntimeError, match="before index"):
         model.search(asked, top_k=5, **task)
     model.index(rows, **task)
@@ -232,9 +214,8 @@ def test_r36_a_harness_of_mtebs_form_searches_here() -> None:
 def test_r36_figures_become_plots(tmp_path: Path) -> None:
     evidence = {"set": "LoCoMo", "questions": 7, "500 tokens": 10.0, "1,000 tokens": 99.6}
     other = evidence | {"set": "a", "method": "BM25"}
-    (tmp_path / "evidence.json").write_text(
-        json.dumps({"evidence in the prompt": [other, evidence | {"method": "mine & yours"}]}), encoding="utf-8"
-    )
+    figures = {"evidence in the prompt": [other, evidence | {"method": "mine & yours"}]}
+    (tmp_path / "evidence.json").write_text(json.dumps(figures), encoding="utf-8")
     times = [
         {"what": what, "engine": engine, "memories": size, "p50": 3.0, "p95": 9.0}
         for what in ("search, relevance", "search, recency", "whole prompt")
@@ -248,9 +229,8 @@ def test_r36_figures_become_plots(tmp_path: Path) -> None:
         tree = ET.parse(tmp_path / f"{name}.svg")
         drawn[name] = [each.text for each in tree.iter("{http://www.w3.org/2000/svg}text")]
         drawn[f"{name} lines"] = [each.get("points") for each in tree.iter("{http://www.w3.org/2000/svg}polyline")]
-    assert {"500 tokens", "mine & yours 100", "7 questions of LoCoMo; a token is four characters"} <= set(
-        drawn["evidence"]
-    )
+    named = {"500 tokens", "mine & yours 100", "7 questions of LoCoMo; a token is four characters"}
+    assert named <= set(drawn["evidence"])
     assert len(drawn["evidence lines"]) == 1
     assert {"1,000,000 memories", "prompt, sqlite 3", "search, mariadb 3", "two cores"} <= set(drawn["cost"])
     assert len(drawn["cost lines"]) == 4

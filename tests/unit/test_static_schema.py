@@ -32,23 +32,11 @@ BY_AUDIENCE = {
 """Lead with audience_id, which belongs to one persona."""
 
 FORBIDDEN = [
-    r"AUTO_?INCREMENT",
-    r"CREATE\s+(DEFINER\S*\s+)?(TRIGGER|PROCEDURE|FUNCTION|EVENT)",
-    r"\bCALL\s",
-    r"JSON_TABLE",
-    r"MEMBER\s+OF",
-    r"\bAS\s+\w+(\(\d+\))?\s+ARRAY\b",
-    r"FULLTEXT",
-    r"\bRETURNING\b",
-    r"\bLATERAL\b",
-    r"->",
-    r"\bENUM\s*\(",
-    r"\bTEMPORARY\b",
-    r"\b(GET|RELEASE)_LOCK\b",
-    r"\bLOCK\s+TABLES?\b",
-    r"\bFLUSH\s+TABLES\b",
+    r"AUTO_?INCREMENT", r"CREATE\s+(DEFINER\S*\s+)?(TRIGGER|PROCEDURE|FUNCTION|EVENT)", r"\bCALL\s", r"JSON_TABLE",
+    r"MEMBER\s+OF", r"\bAS\s+\w+(\(\d+\))?\s+ARRAY\b", r"FULLTEXT", r"\bRETURNING\b", r"\bLATERAL\b", r"->",
+    r"\bENUM\s*\(", r"\bTEMPORARY\b", r"\b(GET|RELEASE)_LOCK\b", r"\bLOCK\s+TABLES?\b", r"\bFLUSH\s+TABLES\b",
     r"\bSKIP\s+LOCKED\b",
-]
+]  # fmt: skip
 SKIP_LOCKED_IN = ("core/jobs/table.py",)
 """Where SKIP LOCKED is a help behind a conditional UPDATE (S45)."""
 METHODS = {"returning", "lateral"}
@@ -70,12 +58,8 @@ def tree_of(path: Path) -> ast.Module:
 
 def docstrings(tree: ast.AST) -> set[int]:
     """Return the ids of the nodes that are docstrings, of modules, classes, functions and fields."""
-    found: set[int] = set()
-    for node in ast.walk(tree):
-        for part in getattr(node, "body", []) if isinstance(getattr(node, "body", None), list) else []:
-            if isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant):
-                found.add(id(part.value))
-    return found
+    parts = (part for node in ast.walk(tree) for part in ast.iter_child_nodes(node) if isinstance(part, ast.Expr))
+    return {id(part.value) for part in parts if isinstance(part.value, ast.Constant)}
 
 
 def sql_texts(path: Path) -> Iterator[tuple[int, str]]:

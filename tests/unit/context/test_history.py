@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections import Counter
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import product
 from typing import Any
@@ -29,7 +30,7 @@ def no_age(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "AGE_MARKER_MINUTES", 1_000_000_000)
 
 
-PARTS = ("history_current_chat", "history_recent")
+Entries = Sequence[HistoryEntry]
 
 
 def row(number: int, text: str = "", chat: str = "tg/1", **fields: Any) -> HistoryEntry:
@@ -48,32 +49,18 @@ def live(*entries: HistoryEntry, skips_history: bool = False) -> LiveHistory:
 
 
 def build(
-    current: list[HistoryEntry] | None = None,
-    recent: list[HistoryEntry] | None = None,
-    host: LiveHistory | None = None,
-    *,
-    flags: dict[str, object] | None = None,
-    count: int = 10,
-    **given_values: Any,
-) -> HistoryLists:
-    values: dict[str, Any] = {
-        "message": MESSAGE,
-        "live": host or LiveHistory(),
-        "settings": Settings(**{name.lower(): value for name, value in (flags or {}).items()}),
-        "caps": caps(count, False),
-        "may_see": lambda key: "",
-        **given_values,
-    }
-    made = HistoryBuilder(**values).build(current or [], recent or [])
-    check_account(made, current or [], recent or [], values)
+    current: Entries = (), recent: Entries = (), host: LiveHistory | None = None, count: int = 10,
+    may_see: Callable[[str], str] = lambda key: "", **flags: object,
+) -> HistoryLists:  # fmt: skip
+    live, settings = host or LiveHistory(), Settings(**flags)
+    made = HistoryBuilder(MESSAGE, live, settings, caps(count, False), may_see).build([*current], [*recent])
+    check_account(made, current, recent, live, settings)
     return made
 
 
-def check_account(
-    made: HistoryLists, current: list[HistoryEntry], recent: list[HistoryEntry], values: dict[str, Any]
-) -> None:
+def check_account(made: HistoryLists, current: Entries, recent: Entries, host: LiveHistory, on: Settings) -> None:
     """Check that every message of a list that is on is either shown or left out."""
-    own, host, on = MESSAGE.interface_path, values["live"], values["settings"]
+    own = MESSAGE.interface_path
     given = [entry for entry in current if entry.conversation == own]
     others = [entry for entry in recent if entry.conversation != own and on.unified_history]
     for key, entries in host.chats.items():
@@ -81,13 +68,12 @@ def check_account(
             given += entries
         elif on.unified_history or key.startswith("tg/"):
             others += entries
-    is_skipped = host.skips_history
     left_out = Counter(item.section for item in made.left_out)
     for section, shown, found, is_on in (
-        (PARTS[0], made.current, given, on.enable_history_current_chat),
-        (PARTS[1], made.recent, others, on.enable_history_recent),
+        ("history_current_chat", made.current, given, on.enable_history_current_chat),
+        ("history_recent", made.recent, others, on.enable_history_recent),
     ):
-        count = len(found) if is_on and not is_skipped else 0
+        count = len(found) if is_on and not host.skips_history else 0
         assert len(shown) + left_out[section] == count, section
 
 
@@ -111,21 +97,16 @@ def test_p25_a_line_of_another_conversation_never_reads_like_one_of_this() -> No
 
 @pytest.mark.parametrize("values", list(product((0, 1), repeat=3)))
 def test_p26_a_list_is_empty_exactly_when_its_own_switch_is_off(values: tuple[int, int, int]) -> None:
-    names = ("ENABLE_HISTORY_CURRENT_CHAT", "ENABLE_HISTORY_RECENT", "UNIFIED_HISTORY")
-    flags: dict[str, object] = dict(zip(names, values, strict=True))
-    host = live(row(4), row(5, chat="tg/2"))
-    made = build([row(1)], [row(2, chat="web/2")], host, flags=flags)
+    flags = dict(zip(("enable_history_current_chat", "enable_history_recent", "unified_history"), values, strict=True))
+    made = build([row(1)], [row(2, chat="web/2")], live(row(4), row(5, chat="tg/2")), **flags)
     assert (bool(made.current), bool(made.recent)) == (bool(values[0]), bool(values[1]))
 
 
-def test_p32_a_hidden_row_keeps_its_live_copy_out() -> None:
+def test_p32_a_hidden_row_keeps_its_live_copy_out_and_no_other_row_of_the_same_words() -> None:
     hidden = row(1, "gone", message_id="m1", hidden=True)
     made = build([hidden], host=live(row(1, "gone", message_id="m1"), row(2)))
     assert said(made.current) == ["m2"]
     assert sorted(item.reason for item in made.left_out) == ["duplicate", "hidden"]
-
-
-def test_p32_a_hidden_row_takes_no_other_row_of_the_same_words_with_it() -> None:
     hidden, shown = row(1, "yes", message_id="1", hidden=True), row(1, "yes", message_id="2", row_id=2)
     assert said(build([hidden, shown]).current) == ["yes"]
 
@@ -159,14 +140,12 @@ def test_p24_p25_p60_for_any_messages_the_lists_are_capped_sorted_apart_and_acco
         [entry for entry in stored if entry.conversation == "tg/1"],
         [entry for entry in stored if entry.conversation != "tg/1"],
         live(*host),
-        flags={"UNIFIED_HISTORY": unified},
-        count=count,
+        count,
         may_see=lambda key: "private" if key == "web/1" else "",
+        unified_history=unified,
     )
-    assert len(made.recent) <= count
-    assert len(made.current) <= count
-    assert not set(made.current) & set(made.recent)
-    assert len(set(made.current)) == len(made.current)
+    assert len(made.recent) <= count and len(made.current) <= count
+    assert not set(made.current) & set(made.recent) and len(set(made.current)) == len(made.current)
     assert len(made.visible) == len(made.current) + len(made.recent)
     assert all(len(line.splitlines()) == 1 for line in (*made.current, *made.recent))
     for part in (made.visible[: len(made.current)], made.visible[len(made.current) :]):
@@ -192,15 +171,14 @@ def plain_line(entry: HistoryEntry) -> str:
 
 def merge(stored: list[HistoryEntry], live: list[HistoryEntry]) -> tuple[list[HistoryEntry], list[LeftOut]]:
     """Return what is shown of the messages, those of the conversation first, and what is left out."""
-    chats: dict[str, list[HistoryEntry]] = {}
-    for entry in live:
-        chats.setdefault(entry.conversation, []).append(entry)
+
+    def chat(entries: list[HistoryEntry], key: str) -> list[HistoryEntry]:
+        return [entry for entry in entries if entry.conversation == key]
+
+    host = LiveHistory({key: chat(live, key) for key in dict.fromkeys(entry.conversation for entry in live)})
     message = IncomingMessage("99", AT, "?", "tg", "tg/1")
-    builder = HistoryBuilder(message, LiveHistory(chats), Settings(), Caps(99, 99, 9), lambda _: "")
-    lists = builder.build(
-        [entry for entry in stored if entry.conversation == "tg/1"],
-        [entry for entry in stored if entry.conversation != "tg/1"],
-    )
+    builder = HistoryBuilder(message, host, Settings(), Caps(99, 99, 9), lambda _: "")
+    lists = builder.build(chat(stored, "tg/1"), chat(stored, "tg/10"))
     return lists.visible, lists.left_out
 
 
@@ -233,11 +211,8 @@ def test_p23_b_the_nearest_of_several_equal_texts_counts() -> None:
     assert merge([early, late], [at_second(seconds=60)])[0] == [early, late]
     assert len(merge([early, late], [at_second(seconds=64)])[0]) == 3
     assert merge([early, late, before], [at_second(seconds=-1)])[0][0].time == at_second(seconds=-1).time
-    near, far = (
-        at_second(seconds=60, message_id="4", row_id=4),
-        at_second(seconds=64, message_id="5", row_id=5, sender_name="ANN"),
-    )
-    far = dataclasses.replace(far, reply=ReplyNote("Bob", "?"))
+    near = at_second(seconds=60, message_id="4", row_id=4)
+    far = at_second(seconds=64, message_id="5", row_id=5, sender_name="ANN", reply=ReplyNote("Bob", "?"))
     assert merge([near, far], [at_second(seconds=58)])[0] == [near, far]
 
 
@@ -249,11 +224,8 @@ def test_p24_the_order_is_chronological_and_stored_before_live() -> None:
 
 def test_p24_a_live_message_without_a_time_stays_where_the_host_put_it() -> None:
     stored = [at_second("row 1", 1, row_id=1), at_second("row 5", 5, row_id=5)]
-    between = [
-        at_second("first", None, order=0),
-        at_second("three", 3, order=1),
-        at_second("after three", None, order=2),
-    ]
+    said = (("first", None), ("three", 3), ("after three", None))
+    between = [at_second(text, seconds, order=order) for order, (text, seconds) in enumerate(said)]
     assert [entry.text for entry in merge(stored, between)[0]] == ["row 1", "first", "three", "after three", "row 5"]
     assert [entry.text for entry in merge(stored, [at_second("now", None)])[0]] == ["row 1", "row 5", "now"]
 
@@ -274,9 +246,7 @@ ENTRIES = st.lists(
 
 @given(ENTRIES, ENTRIES)
 @settings(max_examples=100)
-def test_p23_merging_keeps_one_of_each_and_stored_ones_first(
-    stored: list[HistoryEntry], live: list[HistoryEntry]
-) -> None:
+def test_p23_merging_keeps_one_of_each_and_stored_ones_first(stored: Any, live: Any) -> None:
     kept, left_out = merge(stored, live)
     assert len(kept) + len(left_out) == len(stored) + len(live)
     assert not any(oracle(a, b) for i, a in enumerate(kept) for b in kept[:i])
@@ -324,9 +294,10 @@ def test_p33_the_message_is_known_by_its_id_or_by_sender_text_and_time() -> None
         near(0, "other", message_id="90"),
         near(-60.000001),
         near(0, "yes!"),
-        near(0, sender_id="8", sender_name="Ann B"),
+        near(0, sender_name="", sender_id="8"),
     ]
-    assert not any(map(is_echo, [*elsewhere, *others, HistoryEntry("tg/1", "yes", time=AT)]))
+    someone_else = near(0, sender_id="8", sender_name="Ann B")
+    assert not any(map(is_echo, [*elsewhere, *others, someone_else, HistoryEntry("tg/1", "yes", time=AT)]))
     nowhere = IncomingMessage("9", AT, "yes", "tg", None)
     assert not echo_check(nowhere)(HistoryEntry("tg/1", "yes", message_id="9"))
     silent = IncomingMessage(None, AT, "", "tg", "tg/1")

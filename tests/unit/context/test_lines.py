@@ -93,9 +93,7 @@ ANY = st.text(st.characters(codec=None), max_size=60) | st.sampled_from(["]\n[",
 
 
 @given(ANY, ANY, ANY, ANY, ANY, st.booleans())
-def test_p28_no_text_or_name_breaks_a_line_in_two(
-    text: str, name: str, key: str, quote: str, time: str, own: bool
-) -> None:
+def test_p28_no_text_or_name_breaks_a_line(text: str, name: str, key: str, quote: str, time: str, own: bool) -> None:
     entry = HistoryEntry(key, text, sender_name=name, title=name, shown_time=time, reply=ReplyNote(name, quote))
     told = shown(entry, own=own)
     assert len(told.splitlines()) == 1

@@ -17,41 +17,24 @@ def shown(message: Any) -> str:
 
 
 def test_p21_what_is_no_message_is_skipped_and_counted() -> None:
-    live = read_context_memory(
-        {"a": [{"text": "one"}, "file.png", None, {"text": "two"}], "b": "x", "c": ["y"], "d": 3}
-    )
+    said = [{"text": "one"}, "file.png", None, {"text": "two"}]
+    live = read_context_memory({"a": said, "b": "x", "c": ["y"], "d": 3})
     assert [entry.text for entry in live.chats["a"]] == ["one", "two"]
-    assert list(live.chats) == ["a"]
-    assert live.skipped == 5
-
-
-def test_p21_metadata_keys_are_never_chats() -> None:
+    assert (list(live.chats), live.skipped) == (["a"], 5)
     live = read_context_memory({**{name: [{"text": "x"}] for name in METADATA_KEYS}, "tg/1": [{"text": "hi"}]})
-    assert list(live.chats) == ["tg/1"]
-    assert live.skipped == 0
+    assert (list(live.chats), live.skipped) == (["tg/1"], 0)
 
 
 def test_p21_any_iterable_of_dicts_and_objects_is_a_chat() -> None:
-    class Message:
-        def __init__(self, content: str) -> None:
-            self.content = content
-
-    live = read_context_memory(
-        UserDict(
-            {
-                "deque": deque([{"text": "1"}], maxlen=3),
-                "tuple": (SimpleNamespace(message_text="2"),),
-                "generator": (UserDict({"content": str(n)}) for n in (3, 4)),
-                5: [Message("6")],
-            }
-        )
-    )
-    assert {key: [entry.text for entry in chat] for key, chat in live.chats.items()} == {
-        "deque": ["1"],
-        "tuple": ["2"],
-        "generator": ["3", "4"],
-        "5": ["6"],
+    given = {
+        "deque": deque([{"text": "1"}], maxlen=3),
+        "tuple": (SimpleNamespace(message_text="2"),),
+        "generator": (UserDict({"content": str(n)}) for n in (3, 4)),
+        5: [SimpleNamespace(content="6")],
     }
+    live = read_context_memory(UserDict(given))
+    texts = {key: [entry.text for entry in chat] for key, chat in live.chats.items()}
+    assert texts == {"deque": ["1"], "tuple": ["2"], "generator": ["3", "4"], "5": ["6"]}
     assert [entry.order for chat in live.chats.values() for entry in chat] == [0, 1, 2, 3, 4]
 
 
@@ -60,12 +43,8 @@ def test_f64_a_chat_that_breaks_off_is_noted_and_left_out() -> None:
         yield {"text": "hi"}
         raise RuntimeError("secret text")
 
-    class Hostile:
-        @property
-        def text(self) -> str:
-            raise RuntimeError("no")
-
-    live = read_context_memory({"a": failing(), "b": [Hostile(), {"text": "ok"}], (1, 2): [{"text": "x"}]})
+    hostile = type("Hostile", (), {"text": property(lambda self: 1 / 0)})()
+    live = read_context_memory({"a": failing(), "b": [hostile, {"text": "ok"}], (1, 2): [{"text": "x"}]})
     assert "secret" not in str(live.notes)
     assert [entry.text for entry in live.chats["b"]] == ["ok"]
     assert live.skipped == 3

@@ -24,7 +24,7 @@ from core.scope import Scope
 from core.shapes import now_utc
 from tests.databases import traced
 from tests.store.job_world import KIND, ROOT, counted, effects, fill, handled
-from tests.store.world import Clock, open_db
+from tests.store.world import open_db
 
 
 @pytest.fixture
@@ -34,6 +34,11 @@ def db(tmp_path: Path) -> Iterator[Database]:
     with handled(COUNTED=counted):
         yield made
     made.close()
+
+
+@pytest.fixture
+def given(db: Database) -> dict[str, Any]:
+    return {"db": db, "settings": Settings(), "scope": Scope("ada")}
 
 
 def test_s47_personas_take_turns(db: Database) -> None:
@@ -82,10 +87,9 @@ def test_s47_a_worker_waits_for_more_and_for_a_database_that_is_away(
     assert "worker_waits source='memory_jobs' number=2013" in caplog.text
 
 
-def test_d22_workers_and_run_pending_remove_what_ended_long_ago(db: Database) -> None:
+def test_d22_workers_and_run_pending_remove_what_ended_long_ago(db: Database, given: dict[str, Any]) -> None:
     """Of personas that have nothing to do as well; and not at every call."""
     clock: Any = db.clock
-    given: dict[str, Any] = {"db": db, "settings": Settings(), "scope": Scope("ada")}
 
     def left() -> list[str]:
         return jobs_claiming.read_personas(db, working=False)
@@ -153,10 +157,8 @@ def test_s45_a_signal_lets_the_operation_end_a_second_gives_it_back(
 
 
 def test_s47_every_type_of_the_package_has_a_handler_and_hosts_may_add_some() -> None:
-    """A name and where to find the function; nonsense is refused when it is handed in."""
-    assert set(handlers.list_all_types()) - set(handlers.list_types()) == {
-        "EMBED"
-    }  # done only where there is an embedder
+    where_there_is_an_embedder = set(handlers.list_all_types()) - set(handlers.list_types())
+    assert where_there_is_an_embedder == {"EMBED"}
     door.register_handler("OF_A_HOST", "tests.store.job_world:counted")
     try:
         assert handlers.find("OF_A_HOST") is counted
@@ -169,20 +171,18 @@ def test_s47_every_type_of_the_package_has_a_handler_and_hosts_may_add_some() ->
         door.register_handler("X" * 33, counted)
 
 
-def test_s46_a_handler_that_is_missing_is_a_failure_like_others(db: Database) -> None:
+def test_s46_a_handler_that_is_missing_is_a_failure_like_others(given: dict[str, Any]) -> None:
     with handled(GONE="no.such.module:function"):  # type: ignore[arg-type]
-        given: dict[str, Any] = {"db": db, "settings": Settings(), "scope": Scope("ada")}
         door.enqueue_operation("GONE", **given)
         (done,) = door.run_pending(**given)
     assert (done.state, done.error) == ("retrying", "ModuleNotFoundError")
 
 
 def test_s46_a_failure_that_cannot_be_written_leaves_the_operation_to_its_lease(
-    db: Database, monkeypatch: pytest.MonkeyPatch
+    db: Database, given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The caller is told; nobody else has it before the lease ends."""
     fill(db, "ada", 1)
-    given: dict[str, Any] = {"db": db, "settings": Settings(), "scope": Scope("ada")}
 
     def gone(*_: Any, **__: Any) -> Callable[..., None]:
         raise StoreReadError("gone", source="memory_jobs")
@@ -192,9 +192,7 @@ def test_s46_a_failure_that_cannot_be_written_leaves_the_operation_to_its_lease(
         with pytest.raises(StoreReadError):
             door.run_pending(**given)
     assert door.run_pending(**given) == []
-    clock: Any = db.clock
-    assert isinstance(clock, Clock)
-    clock.forward(seconds=600)
+    db.clock.forward(seconds=600)
     assert [each.state for each in door.run_pending(**given)] == ["completed"]
     assert jobs.prune(db, "ada") == 0
 

@@ -76,7 +76,6 @@ BEHAVIOURS: dict[str, Callable[[_Handler, dict[str, Any]], None]] = {
 
 @contextmanager
 def running() -> Iterator[EmbeddingServer]:
-    """Run a server for as long as the block."""
     made, release = EmbeddingServer(0), threading.Event()
     with serve(type("Handler", (_Handler,), {"server_of": made, "release": release})) as made.port:
         try:

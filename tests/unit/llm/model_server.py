@@ -14,8 +14,6 @@ from typing import Any
 
 @dataclass
 class Asked:
-    """One request as it arrived."""
-
     path: str
     headers: dict[str, str]
     body: dict[str, Any]
@@ -39,8 +37,6 @@ def answer(content: Any, **more: Any) -> bytes:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """What a server of models has in common."""
-
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True  # an answer of two writes takes 40 ms else
 
@@ -150,7 +146,6 @@ def serve(handler: type[Handler]) -> Iterator[int]:
 
 @contextmanager
 def running() -> Iterator[ModelServer]:
-    """Run a model server for as long as the block."""
     asked: list[Asked] = []
     with serve(type("Handler", (_Handler,), {"asked": asked})) as port:
         yield ModelServer(port, asked)

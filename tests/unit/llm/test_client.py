@@ -40,7 +40,8 @@ def failed(server: ModelServer, behaviour: str, **options: Any) -> ModelError:
     [("ok", "ok"), ("unicode", "猫はトーフ 😀 café"), ("chunked", "猫" * 50), ("parts", "ab"), ("blank", " \n")],
 )
 def test_g21_the_text_of_the_answer_comes_back(server: ModelServer, behaviour: str, text: str) -> None:
-    assert ChatClient(server.base(behaviour)).complete(ASKED) == text
+    for endpoint in ("", "/chat/completions"):
+        assert ChatClient(server.base(behaviour) + endpoint).complete(ASKED) == text
 
 
 def test_g21_the_request_is_what_the_dialect_asks_for(server: ModelServer) -> None:
@@ -60,35 +61,23 @@ def test_g21_the_request_is_what_the_dialect_asks_for(server: ModelServer) -> No
 @pytest.mark.parametrize(
     ("behaviour", "reason", "status"),
     [
-        ("401", "auth", 401),
-        ("auth200", "auth", 401),
-        ("400", "error", 400),
-        ("429", "error", 429),
-        ("500", "error", 500),
-        ("error200", "error", 429),
-        ("text200", "error", None),
-        ("307", "error", 307),
-        ("garbage", "error", None),
-        ("deep", "error", None),
-        ("choiceless", "error", None),
-        ("half", "error", None),
-        ("nothing", "error", None),
-        ("refused", "no_text", None),
-        ("tools", "no_text", None),
+        ("401", "auth", 401), ("auth200", "auth", 401), ("400", "error", 400), ("429", "error", 429),
+        ("500", "error", 500), ("error200", "error", 429), ("text200", "error", None), ("307", "error", 307),
+        ("garbage", "error", None), ("deep", "error", None), ("choiceless", "error", None), ("half", "error", None),
+        ("nothing", "error", None), ("refused", "no_text", None), ("tools", "no_text", None),
         ("number", "no_text", None),
     ],
-)
+)  # fmt: skip
 def test_f56_whatever_goes_wrong_has_a_reason(
     server: ModelServer, behaviour: str, reason: str, status: int | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO):
         error = failed(server, behaviour)
     assert (error.reason, error.status) == (reason, status)
-    shown = f"{error!r} {error.__cause__!r} {error.__context__!r} {caplog.text}"
-    assert "canary" not in shown
+    assert "canary" not in f"{error!r} {error.__cause__!r} {error.__context__!r} {caplog.text}"
 
 
-def test_g26_what_a_server_wrote_is_logged_at_debug_level_alone(
+def test_g26_what_a_server_wrote_is_logged_at_debug_level(
     server: ModelServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.DEBUG):
@@ -102,14 +91,9 @@ def test_g21_how_long_to_wait_is_told(server: ModelServer) -> None:
     assert failed(server, "429").retry_after_seconds == 7
     assert failed(server, "503").retry_after_seconds == 3600, "no longer than an hour"
     assert failed(server, "500").retry_after_seconds is None
-
-
-@pytest.mark.parametrize(
-    "said", ["", "soon", "-5", "1.2.3", "nan", "1e9", "٣", "Tue, 10 Mar 2026 12:00:00 GMT", "9" * 500]
-)
-def test_g21_a_wait_that_cannot_be_read_is_none_or_within_bounds(said: str) -> None:
-    found = retry_after({"retry-after": said})
-    assert found is None or 0 <= found <= 3600
+    for said in ("", "soon", "-5", "1.2.3", "nan", "1e9", "٣", "Tue, 10 Mar 2026 12:00:00 GMT", "9" * 500):
+        found = retry_after({"retry-after": said})
+        assert found is None or 0 <= found <= 3600
 
 
 @pytest.mark.parametrize("behaviour", ["slow", "dripping"])
@@ -129,11 +113,8 @@ def test_g21_a_server_that_is_not_there_is_a_failure() -> None:
         ChatClient("http://no-such-host.invalid/v1", timeout_seconds=3).complete(ASKED)
 
 
-def test_g21_an_answer_without_end_is_given_up(server: ModelServer) -> None:
+def test_g21_no_redirect_is_followed_no_cookie_kept_and_no_endless_answer_read(server: ModelServer) -> None:
     assert failed(server, "huge").error == "AnswerTooLarge"
-
-
-def test_g21_no_redirect_is_followed_and_no_cookie_is_kept(server: ModelServer) -> None:
     before = len(server.asked)
     failed(server, "307")
     assert len(server.asked) == before + 1
@@ -142,9 +123,7 @@ def test_g21_no_redirect_is_followed_and_no_cookie_is_kept(server: ModelServer) 
     assert "cookie" not in server.asked[-1].headers
 
 
-def test_g21_no_proxy_or_password_comes_from_the_surroundings(
-    server: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_g21_no_proxy_comes_from_the_surroundings(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
     llm.close()
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
@@ -165,25 +144,17 @@ def test_g21_connections_are_used_again_and_closed(server: ModelServer) -> None:
 
 @pytest.mark.parametrize(
     "address",
-    ["localhost:11434/v1", "ftp://x/v1", "http://", "/v1", "http://x:0/v1", "http://x:99999/v1", "http://[::1/v1", "x"],
-)
-def test_g21_an_address_that_is_none_is_named(address: str) -> None:
+    [
+        "localhost:11434/v1", "ftp://x/v1", "http://", "/v1", "http://x:0/v1", "http://x:99999/v1", "http://[::1/v1",
+        "x", "http://me:canary@x/v1", "http://x/v1?key=canary", "http://x/v1#canary",
+    ],
+)  # fmt: skip
+def test_g21_g26_an_address_that_is_none_is_named_and_one_with_a_secret_is_refused_unquoted(address: str) -> None:
     with pytest.raises(ConfigError) as raised:
         ChatClient(address)
     assert raised.value.flag == "LLM_BASE_URL"
-    assert repr(address) in str(raised.value)
-
-
-@pytest.mark.parametrize("address", ["http://me:canary@x/v1", "http://x/v1?key=canary", "http://x/v1#canary"])
-def test_g26_an_address_that_holds_a_secret_is_refused_unquoted(address: str) -> None:
-    with pytest.raises(ConfigError) as raised:
-        ChatClient(address)
+    assert ("LLM_API_KEY" if "canary" in address else repr(address)) in str(raised.value)
     assert "canary" not in str(raised.value)
-    assert "LLM_API_KEY" in str(raised.value)
-
-
-def test_g21_a_whole_endpoint_is_an_address_too(server: ModelServer) -> None:
-    assert ChatClient(server.base("ok") + "/chat/completions").complete(ASKED) == "ok"
 
 
 def test_g21_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:

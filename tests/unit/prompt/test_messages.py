@@ -76,10 +76,8 @@ def test_p61_one_user_message_for_each_part_that_is_not_empty() -> None:
 def test_p62_anthropic_blocks_and_marks() -> None:
     made = to_messages(full(), "anthropic")
     assert list(made) == ["system", "messages"]
-    assert [block["text"] for block in made["system"]] == [
-        "You are Iris.\nAnswer in JSON.",
-        '{"actions": {"message": {"brief": "b"}}}',
-    ]
+    texts = [block["text"] for block in made["system"]]
+    assert texts == ["You are Iris.\nAnswer in JSON.", '{"actions": {"message": {"brief": "b"}}}']
     (message,) = made["messages"]
     assert message["role"] == "user"
     assert {block["type"] for block in message["content"]} == {"text"}
@@ -145,15 +143,11 @@ def test_s39_s42_the_depth_says_how_many_lines_of_the_chat_come_after(position: 
     assert json.dumps(anthropic).count("running_recap") == 1
 
 
-def test_s42_without_history_it_stands_before_the_new_message() -> None:
-    made = to_messages(prompt([]), injection={"position": "in_chat", "depth": 2})
-    assert shown(made) == "system R input"
-
-
-def test_s42_the_role_is_the_one_handed_in() -> None:
+def test_s42_the_role_is_the_one_handed_in_and_the_place_before_the_message_where_no_history_is() -> None:
     for role in ("system", "user", "assistant"):
         made = to_messages(prompt(), injection={"position": "in_chat", "depth": 2, "role": role})
         assert [each["role"] for each in made] == ["system", "user", role, "user", "user"]
+    assert shown(to_messages(prompt([]), injection={"position": "in_chat", "depth": 2})) == "system R input"
     with pytest.raises(ValueError, match="role is 'bot'"):
         to_messages(prompt(), injection={"role": "bot"})
     with pytest.raises(ValueError, match="before_prompt"):
@@ -166,6 +160,7 @@ def test_p71_the_system_message_is_always_the_first(position: str, role: str) ->
     made = to_messages(prompt(), injection={"position": position, "role": role})
     assert made[0]["role"] == "system"
     assert json.dumps(made).count("running_recap") == 1
+    assert role in {each["role"] for each in made}
 
 
 def test_s42_breakpoints_name_the_stable_messages() -> None:

@@ -9,18 +9,13 @@ import pytest
 from core.prompt.rules_answer import parse_answer
 
 LISTED = {"actions": {"message_web": {"text": ""}}}
+SENT = '{"actions": [{"type": "message_web", "payload": {"text": "Hi"}}]}'
 
 
 @pytest.mark.parametrize(
     ("said", "prompt", "text", "types", "problems"),
     [
-        (
-            '```\n{"actions": [{"type": "message_web", "payload": {"text": "Hi"}}]}\n```',
-            LISTED,
-            "Hi",
-            ["message_web"],
-            0,
-        ),
+        (f"```\n{SENT}\n```", LISTED, "Hi", ["message_web"], 0),
         ("<think>a cat?</think>She is called Tofu.", LISTED, "She is called Tofu.", [], 0),
         ('{"text": "Hi", "actions": []}', LISTED, "Hi", [], 0),
         ('{"actions": [{"type": "fly", "payload": {}}, {"payload": {}}, 7]}', LISTED, "", [], 3),
@@ -41,9 +36,7 @@ LISTED = {"actions": {"message_web": {"text": ""}}}
         ("a" * 1_000_001, None, "", [], 1),
     ],
 )
-def test_p13_nothing_of_an_answer_is_lost_unsaid(
-    said: str, prompt: Any, text: str, types: list[str], problems: int
-) -> None:
+def test_p13_no_part_of_an_answer_is_lost(said: str, prompt: Any, text: str, types: list[str], problems: int) -> None:
     answer = parse_answer(said, prompt)
     assert (answer["text"], [each["type"] for each in answer["actions"]]) == (text, types)
     assert len(answer["problems"]) == problems

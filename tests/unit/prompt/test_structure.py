@@ -21,37 +21,22 @@ from core.text.sizes import size
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 BARE = ["context", "input", "instructions", "__pre_reduction_size", "actions"]
 EMPTY: dict[str, Any] = {"history_current_chat": [], "history_recent": [], "thoughts": []}
-DISCORD = {"message_discord_bot": {"source": "plugin_discord", "brief": "Send."}}
 
 
 def make(
     fields: dict[str, Any] | None = None, context: Any = EMPTY, actions: Any = None, notes: Any = None, **more: Any
 ) -> dict[str, Any]:
     """Return the prompt of a message, with `actions` from the hook; `more` are settings and parts of the request."""
-    flags = {
-        name: more.pop(name)
-        for name in ("timezone", "include_local_time_in_prompts", "prompt_lite_mode")
-        if name in more
-    }
+    known = ("timezone", "include_local_time_in_prompts", "prompt_lite_mode")
+    settings = Settings(**{name: more.pop(name) for name in known if name in more})
     message = {"message_id": 1, "date": None, **(fields or {})}
-    call = PromptCall(
-        PromptRequest(message, **more),
-        IncomingMessage.read(message, interface_name="discord", now=NOW),
-        LiveHistory(),
-        Settings(**flags),
-        Scope("iris"),
-        Guard(Report()),
-    )
+    incoming = IncomingMessage.read(message, interface_name="discord", now=NOW)
+    call = PromptCall(PromptRequest(message, **more), incoming, LiveHistory(), settings, Scope("iris"), Guard(Report()))
     set_hook("actions", lambda: actions)
     prompt = assemble(call, Gathered(context), ask_actions(call))
     if notes is not None:
         notes += call.report.as_dict()["notes"]
     return prompt
-
-
-def test_p7_keys_of_a_bare_message() -> None:
-    assert list(make()) == BARE
-    assert list(make(actions=DISCORD)) == BARE
 
 
 def test_p8_p15_a_key_of_the_host_with_the_name_of_a_section_is_reported() -> None:
@@ -70,9 +55,10 @@ def test_p8_empty_injections_are_left_out_zero_and_false_are_something() -> None
     assert merge_host_context({}, "x")[2] == ("hook context: str is no dict and is left out",)
 
 
-def test_p16_an_action_with_eight_keys_keeps_three_and_rubbish_of_the_hook_is_noted() -> None:
+def test_p7_p16_an_action_with_eight_keys_keeps_three_and_rubbish_of_the_hook_is_noted() -> None:
     action = {key: key for key in ("schema", "brief", "source", "handler", "a", "b", "c", "d")}
     shaped = {"schema": "schema", "brief": "brief", "source": "source"}
+    assert list(make()) == list(make(actions={"wave": action})) == BARE
     assert make(actions={"wave": action})["actions"] == {"wave": shaped}
     assert make(actions={"wave": action}, prompt_lite_mode=1)["actions"] == {"wave": {"brief": "brief"}}
     bare = {"wave": {"schema": {}, "source": "s"}}

@@ -26,7 +26,6 @@ ALL: dict[str, Any] = {"program": True, "excluded": True, "sender_id": "bob"}
 
 
 def line(role: str = "user", *, program: bool = False, disabled: bool = False, **more: Any) -> Line:
-    """Return a message as the rules see it."""
     fields: dict[str, Any] = dict.fromkeys(each.name for each in dataclasses.fields(Line))
     metadata = {"program_message": program, "disabled": disabled}
     return Line(**{**fields, "role": role, "excluded": False, "metadata": metadata, **more})
@@ -56,13 +55,10 @@ def test_s11_what_is_chosen_fits_and_the_next_would_not(tokens: list[int], limit
         assert size + tokens[len(chosen)] + (separator if chosen else 0) > limit
 
 
-def test_s12_recaps_are_told_oldest_first_one_a_line() -> None:
+def test_s12_g18_recaps_are_told_oldest_first_one_a_line_within_a_share_of_the_prompt() -> None:
     assert concatenate(["one", "two", "three"]) == "one\ntwo\nthree"
     assert concatenate(["one\n\n two ", "", "three\r\nfour"]) == "one two\nthree four"
-
-
-def test_g18_more_than_a_hundred_percent_is_the_default() -> None:
-    assert limit_tokens(500, "percent", 8192) == 819
+    assert limit_tokens(500, "percent", 8192) == 819, "more than a hundred is the default"
 
 
 def test_s3_values_are_of_their_kind() -> None:
@@ -92,10 +88,8 @@ def test_s35_ranges_are_in_numeric_order_and_of_changes_alone() -> None:
 ONE, TWO, THREE, FOUR = (CoveredScene(n, n * 10, 0) for n in (1, 2, 3, 4))
 
 
-def version(
-    number: int, new_scene_index: int, scene_count: int, scenes: tuple[CoveredScene, ...] | None = None
-) -> Version:
-    return Version("text", scene_count, new_scene_index=new_scene_index, scenes=scenes, number=number)
+def version(number: int, *scenes: CoveredScene) -> Version:
+    return Version("text", len(scenes), new_scene_index=scenes[-1].last_index, scenes=scenes, number=number)
 
 
 def numbers(plan: RecapPlan) -> tuple[int, ...]:
@@ -112,20 +106,20 @@ def test_s29_without_a_version_all_scenes_but_the_newest_are_taken() -> None:
 
 
 def test_s29_an_edited_scene_makes_it_anew_from_the_version_before() -> None:
-    versions = [version(0, 10, 1, (ONE,)), version(1, 20, 2, (ONE, TWO)), version(2, 30, 3, (ONE, TWO, THREE))]
+    versions = [version(0, ONE), version(1, ONE, TWO), version(2, ONE, TWO, THREE)]
     edited = CoveredScene(2, 20, 1)
     made = plan_recap([ONE, edited, THREE], versions, 2)
     assert (made.kind, made.base, made.scenes) == ("bulk", versions[0], (edited, THREE))
     assert numbers(made) == (3, 0, 10, 30)
     first = plan_recap([CoveredScene(1, 10, 1), TWO, THREE], versions, 2)
     assert (first.base, len(first.scenes), first.excluded_count) == (None, 3, 0)
-    again = version(5, 20, 2, (ONE, TWO))
+    again = version(5, ONE, TWO)
     newest_changed = [ONE, TWO, CoveredScene(3, 30, 1), FOUR]
     assert plan_recap(newest_changed, [*versions, again], 2).base == again, "the highest of several"
 
 
 def test_s29_a_scene_that_is_gone_or_new_in_the_middle_counts_as_changed() -> None:
-    versions = [version(0, 10, 1, (ONE,)), version(1, 30, 3, (ONE, TWO, THREE))]
+    versions = [version(0, ONE), version(1, ONE, TWO, THREE)]
     assert plan_recap([ONE, THREE], versions, 1).base == versions[0]
     between = CoveredScene(9, 15, 0)
     made = plan_recap([ONE, between, TWO, THREE], versions, 1)
@@ -134,7 +128,7 @@ def test_s29_a_scene_that_is_gone_or_new_in_the_middle_counts_as_changed() -> No
 
 
 def test_s29_messages_deleted_before_a_scene_change_nothing() -> None:
-    stored = version(0, 20, 2, (ONE, TWO))
+    stored = version(0, ONE, TWO)
     moved = [CoveredScene(1, 7, 0), CoveredScene(2, 17, 0)]
     assert plan_recap(moved, [stored], 0).kind == "none"
     assert plan_recap([*moved, CoveredScene(3, 20, 0)], [stored], 0).scenes == (CoveredScene(3, 20, 0),)
@@ -174,21 +168,11 @@ DAY = datetime(2026, 3, 10, tzinfo=UTC)
 @pytest.mark.parametrize(
     ("answer", "index", "is_usable"),
     [
-        (9, 9, True),
-        (8, None, False),
-        (31, 31, True),
-        (32, None, False),
-        (40, None, False),
-        ("12", 12, True),
-        (12.5, None, False),
-        (True, None, False),
-        ("false", None, True),
-        (None, None, True),
-        ("twelve", None, False),
-        ("9" * 5000, None, False),
-        ("１２", None, False),
+        (9, 9, True), (8, None, False), (31, 31, True), (32, None, False), (40, None, False), ("12", 12, True),
+        (12.5, None, False), (True, None, False), ("false", None, True), (None, None, True), ("twelve", None, False),
+        ("9" * 5000, None, False), ("１２", None, False),
     ],
-)
+)  # fmt: skip
 def test_s23_what_counts_as_a_break_among_messages_0_to_39(answer: Any, index: int | None, is_usable: bool) -> None:
     assert read_break(answer, BreakLimits(newest=39), range(40)) == (index, is_usable)
 

@@ -24,7 +24,6 @@ PLAIN_JSON = st.recursive(
 
 
 def dump(value: Any) -> str:
-    """Return a value as one line, as SillyTavern writes it."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -57,7 +56,6 @@ def recaps(draw: st.DrawFn, *, of_message: bool) -> dict[str, Any]:
 
 @st.composite
 def extras(draw: st.DrawFn, *, of_message: bool) -> dict[str, Any]:
-    """Return what stands under `extra`."""
     made: dict[str, Any] = draw(st.dictionaries(_NAMES, PLAIN_JSON, max_size=2))
     if draw(st.booleans()):
         made[draw(st.sampled_from(["auto_recap", "auto_recap_memory"]))] = draw(recaps(of_message=of_message))
@@ -66,7 +64,6 @@ def extras(draw: st.DrawFn, *, of_message: bool) -> dict[str, Any]:
 
 @st.composite
 def lines(draw: st.DrawFn) -> dict[str, Any]:
-    """Return a message as SillyTavern writes it."""
     user = draw(st.booleans())
     date = draw(st.sampled_from(["June 19, 2023 4:13pm", "2023-06-19T16:14:00.000Z", 1687191300000, "1687191205120"]))
     made: dict[str, Any] = {"name": draw(st.sampled_from(["Ann", "Iris"])), "is_user": user}

@@ -80,7 +80,7 @@ def test_r23_bytes_gone_wrong_anywhere_end_nothing(tmp_path: Path, sample: Path)
     program = sample.relative_to(SAMPLES).parts[0]
     rng = random.Random(12)
     path = tmp_path / sample.name
-    for _ in range(60):
+    for _ in range(30):
         at, size = rng.randrange(len(content)), rng.randrange(1, 40)
         junk = bytes(rng.randrange(256) for _ in range(rng.randrange(8)))
         path.write_bytes(content[:at] + junk + content[at + size :])
@@ -117,13 +117,15 @@ def test_what_stands_before_the_broken_place_is_given(monkeypatch: pytest.Monkey
     assert isinstance(part.value, BadJson) and "prompt-engine[import]" in part.value.reason
 
 
-def test_r23_the_list_of_an_archive_is_read_once_for_all_its_members(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "export.zip"
+def _zip(path: Path, files: dict[str, str]) -> Path:
     with zipfile.ZipFile(path, "w") as archive:
-        for n in range(40):
-            archive.writestr(f"chat {n}/messages.json", f"[{n}]")
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return path
+
+
+def test_r23_the_list_of_an_archive_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = _zip(tmp_path / "export.zip", {f"chat {n}/messages.json": f"[{n}]" for n in range(40)} | {"a.json": ""})
     lists: list[Any] = []
     once = zipfile.ZipFile._RealGetContents  # type: ignore[attr-defined]
     monkeypatch.setattr(zipfile.ZipFile, "_RealGetContents", lambda self: (lists.append(self), once(self)))
@@ -131,7 +133,7 @@ def test_r23_the_list_of_an_archive_is_read_once_for_all_its_members(
     for member in Export(path).members:
         with member.text() as text:
             texts.append(text.read())
-    assert sorted(texts) == sorted(f"[{n}]" for n in range(40)) and len(lists) == 1
+    assert sorted(texts) == sorted(f"[{n}]" for n in range(40)) and len(lists) == 1, "an empty file is not opened"
 
 
 @pytest.mark.parametrize("form", ["zip", "folder"])
@@ -139,9 +141,7 @@ def test_r23_files_are_counted_before_one_is_opened(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(files, "MAX_MEMBERS", 3)
     path = tmp_path / "export"
     if form == "zip":
-        with zipfile.ZipFile(path, "w") as archive:
-            for number in range(4):
-                archive.writestr(f"{number}.json", "")
+        _zip(path, dict.fromkeys(("0.json", "1.json", "2.json", "3.json"), ""))
     else:
         for number in range(4):
             (path / str(number)).mkdir(parents=True)
@@ -149,17 +149,8 @@ def test_r23_files_are_counted_before_one_is_opened(tmp_path: Path, monkeypatch:
         Export(path)
 
 
-def test_r23_empty_files_of_an_archive_are_not_opened(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
-        archive.writestr("a.json", "")
-        archive.writestr("b.json", "[]")
-    assert [member.name for member in Export(tmp_path / "a.zip").members] == ["b.json"]
-
-
 @pytest.mark.parametrize("value", [[[]] * 12, "x" * 200])
-def test_r23_a_value_of_too_many_parts_is_listed_and_the_next_one_taken(
-    monkeypatch: pytest.MonkeyPatch, value: Any
-) -> None:
+def test_r23_a_value_of_too_many_parts_is_listed(monkeypatch: pytest.MonkeyPatch, value: Any) -> None:
     monkeypatch.setattr(json_values, "WHOLE_CHARS", 10)
     monkeypatch.setattr(json_values, "MAX_VALUES", 20)
     parts = read_parts(io.StringIO(json.dumps([{"a": value}, {"b": 1}])))
@@ -177,9 +168,7 @@ def test_r23_a_document_that_is_read_whole_is_bounded(tmp_path: Path, monkeypatc
 
 
 @pytest.mark.parametrize("bound", ["MAX_ROOMS", "MAX_LINES"])
-def test_r23_conversations_and_messages_are_bounded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str
-) -> None:
+def test_r23_rooms_and_lines_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str) -> None:
     """A hostile file of a gigabyte holds millions of them, each of which an import remembers."""
     row = {"speaker": "Ann", "text": "x", "timestamp": "2026-03-10"}
     rows = [json.dumps({**row, "conversation": str(number)}) for number in range(4)]
@@ -210,17 +199,14 @@ def _ending() -> Iterator[None]:
 
 ANN = Speaker("ann", "Ann")
 SIZE = 300_000
+TEXT, THOUGHT = {"content_type": "text"}, {"type": "thinking", "thinking": "ab"}
 HOSTILE: dict[str, Callable[[], object]] = {
     "a list with a day and blanks": lambda: read_items(b"[2026-03-10]" + b" " * SIZE),
     "a heading and blanks": lambda: list(branches._notes("m", "# a" + " " * SIZE + "b", ANN, None, {})),
     "a heading of signs": lambda: list(branches._notes("m", "# a" + "#" * SIZE + "b", ANN, None, {})),
-    "marks that do not end": lambda: branches._chatgpt_words(
-        {"content": {"content_type": "text", "parts": ["\ue200" * SIZE + "x"]}}
-    ),
+    "marks that do not end": lambda: branches._chatgpt_words({"content": {**TEXT, "parts": ["\ue200" * SIZE + "x"]}}),
     "names of files": lambda: ATTACHED.sub("", "x.ab (" * (10 * SIZE)),
-    "thoughts": lambda: branches._claude_words(
-        {"text": "a" * SIZE, "content": [{"type": "thinking", "thinking": "ab"}] * SIZE}
-    ),
+    "thoughts": lambda: branches._claude_words({"text": "a" * SIZE, "content": [THOUGHT] * SIZE}),
     "files": lambda: branches._claude_node("", {"files": [{"name": str(at)} for at in range(SIZE // 3)]}, "", "m"),
 }
 

@@ -110,7 +110,6 @@ def test_l38_values_of_yaml_are_those_of_json() -> None:
 
 
 def test_f76_bad_lines_are_named_and_good_ones_taken() -> None:
-    """One item a line: a broken line costs itself."""
     rows = _rows('{"text": "a"}\n{broken\n\n{"text": "b"} 7\n"c"\n', "jsonl")
     assert [(row.number, row.value, row.reason.split(":")[0]) for row in rows] == [
         (1, {"text": "a"}, ""), (2, None, "not JSON"), (4, None, "not JSON"), (5, "c", ""),

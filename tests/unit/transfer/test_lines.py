@@ -44,7 +44,6 @@ def test_a_line_separator_inside_a_text_ends_no_line(tmp_path: Path) -> None:
     ],
 )
 def test_f76_a_line_that_is_no_json_is_a_bad_row(tmp_path: Path, content: bytes, reason: str) -> None:
-    """One broken line does not cost the others; the reason holds nothing of what was said."""
     path = _file(tmp_path, b'{"a": 1}\n' + content + b'\n{"a": 2}\n')
     first, bad, last = [line.value for line in read(path)]
     assert (first, last) == ({"a": 1}, {"a": 2})

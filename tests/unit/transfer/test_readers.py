@@ -70,7 +70,6 @@ def test_a_record_holds_what_the_row_says() -> None:
     ],
 )
 def test_f76_a_row_of_a_wrong_type_is_listed_with_its_reason(changes: dict[str, Any], reason: str) -> None:
-    """The reason names the field, never what it holds (G26)."""
     problem = _read(**changes)
     assert isinstance(problem, Fault)
     assert problem.row == 1

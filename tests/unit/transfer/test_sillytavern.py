@@ -58,7 +58,6 @@ NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 
 
 def _said(line: dict[str, Any]) -> Said:
-    """Return the stored message of a line, as the import stores it."""
     role, _, hidden = tavern_lines.read_role(line)
     message, left = tavern_lines.split_line(line, Said(clean(line["mes"]), role, "x", NOON, hidden, False, None))
     kept = tavern_json.keep(left)

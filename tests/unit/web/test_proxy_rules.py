@@ -35,9 +35,7 @@ def test_r15_an_answer_is_read_however_it_is_cut() -> None:
             assert reader.is_complete is (b"[DONE]\r" in whole[:start])
             reader.feed(whole[start : start + size])
         assert reader.is_complete and reader.text() == "Grüße, 🍰", size
-    cut = AnswerReader()
-    cut.feed(events)
-    assert cut.text() is None
+    assert read(events) is None
 
 
 def read(content: bytes) -> str | None:
@@ -87,7 +85,6 @@ USAGE = b'data: {"choices": [], "usage": {}}\n\n'
     ],
 )
 def test_r39_an_answer_is_whole_when_its_finish_reason_came(content: bytes, said: str | None) -> None:
-    """Clients stop reading there, and an event may have several lines of data."""
     assert read(content) == said
 
 
@@ -104,9 +101,7 @@ def test_r39_an_answer_is_whole_when_its_finish_reason_came(content: bytes, said
     ],
 )  # fmt: skip
 def test_r37_what_is_no_answer_or_ends_in_an_error_is_none(content: bytes) -> None:
-    reader = AnswerReader()
-    reader.feed(content)
-    assert reader.text() is None
+    assert read(content) is None
 
 
 def key(headers: dict[str, str], token_id: int = 7, **body: Any) -> str | None:

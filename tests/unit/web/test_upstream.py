@@ -51,7 +51,6 @@ async def ask_twice(serve: Callable[[int, asyncio.StreamWriter], Awaitable[None]
 
 
 def test_r15_a_kept_connection_that_is_closed_as_it_is_used_again_costs_nothing() -> None:
-    """As servers do with connections that were idle for some seconds; the request goes again over a new one."""
     opened = []
 
     async def serve(count: int, writer: asyncio.StreamWriter) -> None:
