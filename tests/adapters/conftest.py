@@ -18,7 +18,6 @@ _personas = itertools.count(1)
 
 @pytest.fixture(scope="module")
 def db(migrated_url: str) -> Iterator[Database]:
-    """A migrated database, shared by the tests of a module."""
     handle = open_database(migrated_url)
     yield handle
     handle.close()
@@ -26,7 +25,6 @@ def db(migrated_url: str) -> Iterator[Database]:
 
 @pytest.fixture
 def persona() -> str:
-    """A persona that nobody else has."""
     return f"adapted{next(_personas)}"
 
 

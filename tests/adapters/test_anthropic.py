@@ -147,7 +147,6 @@ def test_r30_paths_have_no_disk_to_reach(tool: Tool) -> None:
 
 
 def test_r30_too_many_lines_are_said_so(tool: Tool) -> None:
-    """As the SDK's tool does."""
     assert tool("create", path="/memories/long", file_text="\n" * 999_999).startswith("File created")
     assert "exceeds maximum line limit of 999,999 lines" in tool("view", path="/memories/long")
 
@@ -179,7 +178,6 @@ def test_r30_who_wants_nothing_kept_is_told_so(tool: Tool, db: Database, ann: Sc
 
 
 def test_r30_clear_all_memory(db: Database, ann: Scope) -> None:
-    """One word for everything; folders too."""
     tool = MemoryTool(db=db, scope=ann)
     Tool(tool)("create", path="/memories/a/b.md", file_text="x")
     assert tool.clear_all_memory() == "All memory cleared"

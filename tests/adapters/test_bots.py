@@ -32,7 +32,6 @@ def world() -> World:
 
 
 def test_r33_a_discord_message_says_where_and_how_private(world: World, db: Database) -> None:
-    """Server, channel, thread; open, closed, direct."""
     where = {
         "open": world.channel(20), "closed": world.channel(21), "thread": world.channel(30),
         "private thread": world.channel(31), "direct": world.direct,
@@ -167,7 +166,6 @@ def test_r33_a_telegram_update_brings_captions_replies_quotes_and_media() -> Non
 
 
 def test_r33_an_edit_on_telegram_reaches_the_line(db: Database, persona: str) -> None:
-    """An update with `edited_message`, by the message's own id."""
     scope = Scope(persona)
     save_message(telegram_adapter.message_of(telegram("oolng")), db=db, scope=scope)
     edited = telegram("oolong", "edited_message", edit_date=1_773_144_100)

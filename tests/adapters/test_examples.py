@@ -100,7 +100,6 @@ def test_r33_the_discord_bot_answers_and_remembers(model: Model, monkeypatch: py
 
 
 def test_r33_the_telegram_bot_answers_and_remembers(model: Model) -> None:
-    """Over the library's own requests to a server on loopback."""
     pytest.importorskip("telegram", reason="the extra telegram is not installed")
     from telegram import Update
     from telegram.ext import Application
@@ -138,7 +137,6 @@ def test_r33_the_telegram_bot_answers_and_remembers(model: Model) -> None:
 
 
 def test_r33_the_chat_loop_remembers_the_next_time(model: Model, tmp_path: Path) -> None:
-    """Started twice, as a program of its own; the second time it knows what was said the first."""
     pytest.importorskip("openai", reason="the client of the example is not installed")
     paths = os.pathsep.join((str(ROOT), str(ROOT / "core" / "_editable")))
     given = {**os.environ, "PYTHONPATH": paths}
@@ -185,7 +183,6 @@ def test_r33_the_service_keeps_users_apart_and_forgets_them(model: Model) -> Non
 
 
 def test_r33_the_langgraph_agent_remembers_facts(model: Model) -> None:
-    """What one run kept the next one finds; another person's does not."""
     pytest.importorskip("langgraph", reason="the extra langgraph is not installed")
     example = load("langgraph_agent")
     for who, text in (("ann", "I like oolong tea"), ("bob", "Which tea?"), ("ann", "Which tea?")):

@@ -30,7 +30,6 @@ def keys(found: list[Any]) -> list[str]:
 
 
 def test_r31_a_batch_answers_in_order_and_reads_before_it_writes(store: Store) -> None:
-    """Each answer stands where its operation stood."""
     store.put(("a", "b"), "k1", {"data": 1})
     store.put(("a", "c"), "k2", {"data": 2})
     found = store.batch([
@@ -55,7 +54,6 @@ def test_r31_a_batch_answers_in_order_and_reads_before_it_writes(store: Store) -
     ],
 )
 def test_r31_a_value_comes_back_as_it_was(store: Store, value: dict[str, Any]) -> None:
-    """Whatever JSON can hold, on every server."""
     store.put(("v",), "k", value)
     found = store.get(("v",), "k").value
     assert found == value
@@ -100,7 +98,6 @@ def test_r31_namespaces_are_listed_by_prefix_suffix_and_page(store: Store) -> No
 
 @pytest.mark.parametrize("label", ["", "a.b", "\x00", 7])
 def test_r31_a_bad_label_stops_the_whole_batch(store: Store, label: Any) -> None:
-    """Nothing before it is stored either."""
     for op in (GetOp(("a", label), "k"), PutOp((label,), "k", {}), SearchOp((label,)),
                ListNamespacesOp((MatchCondition("prefix", (label,)),))):  # fmt: skip
         with pytest.raises(InvalidNamespaceError):
@@ -123,7 +120,6 @@ def test_r31_query_is_the_search_of_the_engine_with_a_score(store: Store) -> Non
 
 
 def test_r31_only_the_named_fields_are_searched(db: Database, ann: Scope) -> None:
-    """`fields` of the store, `index` of a put."""
     store = Store(db=db, scope=ann, fields=["text", "notes[*].body"])
     store.put(("n",), "a", {"text": "oolong", "secret": "sencha", "notes": [{"body": "matcha"}, {"body": "hojicha"}]})
     store.put(("n",), "b", {"text": "gyokuro", "secret": "bancha"}, index=["secret"])
@@ -183,7 +179,6 @@ def test_r31_time_to_live(db: Database, ann: Scope, monkeypatch: pytest.MonkeyPa
 
 
 def test_r31_a_value_that_is_no_json_is_refused_by_name(store: Store) -> None:
-    """Nothing of its batch is stored."""
     from core.errors import MessageError
 
     with pytest.raises(MessageError, match="'k' in \\('a',\\) is no JSON"):

@@ -62,7 +62,6 @@ def test_r32_the_block_brings_what_belongs_to_the_last_user_message(
 
 
 def test_r32_a_chat_engine_asks_its_model_with_what_is_remembered(db: Database, ann: Scope) -> None:
-    """The model of their tests answers with its own prompt."""
     know(db, ann, "Ann drinks oolong at dawn")
 
     async def ask() -> str:
@@ -109,7 +108,6 @@ def test_r32_a_block_that_takes_no_short_term_memory_keeps_nothing(db: Database,
 
 
 def test_r32_the_block_is_made_smaller_on_demand(db: Database, ann: Scope) -> None:
-    """It stays readable, line by line, until nothing is left."""
     know(db, ann, *(f"Ann keeps oolong in tin {n}, {'behind the door ' * n}" for n in range(1, 6)))
     block = MemoryBlock(db=db, scope=ann)
 

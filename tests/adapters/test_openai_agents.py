@@ -60,7 +60,6 @@ def test_r29_it_is_a_session_of_the_sdk(session: Session) -> None:
 
 
 def test_r29_items_stay_in_order_and_whole_whatever_they_are(session: Session) -> None:
-    """Messages, calls, outputs, reasoning, images, the same item twice, and one nobody knows."""
     strange = {"type": "new_thing", "n": 1.0, "big": 2**70, "text": "a\x00b\ud800🦀 '); DROP TABLE", "deep": [None, {}]}
     items = [said("user", "Rain?"), REASONING, CALL, OUTPUT, ANSWER, said("user", "Rain?"), IMAGE, strange,
              said("developer", "Be brief."), said("user", "")]  # fmt: skip
@@ -73,7 +72,6 @@ def test_r29_items_stay_in_order_and_whole_whatever_they_are(session: Session) -
 
 
 def test_r29_pop_takes_the_newest_once(session: Session) -> None:
-    """Of many at once each gets another; an empty session gives None."""
     run(session.add_items([said("user", f"m{n}") for n in range(6)]))
 
     async def pop_all() -> list[Any]:
@@ -100,7 +98,6 @@ def test_r29_clearing_one_session_leaves_the_others(db: Database, scope: Scope, 
 
 
 def test_r29_what_is_no_json_stores_nothing_of_its_batch(session: Session) -> None:
-    """The session goes on afterwards."""
     with pytest.raises(TypeError):
         run(session.add_items([said("user", "good"), {"role": "user", "content": object()}]))
     assert run(session.get_items()) == []
@@ -124,8 +121,6 @@ def test_r29_a_cancelled_change_is_over_when_the_caller_hears_of_it(session: Ses
 
 
 def test_r29_concurrent_writers_lose_nothing(db: Database, scope: Scope) -> None:
-    """Of one session in many objects, its first lines among them; each batch stays in order."""
-
     async def work() -> list[Any]:
         many = [Session("new", db=db, scope=scope) for _ in range(6)]
         await asyncio.gather(
@@ -181,7 +176,6 @@ def test_r29_forgetting_a_person_takes_calls_and_outputs_along(db: Database, ses
 def test_r29_who_wants_nothing_kept_has_no_lines(
     db: Database, session: Session, scope: Scope, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """And the log says so, without a word of what was said."""
     privacy.set_privacy("web/ann", "full", db=db, scope=scope)
     run(session.add_items([said("user", "oolong")]))
     assert run(session.get_items()) == []

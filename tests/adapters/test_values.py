@@ -61,7 +61,6 @@ def test_r30_linked_identities_share_their_values(db: Database, ann: Scope, pers
 
 
 def test_r31_a_value_with_text_is_searchable_and_its_former_text_is_not(db: Database, ann: Scope) -> None:
-    """The item follows its value: changed with it, gone with it."""
     put(db, ann, NewValue(("n", "k"), "1", text="Ann likes oolong"))
     assert texts(db, ann, "oolong") == ["Ann likes oolong"]
     put(db, ann, NewValue(("n", "k"), "2", text="Ann likes sencha"))
@@ -106,7 +105,6 @@ def test_r31_a_conversation_that_turns_private_takes_its_values_along(db: Databa
 
 
 def test_r31_a_conversation_that_stays_on_this_machine_keeps_its_values_there(db: Database, ann: Scope) -> None:
-    """A prompt that leaves the machine reads none of them."""
     put(db, ann, NewValue(("k",), "1"))
     privacy.set_conversation_local_only("web/ann", True, db=db, scope=ann)
     assert list_values(db=db, scope=ann) == []
@@ -115,7 +113,6 @@ def test_r31_a_conversation_that_stays_on_this_machine_keeps_its_values_there(db
 
 
 def test_r30_who_deletes_the_item_deletes_the_value(db: Database, ann: Scope) -> None:
-    """The page of items is one way to look at files."""
     put(db, ann, NewValue(("a.md",), "text", text="text"), kind="file")
     item = list_values((), "file", db=db, scope=ann)[0].memory_id
     assert item is not None
@@ -146,7 +143,6 @@ def test_r30_changes_of_one_value_at_once_lose_nothing(db: Database, ann: Scope)
 
 
 def test_r31_a_name_that_fits_no_column_is_refused(db: Database, ann: Scope) -> None:
-    """The error says which, and what is allowed; nothing is stored."""
     with pytest.raises(MessageError, match="key is 513 bytes long"):
         put(db, ann, NewValue(("k" * 513,), "1"))
     with pytest.raises(MessageError, match="namespace is 1001 bytes"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -10,8 +11,9 @@ from core.database.engine import Database
 from core.scope import Scope
 from core.search import rank
 from tests.store.job_world import Queue, counted, handled
+from tests.store.relay import Relay
 from tests.store.search_world import open_quick
-from tests.store.world import NOW, Clock, own_scope
+from tests.store.world import NOW, Clock, own_scope, url_of
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +35,13 @@ def queue(db: Database) -> Iterator[Queue]:
         yield Queue(db)
 
 
+@pytest.fixture
+def relayed(db: Database) -> Iterator[tuple[Database, Relay]]:
+    """The same database by way of a relay that can lose a commit."""
+    with Relay(url_of(db)) as relay, closing(Database(relay.url, clock=db.clock)) as made:
+        yield made, relay
+
+
 @pytest.fixture(autouse=True)
 def at_now(request: pytest.FixtureRequest) -> None:
     """Let every test begin at NOW, whatever the one before it has moved."""
@@ -41,9 +50,9 @@ def at_now(request: pytest.FixtureRequest) -> None:
 
 
 MATCHING_ONLY = {
-    "test_embedder_flags", "test_embeddings", "test_external_rows", "test_item_pages", "test_meaning_at_size",
-    "test_search", "test_search_fuzz", "test_search_index", "test_search_matching", "test_search_packed",
-    "test_search_rebuild", "test_search_recency", "test_search_relevance", "test_search_round_trips",
+    "test_embedder_flags", "test_embeddings", "test_external_rows", "test_meaning_at_size", "test_search",
+    "test_search_fuzz", "test_search_index", "test_search_matching", "test_search_packed", "test_search_recency",
+    "test_search_relevance", "test_search_round_trips",
 }  # fmt: skip
 """Modules that look at which rows match; rows beside them are in test_search_context."""
 

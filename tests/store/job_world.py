@@ -30,7 +30,6 @@ TOTAL = "total"
 
 
 def count_up(connection: Connection, db: Database, persona: str, *names: str) -> None:
-    """Add one to each counter."""
     for name in names:
         row = {"persona_id": persona, "name": name, "value": 1}
         connection.execute(upsert(counters, db.family, add=["value"]), row)
@@ -45,7 +44,6 @@ def counted(operation: Operation, tools: Tools) -> Effect:
 
 @contextmanager
 def handled(**handlers: Handler) -> Iterator[None]:
-    """Let operations of these types be done by these functions for the time of the block."""
     for kind, handler in handlers.items():
         register_handler(kind, handler)
     try:
@@ -56,7 +54,6 @@ def handled(**handlers: Handler) -> Iterator[None]:
 
 
 def effects(db: Database, persona: str) -> dict[str, int]:
-    """Return how often each effect is there."""
     is_theirs = counters.c.name != table_runs.TICK
     chosen = select(counters.c.name, counters.c.value).where(counters.c.persona_id == persona, is_theirs)
     return {row.name: row.value for row in db.read(chosen, source="counters")}
@@ -133,7 +130,6 @@ class Queue:
         return made
 
     def states(self) -> dict[int, str]:
-        """Return the state of every operation as it is shown."""
         return {each["id"]: each["state"] for each in self.list_operations()}
 
     def row(self, job_id: int) -> Any:
@@ -141,7 +137,6 @@ class Queue:
         return found
 
     def claimed(self, **more: Any) -> Any:
-        """Claim the next operation as a worker of its own would."""
         given = {"lease_seconds": 600, **more}
         return claim_next(self.db, self.persona, [KIND], **given)
 

@@ -36,7 +36,6 @@ class Relay:
         return self._server.set(host="127.0.0.1", port=port).render_as_string(hide_password=False)
 
     def lose(self, what: Loss) -> None:
-        """Lose the next commit's answer or request."""
         self._loss = what
 
     def __enter__(self) -> Self:

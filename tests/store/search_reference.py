@@ -43,8 +43,6 @@ class Speaker(NamedTuple):
 
 @dataclass(eq=False)
 class Line:
-    """A stored message."""
-
     id: int
     at_us: int
     thread: str

@@ -274,7 +274,6 @@ def matching(rows: Iterable[Row], query: searching.Query, viewer: Viewer, *, pla
 
 
 def distinct(rows: Iterable[Row]) -> list[Row]:
-    """Return the rows without copies of an earlier one (T36)."""
     seen: set[bytes] = set()
     return [r for r in rows if not (r.digest in seen or seen.add(r.digest))]  # type: ignore[func-returns-value]
 

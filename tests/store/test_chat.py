@@ -35,10 +35,9 @@ DEFAULTS = Settings()
 
 
 def save(db: Database, scope: Scope, path: str, text: str, **more: Any) -> Any:
-    """Store a line of the person 7 at NOW."""
     more.setdefault("sender_id", "7")
     more.setdefault("timestamp", NOW)
-    return save_chat_message(path, text, more.pop("sender_name", "Ann"), db=db, settings=DEFAULTS, scope=scope, **more)
+    return save_chat_message(path, text, more.pop("sender_name", "Ann"), db=db, scope=scope, **more)
 
 
 def at(seconds: float) -> Any:
@@ -46,7 +45,7 @@ def at(seconds: float) -> Any:
 
 
 def load(db: Database, scope: Scope, path: str, limit: Any = None, **more: Any) -> Any:
-    return load_chat_history(path, limit, db=db, settings=DEFAULTS, scope=scope, **more)
+    return load_chat_history(path, limit, db=db, scope=scope, **more)
 
 
 def test_p42_a_message_is_stored_as_said(db: Database, scope: Scope) -> None:
@@ -269,40 +268,40 @@ def test_p43_a_level_holds_what_is_below_and_nothing_else(db: Database, scope: S
 def test_p44_the_newest_over_all_conversations(db: Database, scope: Scope) -> None:
     for n in range(6):
         save(db, scope, "tg/a" if n % 2 else "tg/b", f"text {n}", timestamp=at(60 * n))
-    lines = load_global_chat_history(3, db=db, settings=DEFAULTS, scope=scope)
+    lines = load_global_chat_history(3, db=db, scope=scope)
     assert [line["text"] for line in lines] == ["text 3", "text 4", "text 5"]
-    assert len(load_global_chat_history(db=db, settings=DEFAULTS, scope=scope)) == 6
+    assert len(load_global_chat_history(db=db, scope=scope)) == 6
 
 
 def test_p44_clearing_counts_and_takes_the_index_along(db: Database, scope: Scope) -> None:
     for n in range(5):
         save(db, scope, "tg/1", f"text {n}")
     save(db, scope, "tg/1/2", "below")
-    assert clear_chat_history("tg/1", db=db, settings=DEFAULTS, scope=scope) == 5
-    assert clear_chat_history("tg/1", db=db, settings=DEFAULTS, scope=scope) == 0
+    assert clear_chat_history("tg/1", db=db, scope=scope) == 5
+    assert clear_chat_history("tg/1", db=db, scope=scope) == 0
     assert [r.interface_path for r in rows_of(db, chat_history_cache, scope.persona)] == ["tg/1/2"]
     assert index_differences(db, scope.persona) == []
 
 
 def test_p44_stats(db: Database, scope: Scope) -> None:
-    stats = get_cache_stats(db=db, settings=DEFAULTS, scope=scope)
+    stats = get_cache_stats(db=db, scope=scope)
     names = ["total_messages", "unique_interface_paths", "oldest_message", "newest_message", "history_limit"]
     assert (list(stats), list(stats.values())) == (names, [0, 0, None, None, 10])
     for n in range(3):
         save(db, scope, f"tg/{n % 2}", f"text {n}", timestamp=at(n))
-    stats = get_cache_stats(db=db, settings=DEFAULTS, scope=scope)
+    stats = get_cache_stats(db=db, scope=scope)
     assert list(stats.values()) == [3, 2, "2026-03-10T12:00:00+00:00", "2026-03-10T12:00:02+00:00", 10]
 
 
 def test_p45_an_edited_message_is_found_by_its_new_words(db: Database, scope: Scope) -> None:
     result = save(db, scope, "tg/1", "my cat sleeps", message_id="m1")
-    assert edit_chat_message(result.id, "my dog sleeps", db=db, settings=DEFAULTS, scope=scope) == (True, result.id, "")
+    assert edit_chat_message(result.id, "my dog sleeps", db=db, scope=scope) == (True, result.id, "")
     mine = {r.audience_id for r in rows_of(db, chat_history_cache, scope.persona)}
     assert {word for one in indexed_rows(db, mine).values() for word in one.terms} == {"my", "dog", "sleeps"}
     row = rows_of(db, chat_history_cache, scope.persona)[0]
     assert (row.message_text, row.text_folded, row.edited_at) == ("my dog sleeps", "my dog sleeps", NOW)
-    again = edit_chat_message("m1", "my dog sleeps", interface_path="tg/1", db=db, settings=DEFAULTS, scope=scope)
+    again = edit_chat_message("m1", "my dog sleeps", interface_path="tg/1", db=db, scope=scope)
     assert again == (False, result.id, "unchanged")
-    assert edit_chat_message(result.id, " ", db=db, settings=DEFAULTS, scope=scope).reason == "empty"
+    assert edit_chat_message(result.id, " ", db=db, scope=scope).reason == "empty"
     assert save(db, scope, "tg/1", "My dog sleeps").reason == "duplicate"
     assert index_differences(db, scope.persona) == []

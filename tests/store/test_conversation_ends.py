@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 import time
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection
@@ -20,30 +17,21 @@ from core.database.engine import Database
 from core.database.ids import retry_duplicates
 from core.database.schema import conversation_summaries, memory_jobs
 from core.scope import Scope
-from tests.store.world import NOW, own_scope, rows_of
+from tests.store.world import NOW, own_scope, rows_of, run_at_once, run_processes, url_of
 
 FIFTY = Settings(max_recent_conversations=50)
 PROCESSES, THREADS, EACH = 4, 5, 5
 _WORK = f"""
-import sys, threading
+import sys
+from functools import partial
 from core.database.engine import Database
 from tests.store.test_conversation_ends import end_many
-from tests.store.world import Clock
-clock = Clock()
-clock.forward(seconds=int(sys.argv[3]))  # clocks of processes that stand still on one moment would give equal ids
+from tests.store.world import Clock, run_at_once
+clock, first = Clock(), int(sys.argv[3])
+clock.forward(seconds=first)  # clocks of processes that stand still on one moment would give equal ids
 db = Database(sys.argv[1], clock=clock)
-failed = []
-def run(n):
-    try:
-        end_many(db, sys.argv[2], n)
-    except BaseException as error:
-        failed.append(repr(error))
-first = int(sys.argv[3])
-threads = [threading.Thread(target=run, args=(n,)) for n in range(first, first + {THREADS})]
-for thread in threads: thread.start()
-for thread in threads: thread.join()
+run_at_once([partial(end_many, db, sys.argv[2], n) for n in range(first, first + {THREADS})])
 db.close()
-sys.exit("; ".join(failed) or 0)
 """
 
 
@@ -66,14 +54,7 @@ def end_many(db: Database, persona: str, n: int) -> None:
 @pytest.mark.engines("mariadb")
 def test_c9_a_hundred_ends_in_four_processes_leave_the_newest_fifty_in_order(db: Database) -> None:
     persona = own_scope().persona
-    url = db.target.url.render_as_string(hide_password=False)
-    root = Path(__file__).resolve().parents[2]
-    running = [
-        subprocess.Popen([sys.executable, "-c", _WORK, url, persona, str(first)], stderr=subprocess.PIPE, cwd=root)
-        for first in range(0, PROCESSES * THREADS, THREADS)
-    ]
-    errors = [process.communicate()[1].decode() for process in running]
-    assert [process.returncode for process in running] == [0] * PROCESSES, errors
+    run_processes(_WORK, *([url_of(db), persona, str(n * THREADS)] for n in range(PROCESSES)))
     while jobs.run_pending(db=db, settings=FIFTY, scope=Scope(persona)):
         pass
     made = rows_of(db, conversation_summaries, persona)
@@ -118,16 +99,10 @@ def test_c9_whoever_adds_to_a_list_waits_for_the_one_before(db: Database) -> Non
 
 def test_c10_many_who_report_one_end_queue_it_once(db: Database) -> None:
     scope = own_scope(conversation="tg/1")
-    told: list[str] = []
 
-    def report() -> None:
+    def report() -> str:
         given = [{"text": "bye", "sender_id": "ann", "message_id": "m1"}]
-        told.append(add_recent_conversation(given, db=db, settings=FIFTY, scope=scope).reason)
+        return add_recent_conversation(given, db=db, settings=FIFTY, scope=scope).reason
 
-    threads = [threading.Thread(target=report) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(told) == ["", *["duplicate"] * 5]
+    assert sorted(run_at_once([report] * 6)) == ["", *["duplicate"] * 5]
     assert len(rows_of(db, memory_jobs, scope.persona)) == 1

@@ -24,13 +24,12 @@ from core.privacy import link_participants, set_conversation_privacy, unlink_par
 from core.scope import Scope
 from tests.store.world import NOW, index_differences, own_scope, rows_of
 
-DEFAULTS = Settings()
 MADE_OF_IT = {"conversation_summaries": 0, "short_term_memories": 0, "stored_values": 0}
 """Tables whose rows move too, and of which these conversations have none."""
 
 
 def save(db: Database, scope: Scope, path: str, text: str, sender_id: Any = "7", **more: Any) -> Any:
-    return save_chat_message(path, text, "Ann", sender_id, NOW, db=db, settings=DEFAULTS, scope=scope, **more)
+    return save_chat_message(path, text, "Ann", sender_id, NOW, db=db, scope=scope, **more)
 
 
 def remember(db: Database, scope: Scope, text: str) -> Any:
@@ -40,16 +39,15 @@ def remember(db: Database, scope: Scope, text: str) -> Any:
 
 
 def kind_of(db: Database, scope: Scope, conversation: str) -> tuple[str, str, str]:
-    """Return kind, server and reference of a conversation's audience."""
     row = next(r for r in rows_of(db, conversations, scope.persona) if r.conversation_key == conversation)
     found = next(r for r in rows_of(db, audiences, scope.persona) if r.audience_id == row.audience_id)
     return found.kind, found.server_id, found.ref
 
 
 def everywhere(db: Database, scope: Scope) -> list[str]:
-    lines = load_global_chat_history(100, db=db, settings=DEFAULTS, scope=scope)
-    entries = get_recent_entries(db=db, settings=DEFAULTS, scope=scope)
-    seen = load_snapshot(db, scope, Request(), destination="remote", settings=DEFAULTS).viewer.audiences
+    lines = load_global_chat_history(100, db=db, scope=scope)
+    entries = get_recent_entries(db=db, scope=scope)
+    seen = load_snapshot(db, scope, Request(), destination="remote", settings=Settings()).viewer.audiences
     items = [r.content for r in rows_of(db, memory_table, scope.persona) if r.audience_id in seen]
     return sorted([line["text"] for line in lines] + [entry.content for entry in entries] + items)
 
@@ -146,13 +144,13 @@ def test_f17_500_rows_turn_private_by_themselves(db: Database, scope: Scope) -> 
     chat_batches.insert_messages(db, scope, [m for m in made if m], privacy_default="none")
     own = replace(scope, conversation="tg/1")
     remember(db, own, "an item")
-    add_diary_entry("an entry", interface="tg", chat_id="1", db=db, settings=DEFAULTS, scope=scope)
+    add_diary_entry("an entry", interface="tg", chat_id="1", db=db, scope=scope)
     save(db, scope, "tg/2", "elsewhere")
     group = replace(scope, conversation="tg/2")
     assert len(everywhere(db, group)) == 102
     save(db, replace(own, privacy="direct"), "tg/1", "now in private")
     assert everywhere(db, group) == ["elsewhere"]
-    assert len(load_chat_history("tg/1", 1000, db=db, settings=DEFAULTS, scope=scope)) == 501
+    assert len(load_chat_history("tg/1", 1000, db=db, scope=scope)) == 501
     assert {r.audience_id for r in rows_of(db, ai_diary, scope.persona)} == {
         r.audience_id for r in rows_of(db, chat_history_cache, scope.persona) if r.interface_path == "tg/1"
     }
@@ -165,10 +163,10 @@ def test_f17_set_conversation_privacy_moves_all_and_counts(db: Database, scope: 
         save(db, scope, "tg/1", f"text {n}")
     save(db, scope, "tg/1/5", "in the thread")
     remember(db, own, "an item")
-    add_diary_entry("an entry", db=db, settings=DEFAULTS, scope=own)
+    add_diary_entry("an entry", db=db, scope=own)
 
     def turn(privacy: Any) -> dict[str, int]:
-        return set_conversation_privacy("tg/1", privacy, db=db, settings=DEFAULTS, scope=scope)
+        return set_conversation_privacy("tg/1", privacy, db=db, scope=scope)
 
     moved = {"conversations": 2, "chat_history_cache": 4, "memories": 1, "ai_diary": 1, **MADE_OF_IT}
     assert turn("restricted") == moved and everywhere(db, scope) == []
@@ -176,7 +174,7 @@ def test_f17_set_conversation_privacy_moves_all_and_counts(db: Database, scope: 
     assert turn("direct") == moved and kind_of(db, scope, "tg/1") == ("direct", "", "tg/7")
     assert turn("public") == moved and len(everywhere(db, scope)) == 6
     consistent(db, scope)
-    unknown = set_conversation_privacy("tg/9", "direct", db=db, settings=DEFAULTS, scope=scope)
+    unknown = set_conversation_privacy("tg/9", "direct", db=db, scope=scope)
     assert unknown == dict.fromkeys(moved, 0)
     with pytest.raises(MessageError, match="'secret'"):
         turn("secret")
@@ -189,12 +187,12 @@ def test_f6_d8_linked_they_meet_unlinked_they_part(db: Database, scope: Scope) -
     save(db, discord, "dc/dm1", "on discord", "u1")
     save(db, discord, "dc/dm1", "the answer", "self")
     remember(db, discord, "an item")
-    add_diary_entry("an entry", db=db, settings=DEFAULTS, scope=discord)
+    add_diary_entry("an entry", db=db, scope=discord)
     before = everywhere(db, telegram), everywhere(db, discord)
     assert before == (["on telegram"], ["an entry", "an item", "on discord", "the answer"])
 
     def link() -> dict[str, int]:
-        return link_participants("tg/7", "dc/u1", db=db, settings=DEFAULTS, scope=scope)
+        return link_participants("tg/7", "dc/u1", db=db, scope=scope)
 
     moved = {"participants": 1, "conversations": 1, "memories": 1, "ai_diary": 1, "chat_history_cache": 2, **MADE_OF_IT}
     assert link() == moved and link() == dict.fromkeys(moved, 0)
@@ -202,8 +200,8 @@ def test_f6_d8_linked_they_meet_unlinked_they_part(db: Database, scope: Scope) -
     consistent(db, scope)
     save(db, discord, "dc/dm1", "while linked", "u1")
     assert "while linked" in everywhere(db, telegram)
-    unlinked = unlink_participant("dc/u1", db=db, settings=DEFAULTS, scope=scope)
+    unlinked = unlink_participant("dc/u1", db=db, scope=scope)
     assert unlinked == {**moved, "chat_history_cache": 3}
     assert everywhere(db, telegram) == before[0] and everywhere(db, discord) == sorted([*before[1], "while linked"])
-    assert unlink_participant("dc/u1", db=db, settings=DEFAULTS, scope=scope) == dict.fromkeys(moved, 0)
+    assert unlink_participant("dc/u1", db=db, scope=scope) == dict.fromkeys(moved, 0)
     consistent(db, scope)

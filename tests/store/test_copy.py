@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import insert, literal, select, update
+from sqlalchemy import insert, literal, update
 from sqlalchemy import text as sql
 
 from core.chat_history_cache import save_message
@@ -36,12 +36,8 @@ run = cli_world.run
 
 ROOT = Path(__file__).resolve().parents[2]
 ANN, EVE = Scope("default", "web/ann", "web/ann", privacy="direct"), Scope("default", "web/eve", "web/eve")
-HOSTILE = (
-    "🐈‍⬛ and 猫",
-    "tab\t bell\x07 escape\x1b[31m line\u2028end\r\n",
-    "x" * 1_000_000,
-    "it's \\' \"quoted\" %s :name",
-)
+TAB = "tab\t bell\x07 escape\x1b[31m line\u2028end\r\n"
+HOSTILE = ("🐈‍⬛ and 猫", TAB, "x" * 1_000_000, "it's \\' \"quoted\" %s :name")
 
 
 @pytest.fixture
@@ -62,15 +58,11 @@ def source_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     insert_memory("The safe code is marzipan.", "Ann", "chat", ["code"], ANN, db=db)
     save_message({"text": "Tofu sleeps on the piano", "interface_path": "web/room", "from_user": {"id": "ann"}}, db=db)
     add_token("host", label="a host", db=db)
-    m = memories.c
-    marked = (
-        update(memories).where(m.content == HOSTILE[0]).values(content=literal(b"caf\xe9 bytes"), importance=0.61234)
-    )
-    db.transaction(lambda c: c.execute(marked), source="test")
-    by_sql = insert(chat_history_cache).values(
-        message_text="by sql a quokka", interface_path="web/room", sender_id="bob"
-    )
-    db.transaction(lambda c: c.execute(by_sql), source="test")
+    odd = {"content": literal(b"caf\xe9 bytes"), "importance": 0.61234}
+    marked = update(memories).where(memories.c.content == HOSTILE[0]).values(odd)
+    by_sql = {"message_text": "by sql a quokka", "interface_path": "web/room", "sender_id": "bob"}
+    for statement in (marked, insert(chat_history_cache).values(by_sql)):
+        db.transaction(lambda c, statement=statement: c.execute(statement), source="test")
     db.close()
     return file
 
@@ -117,6 +109,7 @@ def test_d36_a_copy_there_and_back_has_equal_rows_privacy_and_hits(
 
 def test_d36_tokens_are_copied_only_if_asked(source_url: str, fresh_url: str) -> None:
     done = copy_database(source_url, fresh_url)
+    assert done.source == source_url
     assert access_tokens.name not in done.rows and read_all(fresh_url)["access_tokens"] == []
 
 
@@ -170,10 +163,6 @@ def test_d36_a_source_that_is_not_there_is_named_as_it_was_written(tmp_path: Pat
             assert "mode=ro" not in str(refused.value)
             assert "DATABASE_URL" not in str(refused.value)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_d36_a_copy_names_its_source_as_it_was_written(source_url: str, tmp_path: Path) -> None:
-    assert copy_database(source_url, f"sqlite:///{tmp_path / 'target.db'}").source == source_url
 
 
 def test_d36_the_command_copies_backs_up_and_restores(
@@ -240,7 +229,7 @@ def test_d36_a_backup_that_is_restored_has_every_row_and_privacy_setting(
             scope = Scope("default", place, "web/ann", "guild", privacy=level)  # type: ignore[arg-type]
             save_message({"text": f"the word is {level}", "interface_path": place}, db=db, scope=scope)
         set_privacy("web/eve", "partial", db=db, scope=EVE)
-        before = read_everything(db)
+    before = read_all(own_url)
     assert all(before[name] for name in ("memories", "audiences", "privacy_levels", "access_tokens"))
     ran = run("db", "backup", "kept", "--database", own_url)
     if engine_name != "sqlite" and not clients:
@@ -252,19 +241,11 @@ def test_d36_a_backup_that_is_restored_has_every_row_and_privacy_setting(
     target = own_url if engine_name != "sqlite" else f"sqlite:///{tmp_path / 'restored.db'}"
     restored = run("db", "restore", "kept", target)
     assert restored.code == 0, restored.err
+    assert read_all(target) == before
     with closing(open_database(target)) as db:
-        assert read_everything(db) == before and verify_index(db) == []
+        assert verify_index(db) == []
     assert run("db", "check", "--database", target).code == 0
     assert find(target, "marzipan") == [] and find(target, "marzipan", ANN) == ["The safe code is marzipan."]
-
-
-def read_everything(db: Database) -> dict[str, list[str]]:
-    """Return every row of every table, as text."""
-    with db.connection(source="test") as connection:
-        return {
-            name: sorted(repr(tuple(row)) for row in connection.execute(select(table)))
-            for name, table in TABLES.items()
-        }
 
 
 def delete_database(url: str) -> None:

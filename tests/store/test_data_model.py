@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from core import chat_history_cache, lifelong, stories
-from core.config import Settings
 from core.database import schema
 from core.database.engine import Database
 from tests.store.world import own_scope, rows_of
@@ -18,11 +17,10 @@ pytestmark = pytest.mark.dialects
 @pytest.fixture
 def call(db: Database) -> dict[str, Any]:
     """The arguments of every door, for a persona of its own."""
-    return {"db": db, "settings": Settings(), "scope": own_scope(conversation="tg/1", participant="tg/ann")}
+    return {"db": db, "scope": own_scope(conversation="tg/1", participant="tg/ann")}
 
 
 def say(call: dict[str, Any], text: str) -> int:
-    """Save a message and return its row."""
     made = chat_history_cache.save_chat_message("tg/1", text, "Ann", "ann", **call)
     assert made.id is not None
     return made.id

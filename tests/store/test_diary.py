@@ -30,7 +30,7 @@ DEFAULTS = Settings()
 
 def add(db: Database, scope: Scope, content: Any, *given: Any, **more: Any) -> Any:
     more.setdefault("timestamp", NOW)
-    return add_diary_entry(content, *given, db=db, settings=DEFAULTS, scope=scope, **more)
+    return add_diary_entry(content, *given, db=db, scope=scope, **more)
 
 
 def recent(db: Database, scope: Scope, *given: Any, **more: Any) -> list[str]:
@@ -43,7 +43,7 @@ def test_p46_an_entry_reads_back(db: Database, scope: Scope) -> None:
     result = add(db, scope, "A day", *texts, ["Cat", "cat "], ["Ann", "Bob", "Ann"], "telegram_bot", 42, 7)
     row = rows_of(db, ai_diary, scope.persona)[0]
     assert result == (True, row.id, "") and row.text_folded == "a day\x1fi wonder\x1fwe talked\x1fhi!"
-    entry = get_recent_entries(db=db, settings=DEFAULTS, scope=replace(scope, conversation="telegram_bot/42/7"))[0]
+    entry = get_recent_entries(db=db, scope=replace(scope, conversation="telegram_bot/42/7"))[0]
     assert (entry.id, entry.timestamp, entry.content, entry.personal_thought) == (row.id, NOW, "A day", "I wonder")
     assert (entry.interaction_summary, entry.user_message, entry.emotions) == ("We talked", "Hi!", ({"joy": 7},))
     assert (entry.context_tags, entry.involved_users) == (("cat",), ("Ann", "Bob"))
@@ -86,10 +86,10 @@ def test_p46_by_tags_and_by_person(db: Database, scope: Scope) -> None:
     add(db, scope, "three", context_tags=["dog"], involved_users=["ann"])
 
     def tagged(*wanted: Any, limit: Any = 10) -> list[str]:
-        return [e.content for e in get_entries_by_tags(list(wanted), limit, db=db, settings=DEFAULTS, scope=scope)]
+        return [e.content for e in get_entries_by_tags(list(wanted), limit, db=db, scope=scope)]
 
     def with_person(name: Any) -> list[str]:
-        return [e.content for e in get_entries_with_person(name, db=db, settings=DEFAULTS, scope=scope)]
+        return [e.content for e in get_entries_with_person(name, db=db, scope=scope)]
 
     assert (tagged("Cat"), tagged("cat", "dog")) == (["one"], ["three", "one"])
     assert tagged("cat", "dog", limit=1) == ["three"]
@@ -102,7 +102,7 @@ def test_p46_archived_and_brought_back(db: Database, scope: Scope) -> None:
         add(db, scope, f"of {days} days", context_tags=["day"], timestamp=NOW - timedelta(days=days))
 
     def change(work: Any, *given: Any) -> int:
-        return int(work(*given, db=db, settings=DEFAULTS, scope=scope))
+        return int(work(*given, db=db, scope=scope))
 
     assert change(cleanup_old_entries) == 2 and change(cleanup_old_entries) == 0
     assert recent(db, scope, 100) == ["of 29 days"] and index_differences(db, scope.persona) == []
@@ -115,7 +115,7 @@ def test_p46_archived_and_brought_back(db: Database, scope: Scope) -> None:
 def test_f11_an_entry_belongs_to_its_conversation(db: Database, scope: Scope) -> None:
     """An entry about a direct message is not seen elsewhere, however the host names the interface."""
     direct = replace(scope, conversation="telegram_bot/7", privacy="direct")
-    save_chat_message("telegram_bot/7", "hello", "Ann", "7", NOW, db=db, settings=DEFAULTS, scope=direct)
+    save_chat_message("telegram_bot/7", "hello", "Ann", "7", NOW, db=db, scope=direct)
     add(db, scope, "by full name", interface="telegram_bot", chat_id="7")
     add(db, scope, "by short name", interface="telegram", chat_id=7)
     add(db, direct, "by scope")
@@ -141,8 +141,8 @@ def test_f3_the_scope_says_which_conversation(db: Database, scope: Scope) -> Non
 @pytest.mark.parametrize("level", ["partial", "full"])
 def test_f20_a_closed_person_leaves_neither_message_nor_name(db: Database, scope: Scope, level: str) -> None:
     for who, name in (("7", "Ann"), ("8", "Bob")):
-        save_chat_message("tg/1", f"hi from {name}", name, who, NOW, db=db, settings=DEFAULTS, scope=scope)
-    set_privacy("tg/7", level, db=db, settings=DEFAULTS, scope=scope)
+        save_chat_message("tg/1", f"hi from {name}", name, who, NOW, db=db, scope=scope)
+    set_privacy("tg/7", level, db=db, scope=scope)
     for n, named in enumerate((["Ann", "Bob"], ["tg/7", "Bob"], ["7", "Bob"])):
         result = add(db, scope, f"day {n}", user_message="hi", involved_users=named, interface="tg", chat_id="1")
         assert result.stored and len(result.notes) == 2

@@ -32,7 +32,7 @@ def server() -> Iterator[EmbeddingServer]:
 
 def talk(db: Database, scope: Scope) -> None:
     for n, text in enumerate(TALK):
-        save_chat_message(HERE, text, "Ann", "7", message_id=f"m{n}", db=db, settings=Settings(), scope=scope)
+        save_chat_message(HERE, text, "Ann", "7", message_id=f"m{n}", db=db, scope=scope)
 
 
 def asking(scope: Scope) -> Scope:

@@ -70,43 +70,39 @@ def vectors(db: Database, scope: Scope) -> list[tuple[int, int, str]]:
 
 
 def found(db: Database, scope: Scope, query: str, embedder: Any, **more: Any) -> list[str]:
-    hits = search_memories(query=query, embedder=embedder, db=db, settings=DEFAULTS, scope=scope, **more)
+    hits = search_memories(query=query, embedder=embedder, db=db, scope=scope, **more)
     return [hit["snippet"] for hit in hits]
 
 
 def test_t66_a_row_without_a_word_in_common_is_found_by_its_meaning(db: Database) -> None:
     scope, grams = own_scope(), Grams()
     rows = talk(db, scope, *TALK)
-    made = embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
+    made = embed_rows(embedder=grams, db=db, scope=scope)
     assert (made.rows, made.done, made.model) == (len(TALK), True, "grams")
     assert "Ann: My dog sleeps all day long" in grams.asked
     asked = asking(scope)
     assert found(db, asked, "hound?", None) == []
     assert found(db, asked, "hound?", grams) == [TALK[2]]
-    hits, report = explain_search(query="hound?", embedder=grams, db=db, settings=DEFAULTS, scope=asked)
+    hits, report = explain_search(query="hound?", embedder=grams, db=db, scope=asked)
     assert [hit["id"] for hit in hits] == [rows[2]]
     assert report["hits"][0]["meaning"] is True
     assert report["hits"][0]["reasons"]["meaning"] > 0
     # Nothing is invented: what is like nothing finds nothing.
     assert found(db, asked, "xylophone?", grams) == []
-    assert (
-        search_memories(query="hound?", ranking="recency", embedder=grams, db=db, settings=DEFAULTS, scope=asked) == []
-    )
+    assert search_memories(query="hound?", ranking="recency", embedder=grams, db=db, scope=asked) == []
 
 
 def test_t66_a_second_run_embeds_what_is_new_and_what_was_edited(db: Database) -> None:
     scope, grams = own_scope(), Grams()
     rows = talk(db, scope, *TALK)
-    embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
+    embed_rows(embedder=grams, db=db, scope=scope)
     db.clock.forward(minutes=5)  # type: ignore[attr-defined]
-    assert embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope).rows == 0
-    edit_chat_message("m2", "My car stands outside", interface_path=HERE, db=db, settings=DEFAULTS, scope=scope)
+    assert embed_rows(embedder=grams, db=db, scope=scope).rows == 0
+    edit_chat_message("m2", "My car stands outside", interface_path=HERE, db=db, scope=scope)
     assert rows[2] not in {row for _, row, _ in vectors(db, scope)}
-    memory = insert_memory(
-        "A canine barked", "synth", "chat", [], db=db, settings=DEFAULTS, label="general", scope=scope
-    )
+    memory = insert_memory("A canine barked", "synth", "chat", [], db=db, label="general", scope=scope)
     grams.asked.clear()
-    assert embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope).rows == 2
+    assert embed_rows(embedder=grams, db=db, scope=scope).rows == 2
     assert sorted(grams.asked) == ["A canine barked", "Ann: My car stands outside"]
     db.caches.pop(held_vectors.HELD, None)
     assert found(db, asking(scope), "jalopy?", grams) == ["My car stands outside"]
@@ -119,10 +115,8 @@ HOUND, ANSWER = "A hound is a hound", "No, but since about last monday or therea
 def near(db: Database, scope: Scope, grams: Grams) -> tuple[float, float]:
     """Return what its own meaning and the meaning around it are worth for the row about monday, vectors read anew."""
     db.caches.pop(held_vectors.HELD, None)
-    embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
-    hits, report = explain_search(
-        query="canine monday?", embedder=grams, db=db, settings=Settings(), scope=asking(scope)
-    )
+    embed_rows(embedder=grams, db=db, scope=scope)
+    hits, report = explain_search(query="canine monday?", embedder=grams, db=db, scope=asking(scope))
     ids = [hit["id"] for hit in hits if "monday" in hit["snippet"]]
     (reasons,) = [hit["reasons"] for hit in report["hits"] if [hit["id"]] == ids]
     own, around = (reasons.get(name, 0.0) / WEIGHTS[name].short for name in ("meaning", "meaning_near"))
@@ -132,7 +126,7 @@ def near(db: Database, scope: Scope, grams: Grams) -> tuple[float, float]:
 def test_t66_the_turns_around_a_row_tell_what_it_means_as_long_as_they_say_it(db: Database) -> None:
     scope, grams = own_scope(), Grams()
     talk(db, scope, "We had soup", "Rain all over", HOUND, ANSWER, "Fine", "Good night", *TALK[3:])
-    edit = {"interface_path": HERE, "db": db, "settings": DEFAULTS, "scope": scope}
+    edit = {"interface_path": HERE, "db": db, "scope": scope}
     own, around = near(db, scope, grams)
     assert around > own > 0
     # In step: what is said no more, and what is gone, tells nothing about the others, and neither does what is hidden.
@@ -144,7 +138,7 @@ def test_t66_the_turns_around_a_row_tell_what_it_means_as_long_as_they_say_it(db
     delete_chat_message("m2", **edit)  # type: ignore[arg-type]
     gone = near(db, scope, grams)[1]
     assert gone < 0.75 * around
-    assert count_vectors(db=db, settings=DEFAULTS, scope=scope) == {"grams": 8}
+    assert count_vectors(db=db, scope=scope) == {"grams": 8}
 
 
 def test_t26_what_an_asker_may_not_see_tells_them_nothing_about_the_rows_they_may(db: Database) -> None:
@@ -162,44 +156,44 @@ def test_t26_what_an_asker_may_not_see_tells_them_nothing_about_the_rows_they_ma
 def test_t66_no_vector_outlives_its_row(db: Database) -> None:
     scope, grams = own_scope(), Grams()
     rows = talk(db, scope, *TALK)
-    embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
-    delete_chat_message("m1", interface_path=HERE, db=db, settings=DEFAULTS, scope=scope)
+    embed_rows(embedder=grams, db=db, scope=scope)
+    delete_chat_message("m1", interface_path=HERE, db=db, scope=scope)
     assert {row for _, row, _ in vectors(db, scope)} == set(rows) - {rows[1]}
 
     class Slow(Grams):
         def embed(self, texts: Any) -> Any:
             made = super().embed(texts)
             if any("soup" in text for text in texts):
-                delete_chat_message("m0", interface_path=HERE, db=db, settings=DEFAULTS, scope=scope)
+                delete_chat_message("m0", interface_path=HERE, db=db, scope=scope)
             return made
 
     slow = Slow("slow")
-    embed_rows(embedder=slow, db=db, settings=DEFAULTS, scope=scope)
+    embed_rows(embedder=slow, db=db, scope=scope)
     assert rows[0] not in {row for _, row, _ in vectors(db, scope)}
 
 
 def test_t66_vectors_of_two_models_never_mix_and_both_serve(db: Database) -> None:
     scope, old, new = own_scope(), Grams("old"), Grams("new", 64)
     talk(db, scope, *TALK)
-    embed_rows(embedder=old, db=db, settings=DEFAULTS, scope=scope)
+    embed_rows(embedder=old, db=db, scope=scope)
     asked = asking(scope)
     assert found(db, asked, "hound?", new) == []
     assert found(db, asked, "dog?", new) == [TALK[2]]
     assert found(db, asked, "hound?", old) == [TALK[2]]
-    embed_rows(embedder=new, db=db, settings=DEFAULTS, scope=scope)
+    embed_rows(embedder=new, db=db, scope=scope)
     db.caches.pop(held_vectors.HELD, None)
     assert found(db, asked, "hound?", new) == [TALK[2]] == found(db, asked, "hound?", old)
-    assert count_vectors(db=db, settings=DEFAULTS, scope=scope) == {"new": 6, "old": 6}
-    assert drop_vectors("old", db=db, settings=DEFAULTS, scope=scope) == 6
-    assert count_vectors(db=db, settings=DEFAULTS, scope=scope) == {"new": 6}
-    assert embed_rows(embedder=old, db=db, settings=DEFAULTS, scope=scope).rows == 6
+    assert count_vectors(db=db, scope=scope) == {"new": 6, "old": 6}
+    assert drop_vectors("old", db=db, scope=scope) == 6
+    assert count_vectors(db=db, scope=scope) == {"new": 6}
+    assert embed_rows(embedder=old, db=db, scope=scope).rows == 6
 
 
 def test_f57_a_model_that_changes_its_dimensions_and_not_its_name_is_no_error(db: Database) -> None:
     """What it made before cannot be compared: words decide, also while the former vectors are held in memory."""
     scope = own_scope()
     talk(db, scope, *TALK)
-    embed_rows(embedder=Grams("same"), db=db, settings=DEFAULTS, scope=scope)
+    embed_rows(embedder=Grams("same"), db=db, scope=scope)
     asked = asking(scope)
     assert found(db, asked, "hound?", Grams("same")) == [TALK[2]]
     assert found(db, asked, "dog?", Grams("same", 64)) == [TALK[2]]
@@ -214,7 +208,7 @@ def test_f57_a_failing_embedder_changes_nothing_but_a_note(
     """The search goes on by words within its time, the report says what is wrong, and no text is told (G26)."""
     scope, grams = own_scope(), Grams()
     talk(db, scope, *TALK)
-    embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
+    embed_rows(embedder=grams, db=db, scope=scope)
     hang = threading.Event()
 
     class Bad(Grams):
@@ -246,7 +240,7 @@ def test_t26_a_vector_shows_nothing_that_words_would_not(db: Database) -> None:
     closed = Scope(scope.persona, "tg/2", "tg/7", privacy="restricted")
     talk(db, closed, "a dog in a closed room", path="tg/2")
     talk(db, scope, *TALK)
-    embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
+    embed_rows(embedder=grams, db=db, scope=scope)
     asked = asking(scope)
     assert found(db, asked, "hound?", grams) == [TALK[2]]
     assert found(db, asked, "hound?", grams, include_chat=False) == []
@@ -259,13 +253,13 @@ def test_f18_rows_that_stay_on_the_machine_are_shown_to_no_remote_embedder(db: D
     """An embedder may be a service; and what a local one read is still not for a remote prompt."""
     scope, grams = own_scope(), Grams()
     local = Scope(scope.persona, HERE, "tg/7", destination="local")
-    kept: dict[str, Any] = {"local_only": True, "db": db, "settings": DEFAULTS}
+    kept: dict[str, Any] = {"local_only": True, "db": db}
     insert_memory("A dog for nobody else", "synth", "chat", [], scope=scope, **kept)
     talk(db, scope, *TALK[:2])
-    embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
+    embed_rows(embedder=grams, db=db, scope=scope)
     assert not any("nobody" in text for text in grams.asked)
     grams.is_local, grams.name = True, "at home"
-    embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
+    embed_rows(embedder=grams, db=db, scope=scope)
     assert any("nobody" in text for text in grams.asked)
     assert found(db, asking(scope), "hound?", grams) == []
     assert found(db, local, "hound?", grams) == ["A dog for nobody else"]
@@ -274,17 +268,17 @@ def test_f18_rows_that_stay_on_the_machine_are_shown_to_no_remote_embedder(db: D
 def test_t66_a_worker_embeds_what_was_saved_and_no_save_waits(db: Database) -> None:
     """The save stores a row and asks nobody; the worker finds it, and does nothing twice."""
     scope, grams = own_scope(), Grams()
-    defaults.configure(db, settings=DEFAULTS, embedder=grams)
+    defaults.configure(db, embedder=grams)
     try:
         talk(db, scope, *TALK)
         assert grams.asked == []
-        done = jobs.run_pending(db=db, settings=DEFAULTS, scope=scope)
+        done = jobs.run_pending(db=db, scope=scope)
         assert [(one.type, one.state) for one in done] == [("EMBED", "completed")]
         assert len(vectors(db, scope)) == len(TALK)
-        assert jobs.run_pending(db=db, settings=DEFAULTS, scope=scope) == []
+        assert jobs.run_pending(db=db, scope=scope) == []
         grams.fail = RuntimeError("down")
-        save_chat_message(HERE, "One more line", "Ann", "7", db=db, settings=DEFAULTS, scope=scope)
-        assert [one.state for one in jobs.run_pending(db=db, settings=DEFAULTS, scope=scope)] == ["retrying"]
+        save_chat_message(HERE, "One more line", "Ann", "7", db=db, scope=scope)
+        assert [one.state for one in jobs.run_pending(db=db, scope=scope)] == ["retrying"]
     finally:
         defaults.configure()
 
@@ -293,7 +287,7 @@ def test_t66_long_texts_are_embedded_in_pieces_and_found_by_the_best(db: Databas
     scope, grams = own_scope(), Grams()
     page = " ".join(["plain words go on"] * 60 + ["then a dog barked"] + ["plain words go on"] * 60)
     (row, *_) = talk(db, scope, page, *TALK[:2])
-    embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
+    embed_rows(embedder=grams, db=db, scope=scope)
     assert [one for one in vectors(db, scope) if one[1] == row] == [(2, row, "grams")] * 5
 
 

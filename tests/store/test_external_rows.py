@@ -14,14 +14,7 @@ from sqlalchemy import delete, select
 
 from core.access import external_rows, load
 from core.database.engine import Database
-from core.database.schema import (
-    ai_diary,
-    audiences,
-    chat_history_cache,
-    conversations,
-    memories,
-    tags,
-)  # fmt: skip
+from core.database.schema import ai_diary, audiences, chat_history_cache, conversations, memories, tags
 from core.db import check_server, reindex
 from core.errors import StoreWriteError
 from core.privacy import set_conversation_local_only
@@ -74,6 +67,9 @@ CHAT = (
 )
 
 
+LINE = "INSERT INTO chat_history_cache (interface_path, message_text, sender_id, timestamp) VALUES (?, ?, ?, ?)"
+
+
 def test_d40_a_plain_insert_is_found_by_tag_and_by_word(db: Database) -> None:
     run_sql(db, PLAIN)
     scope = Scope()
@@ -114,13 +110,8 @@ def test_d40_a_row_of_a_known_conversation_is_seen_there_alone(db: Database) -> 
     """What is inserted into a private conversation is no more widely seen than what is said in it."""
     scope = Scope(conversation="tg/7", participant="tg/7", privacy="direct")
     said(db, scope, [("we talk about whales", NOW)], "tg/7")
-    run_sql(
-        db,
-        "INSERT INTO chat_history_cache (interface_path, message_text, sender_id, timestamp) "
-        "VALUES ('tg/7', 'the whales are hidden', '7', '2026-03-10 10:00:00')",
-    )
-    hits = find(db, Scope(conversation="tg/9", participant="tg/9"), keywords=["hidden"])
-    assert hits == []
+    run_sql(db, LINE, "tg/7", "the whales are hidden", "7", "2026-03-10 10:00:00")
+    assert find(db, Scope(conversation="tg/9", participant="tg/9"), keywords=["hidden"]) == []
     assert len(find(db, scope, keywords=["hidden"])) == 1
 
 
@@ -146,16 +137,9 @@ def test_f18_an_inserted_mark_that_is_neither_0_nor_1_keeps_a_row_on_this_machin
 def test_d40_a_broken_value_does_not_keep_the_others_out(db: Database) -> None:
     run_sql(db, "INSERT INTO memories (content, tags) VALUES ('odd herring', '{\"a\": 1}')")
     run_sql(db, "INSERT INTO memories (content) VALUES ('herring without')")
-    assert len(find(db, Scope(), keywords=["herring"])) == 2
-    assert verify_index(db) == []
-
-
-@pytest.mark.engines("sqlite")
-def test_d40_a_number_larger_than_any_id_does_not_stop_every_search(db: Database) -> None:
-    """SQLite keeps what no column of a server takes."""
-    run_sql(db, "INSERT INTO memories (content, audience_id) VALUES ('odd herring', 1e308)")
-    run_sql(db, "INSERT INTO memories (content) VALUES ('herring without')")
-    assert len(find(db, Scope(), keywords=["herring"])) == 2
+    if db.family == "sqlite":  # which keeps a number that no column of a server takes
+        run_sql(db, "INSERT INTO memories (content, audience_id) VALUES ('large herring', 1e308)")
+    assert len(find(db, Scope(), keywords=["herring"])) == (3 if db.family == "sqlite" else 2)
     assert verify_index(db) == []
 
 
@@ -235,8 +219,7 @@ def test_d40_a_search_waits_for_no_other_writer(db: Database) -> None:
 def test_p25_a_conversation_inserted_by_sql_is_among_the_others(db: Database) -> None:
     """Its rows are seen in the whole persona, in a search and in the history."""
     run_sql(db, CHAT)
-    sql = "INSERT INTO chat_history_cache (interface_path, message_text, sender_id, timestamp) VALUES (?, ?, ?, ?)"
-    run_sql(db, sql, "telegram_bot/43", "the jam is ready", "8", "2026-03-10 11:00:00")
+    run_sql(db, LINE, "telegram_bot/43", "the jam is ready", "8", "2026-03-10 11:00:00")
     asked = {"text": "And now?", "chat": {"id": "9"}, "from_user": {"id": "7"}, "interface_path": "telegram_bot/9"}
     for place in ({}, {"server_id": "5001"}, {"chat": {"id": "7", "type": "private"}}):
         prompt, report = explain_json_prompt({**asked, **place}, db=db)
@@ -270,9 +253,7 @@ def test_f50_a_table_that_cannot_be_read_hides_no_other(db: Database) -> None:
         ("chat_history_cache", "message_text, interface_path"),
     ],
 )  # fmt: skip
-def test_d40_every_column_that_another_program_may_leave_out_has_a_default(
-    db: Database, table: str, columns: str
-) -> None:
+def test_d40_every_column_that_may_be_left_out_has_a_default(db: Database, table: str, columns: str) -> None:
     values = ", ".join(["'the pangolin'", "'tg/9'"][: columns.count(",") + 1])
     run_sql(db, f"INSERT INTO {table} ({columns}) VALUES ({values})")
     waits = db.read(f"SELECT indexed, timestamp FROM {table}", (), source="tests")

@@ -83,7 +83,6 @@ def test_f40_an_id_without_interface_is_refused_where_only_a_person_on_an_interf
 
 
 def test_f47_eight_write_and_one_forgets(db: Database) -> None:
-    """What was being written before the call is gone, in conversations nobody had heard of before too."""
     scope = own_scope()
     stop = threading.Event()
     own = Scope(scope.persona, GROUP, ANN)

@@ -21,8 +21,6 @@ from core.transfer.imports import ImportResult, import_file
 from tests.databases import watched
 from tests.store.world import count, index_differences, own_scope, rows_of
 
-DEFAULTS = Settings()
-
 
 def _rows(number: int, *, conversation: str = "c", speakers: tuple[str, ...] = ("Ann", "Iris")) -> list[dict[str, Any]]:
     return [
@@ -46,7 +44,7 @@ def _file(folder: Path, rows: list[Any], name: str = "chat.jsonl") -> Path:
 
 
 def _import(db: Database, scope: Scope, path: Path, **options: Any) -> ImportResult:
-    return import_file(path, db=db, scope=scope, settings=DEFAULTS, **options)
+    return import_file(path, db=db, scope=scope, **options)
 
 
 def _stored(db: Database, scope: Scope) -> list[Any]:
@@ -99,7 +97,7 @@ def test_f76_nothing_is_stored_of_a_file_that_is_refused(
 
 def _wishes(db: Database, scope: Scope, who: str, conversation: str = "import/c") -> list[str]:
     own = Scope(scope.persona, conversation, f"import/{who}")
-    return [item["text"] for item in list_saved_memories(kind="instruction", db=db, settings=DEFAULTS, scope=own)]
+    return [item["text"] for item in list_saved_memories(kind="instruction", db=db, scope=own)]
 
 
 def test_wishes_in_an_imported_chat_hold_as_if_they_had_been_said_here(db: Database, tmp_path: Path) -> None:

@@ -6,13 +6,11 @@ import io
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core import transfer
-from core.config import Settings
 from core.database import schema
 from core.database.engine import Database
 from core.database.rows import read_texts
@@ -28,20 +26,14 @@ from core.synth_core_memory import search_memories
 from core.transfer.items import ItemImport
 from tests.store.world import NOW, count, index_differences, own_scope, rows_of
 
-DEFAULTS = Settings()
-
-
-def _file(value: Any) -> bytes:
-    return (value if isinstance(value, str) else json.dumps(value)).encode()
-
 
 def _import(db: Database, scope: Scope, value: Any, **options: Any) -> ItemImport:
-    source = value if isinstance(value, (bytes, Path)) else _file(value)
-    return transfer.import_items(source, db=db, settings=DEFAULTS, scope=scope, **options)
+    source = value if isinstance(value, bytes) else (value if isinstance(value, str) else json.dumps(value)).encode()
+    return transfer.import_items(source, db=db, scope=scope, **options)
 
 
 def _export(db: Database, scope: Scope, **options: Any) -> str:
-    return "".join(transfer.export_items(db=db, settings=DEFAULTS, scope=scope, **options))
+    return "".join(transfer.export_items(db=db, scope=scope, **options))
 
 
 def _items(db: Database, scope: Scope, **options: Any) -> list[dict[str, Any]]:
@@ -59,7 +51,7 @@ def _stored(db: Database, scope: Scope) -> list[Any]:
 
 def _some(db: Database, scope: Scope) -> None:
     """Store items that have every field, two of one text, one without kind, one of a time gone by."""
-    shared: dict[str, Any] = {"db": db, "settings": DEFAULTS, "scope": scope}
+    shared: dict[str, Any] = {"db": db, "scope": scope}
     insert_memory("Ann likes 'tea': yes, # and — 寿司 🍣\n\n- more", "synth", "chat", ["auto", "Tea"], **shared)
     insert_memory("moved", "ann", "voice", [], emotion="joy", intensity=3, emotion_state="calm", kind="PastEvents",
                   tier="session", importance=0.123, pinned=True, timestamp="2026-03-09T10:00:00.000001Z",
@@ -88,7 +80,10 @@ def test_l37_export_import_export_gives_equal_items_but_for_ids(db: Database, fm
     assert _import(db, second, text).imported == 0
 
 
-def test_l37_an_item_has_all_fields_of_l1(db: Database) -> None:
+def test_l9_l37_an_item_has_all_fields_of_l1_and_one_of_a_session_an_end(db: Database) -> None:
+    scope = own_scope()
+    _import(db, scope, {"items": [{"text": "a", "tier": "session", "timestamp": "2026-03-09"}]})
+    assert [row.expires_at.isoformat()[:10] for row in _stored(db, scope)] == ["2026-03-16"]
     scope = own_scope()
     _some(db, scope)
     item = _items(db, scope)[2]
@@ -110,40 +105,43 @@ def test_l37_filters_limits_and_places(db: Database) -> None:
     items = [{"text": f"t{n}", "kind": kinds[n % 3], "timestamp": 1_700_000_000 + n // 4} for n in range(1005)]
     _import(db, scope, {"items": items})
     _import(db, other, {"items": ["foreign"]})
-    whole = transfer.export_items(db=db, settings=DEFAULTS, scope=scope)
+    whole = transfer.export_items(db=db, scope=scope)
     assert len(json.loads("".join(whole))["items"]) == whole.count == 1000
     assert [item["text"] for item in _items(db, scope, after=whole.next_after)] == [f"t{n}" for n in range(1000, 1005)]
     assert [item["text"] for item in _items(db, scope, limit=50_000)] == [f"t{n}" for n in range(1005)]
     assert [i["text"] for i in _items(db, scope, kind="key_facts", limit=3)] == ["t0", "t3", "t6"]
     assert [i["text"] for i in _items(db, scope, kind=["Mood", "chat"], limit=3)] == ["t1", "t2", "t4"]
-    last = transfer.export_items(db=db, settings=DEFAULTS, scope=scope, limit=1005)
+    last = transfer.export_items(db=db, scope=scope, limit=1005)
     assert "".join(last) and last.next_after is None
     walked: list[str] = []
     after: str | None = None
     while len(walked) < 30:
-        page = transfer.export_items(db=db, settings=DEFAULTS, scope=scope, limit=7, after=after)
+        page = transfer.export_items(db=db, scope=scope, limit=7, after=after)
         walked += [item["text"] for item in json.loads("".join(page))["items"]]
         after = page.next_after
     assert walked == [f"t{n}" for n in range(35)]
     for wrong in (0, 50_001):
         with pytest.raises(ValueError, match=r"limit is .* 1 to 50000"):
-            transfer.export_items(limit=wrong, db=db, settings=DEFAULTS, scope=scope)
+            transfer.export_items(limit=wrong, db=db, scope=scope)
 
 
 def test_l37_what_is_not_read_is_not_exported(db: Database) -> None:
     scope = own_scope()
     _import(db, scope, {"items": ["a", "b", "c", {"text": "d", "tier": "session", "timestamp": "2026-03-01"}]})
     rows = _stored(db, scope)
-    db.transaction(
-        lambda c: indexed.set_columns(c, db, MEMORIES, scope.persona, [rows[0].id], archived_at=NOW), source="memories"
-    )
+
+    def archive(connection: Any) -> None:
+        indexed.set_columns(connection, db, MEMORIES, scope.persona, [rows[0].id], archived_at=NOW)
+
+    db.transaction(archive, source="memories")
     t = schema.memories
     timeless = t.update().where(t.c.persona_id == scope.persona, t.c.id == rows[2].id).values(timestamp=None)
     db.transaction(lambda c: c.execute(timeless), source="memories")
     assert [item["text"] for item in _items(db, scope)] == ["c", "b"]
     assert _items(db, scope)[0]["timestamp"] == ""
-    page = transfer.export_items(db=db, settings=DEFAULTS, scope=scope, limit=1)
+    page = transfer.export_items(db=db, scope=scope, limit=1)
     assert "".join(page) and [i["text"] for i in _items(db, scope, after=page.next_after)] == ["b"]
+    assert _import(db, scope, {"items": ["a", "b"]}).imported == 1, "what was archived comes back"
 
 
 def test_l38_texts_and_objects_blank_and_unknown_kinds(db: Database) -> None:
@@ -169,6 +167,7 @@ def test_l38_whose_an_item_is_says_the_call_alone(db: Database) -> None:
     item = {
         "text": "a", "persona": "other", "conf_uid": "other", "conversation": "x/y", "participant": "x/z",
         "audience_id": 7, "archived_at": "2020-01-01", "mark": [1], "kind": None, "metadata": {"m": 1}, "id": 3,
+        "quarantined": True,
     }  # fmt: skip
     done = _import(db, scope, {"items": [item]}, default_kind="past_events")
     (row,) = _stored(db, scope)
@@ -176,7 +175,7 @@ def test_l38_whose_an_item_is_says_the_call_alone(db: Database) -> None:
     assert row.archived_at is None and row.audience_id != 7 and row.id != 3
     assert json.loads(row.metadata) == {"m": 1, "mark": [1]}
     assert done.notes == ("items of another persona and conversation and participant: they are those of the call: 1",)
-    hits = search_memories(keywords=["a"], db=db, settings=DEFAULTS, scope=scope)
+    hits = search_memories(keywords=["a"], db=db, scope=scope)
     assert [hit["snippet"] for hit in hits] == ["a"]
 
 
@@ -200,16 +199,6 @@ def test_l38_as_many_as_the_file_holds_are_stored_once(db: Database) -> None:
     assert _import(db, other, {"items": ["same"]}).imported == 1
 
 
-def test_l38_what_was_archived_comes_back(db: Database) -> None:
-    scope = own_scope()
-    _import(db, scope, {"items": ["a"]})
-    ids = [row.id for row in _stored(db, scope)]
-    db.transaction(
-        lambda c: indexed.set_columns(c, db, MEMORIES, scope.persona, ids, archived_at=NOW), source="memories"
-    )
-    assert _import(db, scope, {"items": ["a"]}).imported == 1
-
-
 def test_l38_values_that_cannot_be_used_are_noted_or_refused(db: Database) -> None:
     """A bad number costs the number, a value of a wrong type the row; nothing of the text is in a reason."""
     scope = own_scope()
@@ -231,45 +220,24 @@ def test_l38_values_that_cannot_be_used_are_noted_or_refused(db: Database) -> No
     assert len(done.notes) == 3
 
 
-def test_l9_a_session_item_without_expiry_gets_its_own(db: Database) -> None:
-    scope = own_scope()
-    told = {"text": "b", "tier": "session", "expires_at": "2027-01-01"}
-    _import(db, scope, {"items": [{"text": "a", "tier": "session", "timestamp": "2026-03-09"}, told]})
-    assert [row.expires_at.isoformat()[:10] for row in _stored(db, scope)] == ["2026-03-16", "2027-01-01"]
-
-
 def test_f20_the_level_of_the_person_counts(db: Database) -> None:
     """Partial: nothing that is kept for long; full: nothing at all. Each row is named."""
     scope = own_scope(conversation="web/1", participant="web/ann")
-    set_privacy("web/ann", "partial", db=db, settings=DEFAULTS, scope=scope)
+    set_privacy("web/ann", "partial", db=db, scope=scope)
     done = _import(db, scope, {"items": ["a", {"text": "b", "tier": "session"}]})
     assert (done.imported, [(p.row, p.reason) for p in done.errors]) == (1, [(1, "privacy")])
-    set_privacy("web/ann", "full", db=db, settings=DEFAULTS, scope=scope)
+    set_privacy("web/ann", "full", db=db, scope=scope)
     assert _import(db, scope, {"items": [{"text": "c", "tier": "session"}]}).errors[0].reason == "privacy"
     assert [row.content for row in _stored(db, scope)] == ["b"]
 
 
-def test_l37_the_mark_quarantined_of_an_older_export_is_ignored(db: Database) -> None:
-    scope = own_scope()
-    assert _import(db, scope, {"items": [{"text": "a word", "quarantined": True}]}).imported == 1
-    assert index_differences(db, scope.persona) == []
-    assert search_memories(query="word", db=db, settings=DEFAULTS, scope=scope) != []
-
-
-HOSTILE: dict[str, str | bytes] = {
-    "key twice, after 1,500 good items": "items:\n" + "- good\n" * 1500 + "- a: 1\n  a: 2\n",
-    "cut off": '{"items": ["good", "better"',
-    "no UTF-8": b'{"items": ["good", "\xff"]}',
-}
-"""What else is refused, `tests/unit/transfer/test_items.py` holds."""
-
-
 def test_l39_a_file_that_is_refused_stores_nothing(db: Database) -> None:
     scope = own_scope()
-    for name, content in HOSTILE.items():
+    key_twice_after_many = b"items:\n" + b"- good\n" * 1500 + b"- a: 1\n  a: 2\n"
+    for content in (key_twice_after_many, b'{"items": ["good", "better"', b'{"items": ["good", "\xff"]}'):
         with pytest.raises(TransferError):
-            _import(db, scope, content if isinstance(content, bytes) else content.encode())
-        assert _stored(db, scope) == [], name
+            _import(db, scope, content)
+        assert _stored(db, scope) == [], content[:40]
 
 
 def test_l39_a_dry_run_gives_the_same_answer_and_stores_nothing(db: Database) -> None:
@@ -314,7 +282,7 @@ def test_l40_two_imports_of_one_file_at_once_store_it_once(db: Database) -> None
     assert sum(each.duplicates for each in done) == 1200
 
 
-def test_l41_a_character_book(db: Database) -> None:
+def test_l41_a_broken_entry_of_a_book_leaves_the_others(db: Database) -> None:
     """20 entries, two blank: 18, and the two named with their uid."""
     entries = [
         {"id": 100 + n, "keys": [f"key{n}", "/re/i"], "content": " " if n in (3, 7) else f"entry {n}",
@@ -325,26 +293,19 @@ def test_l41_a_character_book(db: Database) -> None:
     card = {"spec": "chara_card_v2", "data": {"name": "Iris", "character_book": {"name": "Lore", "entries": entries}}}
     done = _import(db, scope, card)
     assert (done.format, done.imported, done.error_count) == ("character_book", 18, 2)
-    assert done.as_dict()["errors"] == [
-        {"row": 4, "reason": "empty", "uid": 103}, {"row": 8, "reason": "empty", "uid": 107}
-    ]  # fmt: skip
+    assert [(each.row, each.reason, each.uid) for each in done.errors] == [(4, "empty", 103), (8, "empty", 107)]
     rows = {row.content: row for row in _stored(db, scope)}
     assert json.loads(rows["entry 5"].tags) == ["key5", "more"]
     assert (rows["entry 6"].kind, rows["entry 6"].pinned, rows["entry 4"].pinned) == ("saved", 1, 0)
     metadata = {n: json.loads(rows[f"entry {n}"].metadata) for n in (4, 5, 6)}
     assert [m["constant"] for m in metadata.values()] == [False, False, True]
     assert metadata[5]["patterns"] == ["/re/i"] and metadata[5]["book"] == "Lore" and metadata[5]["uid"] == 105
-    hits = search_memories(tags=["key4"], db=db, settings=DEFAULTS, scope=scope)
+    hits = search_memories(tags=["key4"], db=db, scope=scope)
     assert [hit["snippet"] for hit in hits] == ["entry 4"]
     assert _import(db, scope, {"entries": entries}).imported == 0
-
-
-def test_l41_a_broken_entry_of_a_world_info_file_leaves_the_others(db: Database) -> None:
     done = _import(db, own_scope(), {"entries": {"0": None, "1": {"uid": 1, "key": ["a"], "content": "b"}, "2": 7}})
-    assert (done.format, done.imported, done.error_count) == ("world_info", 1, 2)
-    assert [(each.uid, each.reason) for each in done.errors] == [
-        ("0", "the entry is no object"), ("2", "the entry is no object")
-    ]  # fmt: skip
+    assert (done.format, done.imported) == ("world_info", 1)
+    assert [(each.uid, each.reason) for each in done.errors] == [(at, "the entry is no object") for at in "02"]
 
 
 @pytest.mark.parametrize("form", ["world_info", "character_book"])
@@ -363,11 +324,11 @@ def test_l41_entries_of_a_book_have_the_effect_they_have_there(db: Database, for
         value, name = {"data": {"name": "Iris", "character_book": {"entries": entries}}}, "Iris"
     done = _import(db, scope, value)
     assert (done.imported, [(each.uid, each.reason) for each in done.errors]) == (2, [(1, "disabled")])
-    hits = search_memories(query="met", db=db, settings=DEFAULTS, scope=scope)
+    hits = search_memories(query="met", db=db, scope=scope)
     assert [hit["snippet"] for hit in hits] == [f"{name} met the user and {name} waved"]
-    assert search_memories(query="Rome", db=db, settings=DEFAULTS, scope=scope) == []
+    assert search_memories(query="Rome", db=db, scope=scope) == []
     message = {"text": "good morning", "interface_path": "tg/1", "from_user": {"id": 1, "full_name": "Ann"}}
-    prompt = build_json_prompt(message, db=db, settings=DEFAULTS, scope=scope)
+    prompt = build_json_prompt(message, db=db, scope=scope)
     assert "It always rains here" in json.dumps(prompt) and "Rome is lost" not in json.dumps(prompt)
 
 
@@ -393,9 +354,8 @@ def test_l41_the_graph_of_the_mcp_memory_server(db: Database) -> None:
         {"type": "relation", "from": "Ann_Miller", "to": "Tofu", "relationType": "owns"},
         {"type": "entity", "name": "Tofu"},
     ]
-    scope = own_scope()
-    content = "\n".join(json.dumps(line) for line in lines).encode()
-    done = transfer.import_items(content, db=db, settings=DEFAULTS, scope=scope)
+    scope, content = own_scope(), "\n".join(map(json.dumps, lines)).encode()
+    done = _import(db, scope, content)
     assert (done.format, done.imported, [problem.row for problem in done.errors]) == ("mcp_memory", 3, [3])
     texts = {row.content: read_texts(row.tags) for row in rows_of(db, schema.memories, scope.persona)}
     assert texts == {
@@ -403,26 +363,26 @@ def test_l41_the_graph_of_the_mcp_memory_server(db: Database) -> None:
         "Ann Miller: Keeps bees": ["ann miller", "person"],
         "Ann Miller owns Tofu": ["ann miller", "tofu"],
     }
-    assert transfer.import_items(content, db=db, settings=DEFAULTS, scope=scope).duplicates == 3
+    assert _import(db, scope, content).duplicates == 3
 
 
 def test_l41_memories_of_chatgpt_as_text(db: Database) -> None:
     """It has no export of them: people copy the list, or ask for it with dates."""
     scope = own_scope()
     text = "```\n[2025-03-01] - Likes tea.\n[2025-03-02] - Has a cat called Tofu.\n```\n"
-    done = transfer.import_items(text.encode(), db=db, settings=DEFAULTS, scope=scope)
+    done = _import(db, scope, text.encode())
     assert (done.format, done.imported) == ("list", 2)
     times = {row.content: row.timestamp.date().isoformat() for row in rows_of(db, schema.memories, scope.persona)}
     assert times == {"Likes tea.": "2025-03-01", "Has a cat called Tofu.": "2025-03-02"}
 
 
 def test_l38_uploads_and_streams_are_read_like_files(db: Database) -> None:
-    scope, content = own_scope(), _file({"items": ["a"]})
+    scope, content = own_scope(), b'{"items": ["a"]}'
     assert _import(db, scope, {"items": ["a"]}).imported == 1
     reading, writing = os.pipe()  # a stream that cannot go back
     os.write(writing, content)
     os.close(writing)
     with os.fdopen(reading, "rb") as one_way:
         for source in (io.BytesIO(content), one_way):
-            done = transfer.import_items(source, db=db, settings=DEFAULTS, scope=scope)
+            done = transfer.import_items(source, db=db, scope=scope)
             assert (done.imported, done.duplicates) == (0, 1)

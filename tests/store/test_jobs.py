@@ -23,7 +23,6 @@ from tests.store.world import NOW, rows_of
 
 
 def test_s43_high_before_normal_before_low_then_older_first(queue: Queue) -> None:
-    """Queued N1, H1, N2, H2 and a low one before them: H1, H2, N1, N2, L."""
     low = queue.add("l", "LOW")
     n1, h1, n2, h2 = (queue.add(name, priority) for name, priority in zip("abcd", ("NORMAL", "HIGH") * 2, strict=True))
     assert list(queue.states()) == [h1, h2, n1, n2, low], "they are listed in the order of their turns"
@@ -47,7 +46,6 @@ def test_s43_an_operation_waits_for_those_it_depends_on(queue: Queue) -> None:
 
 
 def test_s43_one_that_failed_for_good_fails_what_depends_on_it(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All the way down, with the reason; a cancelled one does the same."""
     monkeypatch.setattr(worker.rules, "MAX_TRIES", 1)
 
     def broken(operation: Operation, tools: Tools) -> None:
@@ -71,7 +69,6 @@ def test_s43_one_that_failed_for_good_fails_what_depends_on_it(queue: Queue, mon
 
 
 def test_s44_cancel_works_at_once_on_what_waits(queue: Queue) -> None:
-    """Texts that were handed in are emptied, ids stay; what has ended cannot be cancelled."""
     pending = queue.add("a", metadata={"texts": ["secret xylofant"], "row": 7})
     assert queue.cancel([pending, 12345]) == 1
     assert queue.cancel([pending, 12345]) == 0
@@ -107,7 +104,6 @@ def test_s44_the_result_of_a_running_one_is_dropped(queue: Queue) -> None:
 
 
 def test_s46_a_failed_try_waits_longer_each_time(queue: Queue) -> None:
-    """10, 20, 40, 80, 160, 300, 300 s; not a moment sooner; after 8 tries it has failed and is listed."""
     fails = [ModelError("timeout"), StoreError("lost", source="memories", number=1205), KeyError("secret xylofant")]
 
     def failing(operation: Operation, tools: Tools) -> None:
@@ -226,7 +222,6 @@ def test_d22_lists_and_counts_show_what_is_there(queue: Queue) -> None:
 
 
 def test_d22_what_ended_long_ago_is_removed_in_batches(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Completed and cancelled after 7 days, failed after 30; open ones never. Age 7 days is old enough (G9)."""
     monkeypatch.setattr(jobs, "PART", 2)
     clock: Any = queue.db.clock
     ids = [queue.add(n) for n in range(3)]

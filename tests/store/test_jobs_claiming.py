@@ -103,7 +103,6 @@ def test_s45_an_effect_and_the_end_of_its_operation_are_one_transaction(queue: Q
 
 @pytest.mark.slow
 def test_s45_workers_that_race_store_every_effect_once(db: Database) -> None:
-    """Three processes, 60 operations."""
     queue = Queue(db)
     url = db.target.url.render_as_string(hide_password=False)
     number = 60
@@ -121,10 +120,11 @@ def test_s45_workers_that_race_store_every_effect_once(db: Database) -> None:
 
 @pytest.mark.engines("mariadb", "mysql")
 @pytest.mark.parametrize("what", ["answer", "request"])
-def test_d34_a_lost_commit_is_neither_lost_nor_doubled(queue: Queue, what: Any) -> None:
+def test_d34_a_lost_commit_is_neither_lost_nor_doubled(
+    queue: Queue, relayed: tuple[Database, Relay], what: Any
+) -> None:
     """Queueing, claiming, completing, failing, cancelling: each commit lost once, and nobody notices."""
-    direct = queue.db
-    url = direct.target.url.render_as_string(hide_password=False)
+    direct, (lossy, relay) = queue.db, relayed
     failing = [True]
 
     def handle(operation: Operation, tools: Tools) -> Effect:
@@ -133,8 +133,8 @@ def test_d34_a_lost_commit_is_neither_lost_nor_doubled(queue: Queue, what: Any) 
             raise ModelError("timeout")
         return counted(operation, tools)
 
-    with Relay(url) as relay, handled(LOST=handle):
-        queue.db = Database(relay.url, clock=direct.clock)
+    with handled(LOST=handle):
+        queue.db = lossy
         relay.lose(what)
         first = queue.add("a", kind="LOST")
         relay.lose(what)
@@ -150,7 +150,6 @@ def test_d34_a_lost_commit_is_neither_lost_nor_doubled(queue: Queue, what: Any) 
         relay.lose(what)
         assert queue.retry_operation(third).stored
         assert relay.lost == 7
-        queue.db.close()
     queue.db = direct
     assert queue.states() == {first: "completed", second: "cancelled", third: "pending"}
     assert queue.row(first).tries == 2 and queue.effects == {"effect a": 1, TOTAL: 1}

@@ -14,7 +14,6 @@ import pytest
 from sqlalchemy import event, text
 
 from core import ai_diary, chat_history_cache, privacy
-from core.config import Settings
 from core.database import failures, schema
 from core.database.engine import Database
 from core.db import insert_memory
@@ -31,7 +30,6 @@ from tests.store.world import NOW, count, index_differences, own_scope, rows_of
 
 pytestmark = pytest.mark.dialects
 
-DEFAULTS = Settings()
 BY_PORT = pytest.mark.engines("mariadb", "mysql")
 """What stands in the way of the connection needs a port; seekdb listens on a socket."""
 
@@ -94,28 +92,15 @@ def test_f52_idle_connections_lost_between_calls_are_not_noticed(db: Database, s
         if own in row:
             with contextlib.suppress(pymysql.err.MySQLError):  # it ended by itself meanwhile
                 server.execute(f"KILL {row[0]}")
-    loaded = chat_history_cache.load_chat_history("tg/1", 5, db=db, settings=DEFAULTS, scope=scope)
+    loaded = chat_history_cache.load_chat_history("tg/1", 5, db=db, scope=scope)
     assert [line["text"] for line in loaded] == ["before"]
     assert save(db, scope, "tg/1", "after").stored
 
 
-@pytest.fixture
-def relayed(db: Database) -> Iterator[tuple[Database, Relay]]:
-    """The same database by way of a relay that can lose a commit."""
-    with Relay(db.target.url.render_as_string(hide_password=False)) as relay:
-        made = Database(relay.url, clock=db.clock)
-        yield made, relay
-        made.close()
-
-
 def _doors(db: Database, scope: Scope) -> dict[str, tuple[Any, Callable[[], int]]]:
-    more: dict[str, Any] = {"db": db, "settings": DEFAULTS}
-
     def many() -> int:
-        made = [
-            messages.read_message(scope, "tg/9", f"line {n}", now=NOW, timestamp=NOW + timedelta(minutes=n))
-            for n in range(5)
-        ]
+        times = [NOW + timedelta(minutes=n) for n in range(5)]
+        made = [messages.read_message(scope, "tg/9", f"line {at}", now=NOW, timestamp=at) for at in times]
         results = chat_batches.insert_messages(db, scope, [each for each in made if each], privacy_default="none")
         assert all(each.stored and each.reason == "" for each in results)
         return results[0].id or 0
@@ -124,18 +109,17 @@ def _doors(db: Database, scope: Scope) -> dict[str, tuple[Any, Callable[[], int]
         assert (result.stored, result.reason) == (True, "")
         return int(result.id)
 
+    def entry() -> Any:
+        return ai_diary.add_diary_entry("a day", context_tags=["cat"], db=db, scope=scope)
+
+    chat = schema.chat_history_cache
     return {
-        "a message": (schema.chat_history_cache, lambda: checked(save(db, scope, "tg/1", "hello"))),
-        "a message with id": (
-            schema.chat_history_cache, lambda: checked(save(db, scope, "tg/1", "hi", message_id="7")),
-        ),
-        "an import": (schema.chat_history_cache, many),
-        "an item": (schema.memories, lambda: insert_memory("an item", "synth", "chat", ["cat"], scope, **more)),
-        "an entry": (
-            schema.ai_diary,
-            lambda: checked(ai_diary.add_diary_entry("a day", context_tags=["cat"], scope=scope, **more)),
-        ),
-    }  # fmt: skip
+        "a message": (chat, lambda: checked(save(db, scope, "tg/1", "hello"))),
+        "a message with id": (chat, lambda: checked(save(db, scope, "tg/1", "hi", message_id="7"))),
+        "an import": (chat, many),
+        "an item": (schema.memories, lambda: insert_memory("an item", "synth", "chat", ["cat"], scope, db=db)),
+        "an entry": (schema.ai_diary, lambda: checked(entry())),
+    }
 
 
 @BY_PORT
@@ -163,7 +147,7 @@ def test_d34_a_change_whose_commit_is_lost_is_done_once(relayed: tuple[Database,
     handle, relay = relayed
     scope = own_scope()
     row_id = save(handle, scope, "tg/1", "before").id
-    more: dict[str, Any] = {"db": handle, "settings": DEFAULTS, "scope": scope}
+    more: dict[str, Any] = {"db": handle, "scope": scope}
     relay.lose("answer")
     privacy.set_conversation_privacy("tg/1", "restricted", **more)
     here = more | {"scope": replace(scope, conversation="tg/1")}
@@ -189,12 +173,12 @@ def test_d34_a_commit_that_cannot_be_told_says_so(relayed: tuple[Database, Relay
 @pytest.mark.parametrize("where", ["127.0.0.1:1/x", "localhost/x?unix_socket=/tmp/there-is-no-server.sock"])
 def test_f52_a_server_that_is_not_there_is_an_error(where: str) -> None:
     handle = Database(f"mysql://root:secretword@{where}", timeout_seconds=1.0)
-    for kind, call in ((StoreReadError, handle.read), (StoreWriteError, None)):
+    for kind, call, asked in (
+        (StoreReadError, handle.read, text("SELECT 1")),
+        (StoreWriteError, handle.transaction, lambda c: c.exec_driver_sql("SELECT 1")),
+    ):
         with pytest.raises(kind) as caught:
-            if call is not None:
-                call(text("SELECT 1"), source="memories")
-            else:
-                handle.transaction(lambda c: c.exec_driver_sql("SELECT 1"), source="memories")
+            call(asked, source="memories")
         assert caught.value.number == 2003 and "memories" in str(caught.value)
         assert "secretword" not in str(caught.value)
     handle.close()

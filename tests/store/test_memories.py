@@ -57,11 +57,11 @@ def test_t48_the_voice_path_and_blank_texts(db: Database, scope: Scope) -> None:
 
 def test_g5_a_text_named_scope_is_the_label(db: Database, scope: Scope) -> None:
     with use_scope(scope):
-        silently_record_memory("I like tea", "ok", None, "kitchen", db=db, settings=DEFAULTS)
-    silently_record_memory("I like rain", "ok", scope=scope, label="garden", db=db, settings=DEFAULTS)
+        silently_record_memory("I like tea", "ok", None, "kitchen", db=db)
+    silently_record_memory("I like rain", "ok", scope=scope, label="garden", db=db)
     assert [r.scope for r in rows_of(db, table, scope.persona)] == ["kitchen", "garden"]
     with pytest.raises(MessageError, match="scope is of type int"):
-        silently_record_memory("x", "y", scope=7, db=db, settings=DEFAULTS)  # type: ignore[arg-type]
+        silently_record_memory("x", "y", scope=7, db=db)  # type: ignore[arg-type]
 
 
 def test_t50_said_again_is_one_row_with_the_new_time(db: Database, scope: Scope) -> None:
@@ -99,14 +99,14 @@ def test_t52_privacy_levels(db: Database, scope: Scope) -> None:
 
     ann = replace(scope, participant="tg/ann")
     for level in ("partial", "full"):
-        set_privacy("tg/ann", level, db=db, settings=DEFAULTS, scope=scope)
+        set_privacy("tg/ann", level, db=db, scope=scope)
         assert record(db, ann, "I like tea") == (False, None, "privacy")
         assert count(db, table, scope.persona) == 0
     session = memory_input.read("for a while", now=NOW, tier="session")
     assert session is not None and memories.insert(db, ann, session, privacy_default="none").reason == "privacy"
-    set_privacy("tg/ann", "partial", db=db, settings=DEFAULTS, scope=scope)
+    set_privacy("tg/ann", "partial", db=db, scope=scope)
     assert memories.insert(db, ann, session, privacy_default="none").stored
-    set_privacy("tg/ann", "none", db=db, settings=DEFAULTS, scope=scope)
+    set_privacy("tg/ann", "none", db=db, scope=scope)
     assert record(db, ann, "I like tea").stored
 
 

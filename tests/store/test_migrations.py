@@ -28,7 +28,7 @@ from core.db import check_server, insert_memory, open_database
 from core.errors import StoreError
 from core.synth_core_memory import search_memories
 from core.upkeep import ddl, inspection, migration
-from tests.store.world import of_today, run_at_once
+from tests.store.world import of_today
 
 pytestmark = pytest.mark.dialects
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,9 +53,8 @@ def upgrade() -> None:
 
 @pytest.fixture
 def db(fresh_url: str) -> Iterator[Database]:
-    handle = Database(fresh_url)
-    yield handle
-    handle.close()
+    with closing(Database(fresh_url)) as handle:
+        yield handle
 
 
 @pytest.fixture
@@ -68,10 +67,9 @@ def present(fresh_migrated_url: str) -> Iterator[Database]:
 @pytest.fixture(scope="module")
 def made(engine_url: str) -> Iterator[Database]:
     """A database that `migrate` has made from nothing, for tests that look at it or add a row of their own."""
-    handle = Database(engine_url)
-    migration.migrate(handle)
-    yield handle
-    handle.close()
+    with closing(Database(engine_url)) as handle:
+        migration.migrate(handle)
+        yield handle
 
 
 @pytest.fixture
@@ -156,12 +154,8 @@ def is_other_default(*about: Any) -> bool | None:
 
 
 def test_d29_a_half_made_database_is_finished(present: Database) -> None:
-    run(
-        present,
-        "DROP TABLE search_fresh",
-        "DROP TABLE counters",
-        f"UPDATE schema_version SET version_num = '{migration.UNFINISHED}'",
-    )
+    unfinished = f"UPDATE schema_version SET version_num = '{migration.UNFINISHED}'"
+    run(present, "DROP TABLE search_fresh", "DROP TABLE counters", unfinished)
     migration.ensure_present(present)
     assert inspection.list_differences(shape(present), present.family) == []
     assert migration.list_pending(present) == []
@@ -188,8 +182,7 @@ def test_d30_tables_of_another_program_are_refused_by_name_and_stay_as_they_are(
     run(db, *FOREIGN[name])
     table = FOREIGN[name][0].split()[2]
     before = shape(db), db.read(text(f"SELECT * FROM {table}"), source="test")
-    url = db.target.url.render_as_string(hide_password=False)
-    for open_it in (migration.ensure_present, migration.migrate, lambda _: open_database(url)):
+    for open_it in (migration.ensure_present, migration.migrate, lambda _: open_database(url_of(db))):
         with pytest.raises(StoreError, match=rf"another program.*\b{table}\b.*database of its own"):
             open_it(db)
     assert [(one.severity, one.where) for one in check_server(db) if one.severity == "error"] == [("error", table)]
@@ -198,15 +191,13 @@ def test_d30_tables_of_another_program_are_refused_by_name_and_stay_as_they_are(
 
 OLD_SHAPE = ["DROP TABLE schema_version", *FOREIGN["alembic"][:1]]
 """The version table as builds before the first release had it."""
+DROPPED = "ALTER TABLE chat_history_cache DROP COLUMN no_items"
 OTHERS = {
     "9998": (["UPDATE schema_version SET version_num = '9998'"], "newer program", "Update this program"),
     "0009": ([*OLD_SHAPE, "INSERT INTO schema_version VALUES ('0009')"], "version 0009", "Export it with that build"),
     "0001": ([*OLD_SHAPE, "INSERT INTO schema_version VALUES ('0001')"], "version 0001", "Export it with that build"),
     "column": (
-        [
-            "ALTER TABLE chat_history_cache DROP COLUMN no_items",
-            "UPDATE schema_version SET fingerprint = '0123456789abcdef'",
-        ],
+        [DROPPED, "UPDATE schema_version SET fingerprint = '0123456789abcdef'"],
         "chat_history_cache.no_items: the column is missing",
         "prompt-engine db check",
     ),
@@ -255,7 +246,7 @@ def test_d31_not_a_byte_of_a_refused_file_changes(tmp_path: Path) -> None:
 
 def test_d31_tables_that_were_repaired_are_recorded_by_the_next_migration(present: Database) -> None:
     """The statements of `db check` make them equal; a type that is spelled otherwise may be equal from the start."""
-    run(present, *(OTHERS["column"][0]))
+    run(present, *OTHERS["column"][0])
     errors = [one for one in check_server(present) if one.severity == "error"]
     assert [one.where for one in errors] == ["chat_history_cache.no_items", "schema_version"]
     run(present, errors[0].remedy.rstrip(";"))
@@ -266,23 +257,12 @@ def test_d31_tables_that_were_repaired_are_recorded_by_the_next_migration(presen
 
 
 def test_d31_a_missing_column_is_no_present_version(present: Database) -> None:
-    run(present, OTHERS["column"][0][0])
+    run(present, DROPPED)
     try:
         with pytest.raises(StoreError, match=r"chat_history_cache\.no_items: the column is missing"):
             migration.migrate(present)
     finally:
         run(present, check_server(present)[0].remedy.rstrip(";"))
-
-
-def test_d29_processes_at_once_make_one_database(db: Database) -> None:
-
-    def make() -> None:
-        with closing(Database(db.target.url.render_as_string(hide_password=False))) as handle:
-            migration.migrate(handle)
-
-    run_at_once([make] * 3)
-    assert inspection.list_differences(shape(db), db.family) == []
-    assert len(stored(db)["schema_version"]) == 1
 
 
 @pytest.mark.engines("sqlite")

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from core.ai_diary import add_diary_entry, cleanup_old_entries, unarchive_entries
 from core.chat_history_cache import clear_chat_history, delete_chat_message, edit_chat_message, save_chat_message
-from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import ai_diary, chat_history_cache, tags
 from core.database.schema import memories as memory_table
@@ -23,7 +22,6 @@ from tests.store.world import NOW, index_differences, own_scope, remove_items, r
 
 pytestmark = pytest.mark.dialects
 
-DEFAULTS = Settings()
 PATHS = ("tg/1", "tg/1/2", "tg/7", "dc/9")
 TEXTS = ("my cat", "a dog and a cat", "数学の宿題 😀", "x" * 200, "Straße 50% a_b", "!!!")
 
@@ -43,7 +41,7 @@ actions = st.lists(
 
 def do(db: Database, scope: Scope, action: str, path: str, text: str, number: int) -> None:  # noqa: C901 - one branch each
     """Do one thing to the persona's rows."""
-    given: dict[str, Any] = {"db": db, "settings": DEFAULTS, "scope": scope}
+    given: dict[str, Any] = {"db": db, "scope": scope}
     own = replace(scope, conversation=path, participant=f"tg/{number}")
     said = rows_of(db, chat_history_cache, scope.persona)
     kept, noted = rows_of(db, memory_table, scope.persona), rows_of(db, ai_diary, scope.persona)
@@ -67,11 +65,11 @@ def do(db: Database, scope: Scope, action: str, path: str, text: str, number: in
     elif action == "clear":
         clear_chat_history(path, **given)
     elif action == "keep":
-        silently_record_memory(text, "ok", [text, "t"], own, db=db, settings=DEFAULTS)
+        silently_record_memory(text, "ok", [text, "t"], own, db=db)
     elif action == "forget" and kept:
         remove_items(db, scope.persona, [kept[number % len(kept)].id])
     elif action == "note":
-        add_diary_entry(text, context_tags=["t"], timestamp=NOW, db=db, settings=DEFAULTS, scope=own)
+        add_diary_entry(text, context_tags=["t"], timestamp=NOW, db=db, scope=own)
     elif action == "old":
         cleanup_old_entries(0, **given)
     elif action == "new":

@@ -48,8 +48,6 @@ def db(migrated_url: str) -> Iterator[Database]:
 
 
 class Access(NamedTuple):
-    """How one table is read in a plan."""
-
     table: str
     index: str
     how: str
@@ -84,8 +82,6 @@ def _sqlite_access(how: str, table: str, index: str | None, primary: str | None)
 
 
 class Caught(NamedTuple):
-    """One statement on its way to the server."""
-
     statement: str
     values: Sequence[Any]
 
@@ -141,8 +137,8 @@ def _save_twice(own: dict[str, Any]) -> None:
 
 def reads(db: Database) -> dict[str, tuple[Callable[[], Any], dict[str, set[str]]]]:
     """Return each named read, with the index it takes of each table."""
-    own: dict[str, Any] = {"db": db, "settings": DEFAULTS, "scope": SERVER}
-    person: dict[str, Any] = {"db": db, "settings": DEFAULTS, "scope": PERSON}
+    own: dict[str, Any] = {"db": db, "scope": SERVER}
+    person: dict[str, Any] = {"db": db, "scope": PERSON}
     chat, memories, diary = "chat_history_cache", "memories", "ai_diary"
     message = {"message_id": "x", "date": NOW, "text": "w1723 w1234 and t5", "interface_path": "tg/7",
                "from_user": {"id": "u7", "full_name": "U"}}  # fmt: skip
@@ -212,7 +208,7 @@ def test_d2_a_named_read_takes_its_index(db: Database, name: str) -> None:
 
 def test_d2_a_word_of_a_segment_is_looked_up_by_its_whole_key(db: Database) -> None:
     with catching(db) as caught:
-        search_memories(keywords=["w1723", "w1234"], tags=["t5"], settings=DEFAULTS, scope=SERVER, db=db)
+        search_memories(keywords=["w1723", "w1234"], tags=["t5"], scope=SERVER, db=db)
     sent = [each for each in caught if "search_block" in each.statement]
     assert sent
     accesses = [one for each in sent for one in explain(db, *each) if one.table == "search_block"]
@@ -224,7 +220,7 @@ def test_d2_a_word_of_a_segment_is_looked_up_by_its_whole_key(db: Database) -> N
 def test_d2_the_newest_other_conversations_are_read_without_sorting(db: Database) -> None:
     message = {"message_id": "x", "date": NOW, "text": "hello", "interface_path": "tg/7"}
     with catching(db) as caught:
-        build_json_prompt(message, settings=DEFAULTS, scope=SERVER, db=db)
+        build_json_prompt(message, scope=SERVER, db=db)
     with db.engines()[0].connect() as connection:
         word = "EXPLAIN" if connection.dialect.is_mariadb else "EXPLAIN FORMAT=TRADITIONAL"
         rows = [
@@ -243,9 +239,9 @@ def test_d2_the_diary_of_a_prompt_is_read_by_time_without_statistics(fresh_migra
     message = {"message_id": "x", "date": NOW, "text": "hello", "interface_path": "tg/7"}
     empty = open_db(fresh_migrated_url)
     for scope in (PERSON, Scope(PERSONA)):  # two audiences, of which an index has no order by time
-        ai_diary.add_diary_entry("tea", timestamp=NOW, db=empty, settings=DEFAULTS, scope=scope)
+        ai_diary.add_diary_entry("tea", timestamp=NOW, db=empty, scope=scope)
     with catching(empty) as caught:
-        build_json_prompt(message, settings=DEFAULTS, scope=PERSON, db=empty)
+        build_json_prompt(message, scope=PERSON, db=empty)
     (read,) = [each for each in caught if "ai_diary.personal_thought" in each.statement]
     accesses = [access for access in explain(empty, *read) if access.table == "ai_diary"]
     assert accesses == [Access("ai_diary", "ix_diary_audience", "SEARCH")]

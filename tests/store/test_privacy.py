@@ -30,13 +30,12 @@ DEFAULTS = Settings()
 
 
 def level(db: Database, scope: Scope, who: str, to: str) -> Any:
-    return set_privacy(who, to, db=db, settings=DEFAULTS, scope=scope)
+    return set_privacy(who, to, db=db, scope=scope)
 
 
 def save(
     db: Database, scope: Scope, text: str, sender_id: Any = "7", settings: Settings = DEFAULTS, **more: Any
 ) -> Any:
-    """Store a line of Ann in tg/1."""
     return save_chat_message("tg/1", text, "Ann", sender_id, NOW, db=db, settings=settings, scope=scope, **more)
 
 
@@ -46,11 +45,11 @@ def test_f20_a_level_holds_for_every_persona(db: Database, linked: bool) -> None
     here, met, new = own_scope(participant="tg/7"), own_scope(participant="tg/7"), own_scope(participant="tg/7")
     assert save(db, met, "a line of before").stored
     turn = {"user": "tg/7", "channel": "tg/1", "messages": [{"text": "my secret", "sender_id": "7"}]}
-    say: Any = {"db": db, "settings": DEFAULTS, "scope": here}
+    say: Any = {"db": db, "scope": here}
     given = turn | {"responses": [{"persona_id": met.persona, "text": "an answer"}]}
     assert short_term.write_turn({}, {}, **given, **say).stored
     if linked:
-        link_participants("tg/7", "discord/ann", db=db, settings=DEFAULTS, scope=here)
+        link_participants("tg/7", "discord/ann", db=db, scope=here)
     assert level(db, here, "discord/ann" if linked else "tg/7", "full")["level"] == "full"
     assert short_term.get_for_user("tg/7", db=db, scope=met) == []
     for scope in (met, new):
@@ -59,7 +58,7 @@ def test_f20_a_level_holds_for_every_persona(db: Database, linked: bool) -> None
         made = [messages.read_message(scope, "tg/1", "of a batch", now=NOW, sender_id=7)]
         done = chat_batches.insert_messages(db, scope, [m for m in made if m], privacy_default="none")
         assert [each.reason for each in done] == ["privacy"]
-        assert silently_record_memory("I like tea", "ok", scope=scope, db=db, settings=DEFAULTS).reason == "privacy"
+        assert silently_record_memory("I like tea", "ok", scope=scope, db=db).reason == "privacy"
         answers = {"responses": [{"persona_id": scope.persona, "text": "an answer"}]}
         assert short_term.write_turn({}, {}, **(turn | answers), **say) == (0, "privacy")
     assert [row.message_text for row in rows_of(db, chat_history_cache, met.persona)] == ["a line of before"]
@@ -69,7 +68,7 @@ def test_f20_a_level_holds_for_every_persona(db: Database, linked: bool) -> None
 def test_f20_an_edit_is_a_write(db: Database, scope: Scope) -> None:
     result = save(db, scope, "hello")
     level(db, scope, "tg/7", "full")
-    edited = edit_chat_message(result.id, "changed", db=db, settings=DEFAULTS, scope=scope)
+    edited = edit_chat_message(result.id, "changed", db=db, scope=scope)
     assert edited == (False, result.id, "privacy")
     assert rows_of(db, chat_history_cache, scope.persona)[0].message_text == "hello"
 
@@ -105,7 +104,7 @@ def test_f22_what_remains_is_told(db: Database, scope: Scope) -> None:
     for n in range(12):
         save(db, ann, f"text {n}")
     for n in range(3):
-        silently_record_memory(f"item {n}", "ok", scope=ann, db=db, settings=DEFAULTS)
+        silently_record_memory(f"item {n}", "ok", scope=ann, db=db)
     save(db, scope, "Bob's", "8")
     told = level(db, scope, "tg/7", "full")
     assert told == {
@@ -120,13 +119,13 @@ def test_f23_linked_identities_share_the_strictest(db: Database, scope: Scope) -
     level(db, scope, "discord/u1", "partial")
     level(db, scope, "tg/7", "full")
     own = replace(scope, participant="discord/u1")
-    assert save_chat_message("discord/1", "one", "Ann", "u1", NOW, db=db, settings=DEFAULTS, scope=own).stored
-    link_participants("discord/u1", "tg/7", db=db, settings=DEFAULTS, scope=scope)
-    said = save_chat_message("discord/1", "two", "Ann", "u1", NOW, db=db, settings=DEFAULTS, scope=own)
+    assert save_chat_message("discord/1", "one", "Ann", "u1", NOW, db=db, scope=own).stored
+    link_participants("discord/u1", "tg/7", db=db, scope=scope)
+    said = save_chat_message("discord/1", "two", "Ann", "u1", NOW, db=db, scope=own)
     assert said.reason == "privacy" and save(db, scope, "three").reason == "privacy"
     assert level(db, scope, "discord/u1", "none")["level"] == "full"
-    unlink_participant("discord/u1", db=db, settings=DEFAULTS, scope=scope)
-    assert save_chat_message("discord/1", "two", "Ann", "u1", NOW, db=db, settings=DEFAULTS, scope=own).stored
+    unlink_participant("discord/u1", db=db, scope=scope)
+    assert save_chat_message("discord/1", "two", "Ann", "u1", NOW, db=db, scope=own).stored
     assert save(db, scope, "three").reason == "privacy"
 
 

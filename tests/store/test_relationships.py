@@ -10,7 +10,8 @@ import pytest
 from sqlalchemy import Connection, insert
 
 from core.database.engine import Database
-from core.database.schema import user_relationships
+from core.database.schema import participants, user_relationships
+from core.privacy import table_people
 from core.relationships import table as store
 from core.relationships.rules import decay
 from core.relationships.table import Change, Row
@@ -27,10 +28,8 @@ def persona() -> str:
     return own_scope().persona
 
 
-def change(
-    db: Database, persona: str, user: str = "tg/ann", *, within: int = 60, **wanted: Any
-) -> tuple[Row | None, str]:
-    return store.change(db, persona, user, Change(**wanted), decay_days=within, privacy_default="none")
+def change(db: Database, persona: str, user: str = "tg/ann", **wanted: Any) -> tuple[Row | None, str]:
+    return store.change(db, persona, user, Change(**wanted), decay_days=60, privacy_default="none")
 
 
 def found(db: Database, persona: str, user: str = "tg/ann") -> Row:
@@ -41,7 +40,6 @@ def found(db: Database, persona: str, user: str = "tg/ann") -> Row:
 
 @pytest.mark.parametrize(("start", "total"), [(0, 80), (50, 100)])
 def test_l28_eight_threads_add_up_exactly(db: Database, persona: str, start: int, total: int) -> None:
-    """With 0 the row is made by whichever thread comes first."""
     if start:
         change(db, persona, affinity=start, touch=True)
 
@@ -74,15 +72,15 @@ def test_l36_an_operators_change_is_the_new_base_and_no_interaction(db: Database
 @pytest.mark.engines("mariadb", "mysql")  # what stands in the way of the connection needs a port
 @pytest.mark.parametrize("what", ["answer", "request"])
 @pytest.mark.parametrize("wanted", [{"affinity": 5, "touch": True}, {"touch": True}, {"trust": 5}])
-def test_d34_a_lost_commit_is_counted_once(db: Database, persona: str, wanted: Any, what: Any) -> None:
+def test_d34_a_lost_commit_is_counted_once(
+    relayed: tuple[Database, Relay], db: Database, persona: str, wanted: Any, what: Any
+) -> None:
     change(db, persona, affinity=10, touch=True)
-    with Relay(db.target.url.render_as_string(hide_password=False)) as relay:
-        made = Database(relay.url, clock=db.clock)
-        change(made, persona)  # so that it is connected
-        relay.lose(what)
-        told, reason = change(made, persona, **wanted)
-        made.close()
-        assert relay.lost == 1 and not reason
+    made, relay = relayed
+    change(made, persona)  # so that it is connected
+    relay.lose(what)
+    told, reason = change(made, persona, **wanted)
+    assert relay.lost == 1 and not reason
     row = found(db, persona)
     assert row == told
     add, touched = wanted.get("affinity", 0), bool(wanted.get("touch"))
@@ -90,8 +88,6 @@ def test_d34_a_lost_commit_is_counted_once(db: Database, persona: str, wanted: A
 
 
 def test_l31_the_list_has_one_row_a_person_in_a_total_order(db: Database, persona: str) -> None:
-    from core.privacy import table_people
-
     clock: Any = db.clock
     for n, user in enumerate(["tg/a", "tg/b", "dc/a", "tg/c"]):
         clock.now = NOW + n // 2 * timedelta(seconds=1)
@@ -106,8 +102,6 @@ def test_l31_the_list_has_one_row_a_person_in_a_total_order(db: Database, person
 
 @pytest.mark.engines("sqlite")  # no server does it differently
 def test_l31_the_list_reads_on_where_many_identities_are_linked(db: Database, persona: str) -> None:
-    from core.database.schema import participants
-
     rows, known = [], []
     for n in range(60):
         key = f"tg/{n:02}"

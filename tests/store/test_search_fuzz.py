@@ -74,7 +74,6 @@ class World:
     conversations: list[str] = field(default_factory=list)
 
     def text(self) -> str:
-        """Return a text of words of every kind; now and then one of thousands of words."""
         rng = self.rng
         if rng.random() < 0.004:
             many = [f"w{n}" for n in range(5100)]
@@ -83,7 +82,6 @@ class World:
         return "".join(rng.choice(WORDS) + rng.choice(GLUE) for _ in range(count)) or "tofu"
 
     def at(self) -> datetime:
-        """Return a time; many rows share one."""
         return ago(minutes=self.rng.randrange(90), microseconds=self.rng.choice((0, 0, 1, 999)))
 
     def tags(self) -> list[str]:
@@ -126,7 +124,6 @@ class World:
             said(db, place, texts, place.conversation)
 
     def disturb(self) -> None:
-        """Edit, delete, archive and move some rows."""
         rng, db = self.rng, self.db
         rows = all_rows(db, self.persona)
         chats = [r for r in rows if r.source == "chat_history"]

@@ -66,9 +66,7 @@ KEYWORDS = [
 
 @pytest.mark.dialects
 @pytest.mark.parametrize(("keyword", "yes", "no"), KEYWORDS, ids=range(len(KEYWORDS)))
-def test_t21_a_keyword_is_a_part_of_the_folded_text(
-    db: Database, scope: Scope, keyword: str, yes: str, no: str
-) -> None:
+def test_t21_a_keyword_is_part_of_the_folded_text(db: Database, scope: Scope, keyword: str, yes: str, no: str) -> None:
     rows = remember(db, scope, {"content": yes}, {"content": no})
     assert matched(db, scope, keywords=[keyword]) == rows[:1]
     other = own_scope()

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, func, select, update
 
-from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import search_block, search_fresh, search_gone, search_segment
 from core.database.sources import CHAT
@@ -237,7 +236,7 @@ def test_f46_nothing_of_what_was_forgotten_is_left_in_a_block(db: Database, scop
     kept = said(db, bob, [(f"tea {n}", ago(minutes=n)) for n in range(20)], "tg/2")
     pack(db, scope)
     assert terms(db, scope) >= {"xylofant", "tea"}
-    forget(conversation="tg/1", db=db, settings=Settings(), scope=scope)
+    forget(conversation="tg/1", db=db, scope=scope)
     assert "xylofant" not in terms(db, scope) and set(kept) <= set(ids(find(db, scope, keywords=["tea"], limit=60)))
     s = search_segment.c
     of_persona = (s.audience_id.in_(audiences_of(db, scope)), s.segment_id > 0)

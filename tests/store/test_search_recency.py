@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from sqlalchemy import update
@@ -39,6 +40,10 @@ def both(db: Database, scope: Scope, **arguments: object) -> list[int]:
     return found
 
 
+def set_columns(db: Database, scope: Scope, row: int, **values: Any) -> None:
+    db.transaction(lambda c: indexed.set_columns(c, db, MEMORIES, scope.persona, [row], **values), source="memories")
+
+
 def test_t23_rows_with_a_tag_and_a_keyword_come_first(db: Database, scope: Scope) -> None:
     a = memory(db, scope, "old pizza", ago(days=9), tags=["food"])
     b = memory(db, scope, "a salad", ago(days=1), tags=["food"])
@@ -65,13 +70,8 @@ def test_t23_older_rows_of_tier_one_are_found_behind_a_full_pool(db: Database, s
 
 def test_t26_only_rows_that_may_be_seen_are_read(db: Database, scope: Scope) -> None:
     rows = remember(db, scope, *({"content": f"tofu {n}", "timestamp": ago(minutes=n)} for n in range(5)))
-    db.transaction(
-        lambda c: [
-            indexed.set_columns(c, db, MEMORIES, scope.persona, [rows[0]], archived_at=NOW),
-            indexed.set_columns(c, db, MEMORIES, scope.persona, [rows[1]], superseded_by=rows[4]),
-        ],
-        source="memories",
-    )
+    for row, change in ((rows[0], {"archived_at": NOW}), (rows[1], {"superseded_by": rows[4]})):
+        set_columns(db, scope, row, **change)
     memory(db, scope, "tofu gone", expires_at=NOW)
     assert both(db, scope, keywords=["tofu"]) == rows[2:] == ids(find(db, scope, keywords=["tofu"]))
 
@@ -161,9 +161,7 @@ def test_t24_the_index_passes_over_no_row_that_the_plain_predicates_find(
         rows.append(memory(db, scope, text, ago(days=number), tags=["food"] if number % 3 == 0 else []))
         if number == len(LETTERS) // 2:
             assert pack(db, scope)
-    db.transaction(
-        lambda c: indexed.set_columns(c, db, MEMORIES, scope.persona, rows[5:6], timestamp=None), source="memories"
-    )
+    set_columns(db, scope, rows[5], timestamp=None)
     said(db, scope, [(text, ago(hours=number)) for number, text in enumerate(LETTERS)])
     for asked in ASKED:
         for most in (400, 2):

@@ -139,7 +139,6 @@ def test_t30_t62_a_rare_old_row_comes_first_but_where_another_day_is_asked_for(d
 
 
 def test_t31_no_loud_source_fills_the_list(db: Database, scope: Scope) -> None:
-    """One old memory and 20 fresh chat rows match alike."""
     old = memory(db, scope, "tofu is it", ago(days=300))
     said(db, scope, [(f"tofu is {n}", ago(minutes=n)) for n in range(20)])
     hits = find(db, scope, keywords=["tofu"], limit=5)

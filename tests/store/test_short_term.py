@@ -255,10 +255,8 @@ def test_m16_a_server_shows_the_newest_entry_of_each_channel(world: World) -> No
         world.clock.forward(seconds=1)
     found = short_term.get_for_server("s1", **world.given())
     assert [(each["channel"], said(each)[0]) for each in found] == [("c2", "turn 5"), ("c1", "turn 1")]
-    shown = world.context("u9", "c9")
-    assert [(each["channel"], each["lines"][0]) for each in shown] == [
-        ("c2", 'Unknown: "turn 5"'), ("c1", 'Unknown: "turn 1"'),
-    ]  # fmt: skip
+    shown = [(each["channel"], each["lines"][0]) for each in world.context("u9", "c9")]
+    assert shown == [("c2", 'Unknown: "turn 5"'), ("c1", 'Unknown: "turn 1"')]
 
 
 def test_m17_the_channels_summary_is_shown_to_everybody_in_it(world: World) -> None:
@@ -277,21 +275,17 @@ def test_m15_statements_and_rows_do_not_grow(world: World) -> None:
         for n in range(users):
             short_term.store_short_term_memory(f"x{n}", f"y{n}", ["x"], f"z{n}", **world.given())
         rows: list[int] = []
+
+        def note(_c: Any, cursor: Any, *_: Any, into: list[int] = rows) -> None:
+            into.append(cursor.rowcount)
+
         with traced(world.db) as statements:
-            note = _rows_note(rows)
             engine = world.db.engines()[0]
             event.listen(engine, "after_cursor_execute", note)
             found = world.context(channel="c0")
             event.remove(engine, "after_cursor_execute", note)
         counts.append((len(statements), rows, len(found)))
     assert counts[0] == counts[1] and counts[0][0] == 5
-
-
-def _rows_note(into: list[int]) -> Any:
-    def note(_c: Any, cursor: Any, *_: Any) -> None:
-        into.append(cursor.rowcount)
-
-    return note
 
 
 def test_m17_a_context_shows_the_newest_three_and_the_own_summary(world: World) -> None:
@@ -334,9 +328,8 @@ def test_m22_the_summary_is_cut_and_dated(world: World) -> None:
     world.clock.forward(minutes=1)
     assert world.summary(" " + "x" * 1501).notes == ("cut 1",)
     rows = world.rows()
-    assert [(len(r.summary), r.summary_updated_at, r.last_updated, r.turns_since_summary) for r in rows] == [
-        (1500, world.clock.now, world.clock.now, 0)
-    ]
+    told = [(len(r.summary), r.summary_updated_at, r.last_updated, r.turns_since_summary) for r in rows]
+    assert told == [(1500, world.clock.now, world.clock.now, 0)]
     world.turn()
     assert world.summary("  ")[2] == "empty" and world.summary(None)[2] == "empty"
     assert {len(r.summary) for r in world.rows()} == {1500}

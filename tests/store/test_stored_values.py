@@ -17,6 +17,7 @@ from core import prompt_engine
 from core.chat_history_cache import save_message
 from core.database import stored_values
 from core.database.dialects import Decimal, JsonText, Key, StoredBytes, StoredText, Time, Whole
+from core.database.engine import Database
 from core.database.schema import ai_diary, chat_history_cache, memories
 from core.database.schema_base import metadata
 from core.db import check_server, insert_memory, open_database
@@ -32,6 +33,7 @@ from tests.isolation.world import CANARY, World
 pytestmark = pytest.mark.dialects
 
 HERE = Scope("default", "tg/1", "tg/ann", privacy="public")
+ASKED = {"text": "What about tea?", "interface_path": "tg/1", "sender_id": "ann", "username": "ann"}
 BAD = {
     "bytes": (b"\xff\xfe tea", (StoredText, Key, JsonText, Time)),
     "text that is not UTF-8": (b"\xc3 tea", (StoredText, Key, JsonText, Time)),
@@ -59,18 +61,18 @@ COLUMNS = [
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Iterator[Path]:
+def file(tmp_path: Path) -> Path:
     path = tmp_path / "own.db"
-    db = open_database(f"sqlite:///{path}")
-    for number in range(2):
-        insert_memory(f"memory {number} of tea", "ann", "chat", ["tea"], HERE, db=db, metadata={"a": 1})
-        save_message(
-            {"text": f"message {number} of tea", "from": "Ann", "sender_id": "ann", "interface_path": "tg/1"},
-            db=db,
-            scope=HERE,
-        )
-    db.close()
-    yield path
+    said = {"from": "Ann", "sender_id": "ann", "interface_path": "tg/1"}
+    with opened(path) as db:
+        for number in range(2):
+            insert_memory(f"memory {number} of tea", "ann", "chat", ["tea"], HERE, db=db, metadata={"a": 1})
+            save_message({**said, "text": f"message {number} of tea"}, db=db, scope=HERE)
+    return path
+
+
+def opened(path: Path) -> closing[Database]:
+    return closing(open_database(f"sqlite:///{path}"))
 
 
 def spoil(path: Path, table: str, column: str, value: Any) -> None:
@@ -85,29 +87,22 @@ def spoil(path: Path, table: str, column: str, value: Any) -> None:
 @pytest.mark.parametrize(("table", "column", "name"), [one for one in COLUMNS if one[0] != "ai_diary"])
 def test_f85_one_unreadable_value_hides_no_other_row(file: Path, table: str, column: str, name: str) -> None:
     spoil(file, table, column, BAD[name][0])
-    db = open_database(f"sqlite:///{file}")
-    for ranking in ("relevance", "recency"):
-        hits = search_memories(
-            keywords=["tea"], include_chat=True, db=db, scope=HERE, settings={"MEMORY_RANKING": ranking}
-        )
-        said = {hit["snippet"] for hit in hits}
-        assert {"memory 1 of tea", "message 1 of tea"} <= said, (ranking, said)
-    message = {"text": "What about tea?", "interface_path": "tg/1", "sender_id": "ann", "username": "ann"}
-    prompt = prompt_engine.build_json_prompt(message, db=db, scope=HERE)
-    assert "memory 1 of tea" in str(prompt)
-    db.close()
+    with opened(file) as db:
+        for ranking in ("relevance", "recency"):
+            given: dict[str, Any] = {"db": db, "scope": HERE, "settings": {"MEMORY_RANKING": ranking}}
+            said = {hit["snippet"] for hit in search_memories(keywords=["tea"], include_chat=True, **given)}
+            assert {"memory 1 of tea", "message 1 of tea"} <= said, (ranking, said)
+        assert "memory 1 of tea" in str(prompt_engine.build_json_prompt(ASKED, db=db, scope=HERE))
 
 
 @pytest.mark.engines("sqlite")
 @pytest.mark.parametrize("value", ["abc", b"\xff\xfe"])
 def test_f85_an_export_has_every_item_beside_one_without_a_readable_importance(file: Path, value: Any) -> None:
-    """Its importance reads as 0."""
     spoil(file, "memories", "importance", value)
-    db = open_database(f"sqlite:///{file}")
-    text = "".join(export_items(db=db, scope=HERE))
-    assert "memory 0 of tea" in text and "memory 1 of tea" in text
-    assert {item["importance"] for item in search_items(db=db, scope=HERE)["items"]} == {0.0, 0.5}
-    db.close()
+    with opened(file) as db:
+        text = "".join(export_items(db=db, scope=HERE))
+        assert "memory 0 of tea" in text and "memory 1 of tea" in text
+        assert {item["importance"] for item in search_items(db=db, scope=HERE)["items"]} == {0.0, 0.5}
 
 
 @pytest.mark.engines("sqlite")
@@ -116,32 +111,19 @@ def test_f85_an_export_has_every_item_beside_one_without_a_readable_importance(f
 )
 def test_f85_db_check_names_the_row(file: Path, table: str, column: str) -> None:
     spoil(file, table, column, b"\xc3 secret tea")
-    db = open_database(f"sqlite:///{file}")
-    with closing(sqlite3.connect(file)) as connection:
-        row_id = connection.execute(f"SELECT MIN(id) FROM {table}").fetchone()[0]
-    found = [one for one in check_server(db) if one.where == f"{table}.{column}"]
-    assert [str(row_id) in one.what for one in found] == [True]
-    assert "secret" not in str(found)
-    db.close()
-
-
-@pytest.mark.engines("sqlite")
-def test_f85_db_check_reads_rows_with_ids_below_zero(file: Path) -> None:
     with closing(sqlite3.connect(file)) as connection, connection:
-        connection.execute("UPDATE memories SET id = -5, timestamp = 'soon' WHERE id = (SELECT MIN(id) FROM memories)")
-    db = open_database(f"sqlite:///{file}")
-    assert [one.what.endswith("id -5") for one in check_server(db) if one.where == "memories.timestamp"] == [True]
-    db.close()
+        connection.execute(f"UPDATE {table} SET id = -5 WHERE id = (SELECT MIN(id) FROM {table})")
+    with opened(file) as db:
+        (found,) = [one for one in check_server(db) if one.where == f"{table}.{column}"]
+    assert found.what.endswith("id -5") and "secret" not in str(found)
 
 
 @pytest.mark.engines("sqlite")
 def test_f85_the_report_of_a_prompt_counts_what_was_repaired(file: Path) -> None:
     spoil(file, "memories", "content", b"\xc3 tea")
-    db = open_database(f"sqlite:///{file}")
-    message = {"text": "What about tea?", "interface_path": "tg/1", "sender_id": "ann", "username": "ann"}
-    _, report = prompt_engine.explain_json_prompt(message, db=db, scope=HERE)
+    with opened(file) as db:
+        _, report = prompt_engine.explain_json_prompt(ASKED, db=db, scope=HERE)
     assert [note for note in report["notes"] if "could not be read as" in note and "db check" in note]
-    db.close()
 
 
 WRONG = ("abc", b"\xff\xfe", 1.5, 7)
@@ -151,9 +133,8 @@ LISTED = ("memories", "chat_history_cache", "ai_diary", "short_term_memories", "
 @pytest.fixture(scope="module")
 def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, Path]]:
     path = tmp_path_factory.mktemp("f85") / "own.db"
-    db = open_database(f"sqlite:///{path}")
-    yield World(db, 1), path
-    db.close()
+    with opened(path) as db:
+        yield World(db, 1), path
 
 
 @pytest.mark.slow

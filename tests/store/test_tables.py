@@ -8,7 +8,6 @@ import pytest
 from sqlalchemy import select
 
 from core import chat_history_cache
-from core.config import Settings
 from core.database import schema
 from core.database.engine import Database
 from core.errors import MessageError
@@ -17,13 +16,9 @@ from tests.store.world import NOW, count, own_scope, rows_of
 
 pytestmark = pytest.mark.dialects
 
-DEFAULTS = Settings()
-
 
 def save(db: Database, scope: Scope, path: str, text: str, who: str = "u1", **fields: Any) -> Any:
-    return chat_history_cache.save_chat_message(
-        path, text, "Ann", who, NOW, db=db, settings=DEFAULTS, scope=scope, **fields
-    )
+    return chat_history_cache.save_chat_message(path, text, "Ann", who, NOW, db=db, scope=scope, **fields)
 
 
 @pytest.mark.parametrize("others", [[], ["web/ann"]], ids=["alone", "with others"])

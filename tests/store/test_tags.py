@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import counters, tag_aliases, tag_links
 from core.database.schema import tags as table
@@ -16,18 +15,7 @@ from core.scope import Scope
 from core.shapes import Vocabulary
 from core.synth_tagging import add_alias, add_tag, expand_tags, link_tags, list_tags
 from core.tags import table as tags
-from tests.store.world import NOW, count, open_db, own_scope, remove_items, rows_of
-
-DEFAULTS = Settings()
-
-
-class Broken:
-    """A database that nothing may touch."""
-
-    read = None
-
-    def __getattr__(self, name: str) -> Any:
-        raise AssertionError(f"the database was asked: {name}")
+from tests.store.world import NOW, Untouchable, count, open_db, own_scope, remove_items, rows_of
 
 
 def store(db: Database, scope: Scope, *given: str) -> Any:
@@ -37,11 +25,11 @@ def store(db: Database, scope: Scope, *given: str) -> Any:
 
 
 def linked(db: Database, scope: Scope, a: Any, b: Any, weight: Any = 1.0) -> Any:
-    return link_tags(a, b, weight, db=db, settings=DEFAULTS, scope=scope)
+    return link_tags(a, b, weight, db=db, scope=scope)
 
 
 def expanded(db: Any, scope: Scope, *given: Any) -> list[str]:
-    return expand_tags(list(given), db=db, settings=DEFAULTS, scope=scope)
+    return expand_tags(list(given), db=db, scope=scope)
 
 
 def test_t12_expansion_over_stored_links(db: Database, scope: Scope) -> None:
@@ -55,14 +43,12 @@ def test_t12_expansion_over_stored_links(db: Database, scope: Scope) -> None:
     assert len(expanded(db, scope, "hub")) == 24
 
 
-def test_t12_a_vocabulary_passed_needs_no_database() -> None:
+def test_t12_t14_a_vocabulary_passed_needs_no_database_nor_does_nothing_given() -> None:
+    nobody: Any = Untouchable()
     known = Vocabulary(links={"cat": (("pet", 1.0),)})
-    assert expand_tags(["cat"], vocabulary=known, db=Broken(), settings=DEFAULTS) == ["cat", "pet"]  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("given", [[], None, "", [" ", None]])
-def test_t14_nothing_given_asks_nothing(given: Any) -> None:
-    assert expand_tags(given, db=Broken(), settings=DEFAULTS) == []  # type: ignore[arg-type]
+    assert expand_tags(["cat"], vocabulary=known, db=nobody) == ["cat", "pet"]
+    nothing: tuple[Any, ...] = ([], None, "", [" ", None])
+    assert [expand_tags(given, db=nobody) for given in nothing] == [[]] * 4
 
 
 def test_t14_links_that_cannot_be_read_leave_the_originals(caplog: pytest.LogCaptureFixture) -> None:
@@ -77,14 +63,14 @@ def test_t14_links_that_cannot_be_read_leave_the_originals(caplog: pytest.LogCap
 def test_t15_what_is_stored_is_known_and_counted(db: Database, scope: Scope) -> None:
     first = store(db, scope, "cat", "pet")
     store(db, scope, "cat")
-    assert [(t["tag"], t["uses"]) for t in list_tags(db=db, settings=DEFAULTS, scope=scope)] == [("cat", 2), ("pet", 1)]
+    assert [(t["tag"], t["uses"]) for t in list_tags(db=db, scope=scope)] == [("cat", 2), ("pet", 1)]
     remove_items(db, scope.persona, [first.id])
-    assert [(t["tag"], t["uses"]) for t in list_tags(db=db, settings=DEFAULTS, scope=scope)] == [("cat", 1), ("pet", 0)]
+    assert [(t["tag"], t["uses"]) for t in list_tags(db=db, scope=scope)] == [("cat", 1), ("pet", 0)]
 
 
 def test_t15_add_tag_answers(db: Database, scope: Scope) -> None:
     def add(tag: Any) -> Any:
-        return add_tag(tag, db=db, settings=DEFAULTS, scope=scope)
+        return add_tag(tag, db=db, scope=scope)
 
     assert add(" Ｐizza  NIGHT\n") == (True, None, "") and add("pizza night") == (False, None, "duplicate")
     assert [add(blank).reason for blank in (" ", None, "")] == ["empty"] * 3
@@ -94,7 +80,7 @@ def test_t15_add_tag_answers(db: Database, scope: Scope) -> None:
 
 def test_t15_aliases_do_not_chain_and_are_no_tags(db: Database, scope: Scope) -> None:
     def alias(other: Any, tag: Any) -> Any:
-        return add_alias(other, tag, db=db, settings=DEFAULTS, scope=scope)
+        return add_alias(other, tag, db=db, scope=scope)
 
     assert alias("Kitty", "cat").stored
     assert (alias("cat", "animal").reason, alias("pussy", "kitty").reason) == ("refused", "refused")
@@ -108,27 +94,20 @@ def test_t15_aliases_do_not_chain_and_are_no_tags(db: Database, scope: Scope) ->
 
 
 def test_t15_links_are_checked(db: Database, scope: Scope) -> None:
-    for a, b, weight in (
-        ("a", "A", 1),
-        ("a", "b", 0),
-        ("a", "b", 10.1),
-        ("a", "b", True),
-        ("a", "b", "x"),
-        (" ", "b", 1),
-    ):
+    for a, b, weight in (("a", "A", 1), *(("a", "b", wrong) for wrong in (0, 10.1, True, "x")), (" ", "b", 1)):
         refused = linked(db, scope, a, b, weight)
         assert refused.reason == "refused" and refused.notes
     assert count(db, tag_links, scope.persona) == count(db, table, scope.persona) == 0
     assert linked(db, scope, "a", "b", 10).stored and linked(db, scope, "B", "a", 2.5).stored
     assert [r.weight for r in rows_of(db, tag_links, scope.persona)] == [2.5], "one link, its weight replaced"
-    listed = {t["tag"]: t["links"] for t in list_tags(db=db, settings=DEFAULTS, scope=scope)}
+    listed = {t["tag"]: t["links"] for t in list_tags(db=db, scope=scope)}
     assert listed == {"a": {"b": 2.5}, "b": {"a": 2.5}}
 
 
 def test_t15_a_vocabulary_belongs_to_one_persona(db: Database, scope: Scope) -> None:
     other = own_scope()
-    add_alias("kitty", "cat", db=db, settings=DEFAULTS, scope=scope)
-    assert not tags.load(db, other.persona).tags and list_tags(db=db, settings=DEFAULTS, scope=other) == []
+    add_alias("kitty", "cat", db=db, scope=scope)
+    assert not tags.load(db, other.persona).tags and list_tags(db=db, scope=other) == []
     assert tags.load(db, scope.persona).aliases == {"kitty": "cat"}
 
 
@@ -150,8 +129,8 @@ def test_d13_the_version_rises_with_new_tags_aliases_and_links_only(db: Database
     assert after(lambda: store(db, scope, "cat", "dog")) == 1
     assert after(lambda: linked(db, scope, "cat", "dog")) == 1
     assert after(lambda: linked(db, scope, "cat", "cat")) == 0
-    assert after(lambda: add_alias("kitty", "cat", db=db, settings=DEFAULTS, scope=scope)) == 1
-    assert after(lambda: add_alias("cat", "dog", db=db, settings=DEFAULTS, scope=scope)) == 0
+    assert after(lambda: add_alias("kitty", "cat", db=db, scope=scope)) == 1
+    assert after(lambda: add_alias("cat", "dog", db=db, scope=scope)) == 0
 
 
 def test_d13_tags_of_every_script(db: Database, scope: Scope) -> None:

@@ -16,16 +16,9 @@ from sqlalchemy import update
 from core import stories
 from core.chat_history_cache import edit_chat_message, save_chat_message
 from core.config import Settings
+from core.database import schema
 from core.database.engine import Database
-from core.database.schema import (
-    chat_history_cache,
-    conversations,
-    message_alternatives,
-    message_recaps,
-    running_recaps,
-    scene_recaps,
-    scenes,
-)
+from core.database.schema import chat_history_cache, conversations, message_recaps
 from core.errors import StoreWriteError, TransferError
 from core.messages.table_hidden import AT_SOURCE, BY_SCENES
 from core.prompt_engine import build_json_prompt
@@ -36,18 +29,17 @@ from core.transfer.imports import ImportResult, import_file
 from tests.store.world import count, index_differences, own_scope, rows_of
 from tests.unit.transfer import tavern_world as world
 
-DEFAULTS = Settings()
 CHAT = "import/tavern_chat"
 RUNNING = "auto_recap_running_scene_recaps"
 
 
 def _import(db: Database, scope: Scope, path: Path, **options: Any) -> ImportResult:
-    return import_file(path, db=db, scope=scope, settings=DEFAULTS, **options)
+    return import_file(path, db=db, scope=scope, **options)
 
 
 def _export(db: Database, scope: Scope, conversation: str, **options: Any) -> bytes:
     out = io.BytesIO()
-    export_chat(out, conversation=conversation, db=db, scope=scope, settings=DEFAULTS, **options)
+    export_chat(out, conversation=conversation, db=db, scope=scope, **options)
     return out.getvalue()
 
 
@@ -80,8 +72,8 @@ def test_s48_the_sample_comes_in_with_everything_and_goes_out_as_it_was(db: Data
     again = _import(db, scope, world.SAMPLE)
     assert (again.imported, again.duplicates, again.story) == (0, 13, {})
     assert _export(db, scope, CHAT) == out
-    for table, rows in ((message_alternatives, 5), (scenes, 2), (scene_recaps, 3), (running_recaps, 2)):
-        assert (table.name, count(db, table, persona)) == (table.name, rows)
+    held = {"message_alternatives": 5, "scenes": 2, "scene_recaps": 3, "running_recaps": 2}
+    assert {name: count(db, schema.TABLES[name], persona) for name in held} == held
     assert [(r.alternative, r.provenance) for r in rows_of(db, message_recaps, persona)].count((-1, "import")) == 5
     copied = tmp_path / "other.jsonl"
     copied.write_bytes(out)
@@ -105,7 +97,7 @@ def test_s48_a_chat_that_another_program_wrote_goes_out_as_sillytavern_writes(db
 def test_s48_what_came_in_is_what_the_doors_give(db: Database) -> None:
     scope = own_scope()
     _import(db, scope, world.SAMPLE)
-    here: dict[str, Any] = {"db": db, "scope": replace(scope, conversation=CHAT), "settings": DEFAULTS}
+    here: dict[str, Any] = {"db": db, "scope": replace(scope, conversation=CHAT)}
     rows = {row.message_text: row for row in _stored(db, scope)}
     assert [row.role for row in _stored(db, scope)] == [
         "persona", "user", "persona", "user", "narrator", "thought", "user", "system", "persona", "user", "persona",
@@ -131,8 +123,7 @@ def test_s48_what_came_in_is_what_the_doors_give(db: Database) -> None:
     told = [(v["version"], v["timestamp"], v["new_scene_index"]) for v in storage["versions"]]
     assert (storage["current_version"], told) == (1, [(0, 1762107000123, 3), (1, 1762110600456, 8)])
     assert (
-        stories.add_running_recap_version("They sleep, and the storm is over by morning.", conversation=CHAT, **here)
-        == 2
+        stories.add_running_recap_version("They sleep; the storm is over by morning.", conversation=CHAT, **here) == 2
     )
     keeper = rows["What about the keeper?"]
     assert (keeper.hidden, rows["He sleeps. 灯台 — אור — 👩‍🚀"].excluded) == (AT_SOURCE, 1)
@@ -144,7 +135,7 @@ def test_s48_what_was_hidden_by_hand_stays_so_through_every_change(db: Database,
     lines[2]["is_system"], lines[4] = True, {**lines[4], **alternatives}
     _import(db, scope, _file(tmp_path / "by_hand.jsonl", lines))
     rows, chat = [row.id for row in _stored(db, scope)], "import/by_hand"
-    here: dict[str, Any] = {"db": db, "scope": replace(scope, conversation=chat), "settings": DEFAULTS}
+    here: dict[str, Any] = {"db": db, "scope": replace(scope, conversation=chat)}
     asked = {"message_id": "now", "text": "And then?", "interface_path": chat, "from_user": {"id": "Ann"}}
 
     def history() -> str:
@@ -180,7 +171,7 @@ def test_s48_what_the_scenes_of_the_file_hid_is_shown_again_by_them(db: Database
         lines[at]["is_system"] = True
     _import(db, scope, _file(tmp_path / "by_scenes.jsonl", lines))
     assert [row.hidden for row in _stored(db, scope)] == [BY_SCENES, BY_SCENES, 0, AT_SOURCE, 0, 0]
-    here: dict[str, Any] = {"db": db, "scope": scope, "settings": DEFAULTS}
+    here: dict[str, Any] = {"db": db, "scope": scope}
     chat = "import/by_scenes"
     assert stories.auto_hide_plan(1, chat, **here) == {"hide": [], "show": []}
     assert stories.auto_hide_plan(2, chat, **here) == {"hide": [], "show": [(0, 1)]}
@@ -191,26 +182,21 @@ def test_s48_what_is_not_known_has_no_effect(db: Database, tmp_path: Path) -> No
     scope = own_scope()
     _import(db, scope, world.SAMPLE)
     (row,) = [row for row in _stored(db, scope) if row.message_text.startswith("He sleeps")]
-    assert (row.persona_id, row.role, row.hidden, list(json.loads(row.metadata))) == (
-        scope.persona, "persona", 0, ["sillytavern", "sillytavern_digest"]
-    )  # fmt: skip
+    assert (row.persona_id, row.role, row.hidden) == (scope.persona, "persona", 0)
+    assert list(json.loads(row.metadata)) == ["sillytavern", "sillytavern_digest"]
     assert rows_of(db, chat_history_cache, "mallory") == []
     message = {"message_id": "1", "date": "2025-11-03T00:00:00Z", "text": "Where is the map?", "interface_path": CHAT}
-    prompt = build_json_prompt(message, db=db, settings=DEFAULTS, scope=replace(scope, conversation=CHAT))
+    prompt = build_json_prompt(message, db=db, scope=replace(scope, conversation=CHAT))
     assert "mallory" not in json.dumps(prompt)
-    hostile = (
-        world.dump(_say(0))[:-1]
-        + ',"z":"\\ud800 \\u0000 é","y":[18446744073709551616,-0.0,1e+300],"metadata":{"b":1,"a":2}'
-    )
-    deep = '"x":' + "[" * 90 + "]" * 90
-    path = _file(tmp_path / "h.jsonl", ['{"chat_metadata":{"q":"\\udfff"}}', f"{hostile},{deep}}}"])
+    hostile = '"z":"\\ud800 \\u0000 é","y":[18446744073709551616,-0.0,1e+300],"metadata":{"b":1,"a":2}'
+    line = f'{world.dump(_say(0))[:-1]},{hostile},"x":{"[" * 90}{"]" * 90}}}'
+    path = _file(tmp_path / "h.jsonl", ['{"chat_metadata":{"q":"\\udfff"}}', line])
     assert _import(db, scope, path).imported == 1
     assert _export(db, scope, "import/h") == path.read_bytes()
 
 
 def test_s48_a_broken_line_is_reported_and_the_others_are_taken(db: Database, tmp_path: Path) -> None:
-    """100 lines, line 7 cut: 99 messages, one report; imported twice: 99. Indexes of the running recap follow the
-    messages that are left."""
+    """Of 100 lines 99 are stored, once; indexes of the running recap follow the messages that are left."""
     scope = own_scope()
     storage = {"chat_id": "c", "current_version": 0, "versions": world.versions_of([0])}
     storage["versions"][0] |= {"prev_scene_index": 40, "new_scene_index": 50}
@@ -227,8 +213,8 @@ def test_s48_a_broken_line_is_reported_and_the_others_are_taken(db: Database, tm
     with_header = own_scope()
     path = _file(path, [{"chat_metadata": {RUNNING: storage}}, *whole[:6], whole[6][:40], *whole[7:]])
     _import(db, with_header, path)
-    versions = stories.get_running_recap_versions("import/c", db=db, scope=with_header, settings=DEFAULTS)
-    scene = stories.list_scenes("import/c", db=db, scope=with_header, settings=DEFAULTS)[0]
+    versions = stories.get_running_recap_versions("import/c", db=db, scope=with_header)
+    scene = stories.list_scenes("import/c", db=db, scope=with_header)[0]
     told = versions[0]["prev_scene_index"], versions[0]["new_scene_index"], scene["last_index"]
     assert told == (39, 49, 49)
     header = _lines(_export(db, with_header, "import/c"))[0]
@@ -275,9 +261,8 @@ def test_s48_what_is_done_here_stands_in_the_next_file(db: Database, tmp_path: P
     changed = {at for at, (one, other) in enumerate(zip(before, after, strict=True)) if one != other}
     assert changed == {0, 2, 3, 14}
     assert [v["version"] for v in after[0]["chat_metadata"][RUNNING]["versions"]] == [1]
-    assert after[2]["extra"]["auto_recap"] == {
-        "memory": "Ann asks for the map.", "include": "Recap of message(s)", "exclude": True
-    }  # fmt: skip
+    recap = {"memory": "Ann asks for the map.", "include": "Recap of message(s)", "exclude": True}
+    assert after[2]["extra"]["auto_recap"] == recap
     assert (after[3]["mes"], after[3]["swipes"]) == ("Under the fourth board.", ["Under the fourth board."])
     assert after[3]["extra"]["auto_recap"]["stale"] is True
     assert (after[3]["extra"]["api"], after[3]["gen_started"]) == ("openai", "2025-11-02T18:05:31.000Z")
@@ -291,7 +276,7 @@ def test_s48_what_is_done_here_stands_in_the_next_file(db: Database, tmp_path: P
 def test_s48_a_conversation_of_our_own_goes_out_and_comes_back(db: Database, tmp_path: Path) -> None:
     """What no file brought: all roles, hostile texts, 1 MB, scenes and versions made here."""
     scope = own_scope(conversation="web/7/2")
-    here: dict[str, Any] = {"db": db, "scope": scope, "settings": DEFAULTS}
+    here: dict[str, Any] = {"db": db, "scope": scope}
     texts = ["hi \ud800 \x00 there", "😀" * 250_000, '"}\n{"mes": "x"}', "\u2028 \x1b[31m", "plain"]
     ids: list[Any] = []
     for n, text in enumerate(texts):
@@ -337,7 +322,7 @@ def test_s48_a_scope_that_does_not_see_a_conversation_exports_nothing(db: Databa
     _import(db, scope, _file(tmp_path / "c.jsonl", [_say(n) for n in range(3)]), private=True)
     for other in (own_scope(), replace(scope, conversation="import/other", participant="import/Bob")):
         with pytest.raises(TransferError, match="no conversation 'import/c' that this scope sees"):
-            export_chat(path, conversation="import/c", db=db, scope=other, settings=DEFAULTS)
+            export_chat(path, conversation="import/c", db=db, scope=other)
     assert [each.name for each in tmp_path.iterdir()] == ["c.jsonl"]
     assert len(_lines(_export(db, scope, "import/c"))) == 4
     mine = conversations.c.persona_id == scope.persona
@@ -379,7 +364,7 @@ def test_g16_a_failure_beside_a_message_stores_none_of_its_batch(
 def test_s48_a_file_that_cannot_be_written_leaves_the_old_one(db: Database, tmp_path: Path) -> None:
     scope, path = own_scope(), tmp_path / "out.jsonl"
     _import(db, scope, world.SAMPLE)
-    here: dict[str, Any] = {"conversation": CHAT, "db": db, "scope": scope, "settings": DEFAULTS}
+    here: dict[str, Any] = {"conversation": CHAT, "db": db, "scope": scope}
     path.write_text("old")
     path.chmod(0o640)
     with pytest.raises(TransferError, match="is there already"):
@@ -391,11 +376,8 @@ def test_s48_a_file_that_cannot_be_written_leaves_the_old_one(db: Database, tmp_
     with pytest.raises(KeyboardInterrupt):
         export_chat(path, progress=stop, **here)
     assert (path.read_text(), len(list(tmp_path.iterdir()))) == ("old", 1)
-    for wrong, said in (
-        (tmp_path, "is a folder"),
-        (tmp_path / "no" / "x", "cannot be written"),
-        (path / "x", "cannot be"),
-    ):
+    unusable = {tmp_path: "is a folder", tmp_path / "no" / "x": "cannot be written", path / "x": "cannot be"}
+    for wrong, said in unusable.items():
         with pytest.raises(TransferError, match=said):
             export_chat(wrong, **here)
     export_chat(str(path), **here)

@@ -130,16 +130,14 @@ def test_r12_a_scope_token_stands_for_its_scope_alone(said: dict[str, str], allo
 
 @pytest.mark.engines("mariadb", "mysql")  # what stands in the way of the connection needs a port
 @pytest.mark.parametrize("what", ["answer", "request"])
-def test_d34_a_renewal_whose_commit_is_lost_is_done(db: Database, what: Any) -> None:
+def test_d34_a_renewal_whose_commit_is_lost_is_done(relayed: tuple[Database, Relay], db: Database, what: Any) -> None:
     """Refused, the program would hold two texts that do not hold, and its person would have to connect it again."""
-    with Relay(db.target.url.render_as_string(hide_password=False)) as relay:
-        lossy = open_db(relay.url)
-        made = tokens.add_token(db=lossy, scope=ANN)
-        relay.lose(what)
-        known, new = shapes.hash_token(made["token"]), b"2" * 32
-        assert table.renew_token(lossy, made["id"], known, new, lossy.clock())
-        lossy.close()
-        assert relay.lost == 1
+    lossy, relay = relayed
+    made = tokens.add_token(db=lossy, scope=ANN)
+    relay.lose(what)
+    known, new = shapes.hash_token(made["token"]), b"2" * 32
+    assert table.renew_token(lossy, made["id"], known, new, lossy.clock())
+    assert relay.lost == 1
     row = table.read_token(db, made["id"])
     assert row is not None and row[1] == new
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Iterator
-from pathlib import Path
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -23,55 +21,53 @@ from core.db import insert_memory
 from core.errors import StoreWriteError
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
-from tests.store.world import NOW, count, index_differences, own_scope, rows_of, run_at_once, verify_index
+from tests.store.world import (
+    NOW,
+    count,
+    index_differences,
+    own_scope,
+    rows_of,
+    run_at_once,
+    run_processes,
+    url_of,
+    verify_index,
+)
 
 pytestmark = pytest.mark.dialects
 
-DEFAULTS = Settings()
 SERVERS = pytest.mark.engines("mariadb", "mysql", "seekdb")
 
 
-def save(db: Database, scope: Scope, path: str, text: str, **fields: Any) -> Any:
-    return chat_history_cache.save_chat_message(
-        path, text, "Ann", fields.pop("sender_id", "ann"), NOW, db=db, settings=DEFAULTS, scope=scope, **fields
-    )
+def save(db: Database, scope: Scope, path: str, text: str, sender_id: str = "ann", **more: Any) -> Any:
+    return chat_history_cache.save_chat_message(path, text, "Ann", sender_id, NOW, db=db, scope=scope, **more)
 
 
 WRITERS, EACH = 3, int(os.environ.get("WRITER_TURNS", "10"))
 _WORK = f"""
-import sys, threading
+import sys
+from functools import partial
+from core.database.engine import Database
 from tests.store.test_writers import write
-from core.database.engine import TRIES, Database
-from tests.store.world import Clock
-db = Database(sys.argv[1], clock=Clock())
-failed = []
-def run(n):
-    try:
-        write(db, sys.argv[2], n)
-    except BaseException as error:
-        failed.append(repr(error))
-threads = [threading.Thread(target=run, args=(n,)) for n in range(int(sys.argv[3]), int(sys.argv[3]) + {WRITERS})]
-for thread in threads: thread.start()
-for thread in threads: thread.join()
+from tests.store.world import Clock, run_at_once
+db, first = Database(sys.argv[1], clock=Clock()), int(sys.argv[3])
+run_at_once([partial(write, db, sys.argv[2], n) for n in range(first, first + {WRITERS})])
 db.close()
-sys.exit("; ".join(failed) or 0)
 """
 
 
 def write(db: Database, persona: str, n: int) -> None:
     """Be one of six writers: messages, items and diary entries of few words, tags and conversations."""
     words = [f"word{i}" for i in range(30)]
-    scope = Scope(persona=persona)
+    scope = Scope(persona)
     for i in range(EACH):
         text = " ".join(words[(n * 7 + i * k) % 30] for k in range(1, 9))
         assert save(db, scope, f"tg/{(n + i) % 3}", f"{text} {n} {i}", sender_id=str(n % 4)).stored
         if i % 5 == 0:
             tags = [words[(n + i) % 7], words[i % 5]]
-            where = Scope(persona=persona, conversation=f"tg/{i % 3}", participant=f"tg/{n % 4}")
-            insert_memory(text, "synth", "chat", tags, where, db=db, settings=DEFAULTS, timestamp=NOW)
-            kept = ai_diary.add_diary_entry(text, context_tags=tags, db=db, settings=DEFAULTS, scope=where)
-            assert kept.stored
-            more: dict[str, Any] = {"db": db, "settings": DEFAULTS, "scope": where}
+            where = Scope(persona, f"tg/{i % 3}", f"tg/{n % 4}")
+            more: dict[str, Any] = {"db": db, "settings": Settings(), "scope": where}
+            insert_memory(text, "synth", "chat", tags, where, db=db, timestamp=NOW)
+            assert ai_diary.add_diary_entry(text, context_tags=tags, **more).stored
             said = [{"role": "user", "content": text, "speaker": "Ann", "user_id": str(n % 4)}]
             relationships.adjust(f"tg/{n % 4}", 1, 1, **more)
             assert conversations.add_saved_memory(f"{text} {n} {i}", **more).stored
@@ -83,31 +79,18 @@ def write(db: Database, persona: str, n: int) -> None:
 @pytest.mark.slow
 def test_d34_writers_in_threads_and_processes_lose_nothing(db: Database) -> None:
     persona = own_scope().persona
-    url = db.target.url.render_as_string(hide_password=False)
-    root = Path(__file__).resolve().parents[2]
-    running = [
-        subprocess.Popen([sys.executable, "-c", _WORK, url, persona, str(first)], stderr=subprocess.PIPE, cwd=root)
-        for first in (0, WRITERS)
-    ]
-    errors = [process.communicate()[1].decode() for process in running]
-    assert [process.returncode for process in running] == [0, 0], errors
+    run_processes(_WORK, *([url_of(db), persona, str(first)] for first in (0, WRITERS)))
     assert count(db, schema.chat_history_cache, persona) == 2 * WRITERS * EACH
     assert count(db, schema.ai_diary, persona) == 2 * WRITERS * EACH / 5
     assert count(db, schema.memories, persona) == 3 * 2 * WRITERS * EACH / 5
     assert len(rows_of(db, schema.conversations, persona)) == 3
     assert index_differences(db, persona) == []
+    tagged = [row.tags for row in rows_of(db, schema.memories, persona)]
+    tagged += [row.context_tags for row in rows_of(db, schema.ai_diary, persona)]
     assert sum(row.uses for row in rows_of(db, schema.tags, persona)) == sum(
-        len(set(each)) for each in _tags_of(db, persona)
+        len({*json.loads(each)}) for each in tagged
     )
     assert verify_index(db) == []
-
-
-def _tags_of(db: Database, persona: str) -> Iterator[list[str]]:
-    import json
-
-    for table, column in ((schema.memories, "tags"), (schema.ai_diary, "context_tags")):
-        for row in rows_of(db, table, persona):
-            yield json.loads(getattr(row, column))
 
 
 def _two_people(db: Database, persona: str) -> None:
@@ -117,10 +100,8 @@ def _two_people(db: Database, persona: str) -> None:
 
 
 def _rename(persona: str, key: str, name: Any) -> Any:
-    p = schema.participants.c
-    return (
-        update(schema.participants).where(p.persona_id == persona, p.participant_key == key).values(display_name=name)
-    )
+    people, p = schema.participants, schema.participants.c
+    return update(people).where(p.persona_id == persona, p.participant_key == key).values(display_name=name)
 
 
 @SERVERS
@@ -128,7 +109,7 @@ def _rename(persona: str, key: str, name: Any) -> Any:
 def test_f53_a_deadlock_is_retried_unnoticed(db: Database, caplog: pytest.LogCaptureFixture) -> None:
     persona = own_scope().persona
     _two_people(db, persona)
-    hasty = Database(db.target.url.render_as_string(hide_password=False), clock=db.clock, timeout_seconds=3.0)
+    hasty = _again(db, 3.0)
     met = threading.Barrier(2)
     runs: list[str] = []
 
@@ -152,33 +133,32 @@ def test_f53_a_deadlock_is_retried_unnoticed(db: Database, caplog: pytest.LogCap
     assert len(names) == 1, "one transaction as a whole came last"
 
 
-class _Held:
-    """Holds the row of a conversation by a transaction of somebody else."""
+def _again(db: Database, seconds: float) -> Database:
+    """Open the same database with another limit of a call."""
+    return Database(url_of(db), clock=db.clock, timeout_seconds=seconds)
 
-    def __init__(self, db: Database, persona: str) -> None:
-        self.connection = db.engines()[1].connect()
-        c = schema.conversations.c
-        if db.family == "sqlite":
-            self.connection.exec_driver_sql("BEGIN IMMEDIATE")
-        self.connection.execute(select(c.id).where(c.persona_id == persona).with_for_update())
 
-    def release_connection(self) -> None:
-        self.connection.rollback()
-        self.connection.close()
+def _held(db: Database, persona: str) -> Any:
+    """Hold the row of a conversation by a transaction of somebody else, until the connection is closed."""
+    connection = db.engines()[1].connect()
+    if db.family == "sqlite":
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    c = schema.conversations.c
+    connection.execute(select(c.id).where(c.persona_id == persona).with_for_update())
+    return connection
 
 
 @pytest.mark.slow
 def test_f53_a_lock_wait_is_retried_until_the_row_is_free(db: Database, caplog: pytest.LogCaptureFixture) -> None:
     scope = own_scope()
     save(db, scope, "tg/1", "the first")
-    hasty = Database(db.target.url.render_as_string(hide_password=False), clock=db.clock, timeout_seconds=3.0)
-    held = _Held(db, scope.persona)
+    hasty, held = _again(db, 3.0), _held(db, scope.persona)
 
     def free() -> None:
         deadline = time.monotonic() + 20
         while "write_repeated" not in caplog.text and time.monotonic() < deadline:
             time.sleep(0.02)
-        held.release_connection()
+        held.close()
 
     try:
         with caplog.at_level(logging.INFO):
@@ -196,14 +176,9 @@ def test_f53_a_row_that_stays_locked_is_an_error_and_nothing_is_written(db: Data
     """After five tries the caller is told, with what to do; no text of the message is in it (G26)."""
     scope = own_scope()
     save(db, scope, "tg/1", "the first")
-    hasty = Database(db.target.url.render_as_string(hide_password=False), clock=db.clock, timeout_seconds=0.4)
-    held = _Held(db, scope.persona)
-    try:
-        with pytest.raises(StoreWriteError) as caught:
-            save(hasty, scope, "tg/1", "canary xylofant")
-    finally:
-        held.release_connection()
-        hasty.close()
+    held = closing(_held(db, scope.persona))
+    with closing(_again(db, 0.4)) as hasty, held, pytest.raises(StoreWriteError) as caught:
+        save(hasty, scope, "tg/1", "canary xylofant")
     assert caught.value.source == "chat_history_cache"
     assert "xylofant" not in str(caught.value) and "could not be written" in str(caught.value)
     assert count(db, schema.chat_history_cache, scope.persona) == 1
@@ -215,16 +190,12 @@ def test_g29_a_write_waits_no_longer_than_the_limit_in_all(db: Database) -> None
     """Repeats included: with a limit of 10 seconds it was 51, behind a row that somebody held for a minute."""
     scope = own_scope()
     save(db, scope, "tg/1", "the first")
-    url = db.target.url.render_as_string(hide_password=False)
-    limited = Database(url, clock=db.clock, timeout_seconds=2.0)
-    held = _Held(db, scope.persona)
-    began = time.monotonic()
-    try:
+    limited = _again(db, 2.0)
+    with closing(_held(db, scope.persona)):
+        began = time.monotonic()
         with pytest.raises(StoreWriteError):
             save(limited, scope, "tg/1", "waits")
         took = time.monotonic() - began
-    finally:
-        held.release_connection()
     assert 1.0 <= took <= 3.0, took
     # The connection that had little time left at the end has all of it again.
     assert save(limited, scope, "tg/1", "after").stored

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -63,6 +66,27 @@ def of_today(url: str, **options: Any) -> Iterator[Database]:
 def own_scope(**fields: Any) -> Scope:
     """Return a scope of a persona nobody else has, so that tests share a database without seeing each other."""
     return Scope(persona=f"p{next(_personas)}", **fields)
+
+
+def url_of(db: Database) -> str:
+    return db.target.url.render_as_string(hide_password=False)
+
+
+class Untouchable:
+    """A database that may not be asked for anything."""
+
+    read = None
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"the database was asked for {name}")
+
+
+def run_processes(code: str, *arguments: list[str]) -> None:
+    """Run one program for each list of arguments, all at the same time; fail with what one says that fails."""
+    words, root = [sys.executable, "-c", code], Path(__file__).resolve().parents[2]
+    running = [subprocess.Popen([*words, *each], stderr=subprocess.PIPE, cwd=root) for each in arguments]
+    errors = [process.communicate()[1].decode() for process in running]
+    assert [process.returncode for process in running] == [0] * len(running), errors
 
 
 def count(db: Database, table: Any, persona: str, *where: Any) -> int:
