@@ -73,11 +73,13 @@ def write(path: Path, form: str) -> Path:
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("assets/icon/main.png", png())
             archive.writestr("card.json", json.dumps(V2))
-    elif form == "v1":
-        path.write_bytes(png((b"tEXt", b"chara\x00" + told(V1))))
     else:
-        path.write_bytes(png((b"tEXt", b"Software\x00x"), (b"tEXt", b"chara\x00" + told(V2))))
+        path.write_bytes(png(in_chunk(b"Software", b"x"), in_chunk(b"chara", told(V1 if form == "v1" else V2))))
     return path
+
+
+def in_chunk(keyword: bytes, text: bytes) -> tuple[bytes, bytes]:
+    return b"tEXt", keyword + b"\x00" + text
 
 
 @pytest.mark.parametrize("form", ["v1", "v2", "charx", "json"])
@@ -91,9 +93,8 @@ def test_l41_every_form_of_a_card_gives_text_and_lore(db: Database, tmp_path: Pa
     assert get_persona_text(settings=settings, scope=scope) == TEXT
     assert done.items.imported == looked.items.imported == (0 if form == "v1" else 1)
     hits = search_memories(query="where is the hive?", **own)
-    assert [(hit["snippet"], hit["tags"]) for hit in hits] == (
-        [] if form == "v1" else [("The old hive stands under the linden tree.", ["hive", "bees"])]
-    )
+    lore = [("The old hive stands under the linden tree.", ["hive", "bees"])]
+    assert [(hit["snippet"], hit["tags"]) for hit in hits] == ([] if form == "v1" else lore)
     again = import_card(path, **own)
     assert (again.items.imported, again.items.duplicates) == (0, done.items.imported)
 
@@ -110,27 +111,17 @@ def test_l41_what_is_not_taken_of_a_card_is_said(
     assert "Imported" not in shown.out
 
 
-def in_chunk(keyword: bytes, text: bytes) -> tuple[bytes, bytes]:
-    return b"tEXt", keyword + b"\x00" + text
-
-
 @pytest.mark.engines("sqlite")
 def test_l41_the_newest_version_in_a_picture_counts(db: Database, tmp_path: Path) -> None:
-    """Also where it stands behind the older one."""
+    """Also where it stands behind the older one; a damaged one leaves the older one."""
     path = tmp_path / "card.png"
-    chunks = [in_chunk(b"chara", told(V1)), in_chunk(b"ccv3", told(V3))]
-    for number, both in enumerate((chunks, chunks[::-1], [in_chunk(b"Ccv3", told(V3))])):
+    older, newer, damaged = in_chunk(b"chara", told(V1)), in_chunk(b"ccv3", told(V3)), in_chunk(b"ccv3", b"broken")
+    other_case = in_chunk(b"Ccv3", told(V3))
+    given = (((older, newer), "Mi"), ((newer, older), "Mi"), ((other_case,), "Mi"), ((damaged, older), "Mira"))
+    for number, (chunks, name) in enumerate(given):
         settings = Settings(persona_folder=str(tmp_path / str(number)))
-        path.write_bytes(png(*both))
-        assert import_card(path, db=db, settings=settings, scope=own_scope()).name == "Mi"
-
-
-@pytest.mark.engines("sqlite")
-def test_l41_a_damaged_newer_version_leaves_the_older_one(db: Database, tmp_path: Path) -> None:
-    path = tmp_path / "card.png"
-    path.write_bytes(png(in_chunk(b"ccv3", b"broken"), in_chunk(b"chara", told(V1))))
-    settings = Settings(persona_folder=str(tmp_path))
-    assert import_card(path, db=db, settings=settings, scope=own_scope()).name == "Mira"
+        path.write_bytes(png(*chunks))
+        assert import_card(path, db=db, settings=settings, scope=own_scope()).name == name
 
 
 def test_l41_a_text_written_by_hand_is_not_lost(db: Database, tmp_path: Path) -> None:

@@ -38,20 +38,15 @@ def findings(db: Database) -> list[Finding]:
     return [one for one in found if one.where or one.severity == "error"]
 
 
-def test_d29_a_new_database_is_in_good_order(db: Database) -> None:
-    assert findings(db) == []
-
-
 def test_f74_an_empty_database_is_one_line(fresh_url: str) -> None:
-    db = Database(fresh_url)
-    assert [one for one in check.check_server(db) if one.severity != "warning"] == [
-        Finding("note", "empty", "", "run prompt-engine db init")
-    ]
-    assert inspection.read_facts(db) == {}
-    db.close()
+    with closing(Database(fresh_url)) as db:
+        found = [one for one in check.check_server(db) if one.severity != "warning"]
+        assert found == [Finding("note", "empty", "", "run prompt-engine db init")]
+        assert inspection.read_facts(db) == {}
 
 
 def test_d29_what_was_dropped_by_hand_is_named_with_the_remedy(db: Database) -> None:
+    assert findings(db) == []
     drop = "DROP INDEX ix_diary_chat" + ("" if db.family == "sqlite" else " ON ai_diary")
     run(db, "ALTER TABLE memories DROP COLUMN pinned", drop, "DROP TABLE tag_links")
     before = inspection.read_facts(db)
@@ -64,9 +59,8 @@ def test_d29_what_was_dropped_by_hand_is_named_with_the_remedy(db: Database) -> 
     run(db, *(found[where].remedy.rstrip(";") for where in ("memories.pinned", "ai_diary.ix_diary_chat")))
     assert [one.where for one in findings(db)] == ["tag_links"]
     other_key = {**before, ("memories", "primary key", ""): "persona_id, id"}
-    assert ("error", "memories.PRIMARY") in {
-        (one.severity, one.where) for one in inspection.list_differences(other_key, db.family)
-    }
+    differing = {(one.severity, one.where) for one in inspection.list_differences(other_key, db.family)}
+    assert ("error", "memories.PRIMARY") in differing
 
 
 @pytest.mark.engines("mariadb", "mysql")
@@ -146,10 +140,8 @@ def test_f74_the_rights_to_make_the_tables_are_named_before_and_when_they_lack(f
         found = [one for one in check.check_server(other) if "lacks the rights" in one.what]
         with pytest.raises(StoreError) as raised:
             migration.migrate(other)
-    assert [(one.severity, one.remedy.split(" ON ")[0]) for one in found] == [
-        ("error", "GRANT INSERT, UPDATE, DELETE"),
-        ("error", "GRANT CREATE"),
-    ]
+    remedies = [(one.severity, one.remedy.split(" ON ")[0]) for one in found]
+    assert remedies == [("error", "GRANT INSERT, UPDATE, DELETE"), ("error", "GRANT CREATE")]
     assert "lacks the right CREATE: grant it" in str(raised.value) and "secret" not in str(raised.value)
     run(db, *(one.remedy.rstrip(";") for one in found))
     with closing(Database(url)) as other:

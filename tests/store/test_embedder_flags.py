@@ -39,14 +39,9 @@ def asking(scope: Scope) -> Scope:
     return Scope(scope.persona, HERE, "tg/7")
 
 
-def flags(server: EmbeddingServer, **more: Any) -> Settings:
-    named: dict[str, Any] = {"embedder": server.base(), "embedder_model": "small"}
-    usual = {"enable_history_recent": False}
-    return Settings(**{**usual, **named, **more})
-
-
 def test_t66_rows_are_embedded_and_found_by_flags_alone(db: Database, server: EmbeddingServer) -> None:
-    scope, settings = own_scope(), flags(server)
+    scope = own_scope()
+    settings = Settings(embedder=server.base(), embedder_model="small", enable_history_recent=False)
     talk(db, scope)
     done = jobs.run_pending(db=db, settings=settings, scope=scope)
     assert [(one.type, one.state) for one in done] == [("EMBED", "completed")]
@@ -69,11 +64,8 @@ def test_t66_rows_are_embedded_and_found_by_flags_alone(db: Database, server: Em
 def test_f57_a_failing_embedder_is_named_and_fails_no_prompt(db: Database, server: EmbeddingServer, wrong: str) -> None:
     scope = own_scope()
     talk(db, scope)
-    settings = {
-        "500": Settings(embedder=server.base("500")),
-        "nowhere": Settings(embedder="http://127.0.0.1:9/v1"),
-        "no address": Settings(embedder="http://"),
-    }[wrong]
+    addresses = {"500": server.base("500"), "nowhere": "http://127.0.0.1:9/v1", "no address": "http://"}
+    settings = Settings(embedder=addresses[wrong])
     hits, report = explain_search(query="dog?", db=db, settings=settings, scope=asking(scope))
     assert [hit["snippet"] for hit in hits] == [TALK[2]]
     said = {"no address": "EMBEDDER is 'http://'"}.get(wrong, "The embedder")

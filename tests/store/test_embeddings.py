@@ -13,7 +13,6 @@ from sqlalchemy import select
 from core import jobs
 from core.calls import defaults
 from core.chat_history_cache import delete_chat_message, edit_chat_message, save_chat_message
-from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import audiences, search_vector
 from core.db import insert_memory
@@ -27,16 +26,11 @@ from core.synth_core_memory import explain_search, search_memories
 from tests.store.embedder import Grams
 from tests.store.world import NOW, own_scope
 
-DEFAULTS = Settings()
 HERE = "tg/1"
 TALK = (
-    "We had soup for lunch today",
-    "The rain never stops here",
-    "My dog sleeps all day long",
-    "I read a book about ships",
-    "She paints the kitchen yellow",
-    "They sold the old piano",
-)
+    "We had soup for lunch today", "The rain never stops here", "My dog sleeps all day long",
+    "I read a book about ships", "She paints the kitchen yellow", "They sold the old piano",
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -46,15 +40,11 @@ def _no_embedder(db: Database) -> Iterator[None]:
     defaults._process.embedder = None
 
 
-def talk(db: Database, scope: Scope, *texts: str, path: str = HERE, settings: Settings = DEFAULTS) -> list[int]:
+def talk(db: Database, scope: Scope, *texts: str, path: str = HERE) -> list[int]:
     made = []
     for n, text in enumerate(texts):
         moment = NOW - timedelta(days=40) + timedelta(minutes=n)
-        done = save_chat_message(
-            path, text, "Ann", "7", timestamp=moment, message_id=f"m{n}", db=db, settings=settings, scope=scope
-        )
-        assert done.id is not None
-        made.append(done.id)
+        made.append(save_chat_message(path, text, "Ann", "7", moment, message_id=f"m{n}", db=db, scope=scope).id or 0)
     return made
 
 
@@ -219,17 +209,16 @@ def test_f57_a_failing_embedder_changes_nothing_but_a_note(
                 hang.wait(20)
             return [] if failure == "count" else [[float("nan")] * 256 for _ in texts]
 
-    settings = Settings()
     monkeypatch.setattr(searched_meaning, "SEARCH_SECONDS", 0.2)
     asked = asking(scope)
-    hits, report = explain_search(query="dog?", embedder=Bad(), db=db, settings=settings, scope=asked)
+    hits, report = explain_search(query="dog?", embedder=Bad(), db=db, scope=asked)
     hang.set()
     assert [hit["snippet"] for hit in hits] == [TALK[2]]
     assert "embedder" in report["notes"][-1]
     assert "canary" not in str(report)
     if failure != "slow":
         with pytest.raises(EmbedderError) as caught:
-            embed_rows(embedder=Bad("other"), db=db, settings=settings, scope=scope)
+            embed_rows(embedder=Bad("other"), db=db, scope=scope)
         assert "canary" not in repr(caught.value)
         assert caught.value.__context__ is None
 

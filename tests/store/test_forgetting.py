@@ -17,19 +17,9 @@ from core.ai_diary import add_diary_entry
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
 from core.conversations import close_conversation
+from core.database import schema
 from core.database.engine import Database
-from core.database.schema import (
-    ai_diary,
-    audiences,
-    chat_history_cache,
-    conversation_summaries,
-    conversations,
-    memories,
-    message_recaps,
-    running_recaps,
-    scene_recaps,
-    short_term_memories,
-)
+from core.database.schema import ai_diary, audiences, chat_history_cache, conversations, memories
 from core.db import forget, insert_memory
 from core.errors import MessageError
 from core.forgetting import table as forgetting_table
@@ -42,7 +32,6 @@ from core.synth_core_memory import silently_record_memory
 from tests.store.world import count, index_differences, of_today, own_scope, rows_of, run_at_once
 
 ANN, GROUP = "tg/ann", "tg/g1"
-FLAGS = Settings()
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +42,7 @@ def db(migrated_url: str) -> Iterator[Database]:
 
 
 def given(db: Database, scope: Scope) -> dict[str, Any]:
-    return {"db": db, "settings": FLAGS, "scope": scope}
+    return {"db": db, "scope": scope}
 
 
 def say(db: Database, scope: Scope, text: str, path: str = GROUP, who: str = "ann", **more: Any) -> int | None:
@@ -114,9 +103,7 @@ def test_f47_eight_write_and_one_forgets(db: Database) -> None:
     began, done = run_at_once([*(partial(write, n) for n in range(8)), forget_ann])[-1]
     assert done["chat_history_cache"]
     theirs = [r for r in rows_of(db, chat_history_cache, scope.persona) if r.participant_key == ANN]
-    assert [r.timestamp for r in theirs if r.timestamp < began] == []
-    items = rows_of(db, memories, scope.persona)
-    assert [r.timestamp for r in items if r.timestamp < began] == []
+    assert [r.timestamp for r in theirs + rows_of(db, memories, scope.persona) if r.timestamp < began] == []
     assert bob in {row.id for row in rows_of(db, chat_history_cache, scope.persona)}
     assert index_differences(db, scope.persona) == []
     # What they wrote after it is theirs, and is found: no row stands in an audience that is gone.
@@ -239,12 +226,8 @@ def test_f47_what_is_under_way_stores_nothing_of_them(db: Database, kind: str) -
 
 def texts_of(db: Database, scope: Scope) -> list[str]:
     """Return everything that is stored of a persona's making, as text."""
-    tables = (message_recaps, conversation_summaries, memories, running_recaps, scene_recaps)
-    return [
-        str(tuple(row))
-        for table in tables
-        for row in db.read(table.select().where(table.c.persona_id == scope.persona), source=table.name)
-    ]
+    tables = ("message_recaps", "conversation_summaries", "memories", "running_recaps", "scene_recaps")
+    return [str(tuple(row)) for name in tables for row in rows_of(db, schema.TABLES[name], scope.persona)]
 
 
 def test_f45_another_process_answers_nothing(migrated_url: str, db: Database) -> None:
@@ -255,17 +238,15 @@ def test_f45_another_process_answers_nothing(migrated_url: str, db: Database) ->
     own = Scope(scope.persona, GROUP, ANN)
     said = [{"role": "user", "content": "the code is 7391", "speaker": "Ann", "user_id": "ann"}]
     short_term.store_short_term_memory("ann", GROUP, said, interface="tg", **given(db, own))
-    insert_memory("Ann likes tea", "synth", "chat", ["tea"], own, db=other, settings=FLAGS)
-    direct = Scope(scope.persona, ANN, ANN, privacy="direct")
-    save_chat_message(ANN, "hello", "Ann", "ann", **given(other, direct))
-    thread = Scope(scope.persona, f"{ANN}/7", ANN, privacy="direct")
-    save_chat_message(f"{ANN}/7", "hello", "Ann", "ann", **given(other, thread))
+    insert_memory("Ann likes tea", "synth", "chat", ["tea"], own, db=other)
+    for path in (ANN, f"{ANN}/7"):
+        say(other, scope, "hello", path, privacy="direct")
     assert get_for_user("ann", **given(other, own))
     forget(participant=ANN, **given(db, scope))
     assert not get_for_user("ann", **given(other, own))
-    assert count(db, short_term_memories, scope.persona) == 0
+    assert count(db, schema.short_term_memories, scope.persona) == 0
     # What she says from now on stands in an audience that is there, though the other process knew the former one.
-    assert save_chat_message(ANN, "hello again", "Ann", "ann", **given(other, direct)).stored
+    assert say(other, scope, "hello again", ANN, privacy="direct")
     rooms = {row.audience_id for row in rows_of(db, audiences, scope.persona)}
     assert {row.audience_id for row in rows_of(db, chat_history_cache, scope.persona)} <= rooms
     assert index_differences(db, scope.persona) == []

@@ -49,18 +49,12 @@ def db(fresh_migrated_url: str) -> Iterator[Database]:
 def remember(db: Database, number: int, text: str, *words: str, persona: str = "default", **more: Any) -> None:
     """Store a memory item as its table module does: the row, its index rows, the uses of its tags."""
     row = {"id": number, "persona_id": persona, "audience_id": 7 if persona == "default" else 8, "content": text}
-    row |= {
-        "text_folded": fold(text),
-        "content_hash": content_digest(text),
-        "timestamp": NOW,
-        "indexed": 1,
-        "tags": list(words),
-    } | more
+    row |= {"text_folded": fold(text), "content_hash": content_digest(text), "timestamp": NOW, "indexed": 1}
+    row |= {"tags": list(words), **more}
 
     def work(connection: Any) -> None:
         connection.execute(insert(schema.memories), row)
         tags.raise_uses(connection, db, persona, dict.fromkeys(words, 1))
-
         index_table.add(connection, db.family, read_entries(connection, MEMORIES, [number], calendar_of(db)))
 
     db.transaction(work, source="test")
@@ -124,8 +118,7 @@ def test_d42_what_prune_deletes_stands_nowhere_afterwards(db: Database, packed: 
     remember(db, 3, "zqwren of another", persona="other")
     vector = {"audience_id": 7, "model": "m", "at_us": 1, "source": 0, "row_id": 1, "part": 0, "vector": b"zqcanary"}
     former = [
-        {"id": n, "persona_id": "default", "item_id": n, "old_text": f"{w} was"}
-        for n, w in ((1, "zqcanary"), (2, "zqkept"))
+        {"id": n, "persona_id": "default", "item_id": n, "old_text": w} for n, w in ((1, "zqcanary"), (2, "zqkept"))
     ]
 
     def plant(connection: Any) -> None:
@@ -154,12 +147,9 @@ def holders(db: Database, text: str) -> list[str]:
 
 def test_d33_duplicates_let_the_older_copies_expire(db: Database) -> None:
     audiences(db)
-    for number, text, more in (
-        (1, "Jay  likes tea", {}),
-        (2, "jay likes TEA", {"pinned": 1}),
-        (3, "jay likes tea", {}),
-    ):
-        remember(db, number, text, **more)
+    remember(db, 1, "Jay  likes tea")
+    remember(db, 2, "jay likes TEA", pinned=1)
+    remember(db, 3, "jay likes tea")
     remember(db, 4, "jay likes coffee")
     remember(db, 5, "jay likes coffee", audience_id=9)
     for number in (6, 7):
@@ -175,7 +165,7 @@ def test_d33_duplicates_let_the_older_copies_expire(db: Database) -> None:
     assert verify_index(db) == []
 
 
-def test_d33_health_reads_only(db: Database) -> None:
+def test_d33_t25_health_reads_only_and_what_an_operator_types_is_no_part_of_a_statement(db: Database) -> None:
     audiences(db)
     remember(db, 1, "my cat", "cat", expires_at=NOW)
     remember(db, 2, "my dog", archived_at=NOW, timestamp=None)
@@ -184,17 +174,9 @@ def test_d33_health_reads_only(db: Database) -> None:
     done = maintenance.run_script(db, "health", values={"now": NOW})
     assert done.changed == {}
     assert count_rows(db) == before
-    assert {what: n for what, n in done.counted.items() if n} == {
-        "memories": 2,
-        "tags": 1,
-        "memory items archived": 1,
-        "memory items expired and still there": 1,
-        "memory items without time": 1,
-    }
-
-
-def test_t25_what_an_operator_types_is_no_part_of_a_statement(db: Database) -> None:
-    remember(db, 1, "my cat")
+    of_items = {"archived": 1, "expired and still there": 1, "without time": 1}
+    expected = {"memories": 2, "tags": 1, **{f"memory items {what}": n for what, n in of_items.items()}}
+    assert {what: n for what, n in done.counted.items() if n} == expected
     assert maintenance.run_script(db, "health", values={"persona": "x' OR '1'='1"}).counted["memories"] == 0
 
 
@@ -239,11 +221,8 @@ def by_sqlite3(db: Database, text: str) -> list[tuple[str, str]]:
 def by_pymysql(db: Database, text: str) -> list[tuple[str, str]]:
     """Send a script in one piece, as the server's own client does."""
     url = db.target.url
-    where = (
-        {"unix_socket": url.query["unix_socket"]}
-        if "unix_socket" in url.query
-        else {"host": url.host, "port": url.port}
-    )
+    socket = url.query.get("unix_socket")
+    where = {"unix_socket": socket} if socket else {"host": url.host, "port": url.port}
     options: dict[str, Any] = {**where, "user": url.username, "password": url.password or "", "database": url.database}
     rows: list[tuple[str, str]] = []
     flags = CLIENT.MULTI_STATEMENTS

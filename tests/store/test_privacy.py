@@ -26,17 +26,13 @@ from core.scope import Scope
 from core.synth_core_memory import silently_record_memory
 from tests.store.world import NOW, count, own_scope, rows_of, run_at_once
 
-DEFAULTS = Settings()
-
 
 def level(db: Database, scope: Scope, who: str, to: str) -> Any:
     return set_privacy(who, to, db=db, scope=scope)
 
 
-def save(
-    db: Database, scope: Scope, text: str, sender_id: Any = "7", settings: Settings = DEFAULTS, **more: Any
-) -> Any:
-    return save_chat_message("tg/1", text, "Ann", sender_id, NOW, db=db, settings=settings, scope=scope, **more)
+def save(db: Database, scope: Scope, text: str, sender_id: Any = "7", **more: Any) -> Any:
+    return save_chat_message("tg/1", text, "Ann", sender_id, NOW, db=db, scope=scope, **more)
 
 
 @pytest.mark.parametrize("linked", [False, True])
@@ -65,22 +61,17 @@ def test_f20_a_level_holds_for_every_persona(db: Database, linked: bool) -> None
     assert count(db, chat_history_cache, new.persona) == count(db, memory_table, new.persona) == 0
 
 
-def test_f20_an_edit_is_a_write(db: Database, scope: Scope) -> None:
-    result = save(db, scope, "hello")
-    level(db, scope, "tg/7", "full")
-    edited = edit_chat_message(result.id, "changed", db=db, scope=scope)
-    assert edited == (False, result.id, "privacy")
-    assert rows_of(db, chat_history_cache, scope.persona)[0].message_text == "hello"
-
-
-def test_f21_the_level_counts_at_the_moment_of_writing(db: Database, scope: Scope) -> None:
+def test_f20_f21_the_level_counts_at_the_moment_of_writing_and_an_edit_is_a_write(db: Database, scope: Scope) -> None:
     ann = replace(scope, participant="tg/7")
+    said = save(db, scope, "hello")
     message = messages.read_message(ann, "tg/1", "prepared early", now=NOW, sender_id="7")
     item = memory_input.read("prepared early", now=NOW, tier="session")
     assert message is not None and item is not None
     level(db, scope, "tg/7", "full")
     assert chat.insert_message(db, ann, message, privacy_default="none").reason == "privacy"
     assert memories.insert(db, ann, item, privacy_default="none").reason == "privacy"
+    assert edit_chat_message(said.id, "changed", db=db, scope=scope) == (False, said.id, "privacy")
+    assert [row.message_text for row in rows_of(db, chat_history_cache, scope.persona)] == ["hello"]
 
 
 def test_f21_while_eight_write(db: Database, scope: Scope) -> None:
@@ -107,11 +98,8 @@ def test_f22_what_remains_is_told(db: Database, scope: Scope) -> None:
         silently_record_memory(f"item {n}", "ok", scope=ann, db=db)
     save(db, scope, "Bob's", "8")
     told = level(db, scope, "tg/7", "full")
-    assert told == {
-        "level": "full",
-        "removed": {},
-        "remaining": {"chat_history_cache": 12, "memories": 3, "user_relationships": 1},
-    }
+    remaining = {"chat_history_cache": 12, "memories": 3, "user_relationships": 1}
+    assert told == {"level": "full", "removed": {}, "remaining": remaining}
     assert level(db, scope, "tg/nobody", "partial")["remaining"] == dict.fromkeys(told["remaining"], 0)
 
 
