@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -15,9 +16,8 @@ from tests.store.world import open_db
 
 @pytest.fixture
 def db(fresh_migrated_url: str) -> Iterator[Database]:
-    made = open_db(fresh_migrated_url)
-    yield made
-    made.close()
+    with closing(open_db(fresh_migrated_url)) as made:
+        yield made
 
 
 @pytest.fixture
@@ -31,9 +31,8 @@ def stage(db: Database) -> Stage:
 @pytest.fixture(scope="module")
 def shared(migrated_url: str) -> Iterator[Database]:
     """A database for the tests of a module that leave its tables alone."""
-    made = open_db(migrated_url)
-    yield made
-    made.close()
+    with closing(open_db(migrated_url)) as made:
+        yield made
 
 
 @pytest.fixture

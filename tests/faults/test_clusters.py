@@ -11,6 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 
 import pytest
@@ -18,7 +19,6 @@ from sqlalchemy.engine import make_url
 
 from core import lifelong
 from core.chat_history_cache import save_chat_message
-from core.config import Settings
 from core.database import schema
 from core.scope import Scope
 from tests.faults.host import Host, Told
@@ -27,7 +27,7 @@ from tests.faults.wire import Wire
 from tests.servers.cluster import Cluster, Node
 from tests.servers.cluster_galera import Galera
 from tests.servers.cluster_group import Group
-from tests.store.world import index_differences, open_db, rows_of
+from tests.store.world import index_differences, open_db, rows_of, run_at_once
 
 pytestmark = [
     pytest.mark.slow,
@@ -92,11 +92,8 @@ def _settled(cluster: Cluster, name: str) -> None:
     """Wait until every node holds the same number of messages."""
     deadline = time.monotonic() + 60
     while True:
-        counts = {
-            node.as_reachable().scalar(f"SELECT COUNT(*) FROM {name}.chat_history_cache")
-            for node in cluster.nodes
-            if node.running
-        }
+        running = [node.as_reachable() for node in cluster.nodes if node.running]
+        counts = {node.scalar(f"SELECT COUNT(*) FROM {name}.chat_history_cache") for node in running}
         if len(counts) == 1:
             return
         assert time.monotonic() < deadline, f"the nodes differ: {counts}"
@@ -177,20 +174,7 @@ def test_l19_one_cycle_at_a_time_on_a_cluster(cluster: Cluster) -> None:
     for n in range(30):
         save_chat_message(f"tg/{n % 3}", f"I love house number {n} of Rome", "Ann", "ann", db=dbs[0], scope=scope)
     _settled(cluster, name)
-    gate = threading.Barrier(len(dbs))
-    done: list[str] = []
-
-    def cycle(at: int) -> None:
-        gate.wait()
-        made = lifelong.run_cycle(db=dbs[at], settings=Settings(), scope=scope)
-        done.append(made.reason)
-
-    threads = [threading.Thread(target=cycle, args=(at,)) for at in range(len(dbs))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(done) == len(dbs)
+    done = [made.reason for made in run_at_once([partial(lifelong.run_cycle, db=db, scope=scope) for db in dbs])]
     _settled(cluster, name)
     rows = [row for row in rows_of(dbs[0], schema.memories, "lease") if row.source_message_ids]
     twice = [text for text, number in Counter(row.content for row in rows).items() if number > 1]

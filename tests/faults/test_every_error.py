@@ -12,8 +12,8 @@ import pymysql
 import pytest
 from sqlalchemy import exc
 
-from core import ai_diary, chat_history_cache, conversations, db, forgetting, jobs, synth_core_memory
-from core.config import Settings
+from core import ai_diary, conversations, db, forgetting, jobs, synth_core_memory
+from core import chat_history_cache as chat
 from core.database.engine import Database
 from core.errors import CoreError, StoreError
 from core.prompt_engine import explain_json_prompt
@@ -74,51 +74,45 @@ def without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "sleep", lambda _: None)
 
 
-def _scope(stage: Stage) -> Any:
-    return stage.scope(f"tg/{next(_numbers)}", participant="tg/ann")
-
-
-CALLS: dict[str, Callable[[Stage, dict[str, Any]], Any]] = {
-    "save a message": lambda stage, given: chat_history_cache.save_chat_message(
-        given["scope"].conversation, "tofu tea", "Ann", "ann", **given
-    ),
-    "save a memory": lambda stage, given: conversations.add_saved_memory(f"tofu {next(_numbers)}", **given),
-    "insert a memory": lambda stage, given: db.insert_memory(
-        f"tofu {next(_numbers)}", "Ann", "chat", ["tofu"], **given
-    ),
-    "add a diary entry": lambda stage, given: ai_diary.add_diary_entry(f"tofu {next(_numbers)}", **given),
-    "queue an operation": lambda stage, given: jobs.enqueue_operation("CONSOLIDATION", **given),
-    "read a history": lambda stage, given: chat_history_cache.load_chat_history(given["scope"].conversation, **given),
-    "search": lambda stage, given: synth_core_memory.search_memories(keywords=["tofu"], **given),
-    "forget": lambda stage, given: forgetting.forget(conversation=given["scope"].conversation, **given),
+CALLS: dict[str, Callable[[str, str, dict[str, Any]], Any]] = {
+    "save a message": lambda path, _, given: chat.save_chat_message(path, "tofu tea", "Ann", "ann", **given),
+    "save a memory": lambda _, text, given: conversations.add_saved_memory(text, **given),
+    "insert a memory": lambda _, text, given: db.insert_memory(text, "Ann", "chat", ["tofu"], **given),
+    "add a diary entry": lambda _, text, given: ai_diary.add_diary_entry(text, **given),
+    "queue an operation": lambda *_, given: jobs.enqueue_operation("CONSOLIDATION", **given),
+    "read a history": lambda path, _, given: chat.load_chat_history(path, **given),
+    "search": lambda *_, given: synth_core_memory.search_memories(keywords=["tofu"], **given),
+    "forget": lambda path, _, given: forgetting.forget(conversation=path, **given),
 }
 
 
-def _given(stage: Stage, handle: Database) -> dict[str, Any]:
-    return {"db": handle, "settings": Settings(), "scope": _scope(stage)}
+def _call(stage: Stage, name: str) -> None:
+    number = next(_numbers)
+    path = f"tg/{number}"
+    CALLS[name](path, f"tofu {number}", given={"db": stage.db, "scope": stage.scope(path, participant="tg/ann")})
 
 
 def _places(count: int) -> range:
     return range(1, count + 1, -(-count // MOST_PLACES))
 
 
-def _count(stage: Stage, call: Callable[[Stage, dict[str, Any]], Any]) -> int:
+def _count(stage: Stage, name: str) -> int:
     watch = Fail()
     for _ in range(2):  # what a handle looks up once is not counted
         watch.seen = 0
         with failing(stage.db, watch):
-            call(stage, _given(stage, stage.db))
+            _call(stage, name)
     return watch.seen
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_f50_a_lasting_error_of_any_statement_is_told_with_its_remedy(stage: Stage, name: str) -> None:
-    call, told = CALLS[name], 0
+    told, places = 0, _places(_count(stage, name))
     for number, (said, remedy) in LASTING.items():
-        for at in _places(_count(stage, call)):
+        for at in places:
             with failing(stage.db, Fail(at, number, said, is_lasting=True)):
                 try:
-                    call(stage, _given(stage, stage.db))
+                    _call(stage, name)
                 except StoreError as error:
                     told += 1
                     assert error.number == number and remedy in str(error), (name, at, number, str(error))
@@ -128,13 +122,13 @@ def test_f50_a_lasting_error_of_any_statement_is_told_with_its_remedy(stage: Sta
 
 @pytest.mark.parametrize("name", CALLS)
 def test_f50_a_passing_error_of_any_statement_is_told_or_tried_again(stage: Stage, name: str) -> None:
-    call = CALLS[name]
+    places = _places(_count(stage, name))
     for number, (said, remedy) in PASSING.items():
-        for at in _places(_count(stage, call)):
+        for at in places:
             fail = Fail(at, number, said)
             with failing(stage.db, fail):
                 try:
-                    call(stage, _given(stage, stage.db))
+                    _call(stage, name)
                 except CoreError as error:
                     assert getattr(error, "number", None) == number, (name, at, number, str(error))
                     assert remedy in str(error)
@@ -146,8 +140,7 @@ def test_f50_a_prompt_names_the_error_of_any_statement_and_comes_all_the_same(st
     stage.remember("Ann likes tofu", ["tofu"])
 
     def build() -> tuple[dict[str, Any], dict[str, Any]]:
-        given = {"db": stage.db, "settings": Settings(), "scope": stage.scope()}
-        return explain_json_prompt(message("tofu"), **given)
+        return explain_json_prompt(message("tofu"), db=stage.db, scope=stage.scope())
 
     watch = Fail()
     with failing(stage.db, watch):

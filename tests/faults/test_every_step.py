@@ -96,13 +96,8 @@ def test_s45_a_worker_killed_for_real_is_followed_by_another(name: str, url: str
     for step in sorted({1, number // 3, 2 * number // 3, number - 5}):  # personas differ by a step or two
         persona = f"died{place}at{step}"
         _base(url, persona, name)
-        done = subprocess.run(
-            [sys.executable, "-m", "tests.faults.steps", url, persona, name, str(step)],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        words = [sys.executable, "-m", "tests.faults.steps", url, persona, name, str(step)]
+        done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
         assert done.returncode == -9, (done.returncode, done.stderr[-2000:])
         steps.finish(url, persona, name)
         found, wrong = _end(url, persona, name)

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -75,11 +76,10 @@ def tables_read(stage: Stage) -> list[str]:
 
 @pytest.fixture(scope="module")
 def whole(migrated_url: str) -> Iterator[Stage]:
-    db = open_db(migrated_url)
-    stage = Stage(db)
-    fill_all(stage)
-    yield stage
-    db.close()
+    with closing(open_db(migrated_url)) as db:
+        stage = Stage(db)
+        fill_all(stage)
+        yield stage
 
 
 def _stands(stage: Stage, table: str, undisturbed: dict[str, Any]) -> None:

@@ -11,9 +11,12 @@ import pytest
 from sqlalchemy import text as sql
 
 from core import chat_history_cache, synth_core_memory
+from core.calls import defaults
+from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import TABLES
 from core.errors import CoreError, StoreReadError
+from core.prompt_engine import explain_json_prompt
 from tests.spec.stage import Stage, failed, message, said
 
 ROUNDS = int(os.environ.get("FAULT_ROUNDS", "1"))
@@ -47,12 +50,14 @@ def test_f50_reading_by_itself_names_the_table_and_the_remedy(stage: Stage, tabl
     no_canary(caught.value)
 
 
-def test_f50_every_table_missing_leaves_the_keys_the_input_and_the_live_lines(
-    stage: Stage, live: dict[str, Any]
-) -> None:
+def test_f50_f51_without_any_table_live_lines_are_shown_and_private_ones_stay_private(stage: Stage, live: Any) -> None:
+    stage.say("canary secret", "tg/secret", "Bob", minutes=9, privacy="direct")
+    live["tg/secret"] = [{"text": "canary live secret", "sender_name": "Bob"}]
+    assert "secret" not in str(stage.context(ASKED, live))
     for table in TABLES:
         run(stage.db, f"DROP TABLE {table}")
     prompt, report = stage.explain(ASKED, live)
+    assert "secret" not in str(prompt["context"])
     assert list(prompt) == KEYS
     assert prompt["input"]["payload"]["text"] == ASKED
     assert said(prompt["context"]["history_current_chat"]) == ["canary live here"]
@@ -73,10 +78,6 @@ UNREACHABLE = {
 def test_f51_f73_a_database_out_of_reach_leaves_the_live_prompt(
     kind: str, live: dict[str, Any], engine_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from core.calls import defaults
-    from core.config import Settings
-    from core.prompt_engine import explain_json_prompt
-
     settings = Settings(database_url=UNREACHABLE[kind], db_timeout_seconds=2)
     monkeypatch.setattr(defaults, "_process", defaults._Process(settings=settings))
     prompt, report = explain_json_prompt(message(ASKED), live, settings=settings)
@@ -93,12 +94,3 @@ def test_f51_f73_a_database_out_of_reach_leaves_the_live_prompt(
         prompt, report = explain_json_prompt(message(ASKED), live, db=db)
         assert said(prompt["context"]["history_current_chat"]) == ["canary live here"]
         assert {"chat_history_cache", "memories", "ai_diary"} <= set(failed(report))
-
-
-def test_f51_private_live_lines_stay_private_while_the_database_is_gone(stage: Stage, live: dict[str, Any]) -> None:
-    stage.say("canary secret", "tg/secret", "Bob", minutes=9, privacy="direct")
-    live["tg/secret"] = [{"text": "canary live secret", "sender_name": "Bob"}]
-    assert "secret" not in str(stage.context(ASKED, live))
-    for table in TABLES:
-        run(stage.db, f"DROP TABLE {table}")
-    assert "secret" not in str(stage.context(ASKED, live))

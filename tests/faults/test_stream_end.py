@@ -58,24 +58,15 @@ def test_l20_an_end_that_cannot_be_queued_is_not_counted(stage: Stage) -> None:
     with pytest.raises(StoreWriteError):
         _end(stage)
     assert _counted(stage) == 1
+    run(stage.db, "ALTER TABLE counters RENAME TO gone")
+    with pytest.raises(StoreError):
+        _end(stage)
 
 
 @pytest.mark.engines("sqlite")
 def test_l12_a_cycle_that_cannot_be_recorded_tells_what_it_stored(stage: Stage) -> None:
     stage.say("I love tofu, my cat is called Miso.", minutes=5)
-    refuse = "CREATE TRIGGER refused BEFORE INSERT ON consolidation_runs BEGIN SELECT RAISE(ABORT, 'refused'); END"
-    run(stage.db, refuse)
+    run(stage.db, "CREATE TRIGGER x BEFORE INSERT ON consolidation_runs BEGIN SELECT RAISE(ABORT, 'refused'); END")
     done = _end(stage)
-    assert (
-        done.reason == "StoreWriteError"
-        and done.stored > 0
-        and _counted(stage) == 1
-        and _queued(stage) == ["CONSOLIDATION"]
-    )
-
-
-@pytest.mark.engines("sqlite")
-def test_l20_an_end_that_is_not_counted_raises(stage: Stage) -> None:
-    run(stage.db, "ALTER TABLE counters RENAME TO gone")
-    with pytest.raises(StoreError):
-        _end(stage)
+    assert (done.reason, _counted(stage), _queued(stage)) == ("StoreWriteError", 1, ["CONSOLIDATION"])
+    assert done.stored > 0
