@@ -71,11 +71,8 @@ SAID: dict[str, Any] = {"model": "tiny", "messages": MESSAGES}
 def ask(client: Any, dialect: str, stream: bool) -> str:
     if dialect == "chat":
         answer = client.chat.completions.create(**SAID, stream=stream)
-        return (
-            "".join(each.choices[0].delta.content or "" for each in answer)
-            if stream
-            else answer.choices[0].message.content
-        )
+        pieces = [each.choices[0].delta.content or "" for each in answer] if stream else []
+        return "".join(pieces) if stream else answer.choices[0].message.content
     answer = client.responses.create(model="tiny", input=QUESTION, stream=stream)
     return "".join(each.delta for each in answer if hasattr(each, "delta")) if stream else answer.output_text
 
@@ -96,13 +93,7 @@ async def ask_async(url: str, db: Database, dialect: str, stream: bool) -> str:
 @pytest.mark.parametrize("dialect", ["chat", "responses"])
 @pytest.mark.parametrize("kind", ["sync", "async"])
 def test_r28_a_client_gets_memory_and_its_turns_are_stored(
-    server: tuple[ModelServer, str],
-    model: ModelServer,
-    client: Any,
-    db: Database,
-    kind: str,
-    dialect: str,
-    stream: bool,
+    server: Any, model: ModelServer, client: Any, db: Database, kind: str, dialect: str, stream: bool
 ) -> None:
     model.reply = (lambda recorded: respond(recorded, "Tofu is your cat.")) if dialect == "responses" else None
     if kind == "sync":
@@ -171,14 +162,11 @@ def test_r28_objects_of_the_client_and_tool_calls_are_read(model: ModelServer, c
     model.answers[:] = ["On Friday."]
     asked = [*MESSAGES, first, {"role": "user", "content": [{"type": "text", "text": "When is the rehearsal?"}]}]
     call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-    asked += [
-        {"role": "assistant", "content": None, "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": "c", "content": "4"},
-    ]
+    asked += [{"role": "assistant", "content": None, "tool_calls": [call]}]
+    asked += [{"role": "tool", "tool_call_id": "c", "content": "4"}]
     own.chat.completions.create(model="tiny", messages=iter(asked))
-    assert (
-        "The rehearsal is on Friday." in model.last.messages[3]["content"][0]["text"] and len(model.last.messages) == 6
-    )
+    assert len(model.last.messages) == 6
+    assert "The rehearsal is on Friday." in model.last.messages[3]["content"][0]["text"]
     scope = Scope("iris", "web/room", "web/ann")
     said = [each["text"] for each in load_chat_history("web/room", db=db, scope=scope)]
     assert said == [QUESTION, "Tofu is your cat.", "When is the rehearsal?", "On Friday."]

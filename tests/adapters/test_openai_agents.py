@@ -123,9 +123,8 @@ def test_r29_a_cancelled_change_is_over_when_the_caller_hears_of_it(session: Ses
 def test_r29_concurrent_writers_lose_nothing(db: Database, scope: Scope) -> None:
     async def work() -> list[Any]:
         many = [Session("new", db=db, scope=scope) for _ in range(6)]
-        await asyncio.gather(
-            *(each.add_items([said("user", f"{n}.{m}") for m in range(5)]) for n, each in enumerate(many))
-        )
+        batches = [[said("user", f"{n}.{m}") for m in range(5)] for n in range(6)]
+        await asyncio.gather(*(each.add_items(batch) for each, batch in zip(many, batches, strict=True)))
         return await many[0].get_items()
 
     found = [item["content"] for item in run(work())]
@@ -189,9 +188,8 @@ def test_r29_a_run_keeps_its_turns_and_a_scope_as_context_counts(db: Database, p
         agent = Agent(name="iris", model=ScriptedModel([[_message(f"Hello {who}")]]))
         run(Runner.run(agent, text, session=session, context=Scope(persona, participant=who)))
     mine = Session("chat", db=db, scope=Scope(persona, participant="web/ann"))
-    texts = [
-        item["content"] if item["role"] == "user" else item["content"][0]["text"] for item in run(mine.get_items())
-    ]
+    said = [item["content"] for item in run(mine.get_items())]
+    texts = [each if isinstance(each, str) else each[0]["text"] for each in said]
     assert texts == ["I am Ann", "Hello web/ann", "again", "Hello web/ann"]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+from typing import Any
 
 import pytest
 
@@ -13,15 +13,14 @@ from core.forgetting import forget
 from core.scope import Scope
 from core.synth_core_memory import search_memories
 from core.values import NewValue, RefusedError, StoredValue, open_values
+from tests.store.world import run_at_once
 
 
 def put(db: Database, scope: Scope, *new: NewValue, kind: values.table.Kind = "entry", archive: bool = False) -> None:
     open_values(kind, db=db, scope=scope).change(lambda change: change.write(new, archive=archive))
 
 
-def list_values(
-    prefix: tuple[str, ...] = (), kind: values.table.Kind = "entry", *, db: Database, scope: Scope
-) -> list[StoredValue]:
+def list_values(prefix: tuple[str, ...] = (), kind: Any = "entry", *, db: Database, scope: Scope) -> list[StoredValue]:
     return open_values(kind, db=db, scope=scope).list_below(prefix)
 
 
@@ -52,12 +51,17 @@ def test_r30_a_value_is_reached_by_its_own_person_alone(db: Database, persona: s
     assert [value.value for value in list_values(db=db, scope=again)] == ['"secret tea"']
 
 
-def test_r30_linked_identities_share_their_values(db: Database, ann: Scope, persona: str) -> None:
+def test_r30_r31_linked_identities_share_their_values_and_what_may_be_kept(
+    db: Database, ann: Scope, persona: str
+) -> None:
     """A person has one memory, wherever they write from."""
     mobile = Scope(persona, "tg/7", "tg/7", privacy="direct")
     put(db, ann, NewValue(("k",), "1"))
     privacy.link_participants("tg/7", "web/ann", db=db, scope=ann)
     assert [value.value for value in list_values(db=db, scope=mobile)] == ["1"]
+    privacy.set_privacy("web/ann", "full", db=db, scope=ann)
+    with pytest.raises(RefusedError):
+        put(db, mobile, NewValue(("other",), "1"))
 
 
 def test_r31_a_value_with_text_is_searchable_and_its_former_text_is_not(db: Database, ann: Scope) -> None:
@@ -84,14 +88,6 @@ def test_r31_forgetting_takes_values_and_former_versions_along(db: Database, ann
     assert list_values((), "file", db=db, scope=ann) == []
     assert texts(db, ann, "oolong") == []
     assert [value.value for value in list_values((), "file", db=db, scope=bob)] == ["oolong of bob"]
-
-
-def test_r31_who_wants_nothing_kept_has_nothing_kept(db: Database, ann: Scope) -> None:
-    """The level of a person holds for every way in; the caller is told."""
-    privacy.set_privacy("web/ann", "full", db=db, scope=ann)
-    with pytest.raises(RefusedError):
-        put(db, ann, NewValue(("k",), "1"))
-    assert list_values(db=db, scope=ann) == []
 
 
 def test_r31_a_conversation_that_turns_private_takes_its_values_along(db: Database, persona: str) -> None:
@@ -134,11 +130,7 @@ def test_r30_changes_of_one_value_at_once_lose_nothing(db: Database, ann: Scope)
         for _ in range(5):
             open_values(db=db, scope=ann).change(work)
 
-    threads = [threading.Thread(target=count) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(120)
+    run_at_once([count] * 4)
     assert list_values(db=db, scope=ann)[0].value == "20"
 
 

@@ -28,16 +28,9 @@ PLACE = ROOT / ".venv-frameworks"
 STANDINS = Path(__file__).resolve().parent / "standins"
 EXTRAS = "openai-agents,anthropic,langgraph,llama-index,pydantic-ai"
 TOOLS = (
-    "pytest",
-    "pytest-asyncio",
-    "pytest-mock",
-    "pytest-xdist",
-    "dirty-equals",
-    "inline-snapshot",
-    "sqlalchemy[asyncio]",
-    "aiosqlite",
-    "langmem",
-)
+    "pytest", "pytest-asyncio", "pytest-mock", "pytest-xdist", "dirty-equals", "inline-snapshot",
+    "sqlalchemy[asyncio]", "aiosqlite", "langmem",
+)  # fmt: skip
 """What their tests need beside the frameworks."""
 
 
@@ -47,26 +40,17 @@ class Suite(NamedTuple):
     tests: tuple[str, ...]
 
 
+SESSIONS = (
+    *(f"tests/memory/test_session{what}.py" for what in ("", "_limit", "_context_wrapper", "_persistence_sanitize")),
+    "tests/extensions/memory/test_sqlalchemy_session.py",
+)
+STORES = ("tests/test_store.py", "tests/test_async_store.py")
 SUITES = {
-    "agents": Suite(
-        "openai-agents",
-        "sessions",
-        (
-            "tests/memory/test_session.py",
-            "tests/memory/test_session_limit.py",
-            "tests/memory/test_session_context_wrapper.py",
-            "tests/memory/test_session_persistence_sanitize.py",
-            "tests/extensions/memory/test_sqlalchemy_session.py",
-        ),
-    ),
+    "agents": Suite("openai-agents", "sessions", SESSIONS),
     "anthropic": Suite("anthropic", "files", ("tests/lib/tools/memory_tools/test_filesystem.py",)),
     "memory": Suite("langgraph-checkpoint", "stores", ("tests/test_store.py",)),
-    "sqlite": Suite(
-        "langgraph-checkpoint-sqlite",
-        "stores",
-        ("tests/test_store.py", "tests/test_async_store.py", "tests/test_ttl.py"),
-    ),
-    "postgres": Suite("langgraph-checkpoint-postgres", "stores", ("tests/test_store.py", "tests/test_async_store.py")),
+    "sqlite": Suite("langgraph-checkpoint-sqlite", "stores", (*STORES, "tests/test_ttl.py")),
+    "postgres": Suite("langgraph-checkpoint-postgres", "stores", STORES),
 }
 OWN = ("tests/adapters/test_langmem.py", "tests/adapters/test_llama_index.py")
 """Tests of ours that need what the extra `test` has not: run too where no suite is named."""
@@ -80,9 +64,8 @@ def install(place: Path) -> None:
     subprocess.run([*pip, "install", "--quiet", "--editable", f"{ROOT}[{EXTRAS}]", *TOOLS], check=True)
     packages = sorted({suite.package for suite in SUITES.values()})
     folder = place / "sources"
-    subprocess.run(
-        [*pip, "download", "--quiet", "--no-deps", "--no-binary", ":all:", "--dest", str(folder), *packages], check=True
-    )
+    options = ["--quiet", "--no-deps", "--no-binary", ":all:", "--dest", str(folder)]
+    subprocess.run([*pip, "download", *options, *packages], check=True)
 
 
 def unpack_tests(suite: Suite, sources: Path, folder: Path) -> str:
@@ -90,9 +73,8 @@ def unpack_tests(suite: Suite, sources: Path, folder: Path) -> str:
     name = suite.package.replace("-", "_")
     archives = sorted(sources.glob(f"{name}-[0-9]*.tar.gz"), key=lambda file: file.stat().st_mtime)
     if not archives:
-        raise SystemExit(
-            f"No source distribution of {suite.package} in {sources}. Run: python -m tests.frameworks install"
-        )
+        how = "Run: python -m tests.frameworks install"
+        raise SystemExit(f"No source distribution of {suite.package} in {sources}. {how}")
     with tarfile.open(archives[-1]) as archive:
         inside = [each for each in archive.getmembers() if re.match(r"[^/]+/tests/", each.name) and each.isfile()]
         archive.extractall(folder, members=inside, filter="data")
@@ -120,9 +102,8 @@ def run(names: list[str], python: str, sources: Path, url: str, options: list[st
             env = {**os.environ, "FRAMEWORKS_URL": given, "PYTHONPATH": os.pathsep.join(paths)}
             env |= {"OPENAI_AGENTS_DISABLE_TRACING": "1"}
             command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", suite.standin, *options]
-            ran = subprocess.run(
-                [*command, *suite.tests], cwd=folder, env=env, check=False, stdout=subprocess.PIPE, text=True
-            )
+            words = [*command, *suite.tests]
+            ran = subprocess.run(words, cwd=folder, env=env, check=False, stdout=subprocess.PIPE, text=True)
             print(ran.stdout, flush=True)
             worst = max(worst, ran.returncode)
             lines.append(f"{name}: {suite.package} {version}: {ran.stdout.strip().splitlines()[-1]}")

@@ -10,34 +10,18 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Sequence
-from typing import ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import pymysql
 
-from tests.servers.base import Reachable, ServerError
+from tests.servers.base import ServerError
 
 JOIN_SECONDS = 90.0
 """Longest wait for a node to become a member; a loaded machine takes 5 to 20 seconds."""
 
 
-class Node(Protocol):
-    port: int
-
-    @property
-    def running(self) -> bool: ...
-    @property
-    def url(self) -> str: ...
-    def start(self) -> Self: ...
-    def kill(self) -> None: ...
-    def stop(self) -> None: ...
-    def log_tail(self, lines: int = 30) -> str: ...
-    def execute(self, statement: str) -> tuple[tuple[object, ...], ...]: ...
-    def as_reachable(self) -> Reachable: ...
-    def join(self, *, first: bool) -> None: ...
-
-    def is_member(self) -> bool: ...
-
-    def is_primary(self) -> bool: ...
+Node = Any
+"""A `GaleraNode` or a `GroupNode`, which take part, tell whether they do, and are killed in the same way."""
 
 
 class Cluster:

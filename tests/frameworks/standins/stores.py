@@ -196,20 +196,14 @@ langgraph.store.memory.InMemoryStore = InMemory  # type: ignore[misc]
 
 ASIDE = {
     "numbers of an embedding: a vector for each field, its length, its own scores": (
-        "test_scores",
-        "test_embed_with_path",
-        "test_embed_with_path_sync",
-        "test_vector_store_initialization",
+        "test_scores", "test_embed_with_path", "test_embed_with_path_sync", "test_vector_store_initialization",
     ),
     "a score here orders the hits of one search; that of another is not compared with it": (
         "test_async_store.py::test_vector_search_edge_cases",
     ),
     "functions inside theirs, their migrations, their pool, their SQL": (
-        "test_escape_like_literal",
-        "test_escape_glob_literal",
-        "test_namespace_match_pattern",
-        "test_nonnull_migrations",
-        "test_abatch_uses_single_pool_checkout",
+        "test_escape_like_literal", "test_escape_glob_literal", "test_namespace_match_pattern",
+        "test_nonnull_migrations", "test_abatch_uses_single_pool_checkout",
         "test_list_namespaces_prefix_uses_indexable_condition",
     ),
     "theirs refuses its blocking ways inside an event loop; ours has no loop of its own to wait for": (
@@ -220,7 +214,7 @@ ASIDE = {
     "their SQLite store begins no time to live anew where nothing says so; the base class and ours do": (
         "test_ttl_override_default",
     ),
-}
+}  # fmt: skip
 
 
 def pytest_configure(config: Any) -> None:
