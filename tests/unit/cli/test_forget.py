@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from core.chat_history_cache import load_chat_history, save_chat_message
-from core.config import Settings
 from core.db import open_database
 from core.scope import Scope
 from tests.unit.cli.conftest import Command
@@ -19,7 +18,7 @@ from tests.unit.cli.conftest import Command
 def said(run: Command, tmp_path: Path) -> Command:
     db = open_database(f"sqlite:///{tmp_path / 'own.db'}")
     for who, text in (("ann", "hello"), ("ann", "I like tea"), ("bob", "me too")):
-        given = {"db": db, "settings": Settings(), "scope": Scope("default", "tg/1", f"tg/{who}")}
+        given = {"db": db, "scope": Scope("default", "tg/1", f"tg/{who}")}
         assert save_chat_message("tg/1", text, who.title(), who, **given).stored
     db.close()
     return run

@@ -11,7 +11,6 @@ import pytest
 
 from core import lifelong
 from core.chat_history_cache import save_chat_message
-from core.config import Settings
 from core.db import open_database
 from core.scope import Scope
 from tests.unit.cli.conftest import Command
@@ -20,7 +19,7 @@ from tests.unit.cli.conftest import Command
 @pytest.fixture
 def call(run: Command, tmp_path: Path) -> Any:
     db = open_database(f"sqlite:///{tmp_path / 'own.db'}")
-    yield {"db": db, "settings": Settings(), "scope": Scope("default")}
+    yield {"db": db, "scope": Scope("default")}
     db.close()
 
 

@@ -15,7 +15,6 @@ import pytest
 
 from core import jobs, stories
 from core.chat_history_cache import load_chat_history, save_chat_message
-from core.config import Settings
 from core.db import insert_memory, open_database
 from core.scope import Scope
 from tests.unit.cli.conftest import Command
@@ -24,7 +23,7 @@ from tests.unit.cli.conftest import Command
 @pytest.fixture
 def call(tmp_path: Path) -> Iterator[dict[str, Any]]:
     with closing(open_database(f"sqlite:///{tmp_path / 'own.db'}")) as db:
-        yield {"db": db, "settings": Settings()}
+        yield {"db": db}
 
 
 def _say(call: dict[str, Any], path: str, text: str, who: str = "u1", server: str = "") -> None:

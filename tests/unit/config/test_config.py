@@ -52,10 +52,8 @@ def test_g17_the_highest_level_wins_and_a_removed_one_gives_way(monkeypatch: pyt
     levels += [load()]
     yaml_file("")
     levels += [load()]
-    assert [settings.context_verbosity for settings in levels] == [1, 2, 7, 10]
-    assert [settings.sources["CONTEXT_VERBOSITY"] for settings in levels] == [
-        "argument", "environment", "file", "default",
-    ]  # fmt: skip
+    told = [(settings.context_verbosity, settings.sources["CONTEXT_VERBOSITY"]) for settings in levels]
+    assert told == [(1, "argument"), (2, "environment"), (7, "file"), (10, "default")]
 
 
 def test_g17_a_change_of_the_file_acts_on_the_next_call_even_within_one_tick_of_the_clock() -> None:
@@ -65,9 +63,7 @@ def test_g17_a_change_of_the_file_acts_on_the_next_call_even_within_one_tick_of_
         assert load().context_verbosity == digit
 
 
-def test_the_file_is_config_file_else_the_one_in_the_working_folder(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_file_is_config_file_else_that_of_the_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert load() == Settings()
     yaml_file("CONTEXT_VERBOSITY: 3")
     yaml_file("CONTEXT_VERBOSITY: 4", "other.yaml")
@@ -83,9 +79,7 @@ def test_the_file_is_config_file_else_the_one_in_the_working_folder(
     assert load().context_verbosity == 10
 
 
-def test_g4_resolve_takes_settings_whole_a_mapping_as_arguments_and_nothing_as_load(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_g4_resolve_takes_settings_whole_and_a_mapping_as_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DIARY_HISTORY_DAYS", "1")
     whole = Settings(context_verbosity=4)
     assert resolve(whole) is whole
@@ -132,23 +126,16 @@ def test_g18_check_lists_everything_at_once() -> None:
         ("CONTEXT_VERBOSITY", 1), ("CONTEXT_VERBOSTY", 2), ("nothing_like_it", 3), ("", 5),
         ("DATABASE_URL", None), ("TIMEZONE", None),
     ]  # fmt: skip
-    assert str(problems[0]) == (
-        "CONTEXT_VERBOSITY is 'ten' (config.yaml, line 1). It must be a whole number of items, 0 to 50. "
-        "Change it, or remove the line to use 10."
-    )
+    said = "CONTEXT_VERBOSITY is 'ten' (config.yaml, line 1). It must be a whole number of items, 0 to 50. "
+    assert str(problems[0]) == f"{said}Change it, or remove the line to use 10."
     assert "The nearest known one is CONTEXT_VERBOSITY." in problems[1].text and "nearest" not in problems[2].text
 
 
-def test_f72_an_unknown_key_is_told_once_with_the_nearest_flag_and_the_rest_is_used(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_f72_an_unknown_key_is_told_once_with_the_nearest_flag(caplog: pytest.LogCaptureFixture) -> None:
     yaml_file("CONTEXT_VERBOSTY: 4\nDIARY_HISTORY_DAYS: 3\n")
     assert [load().differing(), load().differing()] == [{"DIARY_HISTORY_DAYS": 3}] * 2
-    assert (
-        len(caplog.messages) == 1
-        and "CONTEXT_VERBOSTY" in caplog.messages[0]
-        and "nearest known one is CONTEXT_VERBOSITY" in caplog.messages[0]
-    )
+    (said,) = caplog.messages
+    assert "CONTEXT_VERBOSTY" in said and "nearest known one is CONTEXT_VERBOSITY" in said
 
 
 def test_g17_an_argument_takes_the_text_that_a_variable_takes() -> None:

@@ -107,9 +107,8 @@ def test_t46_phrases_are_lists_under_known_groups() -> None:
     settings = Settings(remember_phrases={"explicit": ["mark my words"], "facts": []})  # type: ignore[dict-item]
     assert settings.remember_phrases == {"explicit": ("mark my words",), "facts": ()}
     assert load(environ={"REMEMBER_PHRASES": '{"explicit": ["a"]}'}).remember_phrases == {"explicit": ("a",)}
-    assert load(path=yaml_file("REMEMBER_PHRASES:\n  feelings: [io sento]\n")).remember_phrases == {
-        "feelings": ("io sento",)
-    }
+    by_file = load(path=yaml_file("REMEMBER_PHRASES:\n  feelings: [io sento]\n"))
+    assert by_file.remember_phrases == {"feelings": ("io sento",)}
     for bad in ({"explicits": ["a"]}, {"explicit": "a"}, {"explicit": [1]}, {1: ["a"]}, ["a"], None):
         with pytest.raises(ConfigError, match="REMEMBER_PHRASES"):
             Settings(remember_phrases=bad)  # type: ignore[arg-type]

@@ -11,14 +11,7 @@ import pytest
 from core.conversations import memory_tool as tool_calls
 from core.conversations import rules_summaries as summaries
 from core.conversations.memory_tool import NAME, build_answer, build_definition, read_native_calls, read_text_calls
-from core.conversations.rules_summaries import (
-    Line,
-    Summary,
-    build_substitute,
-    extract_summary,
-    read_messages,
-    read_reply,
-)
+from core.conversations.rules_summaries import Line, Summary, build_substitute, read_messages, read_reply
 from core.shapes import ToolCall
 
 LINES = [
@@ -26,7 +19,7 @@ LINES = [
     Line("We fly to Rome on Friday at seven.", "Ann", "tg/ann"),
     Line("Ada brings the tickets.", "Iris", is_persona=True),
 ]
-EXTRACT = extract_summary(LINES).text
+EXTRACT = summaries.extract_summary(LINES).text
 PATTERNS = (r"(?i)^\s*error\b",)
 
 
@@ -63,16 +56,13 @@ def test_c4_titles_and_summaries_are_one_line_and_bounded() -> None:
 
 def test_c1_messages_are_read_in_the_forms_hosts_have() -> None:
     given: list[Any] = [
-        "plain",
-        "  ",
+        *("plain", "  ", 7, None),
         {"text": "live", "sender_id": "7", "sender_name": "Ann", "timestamp": "2026-03-10T12:00:00Z"},
         {"text": "mine", "sender_id": "self", "sender_name": "Iris"},
         {"role": "user", "content": "asked"},
         {"role": "assistant", "content": "answered"},
         {"role": "system", "content": "You are Iris."},
         {"role": "tool", "content": "secret of a tool"},
-        7,
-        None,
     ]
     made = read_messages(given, "tg/42")
     assert [line.text for line in made] == ["plain", "live", "mine", "asked", "answered"]
@@ -166,9 +156,9 @@ def test_c26_native_arguments_of_another_shape_are_refused(arguments: str, why: 
 
 def test_c28_the_answer_has_the_form_of_the_call() -> None:
     told = {"success": False, "message": "empty: <b>"}
-    assert build_answer(ToolCall(NAME, ""), False, "empty: <b>") == (
-        f"<tool_result><name>{NAME}</name><success>false</success><message>empty: &lt;b&gt;</message></tool_result>"
-    )
+    said = "<success>false</success><message>empty: &lt;b&gt;</message>"
+    written = build_answer(ToolCall(NAME, ""), False, "empty: <b>")
+    assert written == f"<tool_result><name>{NAME}</name>{said}</tool_result>"
     openai = build_answer(ToolCall(NAME, "", "openai", "c1"), False, "empty: <b>")
     assert (openai["role"], openai["tool_call_id"], json.loads(openai["content"])) == ("tool", "c1", told)
     anthropic = build_answer(ToolCall(NAME, "", "anthropic", "t1"), False, "empty: <b>")

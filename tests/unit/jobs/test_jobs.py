@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from core import jobs as door
-from core.config import Settings
 from core.database.engine import Database
 from core.errors import MessageError, StoreReadError
 from core.jobs import OperationRun, Worker, handlers, rules, worker
@@ -38,7 +37,7 @@ def db(tmp_path: Path) -> Iterator[Database]:
 
 @pytest.fixture
 def given(db: Database) -> dict[str, Any]:
-    return {"db": db, "settings": Settings(), "scope": Scope("ada")}
+    return {"db": db, "scope": Scope("ada")}
 
 
 def test_s47_personas_take_turns(db: Database) -> None:
@@ -46,11 +45,11 @@ def test_s47_personas_take_turns(db: Database) -> None:
     for persona, number in (("ada", 4), ("ben", 1), ("cem", 2)):
         fill(db, persona, number)
     told: list[OperationRun] = []
-    only = Worker(db, personas=["ben"], settings=Settings(), on_done=told.append)
+    only = Worker(db, personas=["ben"], on_done=told.append)
     assert only.run(once=True) == 1 and [each.persona for each in told] == ["ben"]
     fill(db, "ben", 1)
     told.clear()
-    assert Worker(db, settings=Settings(), on_done=told.append).run(once=True) == 7
+    assert Worker(db, on_done=told.append).run(once=True) == 7
     assert [each.persona for each in told] == ["ada", "ben", "cem", "ada", "cem", "ada", "ada"]
     assert {each.state for each in told} == {"completed"}
 
@@ -71,9 +70,9 @@ def test_s47_a_worker_waits_for_more_and_for_a_database_that_is_away(
 
     monkeypatch.setattr(jobs_claiming, "read_personas", personas)
     with pytest.raises(StoreReadError):
-        Worker(db, settings=Settings()).run(once=True)
+        Worker(db).run(once=True)
     done = threading.Event()
-    made = Worker(db, settings=Settings(), on_done=lambda _: done.set())
+    made = Worker(db, on_done=lambda _: done.set())
     thread = threading.Thread(target=made.run)
     thread.start()
     try:
@@ -96,11 +95,11 @@ def test_d22_workers_and_run_pending_remove_what_ended_long_ago(db: Database, gi
 
     for persona in ("ada", "ben"):
         fill(db, persona, 2)
-    Worker(db, settings=Settings()).run(once=True)
+    Worker(db).run(once=True)
     clock.forward(days=8)
     door.run_pending(**given)
     assert left() == ["ben"]
-    Worker(db, settings=Settings()).run(once=True)
+    Worker(db).run(once=True)
     assert left() == []
     fill(db, "ada", 1)
     door.run_pending(**given)
@@ -123,7 +122,7 @@ def slow(operation, tools):
     time.sleep(float(sys.argv[2]))
 db = Database(sys.argv[1])
 register_handler("COUNTED", slow)
-worker = Worker(db, settings=Settings(), on_done=lambda done: print(done.state, flush=True))
+worker = Worker(db, on_done=lambda done: print(done.state, flush=True))
 with stop_on_signals(worker.stop):
     print(worker.run(), flush=True)
 """
@@ -152,7 +151,7 @@ def test_s45_a_signal_lets_the_operation_end_a_second_gives_it_back(
     out, _ = process.communicate(timeout=20)
     assert out.split() == said
     real = Database(url, clock=now_utc)
-    assert door.count_operations(db=real, settings=Settings(), scope=Scope("ada")) == left
+    assert door.count_operations(db=real, scope=Scope("ada")) == left
     real.close()
 
 

@@ -45,10 +45,7 @@ def test_l14_the_window_is_within_20_to_500() -> None:
 def test_l18_sentences_worth_keeping() -> None:
     said = ["I really love rainy days.", "I feel lonely today.", "Remember that the key is under the mat.", "ok"]
     made = choose_facts([Line(text, participant=ANN) for text in said], lambda said: phrases_for(said, Settings()))
-    assert [(fact.kind, fact.tier) for fact in made] == [
-        ("FactsAboutUser", "long_term"),
-        ("Emotions", "session"),
-        ("KeyFacts", "long_term"),
-    ]
+    kinds = [("FactsAboutUser", "long_term"), ("Emotions", "session"), ("KeyFacts", "long_term")]
+    assert [(fact.kind, fact.tier) for fact in made] == kinds
     for line in (Line("My name is Iris.", is_persona=True), Line("My name is Jonas. Don't remember that, please.")):
         assert choose_facts([line], lambda text: phrases_for(text, Settings())) == []

@@ -12,17 +12,8 @@ from core.config import Settings
 from core.config.flags import MemoryMode
 from core.conversations.memory_tool import NAME
 from core.errors import MessageError
-from core.memories import instructions
-from core.memories.rules import (
-    KINDS,
-    heuristic_importance,
-    importance_of,
-    kind_of,
-    read_entry,
-    read_id,
-    read_ids,
-    session_ttl,
-)
+from core.memories import instructions, rules
+from core.memories.rules import KINDS, heuristic_importance, importance_of, kind_of, read_entry, session_ttl
 from core.memories.rules_modes import MODES, ModeName, asked_before, is_tool_offered
 from core.templates.words import load_phrases
 
@@ -44,14 +35,11 @@ def test_l2_another_kind_is_refused_and_the_nearest_named(given: str, near: str)
     assert caught.value.fields == ("kind",)
 
 
-def test_l1_a_text_alone_has_the_kind_of_the_call() -> None:
+def test_f3_l1_a_text_alone_has_the_kind_of_the_call_and_cannot_say_whose_it_is() -> None:
     for text in ("a", {"content": "a"}):
         assert read_entry(text, "Mood") == {"content": "a", "kind": "Mood", "metadata": None}
     for blank in ("", "  ", None, {}, {"text": " "}, {"text": None, "content": ""}):
         assert read_entry(blank, "Mood") is None
-
-
-def test_f3_an_entry_cannot_say_whose_it_is() -> None:
     entry = read_entry({"text": "a", "persona_id": "other", "audience_id": 7, "metadata": {"x": 1}}, "Mood")
     assert entry is not None and entry["metadata"] == {"x": 1, "persona_id": "other", "audience_id": 7}
 
@@ -62,13 +50,13 @@ def test_l3_importance_stays_within_its_bounds() -> None:
 
 
 def test_l7_at_most_a_thousand_ids_each_once() -> None:
-    assert read_ids([1, 1, 2, 999]) == (1, 2, 999)
-    assert read_ids(range(1000)) == tuple(range(1000))
+    assert rules.read_ids([1, 1, 2, 999]) == (1, 2, 999)
+    assert rules.read_ids(range(1000)) == tuple(range(1000))
     for wrong in ("12", [-1], [2**63]):
         with pytest.raises(MessageError):
-            read_ids(wrong)
+            rules.read_ids(wrong)
     with pytest.raises(MessageError, match="id is of type str"):
-        read_id("a secret text")
+        rules.read_id("a secret text")
 
 
 def test_l8_importance_grows_with_length_and_phrase() -> None:
@@ -92,12 +80,9 @@ DOCS = Path(__file__).resolve().parents[3] / "docs" / "conversations.md"
 def test_c24_the_table_in_code_is_the_flag_and_the_documentation() -> None:
     """Who reads and saves is decided in one place; the page people read is that place."""
     assert tuple(MODES) == get_args(MemoryMode) == get_args(ModeName)
-    assert {name: (mode.reads, mode.saves, mode.how) for name, mode in MODES.items()} == {
-        "agent": (True, True, "tool"),
-        "plus": (True, True, "before"),
-        "basic": (True, False, "-"),
-        "project": (False, False, "-"),
-    }
+    known = {"agent": (True, True, "tool"), "plus": (True, True, "before"), "basic": (True, False, "-")}
+    known["project"] = (False, False, "-")
+    assert {name: (mode.reads, mode.saves, mode.how) for name, mode in MODES.items()} == known
     page = DOCS.read_text(encoding="utf-8")
     for name, mode in MODES.items():
         assert f"| {name} | {'yes' if mode.reads else 'no'} | {'yes' if mode.saves else 'no'} |" in page

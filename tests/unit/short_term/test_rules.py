@@ -44,10 +44,7 @@ def test_m3_the_answers_push_out_the_oldest() -> None:
     assert kept(messages, ["a", "b"], 4) == ["m10", "m11", "a", "b"]
     assert kept(messages, ["a", "b"], 1) == ["b"]
     assert len(kept(messages, ["a", "b"], 200)) == 14
-
-
-def test_m3_blank_texts_are_left_out() -> None:
-    assert kept(said("a", "  ", "\n", "b"), [" ", "c"]) == ["a", "b", "c"]
+    assert kept(said("a", "  ", "\n", "b"), [" ", "c"]) == ["a", "b", "c"], "blank ones are left out"
 
 
 def test_m4_role_and_speaker_are_read_from_any_shape() -> None:
@@ -63,15 +60,9 @@ def test_m4_role_and_speaker_are_read_from_any_shape() -> None:
     ]
     made = [(i.role, i.content, i.speaker, i.who) for i in read_messages(shapes, "u1", "Zoe") if i is not None]
     assert made == [
-        ("user", "a", "Ann", "7"),
-        ("user", "b", "Bob", "u2"),
-        ("model", "c", "Iris", ""),
-        ("model", "d", "", ""),
-        ("user", "d2", "Sol", "self"),
-        ("user", "d3", "", "self"),
-        ("model", "e f", "", ""),
-        ("user", "g", "Zoe", "u1"),
-    ]
+        ("user", "a", "Ann", "7"), ("user", "b", "Bob", "u2"), ("model", "c", "Iris", ""), ("model", "d", "", ""),
+        ("user", "d2", "Sol", "self"), ("user", "d3", "", "self"), ("model", "e f", "", ""), ("user", "g", "Zoe", "u1"),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("mark", [{"type": "system"}, {"role": "user", "source": "tool_result"}, {"type": "whatever"}])
@@ -84,22 +75,15 @@ def test_m2_the_seeds_own_names_are_read() -> None:
         FULL = 2
 
     context = SimpleNamespace(
-        simplifiedMessages=said("hi"),
-        userDiscId="1",
-        channel=SimpleNamespace(id="2", name="den"),
-        serverDiscId="3",
-        serverName="Home",
-        isDMChannel=False,
-        isStopResponse=True,
+        simplifiedMessages=said("hi"), userDiscId="1", channel=SimpleNamespace(id="2", name="den"), serverDiscId="3",
+        serverName="Home", isDMChannel=False, isStopResponse=True,
         turn={"requestSnapshot": {"triggererPrivacyLevel": Level.FULL}},
-    )
+    )  # fmt: skip
     turn = read_turn(context, {"personaResponses": [{"text": "yes", "personaLineageId": 5}]}, {})
     assert (turn.stop, turn.user, turn.channel, turn.server) == (True, "1", "2", "3")
     assert (turn.channel_name, turn.server_name, turn.level, turn.is_direct) == ("den", "Home", "full", False)
     assert [each.lineage for each in turn.answers] == ["5"]
-
-
-def test_m2_arguments_of_the_door_go_before_the_context() -> None:
+    # Arguments of the door go before the context.
     turn = read_turn({"user": "u1", "messages": said("a")}, "old", {"user": "u2", "messages": [], "responses": ["new"]})
     assert (turn.user, turn.messages, [each.item.content for each in turn.answers]) == ("u2", (), ["new"])
 
@@ -115,14 +99,11 @@ def test_m7_keys_in_text_form() -> None:
 @pytest.mark.parametrize(
     ("age", "summary_age", "lives", "has_summary"),
     [
-        (timedelta(hours=12) - MINUTE, None, True, False),
-        (12 * HOUR, None, False, False),
-        (13 * HOUR, 13 * HOUR, True, True),
-        (24 * HOUR - MINUTE, 24 * HOUR - MINUTE, True, True),
-        (24 * HOUR, 24 * HOUR, False, False),
+        (12 * HOUR - MINUTE, None, True, False), (12 * HOUR, None, False, False), (13 * HOUR, 13 * HOUR, True, True),
+        (24 * HOUR - MINUTE, 24 * HOUR - MINUTE, True, True), (24 * HOUR, 24 * HOUR, False, False),
         (HOUR, 25 * HOUR, True, False),
     ],
-)
+)  # fmt: skip
 def test_m12_ages_of_the_table(age: timedelta, summary_age: timedelta | None, lives: bool, has_summary: bool) -> None:
     written = NOW - summary_age if summary_age is not None else None
     found = Entry(1, "u1", "c", NOW - age, summary="s" if written else "", summary_at=written)
@@ -133,29 +114,19 @@ def test_m12_ages_of_the_table(age: timedelta, summary_age: timedelta | None, li
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [
-        (59.9, "just now"),
-        (90, "1 minute ago"),
-        (120, "2 minutes ago"),
-        (3599, "59 minutes ago"),
-        (3600, "1 hour ago"),
-        (23 * 3600, "23 hours ago"),
-        (86400, "1 day ago"),
-        (6 * 86400 + 23 * 3600, "6 days ago"),
-        (7 * 86400, "over a week ago"),
-        (-60, "just now"),
+        (59.9, "just now"), (90, "1 minute ago"), (120, "2 minutes ago"), (3599, "59 minutes ago"),
+        (3600, "1 hour ago"), (23 * 3600, "23 hours ago"), (86400, "1 day ago"),
+        (6 * 86400 + 23 * 3600, "6 days ago"), (7 * 86400, "over a week ago"), (-60, "just now"),
     ],
-)
+)  # fmt: skip
 def test_m20_ages_in_words(seconds: float, words: str) -> None:
     assert describe_age(NOW - timedelta(seconds=seconds), NOW) == words
 
 
-def test_m17_a_channel_of_two_users_appears_once() -> None:
-    items = (Item("user", "hi"),)
-    mine, theirs = entry("c", 5, id=1, items=items), entry("c", 1, "u2", id=2, items=items)
+def test_m17_m21_a_channel_appears_once_and_lines_that_stand_in_the_lists_are_not_repeated() -> None:
+    hi = (Item("user", "hi"),)
+    mine, theirs = entry("c", 5, id=1, items=hi), entry("c", 1, "u2", id=2, items=hi)
     assert choose_entries([mine, theirs], None, 3) == ([theirs], {1: "duplicate"})
-
-
-def test_m21_lines_that_stand_in_the_lists_are_not_repeated() -> None:
     items = tuple(Item("user", text) for text in ("Hi  There", "bye", "x" * 100 + "..."))
     shown = {("c", "hi there"), ("d", "bye"), ("c", "x" * 200)}
     given = [entry("c", items=items), entry("d", id=2, items=items[1:2])]

@@ -24,13 +24,10 @@ def _file(folder: Path, content: bytes, name: str = "chat.jsonl") -> Path:
     return path
 
 
-def test_lines_keep_their_numbers_when_blank_ones_stand_between(tmp_path: Path) -> None:
+def test_lines_keep_their_numbers_and_a_separator_inside_a_text_ends_none(tmp_path: Path) -> None:
+    """U+2028 and U+0085 are letters of a text in JSON, though Python's splitlines sees lines."""
     path = _file(tmp_path, b'\xef\xbb\xbf{"a": 1}\r\n\n  \n[2]\n')
     assert [(line.row, line.value) for line in read(path)] == [(1, {"a": 1}), (4, [2])]
-
-
-def test_a_line_separator_inside_a_text_ends_no_line(tmp_path: Path) -> None:
-    """U+2028 and U+0085 are letters of a text in JSON, though Python's splitlines sees lines."""
     path = _file(tmp_path, json.dumps({"text": "a\u2028b\u0085c"}, ensure_ascii=False).encode())
     assert [line.value for line in read(path)] == [{"text": "a\u2028b\u0085c"}]
 
@@ -58,20 +55,13 @@ def test_f76_not_utf8_names_the_line_and_the_byte(tmp_path: Path) -> None:
     assert caught.value.row == 2
 
 
-def test_f76_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
+def test_f76_a_file_or_line_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = _file(tmp_path, b'{"a": 1}\n' * 100)
     assert len(read(path, max_bytes=900)) == 100
     with pytest.raises(TransferError, match="larger than 899 bytes"):
         read(path, max_bytes=899)
-
-
-def test_f76_an_endless_line_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_values, "MAX_LINE_BYTES", 1000)
-    path = _file(tmp_path, b'{"a": "' + b"x" * 2000 + b'"}')
     with pytest.raises(TransferError, match=r"Line 1 of .* is longer than 1000 bytes"):
-        read(path)
-
-
-def test_f76_a_missing_file_is_named(tmp_path: Path) -> None:
+        read(_file(tmp_path, b'{"a": "' + b"x" * 2000 + b'"}'))
     with pytest.raises(TransferError, match="does not exist"):
         read(tmp_path / "nothing")

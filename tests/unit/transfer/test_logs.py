@@ -34,26 +34,23 @@ TURNS = [
 
 
 @pytest.mark.parametrize(
-    ("program", "name", "content", "expected", "rooms"),
+    ("program", "content"),
     [
-        ("librechat", "c.json", json.dumps({**LIBRE, "messages": SAID}), ANSWERED, {"c1"}),
-        ("librechat", "c.json", json.dumps({**LIBRE, "recursive": True, "messages": [
-            {**SAID[0], "children": [SAID[1]]}]}), ANSWERED, {"c1"}),
-        ("llamacpp", "c.json", json.dumps({"conv": CONV, "messages": TURNS}), ANSWERED, {"c1"}),
-        ("llamacpp", "c.json", json.dumps([{"conv": CONV, "messages": TURNS}]), ANSWERED, {"c1"}),
+        ("librechat", json.dumps({**LIBRE, "messages": SAID})),
+        ("librechat", json.dumps({**LIBRE, "recursive": True, "messages": [{**SAID[0], "children": [SAID[1]]}]})),
+        ("llamacpp", json.dumps({"conv": CONV, "messages": TURNS})),
+        ("llamacpp", json.dumps([{"conv": CONV, "messages": TURNS}])),
     ],
-)  # fmt: skip
-def test_r21_who_said_what_when(
-    tmp_path: Path, program: str, name: str, content: str, expected: list[Any], rooms: set[str]
-) -> None:
-    (tmp_path / name).write_text(content)
-    files = find_export(tmp_path / name)
+)
+def test_r21_who_said_what_when(tmp_path: Path, program: str, content: str) -> None:
+    (tmp_path / "c.json").write_text(content)
+    files = find_export(tmp_path / "c.json")
     assert files is not None and files.format == program
     reads = [read for _, read in files.read(Reading())]
     lines = [read for read in reads if isinstance(read, Line)]
     said = [(f"{line.at:%Y-%m-%d %H:%M}", line.speaker.name if line.speaker else "", line.text)
             for line in lines]  # fmt: skip
-    assert (said, {line.room.id for line in lines}) == (expected, rooms)
+    assert (said, {line.room.id for line in lines}) == (ANSWERED, {"c1"})
     assert all(isinstance(read, (Line, Left)) for read in reads)
 
 

@@ -19,12 +19,8 @@ from core.transfer.survey import IdMaker
 ROW = {
     "conversation": "c", "session": 3, "id": "m1", "timestamp": "2026-03-10T12:00:00Z", "speaker": "Ann", "text": "hi"
 }  # fmt: skip
-HEADER = {
-    "user_name": "Ann",
-    "character_name": "Iris",
-    "create_date": "2023-6-19 @16h 13m 25s 120ms",
-    "chat_metadata": {},
-}
+CREATED = {"create_date": "2023-6-19 @16h 13m 25s 120ms", "chat_metadata": {}}
+HEADER = {"user_name": "Ann", "character_name": "Iris", **CREATED}
 LINE = {"name": "Iris", "is_user": False, "is_system": False, "send_date": "June 19, 2023 4:13pm", "mes": "Hello."}
 
 

@@ -62,9 +62,7 @@ def test_t27_another_session_goes_before_the_next_row_of_one_already_chosen() ->
     scores = ((5.0, 0), (4.5, 0), (4.2, 0), (4.0, 1))
 
     def rows(long: float) -> list[Candidate]:
-        return [
-            Candidate(2, n, 0, score=score, session=session, long=long) for n, (score, session) in enumerate(scores)
-        ]
+        return [Candidate(2, n, 0, score=score, session=of, long=long) for n, (score, of) in enumerate(scores)]
 
     assert spaced(rows(1.0)) == [0, 3, 1, 2]
     assert spaced(rows(0.0)) == [0, 1, 3, 2]
