@@ -102,11 +102,12 @@ def test_parameters_of_a_file_that_are_not_known_are_refused(tmp_path: Path, que
     assert list(tmp_path.iterdir()) == []
 
 
-def test_mode_ro_reads_and_never_writes(file: Path) -> None:
+def test_f54_mode_ro_reads_and_never_writes(file: Path) -> None:
     with closing(open_database(f"sqlite:///{file}?mode=ro")) as db:
         assert len(search_memories(keywords=["tea"], db=db)) == 1
-        with pytest.raises(StoreWriteError, match="read only"):
+        with pytest.raises(StoreWriteError, match="read only") as caught:
             insert_memory("Bob likes cake", "bob", "chat", [], db=db)
+        assert caught.value.number == 1290
         assert [one for one in check.check_server(db) if one.severity == "error"] == []
     with pytest.raises(StoreError, match="cannot be opened"):
         open_database(f"sqlite:///{file.with_name('none.db')}?mode=ro")

@@ -8,24 +8,15 @@ from typing import Any
 
 import pytest
 
-from core.ai_diary import (
-    add_diary_entry,
-    cleanup_old_entries,
-    get_entries_by_tags,
-    get_entries_with_person,
-    get_recent_entries,
-    unarchive_entries,
-)
+from core import ai_diary as door
+from core.ai_diary import add_diary_entry, cleanup_old_entries, get_recent_entries
 from core.chat_history_cache import save_chat_message
-from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import ai_diary, conversations, tags
 from core.errors import MessageError
 from core.privacy import set_privacy
 from core.scope import Scope
 from tests.store.world import NOW, count, index_differences, rows_of
-
-DEFAULTS = Settings()
 
 
 def add(db: Database, scope: Scope, content: Any, *given: Any, **more: Any) -> Any:
@@ -34,8 +25,7 @@ def add(db: Database, scope: Scope, content: Any, *given: Any, **more: Any) -> A
 
 
 def recent(db: Database, scope: Scope, *given: Any, **more: Any) -> list[str]:
-    found = get_recent_entries(*given, db=db, settings=more.pop("settings", DEFAULTS), scope=scope, **more)
-    return [entry.content for entry in found]
+    return [entry.content for entry in get_recent_entries(*given, db=db, scope=scope, **more)]
 
 
 def test_p46_an_entry_reads_back(db: Database, scope: Scope) -> None:
@@ -86,10 +76,10 @@ def test_p46_by_tags_and_by_person(db: Database, scope: Scope) -> None:
     add(db, scope, "three", context_tags=["dog"], involved_users=["ann"])
 
     def tagged(*wanted: Any, limit: Any = 10) -> list[str]:
-        return [e.content for e in get_entries_by_tags(list(wanted), limit, db=db, scope=scope)]
+        return [e.content for e in door.get_entries_by_tags(list(wanted), limit, db=db, scope=scope)]
 
     def with_person(name: Any) -> list[str]:
-        return [e.content for e in get_entries_with_person(name, db=db, scope=scope)]
+        return [e.content for e in door.get_entries_with_person(name, db=db, scope=scope)]
 
     assert (tagged("Cat"), tagged("cat", "dog")) == (["one"], ["three", "one"])
     assert tagged("cat", "dog", limit=1) == ["three"]
@@ -107,7 +97,7 @@ def test_p46_archived_and_brought_back(db: Database, scope: Scope) -> None:
     assert change(cleanup_old_entries) == 2 and change(cleanup_old_entries) == 0
     assert recent(db, scope, 100) == ["of 29 days"] and index_differences(db, scope.persona) == []
     oldest = rows_of(db, ai_diary, scope.persona)[0].id
-    assert [change(unarchive_entries, *given) for given in ([[oldest, 1]], [], [])] == [1, 1, 0]
+    assert [change(door.unarchive_entries, *given) for given in ([[oldest, 1]], [], [])] == [1, 1, 0]
     assert len(recent(db, scope, 100)) == 3 and index_differences(db, scope.persona) == []
     assert change(cleanup_old_entries, 0) == 3
 
@@ -121,10 +111,8 @@ def test_f11_an_entry_belongs_to_its_conversation(db: Database, scope: Scope) ->
     add(db, direct, "by scope")
     add(db, scope, "of the persona")
     assert recent(db, scope) == ["of the persona"] and len(recent(db, direct)) == 4
-    assert {(r.interface, r.chat_id) for r in rows_of(db, ai_diary, scope.persona)} == {
-        ("telegram", "7"),
-        ("unknown", ""),
-    }
+    known = {(r.interface, r.chat_id) for r in rows_of(db, ai_diary, scope.persona)}
+    assert known == {("telegram", "7"), ("unknown", "")}
     assert count(db, conversations, scope.persona) == 1
 
 
@@ -132,10 +120,8 @@ def test_f3_the_scope_says_which_conversation(db: Database, scope: Scope) -> Non
     own = replace(scope, conversation="tg/7", privacy="direct", participant="tg/7")
     add(db, own, "mine", interface="discord", chat_id="other")
     assert recent(db, scope) == [] and recent(db, own) == ["mine"]
-    assert (rows_of(db, ai_diary, scope.persona)[0].interface, rows_of(db, ai_diary, scope.persona)[0].chat_id) == (
-        "tg",
-        "7",
-    )
+    (row,) = rows_of(db, ai_diary, scope.persona)
+    assert (row.interface, row.chat_id) == ("tg", "7")
 
 
 @pytest.mark.parametrize("level", ["partial", "full"])
@@ -147,13 +133,8 @@ def test_f20_a_closed_person_leaves_neither_message_nor_name(db: Database, scope
         result = add(db, scope, f"day {n}", user_message="hi", involved_users=named, interface="tg", chat_id="1")
         assert result.stored and len(result.notes) == 2
     add(db, scope, "day 9", user_message="hi", involved_users=["Bob"], interface="tg", chat_id="1")
-    add(
-        db,
-        replace(scope, conversation="tg/1", participant="tg/7"),
-        "day 10",
-        user_message="hi",
-        involved_users=["Annie"],
-    )
+    own = replace(scope, conversation="tg/1", participant="tg/7")
+    add(db, own, "day 10", user_message="hi", involved_users=["Annie"])
     found = {r.content: (r.involved_users, r.user_message) for r in rows_of(db, ai_diary, scope.persona)}
     assert found["day 0"] == found["day 1"] == found["day 2"] == ('["Bob"]', None)
     assert found["day 9"] == ('["Bob"]', "hi")

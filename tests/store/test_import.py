@@ -23,17 +23,10 @@ from tests.store.world import count, index_differences, own_scope, rows_of
 
 
 def _rows(number: int, *, conversation: str = "c", speakers: tuple[str, ...] = ("Ann", "Iris")) -> list[dict[str, Any]]:
-    return [
-        {
-            "conversation": conversation,
-            "session": n // 10,
-            "id": f"{conversation}-{n}",
-            "timestamp": f"2025-01-{n // 1440 + 1:02}T{n // 60 % 24:02}:{n % 60:02}:00Z",
-            "speaker": speakers[n % len(speakers)],
-            "text": f"line {n} about topic{n % 7}",
-        }
-        for n in range(number)
-    ]
+    times = (f"2025-01-{n // 1440 + 1:02}T{n // 60 % 24:02}:{n % 60:02}:00Z" for n in range(number))
+    said = [{"text": f"line {n} about topic{n % 7}", "speaker": speakers[n % len(speakers)]} for n in range(number)]
+    rows = enumerate(zip(said, times, strict=True))
+    return [{"conversation": conversation, "id": f"{conversation}-{n}", "timestamp": at, **s} for n, (s, at) in rows]
 
 
 def _file(folder: Path, rows: list[Any], name: str = "chat.jsonl") -> Path:
@@ -85,9 +78,7 @@ def test_somebody_called_self_is_not_the_persona(db: Database, tmp_path: Path) -
         (gzip.compress(b'{"a": 1}', mtime=0), "packed with gzip; unpack it first"),
     ],
 )
-def test_f76_nothing_is_stored_of_a_file_that_is_refused(
-    db: Database, tmp_path: Path, content: bytes, said: str
-) -> None:
+def test_f76_nothing_is_stored_of_a_refused_file(db: Database, tmp_path: Path, content: bytes, said: str) -> None:
     scope, path = own_scope(), tmp_path / "chat.jsonl"
     path.write_bytes(content)
     with pytest.raises(TransferError, match=said):

@@ -7,6 +7,7 @@ import random
 import statistics
 from array import array
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -36,9 +37,8 @@ DIMENSIONS = 48
 
 @pytest.fixture(scope="module")
 def other(migrated_url: str) -> Iterator[Database]:
-    handle = open_db(migrated_url)
-    yield handle
-    handle.close()
+    with closing(open_db(migrated_url)) as handle:
+        yield handle
 
 
 @pytest.fixture(autouse=True)
@@ -65,9 +65,7 @@ class Directions:
 
 
 def say(db: Database, scope: Scope, path: str, number: int, text: str) -> int:
-    made = save_chat_message(path, text, "Ann", "7", message_id=f"m{number}", db=db, settings=SETTINGS, scope=scope)
-    assert made.id is not None
-    return made.id
+    return save_chat_message(path, text, "Ann", "7", message_id=f"m{number}", db=db, scope=scope).id or 0
 
 
 def stored(db: Database, scope: Scope) -> dict[tuple[int, int], list[tuple[int, bytes]]]:
@@ -138,15 +136,15 @@ def test_t66_a_search_compares_as_if_one_vector_after_the_other(db: Database, ot
             text = " ".join([chance.choice(words), *(str(chance.random()) for _ in range(chance.choice([2, 2, 150])))])
             say(doer, scope, path, number, text)
             rows[number] = path
-        embed_rows(chance.choice([None, 5]), embedder=Directions(), db=doer, settings=SETTINGS, scope=scope)
+        embed_rows(chance.choice([None, 5]), embedder=Directions(), db=doer, scope=scope)
         for number in chance.sample(sorted(rows), min(len(rows), 3)):
-            where: Any = {"interface_path": rows[number], "db": doer, "settings": SETTINGS, "scope": scope}
+            where: Any = {"interface_path": rows[number], "db": doer, "scope": scope}
             if chance.random() < 0.5:
                 edit_chat_message(f"m{number}", f"{chance.choice(words)} edited {step}", **where)
             else:
                 delete_chat_message(f"m{number}", **where)
         if chance.random() < 0.5:
-            embed_rows(embedder=Directions(), db=doer, settings=SETTINGS, scope=scope)
+            embed_rows(embedder=Directions(), db=doer, scope=scope)
         text = f"{chance.choice(words)} asked {step}?"
         (asked,) = Directions().embed([text])
         likes = {place: max(cosine(asked, one) for _, one in each) for place, each in stored(db, scope).items()}
@@ -155,18 +153,14 @@ def test_t66_a_search_compares_as_if_one_vector_after_the_other(db: Database, ot
         for handle in (db, other):
             worth, added = compared(handle, asking, text)
             assert worth == pytest.approx(expected, abs=2e-4)
-            assert added[:10] == nearest[:10] or [expected[p] for p in added[:10]] == pytest.approx(
-                [expected[p] for p in nearest[:10]], abs=2e-4
-            )
+            ranked = pytest.approx([expected[place] for place in nearest[:10]], abs=2e-4)
+            assert added[:10] == nearest[:10] or [expected[place] for place in added[:10]] == ranked
             assert len(added) == min(len(nearest), meaning.MOST_ADDED)
 
 
 def snippets(db: Database, scope: Scope, query: str, embedder: Any, **more: Any) -> list[str]:
-    settings = more.pop("settings", SETTINGS)
-    return [
-        hit["snippet"]
-        for hit in explain_search(query=query, embedder=embedder, db=db, settings=settings, scope=scope, **more)[0]
-    ]
+    hits, _ = explain_search(query=query, embedder=embedder, db=db, scope=scope, **more)
+    return [hit["snippet"] for hit in hits]
 
 
 @pytest.mark.parametrize("rows", [29, 30, 90])
@@ -174,7 +168,7 @@ def test_t66_what_a_fifth_of_all_rows_mean_is_found_whatever_their_number(db: Da
     scope, near = own_scope(), max(1, rows // 5)
     for n in range(rows):
         say(db, scope, "tg/1", n, f"dogs {n}" if n < near else f"other{n} {n}")
-    embed_rows(embedder=Directions(), db=db, settings=SETTINGS, scope=scope)
+    embed_rows(embedder=Directions(), db=db, scope=scope)
     asking = Scope(scope.persona, "tg/1", "tg/7")
     _, added = compared(db, asking, "dogs everywhere")
     assert len(added) >= min(near, meaning.MOST_ADDED)
@@ -187,10 +181,10 @@ def test_t66_what_was_written_while_it_was_read_counts_once(db: Database) -> Non
     asking = Scope(scope.persona, "tg/1", "tg/7")
     for n in range(10):
         say(db, scope, "tg/1", n, f"other{n} {n}")
-    embed_rows(embedder=Directions(), db=db, settings=SETTINGS, scope=scope)
+    embed_rows(embedder=Directions(), db=db, scope=scope)
     for n in range(10, 15):
         say(db, scope, "tg/1", n, f"dogs {n}")
-    embed_rows(embedder=Directions(), db=db, settings=SETTINGS, scope=scope)
+    embed_rows(embedder=Directions(), db=db, scope=scope)
     db.caches.pop(held_vectors.HELD, None)
     worth, added = compared(db, asking, "dogs here")
     cache = db.caches[held_vectors.HELD]
@@ -211,7 +205,7 @@ def test_t66_the_nearest_that_may_not_be_found_hide_no_others(db: Database) -> N
     (wanted,) = Directions().embed([asked])
     last = min(texts, key=lambda text: cosine(wanted, pack_vector(vectors[text]) or b""))
     say(db, scope, "tg/1", 200, last)
-    embed_rows(embedder=Directions(), db=db, settings=SETTINGS, scope=scope)
+    embed_rows(embedder=Directions(), db=db, scope=scope)
     asking = Scope(scope.persona, "tg/1", "tg/7")
     assert snippets(db, asking, asked, Directions(), exclude=["tg/2"]) == [last]
 
@@ -224,12 +218,12 @@ def test_t66_vectors_of_audiences_in_use_are_held_whatever_they_take(
         for n in range(60):
             say(db, scope, "tg/1", n, f"other{n} {n}")
         say(db, scope, "tg/1", 100, "dogs here")
-        embed_rows(embedder=Directions(), db=db, settings=SETTINGS, scope=scope)
+        embed_rows(embedder=Directions(), db=db, scope=scope)
     for most, kept in ((0, 61), (64 * 2**20, 122)):
         monkeypatch.setattr(held_vectors, "MOST_BYTES", most)
         for scope in scopes:
             asking = Scope(scope.persona, "tg/1", "tg/7")
-            assert snippets(db, asking, "dogs anywhere", Directions(), settings=SETTINGS) == ["dogs here"]
+            assert snippets(db, asking, "dogs anywhere", Directions()) == ["dogs here"]
         held = db.caches[held_vectors.HELD].held.values()
         assert sum(len(part) for one in held for part in one.parts) == kept
 
@@ -244,9 +238,9 @@ def test_t66_of_removals_the_last_are_noted_and_who_is_further_behind_reads_all(
     asking = Scope(scope.persona, "tg/1", "tg/7")
     for n in range(12):
         say(db, scope, "tg/1", n, f"A dog named {n}" if n == 0 else f"Line {n}")
-    embed_rows(embedder=grams, db=db, settings=SETTINGS, scope=scope)
+    embed_rows(embedder=grams, db=db, scope=scope)
     assert snippets(db, asking, "hound?", grams) == ["A dog named 0"]
-    where: Any = {"interface_path": "tg/1", "db": other, "settings": SETTINGS, "scope": scope}
+    where: Any = {"interface_path": "tg/1", "db": other, "scope": scope}
     for n in range(10):
         delete_chat_message(f"m{n}", **where)
     mine = select(audiences.c.audience_id).where(audiences.c.persona_id == scope.persona)
@@ -263,13 +257,13 @@ def test_f46_forgetting_reaches_every_copy_of_a_vector(db: Database, other: Data
     for n, text in enumerate(["A dog in a closed room", "Rain there", "Soup there"]):
         say(db, closed, "tg/9", n, text)
     say(db, scope, "tg/1", 10, "Nothing else")
-    embed_rows(embedder=grams, db=db, settings=SETTINGS, scope=scope)
+    embed_rows(embedder=grams, db=db, scope=scope)
     for handle in (db, other):
         handle.caches.pop(held_vectors.HELD, None)
         assert snippets(handle, closed, "hound?", grams) == ["A dog in a closed room"]
         assert held_bytes(handle) > 0
     ids = {one for each in stored(db, scope).values() for one, _ in each}
-    forget(conversation="tg/9", db=db, settings=SETTINGS, scope=scope)
+    forget(conversation="tg/9", db=db, scope=scope)
     assert len(stored(db, scope)) == 1
     (left,) = {one for each in stored(db, scope).values() for one, _ in each}
     for table in (search_vector, search_vector_gone, search_vector_version):

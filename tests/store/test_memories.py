@@ -10,22 +10,19 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import memories as table
 from core.database.schema import tags
 from core.errors import MessageError, StoreWriteError
 from core.memories import new_item as memory_input
 from core.memories import table as memories
+from core.privacy import set_privacy
 from core.scope import Scope, use_scope
 from core.synth_core_memory import silently_record_memory
 from tests.store.world import NOW, count, index_differences, open_db, own_scope, rows_of
 
-DEFAULTS = Settings()
-
 
 def record(db: Database, scope: Scope, text: Any, response: Any = "Noted.", **more: Any) -> Any:
-    more.setdefault("settings", DEFAULTS)
     return silently_record_memory(text, response, scope=scope, db=db, **more)
 
 
@@ -80,10 +77,8 @@ def test_t50_audience_participant_and_state_make_it_another(db: Database, scope:
     direct = replace(ann, conversation="tg/ann", privacy="direct")
     assert record(db, direct, "I like tea").stored
     assert record(db, direct, "I like tea").reason == "duplicate"
-    db.transaction(
-        lambda c: c.execute(update(table).where(table.c.persona_id == scope.persona).values(superseded_by=1)),
-        source="test",
-    )
+    superseded = update(table).where(table.c.persona_id == scope.persona).values(superseded_by=1)
+    db.transaction(lambda c: c.execute(superseded), source="test")
     assert record(db, ann, "I like tea").stored, "a superseded item is not active"
     assert count(db, table, scope.persona) == 4
 
@@ -95,8 +90,6 @@ def test_t50_insert_memory_always_inserts(db: Database, scope: Scope) -> None:
 
 
 def test_t52_privacy_levels(db: Database, scope: Scope) -> None:
-    from core.privacy import set_privacy
-
     ann = replace(scope, participant="tg/ann")
     for level in ("partial", "full"):
         set_privacy("tg/ann", level, db=db, scope=scope)
@@ -116,19 +109,6 @@ def test_t54_a_failing_write_is_logged_without_text(caplog: pytest.LogCaptureFix
     with caplog.at_level(logging.INFO), pytest.raises(StoreWriteError) as caught:
         record(own, own_scope(), "the canary xylofant")
     assert caught.value.number == 1146 and "xylofant" not in str(caught.value) + caplog.text
-    own.close()
-
-
-@pytest.mark.engines("sqlite")
-def test_f54_a_read_only_database_names_number_and_remedy(migrated_url: str, tmp_path: Any) -> None:
-    own = open_db(f"sqlite:///{tmp_path / 'ro.db'}")
-    own.close()
-    with own.engines()[1].connect() as connection:
-        connection.exec_driver_sql("PRAGMA query_only = ON")
-        connection.commit()
-    with pytest.raises(StoreWriteError) as caught:
-        record(own, own_scope(), "hello")
-    assert caught.value.number == 1290 and "read only" in str(caught.value)
     own.close()
 
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from contextlib import closing
 from typing import Any, NamedTuple
 
 import pytest
 
 from core import ai_diary, chat_history_cache, privacy, synth_tagging
-from core import synth_core_memory as remembering
 from core.access.load import load_snapshot
 from core.access.view import Request
 from core.config import Settings
@@ -22,7 +21,7 @@ from core.database.engine import Database
 from core.database.schema import TABLES
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
-from core.synth_core_memory import search_memories
+from core.synth_core_memory import search_memories, silently_record_memory
 from tests.databases import watched
 from tests.store import many_rows
 from tests.store.world import NOW, open_db
@@ -33,18 +32,15 @@ PERSONA = "p1"
 SMALL = {"counters", "schema_version", "audiences", "tags", "tag_aliases",
          "message_alternatives", "short_term_memories", "search_gone", "privacy_levels"}  # fmt: skip
 """Tables of few rows here, or of which the whole vocabulary of a persona is read."""
-DEFAULTS = Settings()
 
 
 @pytest.fixture(scope="module")
 def db(migrated_url: str) -> Iterator[Database]:
     """A database of 100,000 messages and items, and enough of all else for a scan to be dear."""
-    patient = Database(migrated_url, timeout_seconds=600)
-    made = open_db(migrated_url)
-    many_rows.fill(patient)
-    patient.close()
-    yield made
-    made.close()
+    with closing(open_db(migrated_url)) as made:
+        with closing(Database(migrated_url, timeout_seconds=600)) as patient:
+            many_rows.fill(patient)
+        yield made
 
 
 class Access(NamedTuple):
@@ -142,20 +138,14 @@ def reads(db: Database) -> dict[str, tuple[Callable[[], Any], dict[str, set[str]
     chat, memories, diary = "chat_history_cache", "memories", "ai_diary"
     message = {"message_id": "x", "date": NOW, "text": "w1723 w1234 and t5", "interface_path": "tg/7",
                "from_user": {"id": "u7", "full_name": "U"}}  # fmt: skip
-    load, search = chat_history_cache.load_chat_history, search_memories
-    saving = {
-        chat: {"uq_chat_message", "ix_chat_content"},
-        "conversations": {"uq_conversations_key"},
-        "participants": {"PRIMARY", "ix_participants_person"},
-    }
-    prompt = {
-        "conversations": {"uq_conversations_key", "ix_conversations_audience"},
-        chat: {"ix_chat_conversation"},
-        diary: {"ix_diary_audience"},
-        "search_block": {"PRIMARY"},
-    }
+    load, edit, search = chat_history_cache.load_chat_history, chat_history_cache.edit_chat_message, search_memories
+    by_conversation = {"conversations": {"uq_conversations_key"}}
+    saving = {chat: {"uq_chat_message", "ix_chat_content"}, "participants": {"PRIMARY", "ix_participants_person"}}
+    prompt = {"conversations": {"uq_conversations_key", "ix_conversations_audience"}, chat: {"ix_chat_conversation"}}
+    prompt |= {diary: {"ix_diary_audience"}, "search_block": {"PRIMARY"}}
+    spoken = {"settings": Settings(server_in_direct=True), "destination": "remote"}
     by_person = {chat: {"ix_chat_participant"}, memories: {"ix_memories_participant"}}
-    moving = {memories: {"ix_memories_conversation"}, "conversations": {"uq_conversations_key"}}
+    moving = {memories: {"ix_memories_conversation"}, **by_conversation}
     tags = {"tags": {"PRIMARY"}, "tag_links": {"PRIMARY"}}
     by_time, by_key = {diary: {"ix_diary_audience"}}, {chat: {"uq_chat_message", "PRIMARY"}}
     words = {"search_block": {"PRIMARY"}}
@@ -164,29 +154,17 @@ def reads(db: Database) -> dict[str, tuple[Callable[[], Any], dict[str, set[str]
         "newest of a level": (lambda: load("tg/7", 20, level=True, **own), {}),
         "newest of all": (lambda: chat_history_cache.load_global_chat_history(20, **own), {chat: {"ix_chat_audience"}}),
         "how much is visible": (lambda: chat_history_cache.get_cache_stats(**own), {}),
-        "saving": (lambda: _save_twice(person), saving),
-        "by the host's id": (
-            lambda: chat_history_cache.edit_chat_message("m7", "new text", interface_path="tg/7", **own),
-            by_key,
-        ),
+        "saving": (lambda: _save_twice(person), saving | by_conversation),
+        "by the host's id": (lambda: edit("m7", "new text", interface_path="tg/7", **own), by_key),
         "clearing a conversation": (lambda: chat_history_cache.clear_chat_history("tg/697", **own), {}),
-        "duplicates": (
-            lambda: remembering.silently_record_memory("I like w17", **own),
-            {memories: {"ix_memories_content"}},
-        ),
+        "duplicates": (lambda: silently_record_memory("I like w17", **own), {memories: {"ix_memories_content"}}),
         "words": (lambda: search(keywords=["w1723", "w1234"], ranking="relevance", **own), words),
         "words, newest first": (lambda: search(keywords=["w1234", "234"], ranking="recency", **own), {}),
         "search by tags": (lambda: search(tags=["t5", "t101"], **own), words),
         "a prompt": (lambda: build_json_prompt(message, **person), prompt),
         "a direct message: the servers where the person has spoken": (
-            lambda: load_snapshot(
-                db,
-                DIRECT,
-                Request(servers=True),
-                destination="remote",
-                settings=replace(DEFAULTS, server_in_direct=True),
-            ),
-            {chat: {"ix_chat_participant"}, "conversations": {"uq_conversations_key"}},
+            lambda: load_snapshot(db, DIRECT, Request(servers=True), **spoken),
+            {chat: {"ix_chat_participant"}, **by_conversation},
         ),
         "recent diary": (lambda: ai_diary.get_recent_entries(700, 3000, **own), by_time),
         "diary by tags": (lambda: ai_diary.get_entries_by_tags(["t5"], **own), by_time),
@@ -223,11 +201,8 @@ def test_d2_the_newest_other_conversations_are_read_without_sorting(db: Database
         build_json_prompt(message, scope=SERVER, db=db)
     with db.engines()[0].connect() as connection:
         word = "EXPLAIN" if connection.dialect.is_mariadb else "EXPLAIN FORMAT=TRADITIONAL"
-        rows = [
-            row
-            for each in caught
-            for row in connection.exec_driver_sql(f"{word} {each.statement}", tuple(each.values)).mappings()
-        ]
+        sent = [(f"{word} {each.statement}", tuple(each.values)) for each in caught]
+        rows = [row for each in sent for row in connection.exec_driver_sql(*each).mappings()]
     walked = [row["Extra"] or "" for row in rows if row["key"] == "ix_conversations_audience"]
     assert walked
     assert not [extra for extra in walked if "filesort" in extra]

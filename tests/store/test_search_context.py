@@ -32,22 +32,15 @@ def explain(db: Database, scope: Scope, **arguments: Any) -> tuple[list[Any], di
     return search_world.explain(db, scope, **{"settings": SETTINGS, **arguments})
 
 
-def talked(
-    db: Database, scope: Scope, lines: list[tuple[str, str]], start: datetime, conversation: str = "tg/1"
-) -> Any:
+def talked(db: Database, scope: Scope, lines: list[tuple[str, str]], start: datetime, path: str = "tg/1") -> Any:
     """Store `(speaker, text)` lines half a minute apart and return their ids."""
     made = [
         messages.NewMessage(
-            conversation=conversation,
-            text=text,
-            at=start + timedelta(seconds=30 * n),
-            sender_id=speaker.lower(),
-            sender_name=speaker,
-            message_id=f"m{db.ids.one()}",
-            participant=f"{conversation.split('/', maxsplit=1)[0]}/{speaker.lower()}",
+            conversation=path, text=text, at=start + timedelta(seconds=30 * n), sender_id=speaker.lower(),
+            sender_name=speaker, message_id=f"m{db.ids.one()}", participant=f"tg/{speaker.lower()}",
         )
         for n, (speaker, text) in enumerate(lines)
-    ]
+    ]  # fmt: skip
     return [one.id for one in chat_batches.insert_messages(db, scope, made, privacy_default="none")]
 
 

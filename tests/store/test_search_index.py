@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from contextlib import closing
 
 import pytest
 from sqlalchemy import delete
@@ -30,18 +30,15 @@ def test_d14_a_row_of_very_many_words_is_indexed_for_the_first_of_them() -> None
     assert entry(0, 1, 1, NOW, "?!", (), 0, nowhere).terms == {}
 
 
-UNREADABLE = {
-    "content": ("text", b"\xff", 5, b"[]", b"[1,2,3,4,5,6,7]"),
-    "digest": ("x", 7),
-    "row_id": ("x", b"\xff"),
-    "source": ("x", 9),
-}
+UNREADABLE = (
+    *(("content", value) for value in ("text", b"\xff", 5, b"[]", b"[1,2,3,4,5,6,7]")),
+    *(("digest", value) for value in ("x", 7)),
+    *((column, value) for column, wrong in (("row_id", b"\xff"), ("source", 9)) for value in ("x", wrong)),
+)
 
 
 @pytest.mark.engines("sqlite")
-@pytest.mark.parametrize(
-    ("column", "value"), [(name, value) for name, values in UNREADABLE.items() for value in values]
-)
+@pytest.mark.parametrize(("column", "value"), UNREADABLE)
 def test_f85_an_unreadable_row_of_the_index_hides_no_other(
     db: Database, scope: Scope, column: str, value: object
 ) -> None:
@@ -54,18 +51,16 @@ def test_f85_an_unreadable_row_of_the_index_hides_no_other(
     db.transaction(lambda c: packing.pack_fresh(c, db.family, audience), source="test")
     expected = [whole, spoilt] if column in ("content", "digest") else [whole]
     assert set(expected) == set(ids(find(db, scope, query="Where is the tofu?")))
-    db.transaction(
-        lambda c: packing.rebuild(c, family=db.family, audience=audience, calendar=calendar_of(db)), source="test"
-    )
+    given = {"family": db.family, "audience": audience, "calendar": calendar_of(db)}
+    db.transaction(lambda c: packing.rebuild(c, **given), source="test")
     assert verify_index(db) == []
 
 
 @pytest.fixture
 def db(fresh_migrated_url: str) -> Iterator[Database]:
     """A database of the test's own: the index of everybody is built anew."""
-    handle = open_quick(fresh_migrated_url)
-    yield handle
-    handle.close()
+    with closing(open_quick(fresh_migrated_url)) as handle:
+        yield handle
 
 
 def test_d16_a_lost_index_is_found_by_the_check_and_built_anew(db: Database, scope: Scope) -> None:
@@ -78,9 +73,8 @@ def test_d16_a_lost_index_is_found_by_the_check_and_built_anew(db: Database, sco
     assert [one for one in check_server(db) if "index" in one.what]
     assert reindex(db) == 201
     assert verify_index(db) == [] and ids(find(db, scope, keywords=["tofu"], limit=20)) == before
-    assert ids(find(db, scope, tags=["cat"])) == [row] and count_differences(db) == {
-        "memories": 0, "ai_diary": 0, "chat_history_cache": 0,
-    }  # fmt: skip
+    assert ids(find(db, scope, tags=["cat"])) == [row]
+    assert count_differences(db) == dict.fromkeys(("memories", "ai_diary", "chat_history_cache"), 0)
 
 
 def test_d16_a_large_index_is_built_part_by_part(db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -32,9 +33,8 @@ WORDS = [f"word{n}" for n in range(60)]
 @pytest.fixture
 def db(fresh_migrated_url: str) -> Iterator[Database]:
     """A database without rows: to verify, pack or mend one goes through all there are."""
-    handle = open_quick(fresh_migrated_url)
-    yield handle
-    handle.close()
+    with closing(open_quick(fresh_migrated_url)) as handle:
+        yield handle
 
 
 def count(db: Database, table: Any) -> int:
@@ -81,11 +81,7 @@ def test_d14_rows_are_packed_by_whoever_writes_enough_of_them(db: Database, scop
         memory(db, scope, f"tea number {n}", ago(minutes=n))
     assert fresh(db, scope) < PACK_FROM
     assert sum(row[0] for row in segments(db, scope)) + fresh(db, scope) == PACK_FROM + 240
-    assert (
-        len(find(db, scope, keywords=["tofu"], limit=200))
-        == 200
-        == len(find(db, scope, keywords=["number"], limit=200))
-    )
+    assert [len(find(db, scope, keywords=[word], limit=200)) for word in ("tofu", "number")] == [200, 200]
     assert index_differences(db, scope.persona) == []
 
 
@@ -110,10 +106,9 @@ def test_t27_nobody_can_tell_what_is_packed(db: Database, scope: Scope) -> None:
         said(db, place, talk(rng, 60, n * 30), f"tg/{n}")
     for text, at in talk(rng, 20):
         memory(db, scope, text, at)
-    queries = [
-        {"query": f"What about {rng.choice(WORDS)} and {rng.choice(WORDS)}, {rng.choice(WORDS)}?", "limit": 15}
-        for _ in range(8)
-    ] + [{"keywords": rng.choices(WORDS, k=3), "limit": 30, "ranking": mode} for mode in (RECENCY, "relevance")]
+    asked = ("What about {} and {}, {}?".format(*rng.choices(WORDS, k=3)) for _ in range(8))
+    queries: list[dict[str, Any]] = [{"query": question, "limit": 15} for question in asked]
+    queries += [{"keywords": rng.choices(WORDS, k=3), "limit": 30, "ranking": mode} for mode in (RECENCY, "relevance")]
 
     def found() -> list[Any]:
         made = []
@@ -149,9 +144,7 @@ def test_d14_what_a_search_sees_is_kept_whatever_it_takes(
     first = ids(find(db, here, keywords=["tofu"], limit=60))
     with traced(db) as statements:
         assert ids(find(db, here, keywords=["tofu"], limit=60)) == first
-    assert len(first) == 40 and not [
-        text for text in statements if "FROM search_segment" in str(text) and "head" in str(text)
-    ]
+    assert len(first) == 40 and heads_read(statements) == []
 
 
 def test_d14_unpacked_rows_of_audiences_not_in_use_are_given_up(
@@ -171,17 +164,17 @@ def test_d14_two_handles_in_turns_read_no_segment_again(db: Database, fresh_migr
     said(db, scope, talk(random.Random(7), 60))
     kept = memory(db, scope, "we said tofu", ago(hours=1))
     pack(db, scope)
-    other = open_quick(fresh_migrated_url)
-    other.clock = db.clock
-    try:
+    with closing(open_quick(fresh_migrated_url)) as other:
+        other.clock = db.clock
         for turn in range(4):
             for handle in (db, other):
                 with traced(handle) as statements:
                     assert kept in ids(find(handle, scope, keywords=["tofu", WORDS[turn]], limit=5))
-                heads = [text for text in statements if "FROM search_segment" in str(text) and "head" in str(text)]
-                assert bool(heads) == (turn == 0)
-    finally:
-        other.close()
+                assert bool(heads_read(statements)) == (turn == 0)
+
+
+def heads_read(statements: Sequence[str]) -> list[str]:
+    return [text for text in statements if "FROM search_segment" in text and "head" in text]
 
 
 def test_t27_of_very_many_matching_rows_those_that_hold_most_are_ranked_closely(
@@ -250,18 +243,11 @@ def terms(db: Database, scope: Scope) -> set[str]:
     return {row[0] for row in db.read(select(b.term).where(b.audience_id.in_(audiences_of(db, scope))), source="t")}
 
 
+TOFU, PACKED = search_block.c.term == "tofu", search_segment.c.segment_id > 0
 HARMS = {
-    "a block is gone": lambda a: delete(search_block).where(
-        search_block.c.audience_id == a, search_block.c.term == "tofu"
-    ),
-    "a head is damaged": lambda a: (
-        update(search_segment)
-        .where(search_segment.c.audience_id == a, search_segment.c.segment_id > 0)
-        .values(head=b"no segment")
-    ),
-    "a segment is gone": lambda a: delete(search_segment).where(
-        search_segment.c.audience_id == a, search_segment.c.segment_id > 0
-    ),
+    "a block is gone": (delete(search_block).where(TOFU), search_block),
+    "a head is damaged": (update(search_segment).where(PACKED).values(head=b"no segment"), search_segment),
+    "a segment is gone": (delete(search_segment).where(PACKED), search_segment),
 }
 
 
@@ -273,8 +259,9 @@ def test_d15_a_broken_segment_is_listed_and_mended(db: Database, scope: Scope, h
     pack(db, beside)
     rows = said(db, scope, [(f"tofu number {n}", ago(minutes=n)) for n in range(30)])
     pack(db, scope)
-    audience = audiences_of(db, scope)[0]
-    db.transaction(lambda c: c.execute(HARMS[harm](audience)), source="test")
+    change, table = HARMS[harm]
+    own = change.where(table.c.audience_id == audiences_of(db, scope)[0])
+    db.transaction(lambda c: c.execute(own), source="test")
     assert verify_index(db) != []
     find(db, scope, keywords=["tofu"])
     assert reindex(db) > 0
