@@ -55,9 +55,13 @@ def reference(folder: Path) -> Tool:
     return Tool(BetaLocalFilesystemMemoryTool(base_path=str(folder)))
 
 
+def _all(command: str, *paths: str) -> list[dict[str, Any]]:
+    return [{"command": command, "path": f"/memories{path}"} for path in paths]
+
+
+RANGES = ([2, 4], [11, -1], [0, 99], [20, 30])
 COMMANDS: list[dict[str, Any]] = [
-    {"command": "view", "path": "/memories"},
-    {"command": "view", "path": "/memories/none.md"},
+    *_all("view", "", "/none.md"),
     {"command": "create", "path": "/memories/tea.md", "file_text": "green\nblack\ngreen tea\n"},
     {"command": "create", "path": "/memories/tea.md", "file_text": "again"},
     {"command": "create", "path": "/memories/a/b/c/deep.md", "file_text": "deep"},
@@ -67,18 +71,8 @@ COMMANDS: list[dict[str, Any]] = [
     {"command": "create", "path": "/memories/big.md", "file_text": "é" * 800},
     {"command": "create", "path": "/memories/crlf.md", "file_text": "one\r\ntwo\r\n\x85three"},
     {"command": "create", "path": "/memories/notes.md", "file_text": "".join(f"line {n}\n" for n in range(12))},
-    {"command": "view", "path": "/memories"},
-    {"command": "view", "path": "/memories/"},
-    {"command": "view", "path": "/memories/a"},
-    {"command": "view", "path": "/memories/a/../tea.md"},
-    {"command": "view", "path": "/memories/tea.md"},
-    {"command": "view", "path": "/memories/empty.md"},
-    {"command": "view", "path": "/memories/blank.md"},
-    {"command": "view", "path": "/memories/crlf.md"},
-    {"command": "view", "path": "/memories/notes.md", "view_range": [2, 4]},
-    {"command": "view", "path": "/memories/notes.md", "view_range": [11, -1]},
-    {"command": "view", "path": "/memories/notes.md", "view_range": [0, 99]},
-    {"command": "view", "path": "/memories/notes.md", "view_range": [20, 30]},
+    *_all("view", "", "/", "/a", "/a/../tea.md", "/tea.md", "/empty.md", "/blank.md", "/crlf.md"),
+    *({"command": "view", "path": "/memories/notes.md", "view_range": lines} for lines in RANGES),
     {"command": "str_replace", "path": "/memories/tea.md", "old_str": "black", "new_str": "white\nyellow"},
     {"command": "str_replace", "path": "/memories/tea.md", "old_str": "green", "new_str": "x"},
     {"command": "str_replace", "path": "/memories/tea.md", "old_str": "none", "new_str": "x"},
@@ -95,25 +89,18 @@ COMMANDS: list[dict[str, Any]] = [
     {"command": "insert", "path": "/memories/crlf.md", "insert_line": 1, "insert_text": "between"},
     {"command": "insert", "path": "/memories/none.md", "insert_line": 0, "insert_text": "x"},
     {"command": "insert", "path": "/memories/a", "insert_line": 0, "insert_text": "x"},
-    {"command": "view", "path": "/memories/tea.md"},
-    {"command": "view", "path": "/memories/crlf.md"},
+    *_all("view", "/tea.md", "/crlf.md"),
     {"command": "rename", "old_path": "/memories/tea.md", "new_path": "/memories/drinks/hot/tea.md"},
     {"command": "rename", "old_path": "/memories/none.md", "new_path": "/memories/x.md"},
     {"command": "rename", "old_path": "/memories/notes.md", "new_path": "/memories/drinks"},
     {"command": "rename", "old_path": "/memories", "new_path": "/memories/x"},
     {"command": "rename", "old_path": "/memories/a", "new_path": "/memories/z"},
-    {"command": "view", "path": "/memories/z/b"},
-    {"command": "view", "path": "/memories/a"},
-    {"command": "view", "path": "/memories/drinks/hot/tea.md"},
-    {"command": "delete", "path": "/memories/drinks/hot/tea.md"},
-    {"command": "delete", "path": "/memories/drinks/hot/tea.md"},
-    {"command": "view", "path": "/memories/drinks"},
-    {"command": "delete", "path": "/memories/z"},
-    {"command": "delete", "path": "/memories"},
-    {"command": "delete", "path": "/memories/x/.."},
-    {"command": "view", "path": "/memories"},
+    *_all("view", "/z/b", "/a", "/drinks/hot/tea.md"),
+    *_all("delete", "/drinks/hot/tea.md", "/drinks/hot/tea.md"),
+    *_all("view", "/drinks"),
+    *_all("delete", "/z", "", "/x/.."),
+    *_all("view", "", "/../../etc/passwd"),
     {"command": "view", "path": "/etc/passwd"},
-    {"command": "view", "path": "/memories/../../etc/passwd"},
     {"command": "create", "path": "/memories/../out.md", "file_text": "x"},
     {"command": "rename", "old_path": "/memories/big.md", "new_path": "/memories/../../out.md"},
 ]
@@ -140,9 +127,8 @@ def test_r30_paths_have_no_disk_to_reach(tool: Tool) -> None:
     for path in ("/memories/%2e%2e/x", "/memories/..\\..\\x", "/memories/~/x", "/memories/C:x", "/memories/a b/🦀"):
         assert tool("create", path=path, file_text="x").startswith("File created successfully at: ")
         assert tool("view", path=path) == f"Here's the content of {path} with line numbers:\n     1\tx"
-    assert tool("create", path="/memories/a b/🦀/in", file_text="x").startswith(
-        "ToolError: The path /memories/a b/🦀 is"
-    )
+    inside = tool("create", path="/memories/a b/🦀/in", file_text="x")
+    assert inside.startswith("ToolError: The path /memories/a b/🦀 is")
     assert tool("rename", old_path="/memories/~", new_path="/memories/~/y/z").startswith("ToolError: Cannot move")
 
 

@@ -51,9 +51,7 @@ def test_r33_a_discord_message_says_where_and_how_private(world: World, db: Data
     assert not any(note for each in told.values() for note in each[4])
 
 
-def test_r33_a_discord_message_brings_reply_mentions_attachments_and_who(
-    world: World, db: Database, persona: str
-) -> None:
+def test_r33_a_discord_message_brings_reply_mentions_and_files(world: World, db: Database, persona: str) -> None:
     """What a person reads there is what is stored; the bot's own lines are the persona's."""
     room = world.channel(20)
     bea = {"id": str(BEA), "username": "bea", "discriminator": "0", "avatar": None, "global_name": "Bea"}
@@ -142,16 +140,8 @@ def test_r33_a_telegram_update_brings_captions_replies_quotes_and_media() -> Non
              {"file_id": "l", "file_unique_id": "l", "width": 9, "height": 8}]  # fmt: skip
     quoted = {"message_id": 4, "date": 1_773_143_000, "chat": GROUP, "from": {**PEOPLE, "id": 8, "first_name": "Bea"},
               "text": "green or black?"}  # fmt: skip
-    made = telegram_adapter.message_of(
-        telegram(
-            None,
-            chat=GROUP,
-            caption="this one",
-            photo=photo,
-            reply_to_message=quoted,
-            quote={"text": "green", "position": 0},
-        )
-    )
+    more = {"reply_to_message": quoted, "quote": {"text": "green", "position": 0}}
+    made = telegram_adapter.message_of(telegram(None, chat=GROUP, caption="this one", photo=photo, **more))
     assert made["text"] == "this one"
     assert made["attachments"] == [{"type": "photo", "file_id": "l", "width": 9, "height": 8}]
     assert made["reply_to_message"]["text"] == "green"

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from datetime import timedelta
 from functools import lru_cache
 from typing import Any
@@ -81,27 +82,15 @@ class _Story:
 
 @lru_cache(maxsize=1)
 def expected() -> dict[str, Any]:
-    db = open_db("sqlite://")
-    try:
+    with closing(open_db("sqlite://")) as db:
         return play(db)
-    finally:
-        db.close()
 
 
 def play(db: Database) -> dict[str, Any]:
     """Act the whole story on an empty, migrated database and return what every call gave."""
     story = _Story(db)
-    _tag(story)
-    _say(story)
-    _remember(story)
-    _note(story)
-    _talk(story)
-    _change(story)
-    _search(story)
-    _list(story)
-    _prompt(story)
-    _recap(story)
-    _end(story)
+    for act in (_tag, _say, _remember, _note, _talk, _change, _search, _list, _prompt, _recap, _end):
+        act(story)
     story.told["verify_index"] = [str(each) for each in verify_index(db)]
     story.told["differences"] = [each for who in (PERSONA, OTHER) for each in index_differences(db, who)]
     return story.told

@@ -80,18 +80,8 @@ def memory(db: Database, scope: Scope, content: str, at: datetime = NOW, tags: S
 
 def said(db: Database, scope: Scope, texts: Iterable[tuple[str, datetime]], conversation: str = "tg/1") -> list[int]:
     """Store messages of one conversation and return their ids; each is told apart by an id of its own."""
-    made = [
-        messages.NewMessage(
-            conversation=conversation,
-            text=text,
-            at=at,
-            sender_id="7",
-            sender_name="Ann",
-            message_id=f"m{db.ids.one()}",
-            participant=f"{conversation.split('/', maxsplit=1)[0]}/7",
-        )
-        for text, at in texts
-    ]
+    who = {"sender_id": "7", "sender_name": "Ann", "participant": f"{conversation.split('/', maxsplit=1)[0]}/7"}
+    made = [messages.NewMessage(conversation, text, at=at, message_id=f"m{db.ids.one()}", **who) for text, at in texts]
     results = chat_batches.insert_messages(db, scope, made, privacy_default="none")
     return [result.id for result in results if result.id is not None]
 
@@ -209,14 +199,9 @@ def all_rows(db: Database, persona: str) -> list[Row]:
 
 
 def tier(
-    row: Row,
-    tags: Sequence[str],
-    keywords: Sequence[str],
-    *,
-    ranked: bool = False,
-    loose: bool = False,
+    row: Row, tags: Sequence[str], keywords: Sequence[str], *, ranked: bool = False, loose: bool = False,
     plain: bool = False,
-) -> int:
+) -> int:  # fmt: skip
     """Return 1 for a row that matches a tag and a keyword, 2 for either, 0 for none (T20 to T23, T61).
 
     Args:
@@ -284,9 +269,8 @@ def by_recency(rows: Sequence[Row], query: searching.Query) -> list[Place]:
     def ranked(row: Row) -> tuple[Any, ...]:
         return tier(row, query.tags, query.keywords), *row.order
 
-    pools = [
-        r for s in query.sources for r in sorted((r for r in rows if r.source == s.name), key=ranked)[: query.pool]
-    ]
+    by_source = [sorted((r for r in rows if r.source == s.name), key=ranked) for s in query.sources]
+    pools = [row for found in by_source for row in found[: query.pool]]
     kept = distinct(sorted(pools, key=lambda r: r.order))
     chosen = sorted(kept, key=ranked)[: query.limit]
     return [(r.source, r.id) for r in sorted(chosen, key=lambda r: r.order)]

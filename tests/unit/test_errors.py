@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -21,9 +22,8 @@ from tests.store.world import open_db
 
 @pytest.fixture(scope="module")
 def db() -> Iterator[Database]:
-    made = open_db("sqlite://")
-    yield made
-    made.close()
+    with closing(open_db("sqlite://")) as made:
+        yield made
 
 
 UNKNOWN: dict[str, tuple[type[Exception], str, Callable[[dict[str, Any]], Any]]] = {

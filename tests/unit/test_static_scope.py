@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -100,17 +100,14 @@ def unscoped_parts(db: Database, most_seen: int) -> Iterator[dict[tuple[str, str
 
 @pytest.mark.slow
 def test_d1_every_part_of_every_statement_sent_names_its_persona() -> None:
-    db = open_db("sqlite://")
-    with unscoped_parts(db, 250) as found:
+    with closing(open_db("sqlite://")) as db, unscoped_parts(db, 250) as found:
         scenario.play(db)
-    db.close()
     assert found == {}
 
 
 @pytest.mark.slow
 def test_d1_every_reader_and_forgetting_name_their_persona(tmp_path: Path) -> None:
-    db = open_db(f"sqlite:///{tmp_path / 'own.db'}")
-    with unscoped_parts(db, 300) as found:
+    with closing(open_db(f"sqlite:///{tmp_path / 'own.db'}")) as db, unscoped_parts(db, 300) as found:
         world = World(db, 19)
         for asking in world.askings[::5]:
             for name in READERS:
@@ -120,5 +117,4 @@ def test_d1_every_reader_and_forgetting_name_their_persona(tmp_path: Path) -> No
         forgetting.forget(participant=world.places[0].participant, **by)
         forgetting.forget(conversation=world.places[1].conversation, **by)
         jobs.run_pending(**by)
-    db.close()
     assert found == {}

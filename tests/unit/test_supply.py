@@ -83,15 +83,9 @@ print("REFUSED", refused, file=sys.stderr)
 @pytest.mark.slow
 def test_g24_nothing_is_fetched_and_nobody_is_told(tmp_path: Path) -> None:
     """Demo, prompt, search, worker and check with every connection refused, and without any data of tiktoken."""
-    environment = {
-        "PATH": "/usr/bin:/bin",
-        "HOME": str(tmp_path),
-        "PYTHONPATH": str(ROOT),
-        "TIKTOKEN_CACHE_DIR": str(tmp_path),
-    }
-    ran = subprocess.run(
-        [sys.executable, "-c", ALONE], check=False, capture_output=True, text=True, cwd=tmp_path, env=environment
-    )
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONPATH": str(ROOT), "TIKTOKEN_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", ALONE]
+    ran = subprocess.run(command, check=False, capture_output=True, text=True, cwd=tmp_path, env=env)
     assert ran.returncode == 0, ran.stderr[-2000:]
     assert "REFUSED []" in ran.stderr
 
