@@ -11,7 +11,7 @@ import os
 import random
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 import pytest
@@ -63,12 +63,9 @@ class Place:
                 self.restart()
             self.wire.heal()
             told = run.stop()
-        db = open_db(self.server.url_for(name))
-        try:
+        with closing(open_db(self.server.url_for(name))) as db:
             assert wrong(db, run.persona, told) == []
             assert run.stored > 10 * number, "the hosts have hardly written"
-        finally:
-            db.close()
 
 
 class _Run:

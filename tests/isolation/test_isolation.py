@@ -11,7 +11,7 @@ import os
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -40,17 +40,11 @@ SCOPES = int(os.environ.get("ISOLATION_SCOPES", "0"))
 SHARE = int(os.environ.get("ISOLATION_SHARE", "0"))
 
 FIGURES = {
-    "core.chat_history_cache.get_cache_stats",
-    "core.conversations.memory_tools",
-    "core.conversations.run_tool_call",
-    "core.jobs.count_operations",
-    "core.jobs.list_operations",
-    "core.short_term.get_stats",
-    "core.stories.auto_hide_plan",
-    "core.stories.check_message_exclusion",
-    "core.synth_tagging.expand_tags",
+    "core.chat_history_cache.get_cache_stats", "core.conversations.memory_tools", "core.conversations.run_tool_call",
+    "core.jobs.count_operations", "core.jobs.list_operations", "core.short_term.get_stats",
+    "core.stories.auto_hide_plan", "core.stories.check_message_exclusion", "core.synth_tagging.expand_tags",
     "core.tokens.list_tokens",
-}
+}  # fmt: skip
 """Readers that give numbers, ids and words of the caller; the others must show canaries, or nothing was tried."""
 
 MOST_TOLD = 50
@@ -65,9 +59,8 @@ NO_CANARY = {
 @pytest.fixture(scope="module")
 def world(migrated_url: str, engine_name: str) -> Iterator[World]:
     """Scopes with their canaries; fewer where each write goes over a socket."""
-    db = open_db(migrated_url)
-    yield World(db, SCOPES or (57 if engine_name == "sqlite" else 38))
-    db.close()
+    with closing(open_db(migrated_url)) as db:
+        yield World(db, SCOPES or (57 if engine_name == "sqlite" else 38))
 
 
 def share(world: World) -> int:
@@ -222,12 +215,8 @@ def test_f12_t26_rows_the_index_does_not_hold_yet_are_searched_as_narrowly(
             for name in SEARCHES:
                 found += foreign(world, asking, name, own, seen)
             assert {number for number, _ in looked_up} == {0, 1, 2}, asking
-            found += [
-                f"{row} of {origin}"
-                for row in set(looked_up)
-                for origin in origins[row]
-                if not may_see(asking.asker, origin)
-            ]
+            said = [(row, origin) for row in set(looked_up) for origin in origins[row]]
+            found += [f"{row} of {origin}" for row, origin in said if not may_see(asking.asker, origin)]
     assert found == []
     assert all(seen[name] for name in SEARCHES)
 
@@ -269,9 +258,9 @@ def test_f12_what_may_be_seen_is_seen_whole(world: World) -> None:
         assert stats["unique_interface_paths"] == len({line["interface_path"] for line in lines})
         page = lifelong.search_items(limit=500, **by)
         assert page["total"] == len(page["items"])
-        assert len(conversations.list_saved_memories(**by)) == len(
-            [p for p in world.by_persona[asking.scope.persona] if "saved" in p.rows and may_see(asking.asker, p.origin)]
-        )
+        saved = [place.origin for place in world.by_persona[asking.scope.persona] if "saved" in place.rows]
+        seen = [origin for origin in saved if may_see(asking.asker, origin)]
+        assert len(conversations.list_saved_memories(**by)) == len(seen)
 
 
 def test_f2_operations_of_two_personas_are_two_lists(world: World) -> None:

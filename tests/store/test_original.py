@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -47,31 +49,30 @@ INSERT INTO chat_history_cache VALUES (3, 'discord_bot/9', 'nobody answers', 'Bo
 
 @pytest.fixture
 def url(fresh_url: str) -> str:
-    db = Database(fresh_url)
-    for statement in TABLES.split(";\n"):
-        db.transaction(lambda c, s=statement: c.exec_driver_sql(s), source="test")
-    db.close()
+    with closing(Database(fresh_url)) as db:
+        for statement in TABLES.split(";\n"):
+            db.transaction(lambda c, s=statement: c.exec_driver_sql(s), source="test")
     return fresh_url
 
 
 def read_all(url: str) -> str:
-    db = Database(url)
     names = ("memories", "ai_diary", "chat_history_cache")
-    rows = [[tuple(row) for row in db.read(f"SELECT * FROM {name}", (), source="test")] for name in names]
-    made = json.dumps([rows, sorted(inspection.read_facts(db).items())], default=str)
-    db.close()
-    return made
+    with closing(Database(url)) as db:
+        rows = [[tuple(row) for row in db.read(f"SELECT * FROM {name}", (), source="test")] for name in names]
+        return json.dumps([rows, sorted(inspection.read_facts(db).items())], default=str)
 
 
-def test_d30_the_rows_of_the_original_application_are_saved_and_the_source_is_not_changed(
-    url: str, tmp_path: Path
-) -> None:
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[Database]:
+    with closing(open_database(f"sqlite:///{tmp_path / 'own.db'}")) as made:
+        yield made
+
+
+def test_d30_rows_of_the_original_application_are_saved_and_it_is_not_changed(url: str, db: Database) -> None:
     before = read_all(url)
-    db = open_database(f"sqlite:///{tmp_path / 'own.db'}")
     scope = Scope("iris")
-    assert import_original(url, db=db, scope=scope) == OriginalImport(
-        memories=5, diary=1, messages=3, duplicates=0, left_out=1
-    )
+    expected = OriginalImport(memories=5, diary=1, messages=3, duplicates=0, left_out=1)
+    assert import_original(url, db=db, scope=scope) == expected
     assert import_original(url, db=db, scope=scope) == OriginalImport(duplicates=9, left_out=1)
     assert read_all(url) == before
     assert [hit["snippet"] for hit in search_memories(tags=["pets"], db=db, scope=scope)] == ["Ann keeps a xylofant"]
@@ -79,15 +80,13 @@ def test_d30_the_rows_of_the_original_application_are_saved_and_the_source_is_no
             for words in ("wall art", "rye", "open sea")}  # fmt: skip
     assert tags == {"wall art": ["Cleo paints quokkas"], "rye": ["Dan bakes"], "open sea": ["Eve sails"]}
     assert [one for one in check_server(db) if one.severity == "error"] == []
-    db.close()
 
 
 @pytest.mark.parametrize("private", [None, True])
 def test_d30_speakers_keep_name_and_id_and_lines_are_public_unless_private(
-    url: str, tmp_path: Path, private: bool | None
+    url: str, db: Database, private: bool | None
 ) -> None:
-    db, scope = open_database(f"sqlite:///{tmp_path / 'own.db'}"), Scope("iris")
-    import_original(url, private=private, db=db, scope=scope)
+    import_original(url, private=private, db=db, scope=Scope("iris"))
     rows = sorted(rows_of(db, chat_history_cache, "iris"), key=lambda row: row.message_id)
     assert [(row.sender_name, row.sender_id, row.role) for row in rows] == [
         ("Ann", "7", "user"), ("Iris", "self", "persona"), ("Bob Stone", "8", "user")
@@ -98,24 +97,18 @@ def test_d30_speakers_keep_name_and_id_and_lines_are_public_unless_private(
     direct = Scope("iris", "telegram_bot/42", "telegram_bot/7", privacy="direct" if private else "public")
     hits = search_memories(keywords=["marmalade"], include_chat=True, db=db, scope=direct)
     assert [hit["snippet"] for hit in hits] == ["the marmalade is ready"]
-    db.close()
 
 
-def test_d30_a_database_of_prompt_engine_and_one_without_its_tables_are_refused_by_name(tmp_path: Path) -> None:
-    own, empty = f"sqlite:///{tmp_path / 'own.db'}", f"sqlite:///{tmp_path / 'empty.db'}"
-    open_database(own).close()
-    db = Database(empty)
-    db.transaction(lambda c: c.exec_driver_sql("CREATE TABLE other (id INT)"), source="test")
-    db.close()
-    target = f"sqlite:///{tmp_path / 'target.db'}"
-    for url, reason in ((own, r"own\.db.* is a database of prompt-engine.*prompt-engine db copy SOURCE TARGET"),
+def test_d30_a_database_of_prompt_engine_and_one_without_its_tables_are_refused_by_name(
+    db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs, empty = f"sqlite:///{tmp_path / 'theirs.db'}", f"sqlite:///{tmp_path / 'empty.db'}"
+    open_database(theirs).close()
+    with closing(Database(empty)) as other:
+        other.transaction(lambda c: c.exec_driver_sql("CREATE TABLE other (id INT)"), source="test")
+    for url, reason in ((theirs, r"theirs\.db.* is a database of prompt-engine.*prompt-engine db copy SOURCE TARGET"),
                         (empty, r"empty\.db.* holds none of the tables memories")):  # fmt: skip
-        db = open_database(target)
         with pytest.raises(TransferError, match=reason):
             import_original(url, db=db, scope=Scope("iris"))
-        db.close()
-
-
-def test_d30_an_option_that_changes_nothing_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(tmp_path)  # an option that changes nothing is refused too
     assert main(["import", "--from", "sqlite:///a.db", "--dry-run", "--database", "sqlite:///b.db"]) != 0

@@ -87,12 +87,9 @@ def test_d31_what_this_code_writes_is_opened_as_a_release_is(fresh_url: str) -> 
 def test_d31_what_a_release_stored_is_found_by_those_who_may_see_it(release: Database) -> None:
     assert [one for one in check_server(release) if one.severity == "error"] == []
     for text, (word, names) in SEEN.items():
-        seeing = {
-            name
-            for name, scope in SCOPES.items()
-            if text in [hit["snippet"] for hit in search_memories(query=word, db=release, scope=scope)]
-        }
-        assert seeing == set(names.split()), text
+        for name, scope in SCOPES.items():
+            found = [hit["snippet"] for hit in search_memories(query=word, db=release, scope=scope)]
+            assert (text in found) == (name in names.split()), (text, name)
     asked = {"message_id": "9", "date": NOW, "text": "What do you know about my lighthouse and my oboe?"}
     for scope, is_seen in ((DIRECT, True), (GROUP, False)):
         messages = str(build_messages({**asked, "interface_path": scope.conversation}, db=release, scope=scope))
@@ -103,10 +100,8 @@ def test_d31_what_a_release_kept_beside_messages_is_as_it_was(release: Database)
     by: dict[str, Any] = {"db": release, "scope": GROUP}
     in_group: dict[str, Any] = {"interface_path": GROUP.conversation, **by}
     assert stories.get_memory("1", **in_group) == RECAP
-    assert [one["text"] for one in stories.list_alternatives("2", **in_group)] == [
-        "Take an umbrella, Ann.",
-        "Take a raincoat, Ann.",
-    ]
+    alternatives = [one["text"] for one in stories.list_alternatives("2", **in_group)]
+    assert alternatives == ["Take an umbrella, Ann.", "Take a raincoat, Ann."]
     assert [one["content"] for one in stories.get_scene_recaps("2", **in_group)] == ["They spoke about the festival."]
     recap = stories.get_running_recap(**by)
     assert recap is not None and recap["content"] == "A festival is near."
@@ -133,19 +128,8 @@ def test_d31_what_a_release_stored_of_a_person_can_be_forgotten(release: Databas
     assert forgetting.forget(participant=ANN, **by).total > 10
     tables = [table for table in TABLES.values() if "persona_id" in table.c]
     left = str([release.read(select(table).where(table.c.persona_id == "iris")) for table in tables]).lower()
-    for word in (
-        "mio",
-        "festival",
-        "concert",
-        "seagull",
-        "lighthouse",
-        "oboe",
-        "clarinet",
-        "hazelnut",
-        "ferry",
-        "tram",
-    ):
-        assert word not in left, word
+    gone = ("mio", "festival", "concert", "seagull", "lighthouse", "oboe", "clarinet", "hazelnut", "ferry", "tram")
+    assert [word for word in gone if word in left] == []
     for scope, word in ((OTHER, "gliders"), (JUNO, "bees")):
         assert search_memories(query=word, db=release, scope=scope)
     assert BOB in left

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -13,16 +13,15 @@ from core.database.engine import Database
 from core.errors import MessageError
 from core.scope import Scope
 from core.transcripts import save_transcript
-from tests.store.world import open_db
+from tests.store.world import open_db, run_at_once
 
 ANN = Scope("iris", "web/ann", "web/ann", privacy="direct")
 
 
 @pytest.fixture
 def db(fresh_migrated_url: str) -> Iterator[Database]:
-    made = open_db(fresh_migrated_url)
-    yield made
-    made.close()
+    with closing(open_db(fresh_migrated_url)) as made:
+        yield made
 
 
 def said(*texts: str) -> list[dict[str, Any]]:
@@ -46,11 +45,7 @@ def test_r17_a_list_is_stored_once_however_it_comes(db: Database) -> None:
 
 
 def test_r17_several_at_once_store_one_turn(db: Database) -> None:
-    def save(_: int) -> Any:
-        return save_transcript(said("a", "b", "c"), "d", db=db, scope=ANN)
-
-    with ThreadPoolExecutor(6) as pool:
-        list(pool.map(save, range(6)))
+    run_at_once([lambda: save_transcript(said("a", "b", "c"), "d", db=db, scope=ANN)] * 6)
     assert lines(db) == ["a", "b", "c", "d"]
 
 
@@ -71,9 +66,8 @@ def test_r17_lines_of_others_are_theirs(db: Database) -> None:
         {"role": "user", "content": "one", "name": "1"},
         {"role": "assistant", "content": "two"},
         {"role": "user", "content": "three", "name": "2"},
-        {"role": "system", "content": "no line"},
     ]
-    save_transcript(messages[:3], "four", name="Ben", persona_name="Iris", db=db, scope=room)
+    save_transcript(messages, "four", name="Ben", persona_name="Iris", db=db, scope=room)
     stored = chat_history_cache.load_chat_history("discord/7", db=db, scope=room)
     assert [(each["sender_id"], each["sender_name"], each["text"]) for each in stored] == [
         ("1", "1", "one"), ("self", "Iris", "two"), ("2", "Ben", "three"), ("self", "Iris", "four"),
