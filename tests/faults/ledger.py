@@ -27,25 +27,16 @@ TEXTS = {
 }
 """Where the text of each kind of write stands."""
 IDS = {
-    "message": schema.chat_history_cache,
-    "item": schema.memories,
-    "saved": schema.memories,
-    "entry": schema.ai_diary,
-    "job": schema.memory_jobs,
-    "break": schema.scenes,
-}
+    "message": schema.chat_history_cache, "item": schema.memories, "saved": schema.memories,
+    "entry": schema.ai_diary, "job": schema.memory_jobs, "break": schema.scenes,
+}  # fmt: skip
 """Where the id of each kind of write stands."""
 
 
 def wrong(db: Database, persona: str, told: Sequence[Told], *, whole: bool = True) -> list[str]:
     """Return what is not as the hosts were told; empty when all is well."""
-    found = [
-        *_texts(db, persona, told),
-        *_ids(db, persona, told),
-        *_numbers(db, persona, told),
-        *_once(db, persona),
-        *index_differences(db, persona),
-    ]
+    found = [*_texts(db, persona, told), *_ids(db, persona, told), *_numbers(db, persona, told)]
+    found += [*_once(db, persona), *index_differences(db, persona)]
     if whole:
         found += [str(each) for each in verify_index(db)]
     return found

@@ -219,12 +219,11 @@ def _plain(row: Any, persona: str) -> str:
 
 
 def differing(one: dict[str, Counter[str]], other: dict[str, Counter[str]]) -> list[str]:
-    return [
-        f"{table}: missing {sorted((one[table] - other[table]).elements())[:3]}, "
-        f"too many {sorted((other[table] - one[table]).elements())[:3]}"
-        for table in one
-        if one[table] != other[table]
-    ]
+    def more(table: str, there: dict[str, Counter[str]], here: dict[str, Counter[str]]) -> list[str]:
+        return sorted((there[table] - here[table]).elements())[:3]
+
+    tables = [table for table in one if one[table] != other[table]]
+    return [f"{table}: missing {more(table, one, other)}, too many {more(table, other, one)}" for table in tables]
 
 
 @contextmanager

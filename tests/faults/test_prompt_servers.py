@@ -155,12 +155,11 @@ def test_f54_a_read_only_server_gives_the_prompt_and_refuses_the_write(
 @pytest.mark.engines(*FEW)
 @pytest.mark.parametrize("kind", ["wrong password", "missing database", "no rights"])
 def test_f51_f73_a_login_that_fails_leaves_the_live_prompt(own: Stage, kind: str, live: dict[str, Any]) -> None:
-    base = own.db.target.url
-    url = {
-        "wrong password": base.set(username="nobody", password="canarypassword"),
-        "missing database": base.set(database="canary_no_such"),
-        "no rights": base.set(username="nobody"),
-    }[kind]
+    wrong = {
+        "wrong password": {"username": "nobody", "password": "canarypassword"},
+        "missing database": {"database": "canary_no_such"}, "no rights": {"username": "nobody"},
+    }  # fmt: skip
+    url = own.db.target.url.set(**wrong[kind])
     db = Database(url.render_as_string(hide_password=False), timeout_seconds=3)
     prompt, report = explain_json_prompt(message(ASKED), live, db=db)
     assert said(prompt["context"]["history_current_chat"]) == ["canary live here"]

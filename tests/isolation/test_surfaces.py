@@ -33,9 +33,8 @@ TOKEN = "a-token-of-thirty-two-characters"
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    db = open_db(f"sqlite:///{tmp_path_factory.mktemp('surfaces') / 'own.db'}")
-    yield World(db, 38)
-    db.close()
+    with contextlib.closing(open_db(f"sqlite:///{tmp_path_factory.mktemp('surfaces') / 'own.db'}")) as db:
+        yield World(db, 38)
 
 
 @pytest.mark.slow
@@ -118,15 +117,10 @@ def test_f12_no_tool_shows_what_is_not_seen(world: World) -> None:
 
 
 COMMANDS = {
-    "build": ["build", f"the {COMMON}"],
-    "explain": ["explain", f"the {COMMON}"],
-    "search": ["search", COMMON],
-    "export": None,
-    "tags list": ["tags", "list"],
-    "db check": ["db", "check"],
-    "jobs list": ["jobs", "list"],
+    "build": ["build", f"the {COMMON}"], "explain": ["explain", f"the {COMMON}"], "search": ["search", COMMON],
+    "export": None, "tags list": ["tags", "list"], "db check": ["db", "check"], "jobs list": ["jobs", "list"],
     "mcp": None,
-}
+}  # fmt: skip
 """What reads, and how it is called; None for one that is tried by itself, or tells of the server alone."""
 IN_A_CONVERSATION = ("build", "explain", "search")
 """What shows the rows of a conversation's scope; the rest is for an operator, of a whole persona."""

@@ -228,15 +228,9 @@ class Server(Reachable):
 
     def _spawn(self) -> None:
         with self.log_path.open("ab") as log:
-            self._process = subprocess.Popen(
-                self._command(),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                cwd=self.folder,
-                env=self._environment(),
-                start_new_session=True,
-            )
+            streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": subprocess.STDOUT}
+            own = {"cwd": self.folder, "env": self._environment(), "start_new_session": True}
+            self._process = subprocess.Popen(self._command(), **streams, **own)
         self._watch()
 
     def _watch(self) -> None:
@@ -248,13 +242,8 @@ class Server(Reachable):
         assert self._process is not None
         script = 'cat >/dev/null; kill -9 "$1" 2>/dev/null; [ -z "$2" ] || { sleep 1; rm -rf "$2"; }'
         folder = "" if self._given_dir is not None else str(self.folder)
-        self._watcher = subprocess.Popen(
-            ["sh", "-c", script, "sh", str(self._process.pid), folder],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        words, none = ["sh", "-c", script, "sh", str(self._process.pid), folder], subprocess.DEVNULL
+        self._watcher = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=none, stderr=none, start_new_session=True)
 
     def _unwatch(self) -> None:
         if self._watcher is not None:

@@ -155,12 +155,8 @@ class Daemon(Server):
     @classmethod
     def storage_options(cls) -> Options:
         """Return the variables that decide how the data folder is laid out."""
-        return {
-            cls.REDO_LOG: "48M",
-            "innodb_buffer_pool_size": "128M",
-            "performance_schema": "OFF",
-            "skip_log_bin": None,
-        }
+        size = {cls.REDO_LOG: "48M", "innodb_buffer_pool_size": "128M"}
+        return {**size, "performance_schema": "OFF", "skip_log_bin": None}
 
     def _prepare(self) -> None:
         data = self.folder / "data"

@@ -61,10 +61,8 @@ def effects(db: Database, persona: str) -> dict[str, int]:
 
 def fill(db: Database, persona: str, number: int, **payload: Any) -> list[int]:
     def work(connection: Connection) -> list[int]:
-        made = [
-            jobs.enqueue(connection, db, persona, KIND, payload={"n": n, **payload}, conversation=f"tg/{n % 7}")
-            for n in range(number)
-        ]
+        given = [{"payload": {"n": n, **payload}, "conversation": f"tg/{n % 7}"} for n in range(number)]
+        made = [jobs.enqueue(connection, db, persona, KIND, **each) for each in given]
         return [each for each in made if each is not None]
 
     return db.transaction(work, source="memory_jobs")
@@ -73,14 +71,8 @@ def fill(db: Database, persona: str, number: int, **payload: Any) -> list[int]:
 def start_worker(url: str, persona: str) -> subprocess.Popen[str]:
     """Start a process that waits for `go`, does operations until none may begin, and prints a line for each."""
     code = "from tests.store.job_world import work; import sys; work(sys.argv[1], sys.argv[2])"
-    return subprocess.Popen(
-        [sys.executable, "-c", code, url, persona],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-    )
+    words, pipe = [sys.executable, "-c", code, url, persona], subprocess.PIPE
+    return subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=ROOT)
 
 
 def go(workers: Sequence[subprocess.Popen[str]]) -> None:

@@ -24,15 +24,11 @@ from tests.store.world import NOW, index_differences, open_db, verify_index
 PERSONA, OTHER = "p'er\\son", "P'er\\son"
 S1, C9, DIRECT = "tg/g1", "tg/c9", "tg/ann"
 TEXTS = (
-    "my cat is called Tofu",
-    "Straße und CAFÉ, 50% off a_b",
-    "back\\slash ' quote \" double `tick` \\' -- ; /* */ \\n \\% \\_",
-    "数学の宿題 and 😀🐈 of 猫",
-    "café with two spaces  and a trailing one ",
-    "{{ braces }} {% raw %} %s :name ?",
-    "a\x00b\ud800c",
+    "my cat is called Tofu", "Straße und CAFÉ, 50% off a_b",
+    "back\\slash ' quote \" double `tick` \\' -- ; /* */ \\n \\% \\_", "数学の宿題 and 😀🐈 of 猫",
+    "café with two spaces  and a trailing one ", "{{ braces }} {% raw %} %s :name ?", "a\x00b\ud800c",
     "line\r\nbreaks\tand tabs",
-)
+)  # fmt: skip
 TAGS = ("cat", "Café", "cafe", "a\\b", "it's", "😀", "猫", "x_y", "50%")
 
 _ID = re.compile(r"\d{14,}")

@@ -26,11 +26,8 @@ PATHS = ("tg/1", "tg/1/2", "tg/7", "dc/9")
 TEXTS = ("my cat", "a dog and a cat", "数学の宿題 😀", "x" * 200, "Straße 50% a_b", "!!!")
 
 ACTIONS = (
-    "say",
-    "say",
-    "say",
-    *["edit", "drop", "clear", "keep", "forget", "note", "old", "new", "turn", "link", "part", "fail"],
-)
+    *["say"] * 3, "edit", "drop", "clear", "keep", "forget", "note", "old", "new", "turn", "link", "part", "fail",
+)  # fmt: skip
 
 actions = st.lists(
     st.tuples(st.sampled_from(ACTIONS), st.sampled_from(PATHS), st.sampled_from(TEXTS), st.integers(0, 5)),

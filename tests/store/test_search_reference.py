@@ -26,15 +26,10 @@ SETTINGS = Settings()
 WORDS = [f"word{n}" for n in range(15)]
 PEOPLE = {"tg/1": "Ada Lovelace", "tg/2": "Ben", "tg/3": "Clara"}
 ASKED = (
-    "What did we say about {0} and {1}?",
-    "What did Ada say about {0}?",
-    "Did I like {0}, {1} or {2}?",
-    "What do you think of {0} and {1}?",
-    "What happened with {0} two weeks ago?",
-    "What did I say two days ago about {0}?",
-    "What happened with {0} last month?",
-    "{0} {1} {2}",
-)
+    "What did we say about {0} and {1}?", "What did Ada say about {0}?", "Did I like {0}, {1} or {2}?",
+    "What do you think of {0} and {1}?", "What happened with {0} two weeks ago?",
+    "What did I say two days ago about {0}?", "What happened with {0} last month?", "{0} {1} {2}",
+)  # fmt: skip
 
 
 def talk(db: Database, scope: Scope, rng: random.Random, rows: int) -> None:

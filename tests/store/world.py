@@ -128,11 +128,7 @@ def index_differences(db: Database, persona: str) -> list[str]:
     for source in ALL:
         chosen = select(source.table).where(source.table.c.persona_id == persona, source.findable)
         for row in db.read(chosen, source=source.table.name):
-            texts = (
-                [getattr(row, name) or "" for name in DIARY_TEXTS]
-                if source is AI_DIARY
-                else [getattr(row, source.text.name)]
-            )
+            texts = [getattr(row, name) or "" for name in (DIARY_TEXTS if source is AI_DIARY else [source.text.name])]
             tags = [] if source.tags is None else stored_tags(getattr(row, source.tags.name))
             hidden = row.interface_path in local if source is CHAT else row.local_only
             folded = SEPARATOR.join(map(fold, texts))
@@ -192,11 +188,9 @@ def _packed(connection: Any, audience: int, number: int, gone: Any) -> dict[Plac
                 held[place][1 if kind == TAG else 2].append(term)
             else:
                 held[place][0][term] = times
-    stored = connection.execute(
-        select(search_segment.c.terms).where(
-            search_segment.c.audience_id == audience, search_segment.c.segment_id == number
-        )
-    ).scalar_one()
+    s = search_segment.c
+    chosen = select(s.terms).where(s.audience_id == audience, s.segment_id == number)
+    stored = connection.execute(chosen).scalar_one()
     text, docs = segment.read_terms(bytes(stored))
     words = text.decode("utf-8", "surrogatepass").strip("\n").split("\n") if len(docs) else []
     listed = dict(zip(words, docs.tolist(), strict=True))

@@ -248,14 +248,9 @@ def test_p55_no_counter_breaks_a_limit(prompt: dict[str, Any], seed: int, limit:
 def test_p60_ids_of_what_was_cut() -> None:
     fitted = fit(example(), 1, ids={"history_recent": ["901", "902", "903"]})
     lost = [(item.section, item.id) for item in fitted.left_out]
-    assert lost == [
-        *[("history_current_chat", "")] * 4,
-        *(("history_recent", row) for row in ("901", "902", "903", "", "", "")),
-        *[("thoughts", "")] * 2,
-        *(("memories", row) for row in ("1", "2", "3")),
-        ("running_recap", ""),
-        ("persona", ""),
-    ]
+    ids = {"history_current_chat": [""] * 4, "history_recent": ["901", "902", "903", "", "", ""], "thoughts": [""] * 2}
+    ids |= {"memories": ["1", "2", "3"], "running_recap": [""], "persona": [""]}
+    assert lost == [(section, row) for section, rows in ids.items() for row in rows]
 
 
 @pytest.mark.parametrize(
