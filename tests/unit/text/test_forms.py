@@ -20,7 +20,7 @@ from core.text.forms.spellings import (
     split_figures,
 )
 from core.text.forms.variants import find_forms, list_compounds
-from core.text.languages import SpokenCounts, languages_of, spoken_languages
+from core.text.languages import SpokenCounts, languages_of, listed_words, spoken_languages
 from core.text.question_words import is_question
 from core.text.search_words import inner_names, least_pairs, salient_words
 from tests import language_table
