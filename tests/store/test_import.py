@@ -57,7 +57,7 @@ def test_a_chat_and_a_speaker_may_be_named_by_number(db: Database, tmp_path: Pat
     """As bots pass the ids of Telegram to every other function."""
     scope = own_scope()
     path = _file(tmp_path, [{**row, "speaker_id": "7"} for row in _rows(2, speakers=("Iris",))])
-    import_file(path, conversation=-100, persona=7, db=db, settings=DEFAULTS, scope=scope)  # type: ignore[arg-type]
+    import_file(path, conversation=-100, persona=7, db=db, scope=scope)  # type: ignore[arg-type]
     assert {(row.interface_path, row.sender_id) for row in _stored(db, scope)} == {("-100", "self")}
 
 
