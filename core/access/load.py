@@ -298,7 +298,7 @@ def _select_always(family: str) -> tuple[Part, ...]:
         n=[c.audience_id, c.is_private, c.local_only, c.id],
         k=[_raw(k) for k in (c.conversation_key, c.direct_person_key, c.server_id)],
     )
-    keys_asked = bindparam("keys", type_=Key(512))
+    keys_asked = bindparam("keys", expanding=True, type_=Key(512))
     person = _row(PARTICIPANT, k=[_raw(p.participant_key), _raw(p.person_key)])
     keys = [_raw(k) for k in (_SEEN.c.kind, _SEEN.c.server_id, _SEEN.c.ref)]
     audience = select(*_row(AUDIENCE, n=[_SEEN.c.audience_id], k=keys))

@@ -249,7 +249,7 @@ def choose_place(connection: Connection, db: Database, scope: Scope, place: Audi
 
 _NAMED = select(conversations.c.conversation_key, conversations.c.server_id, conversations.c.direct_person_key).where(
     conversations.c.persona_id == bindparam("persona", type_=Key(64)),
-    conversations.c.conversation_key.in_(bindparam("keys", type_=Key(512))),
+    conversations.c.conversation_key.in_(bindparam("keys", expanding=True, type_=Key(512))),
 )
 
 

@@ -240,7 +240,7 @@ _COLUMNS = tuple(_C[column.name] for column in fields(DiaryEntry))
 @lru_cache(maxsize=128)
 def _select_newest(since: bool, local: bool, column: str, wanted: int) -> Any:
     """Return the query for readable entries, newest first."""
-    visible = _C.audience_id.in_(bindparam("audiences"))
+    visible = _C.audience_id.in_(bindparam("audiences", expanding=True))
     chosen = select(*_COLUMNS).where(_C.persona_id == bindparam("persona"), visible, AI_DIARY.findable)
     if since:
         chosen = chosen.where(_C.timestamp > bindparam("since", type_=Time()))

@@ -16,7 +16,7 @@ MOST_DIMENSIONS = 4096
 STEPS = 127
 
 
-def split_pieces(text: str, speaker: str) -> list[str]:
+def split_pieces(text: str, speaker: str = "") -> list[str]:
     """Split a text into pieces of about PIECE_WORDS words, each with the speaker in front."""
     words = text[:MOST_CHARS].split()
     if not words:

@@ -49,7 +49,7 @@ class Flag:
         return f"{value} ({self.default_means})" if value and self.default_means else self.default_means or value
 
     def refusal(
-        self, value: object, source: ValueSource, where: str, *, line: int | None = None, hint: str
+        self, value: object, source: ValueSource, where: str, *, line: int | None = None, hint: str = ""
     ) -> ConfigError:
         """Return the error for a bad value: the problem, its place, the allowed values, and what to do."""
         place = f"{where}, line {line}" if line else where

@@ -73,7 +73,7 @@ class Level:
 
 
 def read_environment(
-    environ: Mapping[str, str] | None, found: list[ConfigError] | None = None
+    environ: Mapping[str, str] | None = None, found: list[ConfigError] | None = None
 ) -> tuple[tuple[str, str], ...]:
     """Return the known variables that are set, sorted by name, with secrets read from their files."""
     if environ is None and os.supports_bytes_environ:  # four times as fast as asking for each name

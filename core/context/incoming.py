@@ -312,7 +312,7 @@ def _read_key(value: Any, field: str, limit_bytes: int | None = None) -> str | N
         raise MessageError(f"{field} is a number too long for an id. Use a shorter id.", fields=(field,)) from None
 
 
-def read_message_id(value: Any, field: str) -> str | None:
+def read_message_id(value: Any, field: str = "message_id") -> str | None:
     return _read_key(value, field, ID_BYTES["message_id"]) or None
 
 

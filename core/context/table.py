@@ -193,7 +193,7 @@ def _newest_of(columns: Sequence[Any], family: str) -> Part:
     where = [
         _C.persona_id == bindparam("persona", type_=Key(64)),
         _C.interface_path == bindparam("conversation", type_=Key(512)),
-        _C.audience_id.in_(bindparam("audiences", type_=ID)),
+        _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
         sources.open_to(sources.CHAT),
     ]
     newest = select(*columns).where(*where).order_by(_C.timestamp.desc(), _C.id.desc())
@@ -222,7 +222,7 @@ def diary_branch(since: datetime) -> Branch:
 def _diary_entries(family: str) -> Part:
     where = [
         _D.persona_id == bindparam("persona", type_=Key(64)),
-        _D.audience_id.in_(bindparam("audiences", type_=ID)),
+        _D.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
         sources.AI_DIARY.findable,
         sources.open_to(sources.AI_DIARY),
         _D.timestamp >= bindparam("since", type_=Time()),

@@ -71,7 +71,7 @@ def save_memory(
     text: object,
     said: object = None,
     *,
-    message_id: object,
+    message_id: object = None,
     kind: str = table_saved.KIND,
 ) -> WriteResult:
     """Save one fact; arguments and result are those of `add_saved_memory`."""

@@ -137,7 +137,7 @@ def insert_summary(db: Database, scope: Scope, *, title: str, summary: str, at: 
 
 _VISIBLE = (
     _C.persona_id == bindparam("persona", type_=Key(64)),
-    _C.audience_id.in_(bindparam("audiences", type_=ID)),
+    _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
     _C.local_only <= bindparam("local_only", type_=Integer()),
 )
 _NEWEST = (_C.occurred_at.desc(), _C.id.desc())

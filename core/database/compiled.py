@@ -24,7 +24,7 @@ from .bulk import chunks
 from .dialects import Key, as_key
 from .stored_values import read_object, read_text, read_time, read_whole
 
-IDS: Any = bindparam("ids")
+IDS: Any = bindparam("ids", expanding=True)
 """Parameter for the ids in statements of `read_parts` and `execute_parts`."""
 AT_ONCE = 500
 """Maximum number of ids in one statement."""

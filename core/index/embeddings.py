@@ -75,7 +75,7 @@ def moved(connection: Connection, source: SourceTable, row_id: int, audience: in
 _OF_ROW = (
     _V.audience_id == bindparam("audience"),
     _V.source == bindparam("number"),
-    _V.row_id.in_(bindparam("ids")),
+    _V.row_id.in_(bindparam("ids", expanding=True)),
 )
 _DROP = delete(search_vector).where(*_OF_ROW)
 _MOVE = update(search_vector).where(*_OF_ROW).values(audience_id=bindparam("to"), at_us=bindparam("at"))
@@ -134,7 +134,7 @@ def _drop_some(audience: int, model: str, connection: Connection) -> int:
 
 _OWN = (_V.audience_id == bindparam("audience"), _V.model == bindparam("model"))
 _SOME = select(_V.row_id).where(*_OWN).limit(bindparam("most", type_=Integer()))
-_DROP_MODEL = delete(search_vector).where(*_OWN, _V.row_id.in_(bindparam("ids")))
+_DROP_MODEL = delete(search_vector).where(*_OWN, _V.row_id.in_(bindparam("ids", expanding=True)))
 
 
 # Version of the vectors of an audience: a process compares it with the version of its copy
@@ -154,7 +154,7 @@ def raise_versions(connection: Connection, audiences: Collection[int], by: int =
     return {row[0]: row[1] for row in connection.execute(_VERSIONS, values)}
 
 
-_OF = _N.audience_id.in_(bindparam("audiences", type_=ID))
+_OF = _N.audience_id.in_(bindparam("audiences", expanding=True, type_=ID))
 _RAISE = update(search_vector_version).where(_OF).values(version=_N.version + bindparam("by", type_=ID))
 _VERSIONS = select(_N.audience_id, _N.version).where(_OF)
 

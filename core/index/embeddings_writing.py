@@ -94,7 +94,7 @@ def read_reach(db: Database, persona: str, model: str) -> dict[int, Reach]:
 
 
 _REACH = select(counters.c.name, counters.c.value).where(
-    counters.c.persona_id == bindparam("persona"), counters.c.name.in_(bindparam("names"))
+    counters.c.persona_id == bindparam("persona"), counters.c.name.in_(bindparam("names", expanding=True))
 )
 
 

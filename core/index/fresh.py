@@ -82,7 +82,7 @@ def remove_fresh(connection: Connection, audience: int, source: int, ids: Iterab
 _DELETE = delete(search_fresh).where(
     _F.audience_id == _AUDIENCE,
     _F.source == bindparam("source", type_=Integer()),
-    _F.row_id.in_(bindparam("ids", type_=ID)),
+    _F.row_id.in_(bindparam("ids", expanding=True, type_=ID)),
 )
 
 

@@ -33,7 +33,7 @@ def change_row(source: SourceTable, names: tuple[str, ...]) -> Executable:
 @lru_cache(maxsize=16)
 def _lock_statement(source: SourceTable) -> Executable:
     c = source.table.c
-    these = (c.persona_id == bindparam("persona"), c.id.in_(bindparam("ids")))
+    these = (c.persona_id == bindparam("persona"), c.id.in_(bindparam("ids", expanding=True)))
     chosen = select(*indexed_columns(source), case_findable(source)).where(*these)
     return chosen.order_by(c.id).with_for_update()
 

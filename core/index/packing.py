@@ -133,7 +133,7 @@ def choose_joined(segments: Sequence[Packed]) -> list[Packed]:
 Choice = Callable[[Sequence[Packed]], list[Packed]]
 
 
-def merge_due(connection: Connection, family: str, audience: int, choose: Choice) -> int:
+def merge_due(connection: Connection, family: str, audience: int, choose: Choice = choose_merge) -> int:
     """Merge segments of an audience if some are due; return the number of their rows."""
     if not choose(list_segments(connection, audience)):
         return 0
@@ -245,7 +245,7 @@ def purge(connection: Connection, family: str, audiences: Iterable[int]) -> int:
 # Rebuilding, and comparing with the stored rows
 
 
-def rebuild_all(db: Database, progress: Progress | None) -> int:
+def rebuild_all(db: Database, progress: Progress | None = None) -> int:
     """Rebuild the index of every audience, each in one transaction; return the number of indexed rows."""
     indexed = [select(column).distinct() for column in (_S.audience_id, _F.audience_id)]
     stored = [select(source.table.c.audience_id).where(source.findable).distinct() for source in sources.ALL]

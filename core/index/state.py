@@ -229,7 +229,7 @@ def _number(value: int) -> ColumnElement[int]:
 @lru_cache(maxsize=2)
 def _state_parts(family: str) -> tuple[Part, ...]:
     s, f, g = search_segment.c, search_fresh.c, search_gone.c
-    seen = bindparam("audiences", type_=ID)
+    seen = bindparam("audiences", expanding=True, type_=ID)
     columns = (
         (_SEGMENT, s.audience_id, s.segment_id, s.stamp, null()),
         (_FRESH, f.audience_id, f.source, f.row_id, f.digest),
@@ -262,8 +262,8 @@ def _read_column(db: Database, name: str, segments: Sequence[Segment]) -> dict[S
 @lru_cache(maxsize=4)
 def _column_part(name: str, family: str) -> Part:
     s = search_segment.c
-    of_audiences = s.audience_id.in_(bindparam("audiences", type_=ID))
-    stamped = s.stamp.in_(bindparam("stamps", type_=ID))
+    of_audiences = s.audience_id.in_(bindparam("audiences", expanding=True, type_=ID))
+    stamped = s.stamp.in_(bindparam("stamps", expanding=True, type_=ID))
     return Part(select(s.audience_id, s.segment_id, s[name]).where(of_audiences, stamped), family)
 
 
@@ -283,9 +283,9 @@ def _read_fresh(db: Database, places: Sequence[tuple[int, int, int]]) -> list[Fr
 def _fresh_part(family: str) -> Part:
     f = search_fresh.c
     these = (
-        f.audience_id.in_(bindparam("audiences", type_=ID)),
-        f.source.in_(bindparam("sources", type_=Integer())),
-        f.row_id.in_(bindparam("ids", type_=ID)),
+        f.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
+        f.source.in_(bindparam("sources", expanding=True, type_=Integer())),
+        f.row_id.in_(bindparam("ids", expanding=True, type_=ID)),
     )
     return Part(select(f.audience_id, f.source, f.row_id, f.digest, f.content).where(*these), family)
 
@@ -319,7 +319,7 @@ def _read_blocks(
 @lru_cache(maxsize=2)
 def _blocks_part(family: str) -> Part:
     s, b = search_segment.c, search_block.c
-    keys = bindparam("keys", type_=Key(255))
+    keys = bindparam("keys", expanding=True, type_=Key(255))
     of_segment = and_(
         b.segment_id == s.segment_id, b.audience_id == s.audience_id, b.kind == bindparam("kind", type_=Integer())
     )
@@ -331,5 +331,5 @@ def _blocks_part(family: str) -> Part:
     columns = (b.audience_id, b.segment_id, type_coerce(b.term, NullType()), type_coerce(b.postings, NullType()))
     chosen = select(*columns).select_from(joined.join(search_block, and_(of_segment, asked)))
     # No condition on the segment number: SQLite would scan all later blocks. Segment 0 has no blocks.
-    chosen = chosen.where(s.audience_id.in_(bindparam("audiences", type_=ID)))
+    chosen = chosen.where(s.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)))
     return Part(chosen.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)

@@ -43,14 +43,14 @@ def name_of(number: int) -> OperationPriority:
     return PRIORITIES[max(0, min(number, len(PRIORITIES) - 1))]
 
 
-def wait_seconds(tries: int, asked_seconds: float) -> float:
+def wait_seconds(tries: int, asked_seconds: float = 0.0) -> float:
     """Return the pause after failed try number `tries`: 10 s, doubled each time, at most 300 s."""
     doublings = min(max(tries, 1) - 1, 10)  # a large number of tries would make a power with thousands of digits
     wait: float = min(FIRST_WAIT_SECONDS * 2**doublings, LONGEST_WAIT_SECONDS)
     return max(wait, min(asked_seconds, MOST_ASKED_SECONDS))
 
 
-def verdict(kinds: Sequence[str], reason: str) -> Verdict:
+def verdict(kinds: Sequence[str], reason: str = "") -> Verdict:
     """Return whether to retry: bad input and refused log-ins are final, everything else is tried again."""
     if "ModelError" in kinds:
         return "fail" if reason == "auth" else "retry"

@@ -93,7 +93,7 @@ def insert(db: Database, persona: str, kind: str, **fields: Any) -> int:
     return db.transaction(work, source="memory_jobs", confirm=confirm)
 
 
-_THERE = select(_J.id).where(_J.persona_id == bindparam("persona"), _J.id.in_(bindparam("ids")))
+_THERE = select(_J.id).where(_J.persona_id == bindparam("persona"), _J.id.in_(bindparam("ids", expanding=True)))
 
 _WAITING = (
     select(_J.id)

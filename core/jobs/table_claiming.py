@@ -73,7 +73,7 @@ def read_next(db: Database, persona: str, types: Collection[str], most: int) -> 
     return Batch(waiting, {row.id: row.status for row in rows}, max(per_state) < most)
 
 
-_STATES = select(_J.id, _J.status).where(_J.persona_id == _P, _J.id.in_(bindparam("ids")))
+_STATES = select(_J.id, _J.status).where(_J.persona_id == _P, _J.id.in_(bindparam("ids", expanding=True)))
 
 
 @lru_cache(maxsize=1)
@@ -88,7 +88,7 @@ def _next() -> Any:
             .where(
                 _J.persona_id == _P,
                 _J.status == status,
-                _J.type.in_(bindparam("types")),
+                _J.type.in_(bindparam("types", expanding=True)),
                 is_free(now) if status == "in_progress" else due,
             )
             .order_by(_J.priority, _J.created_at, _J.id)
@@ -138,7 +138,7 @@ _RUNNING = (
     .where(
         _J.persona_id == _P,
         _J.status == "in_progress",
-        _J.type.in_(bindparam("types")),
+        _J.type.in_(bindparam("types", expanding=True)),
         not_(is_free(_now)),
     )
     .limit(1)

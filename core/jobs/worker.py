@@ -147,7 +147,7 @@ class Worker:
         return begun
 
 
-def prune_now_and_then(db: Database, personas: Sequence[str]) -> None:
+def prune_now_and_then(db: Database, personas: Sequence[str] = ()) -> None:
     """Delete old operations of these personas, or of all, at most once in PRUNE_SECONDS per database handle."""
     before: dict[tuple[str, ...], datetime] = db.caches.setdefault(__name__, {})
     of, now = tuple(personas), db.clock()
@@ -159,7 +159,7 @@ def prune_now_and_then(db: Database, personas: Sequence[str]) -> None:
             pass
 
 
-def queue_embedding(db: Database, settings: Settings, personas: Sequence[str], *, now: bool = False) -> None:
+def queue_embedding(db: Database, settings: Settings, personas: Sequence[str] = (), *, now: bool = False) -> None:
     """Queue an EMBED operation for each persona with rows that lack vectors."""
     embedder = embedders.resolve(None, settings)
     if embedder is None:
@@ -183,7 +183,7 @@ def queue_embedding(db: Database, settings: Settings, personas: Sequence[str], *
             )
 
 
-def follow_settings(db: Database, settings: Settings, personas: Sequence[str]) -> None:
+def follow_settings(db: Database, settings: Settings, personas: Sequence[str] = ()) -> None:
     """Update the stories of these personas, or of all, after a change of settings."""
     follow = handlers.load(handlers.FOLLOW_SETTINGS)
     for persona in personas or embeddings_writing.personas(db):

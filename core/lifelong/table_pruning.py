@@ -49,7 +49,7 @@ def archive_expired(
     ttl_seconds: int,
     *,
     given: bool = False,
-    active: str | None,
+    active: str | None = None,
 ) -> list[Found]:
     """Archive the session items of a persona that have expired, and return them."""
     now = db.clock()

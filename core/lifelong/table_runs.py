@@ -50,7 +50,7 @@ def insert_run(
     conversation: str | None,
     outcome: Outcome,
     *,
-    started_at: datetime | None,
+    started_at: datetime | None = None,
 ) -> None:
     """Record a finished run and delete old records, in the caller's transaction."""
     now = db.clock()

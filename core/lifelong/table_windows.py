@@ -133,7 +133,7 @@ _NEWER = (
 )
 
 
-def count_new(db: Database, persona: str, conversation: str, most: int, *, above: int) -> tuple[int, int]:
+def count_new(db: Database, persona: str, conversation: str, most: int, *, above: int = 0) -> tuple[int, int]:
     """Return how many messages above `above` are unconsolidated, at most `most`, and the highest id of these.
 
     Without any, the id is the consolidation mark, or `above` if that is higher.

@@ -34,7 +34,7 @@ _Turns = OrderedDict[tuple[str, str], Turn]
 _lock = threading.Lock()
 
 
-def note_turn(db: Database, scope: Scope, digests: Iterable[bytes], rows: Iterable[str]) -> None:
+def note_turn(db: Database, scope: Scope, digests: Iterable[bytes], rows: Iterable[str] = ()) -> None:
     """Store what a prompt showed for the scope's conversation, replacing the previous turn."""
     turns, now, turn = _turns_of(db), db.clock(), (scope.persona, scope.conversation or "")
     with _lock:

@@ -220,7 +220,7 @@ def match_seen(family: str) -> tuple[Any, ...]:
     """
     return (
         _C.persona_id == bindparam("persona", type_=Key(64)),
-        hide_from_index(_C.audience_id, family).in_(bindparam("audiences", type_=ID)),
+        hide_from_index(_C.audience_id, family).in_(bindparam("audiences", expanding=True, type_=ID)),
         _C.local_only <= bindparam("local_only", type_=Integer()),
     )
 

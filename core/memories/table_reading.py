@@ -36,7 +36,7 @@ class ReadScope:
     def conditions(self) -> list[Any]:
         where: list[Any] = [_C.persona_id == bindparam("persona", self.persona, type_=Key(64))]
         if self.audiences is not None:
-            where.append(_C.audience_id.in_(bindparam("audiences", list(self.audiences), type_=ID)))
+            where.append(_C.audience_id.in_(bindparam("audiences", list(self.audiences), expanding=True, type_=ID)))
         if not self.local:
             where.append(_C.local_only == 0)
         return where
@@ -166,7 +166,7 @@ def expiry_values(db: Database, ttl_seconds: int, here: str | None) -> dict[str,
 
 
 _BY_ID = select(*COLUMNS, _C.audience_id).where(
-    _C.persona_id == bindparam("persona", type_=Key(64)), _C.id.in_(bindparam("ids", type_=ID))
+    _C.persona_id == bindparam("persona", type_=Key(64)), _C.id.in_(bindparam("ids", expanding=True, type_=ID))
 )
 
 
@@ -202,7 +202,7 @@ def read_item_texts(db: Database, persona: str, ids: Sequence[int]) -> dict[int,
     return {int(row[0]): row[1] for row in rows}
 
 
-_TEXTS = select(_C.id, _C.content).where(_MINE, _C.id.in_(bindparam("ids")))
+_TEXTS = select(_C.id, _C.content).where(_MINE, _C.id.in_(bindparam("ids", expanding=True)))
 
 
 class Count(NamedTuple):

@@ -50,8 +50,8 @@ def oldest_first(
     *,
     limit: int,
     session_ttl_seconds: int,
-    after: Place | None,
-    seen: Sequence[int] | None,
+    after: Place | None = None,
+    seen: Sequence[int] | None = None,
 ) -> Iterator[Any]:
     """Yield rows of `COLUMNS` that are not archived, replaced or expired; at most PART whole rows are in memory."""
     where = [_C.kind.in_(wanted), _C.archived_at.is_(None), _C.superseded_by.is_(None), item_rows.is_kept()]
@@ -72,7 +72,7 @@ def oldest_first(
 
 
 _WHOLE = select(*COLUMNS).where(
-    _C.persona_id == bindparam("persona", type_=Key(64)), _C.id.in_(bindparam("ids", type_=ID))
+    _C.persona_id == bindparam("persona", type_=Key(64)), _C.id.in_(bindparam("ids", expanding=True, type_=ID))
 )
 
 

@@ -35,7 +35,7 @@ WITH_RECAP = chat_history_cache.outerjoin(
 _PERSONA = _C.persona_id == bindparam("persona")
 _HERE = (_PERSONA, _C.interface_path == bindparam("conversation"))
 _THESE = (_PERSONA, _C.id.in_(IDS))
-_SEEN = _C.audience_id.in_(bindparam("audiences"))
+_SEEN = _C.audience_id.in_(bindparam("audiences", expanding=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +223,7 @@ def read_newest(
     return _in_order(lines)[-limit:]
 
 
-def read_stats(db: Database, persona: str, audiences: Sequence[int], *, local: bool) -> Any:
+def read_stats(db: Database, persona: str, audiences: Sequence[int], *, local: bool = False) -> Any:
     """Return the number of visible messages and of their conversations, and the oldest and newest time."""
     columns = (func.count(), func.count(_C.interface_path.distinct()), func.min(_C.timestamp), func.max(_C.timestamp))
     chosen = select(*columns).where(*_where(False, True, local))
@@ -275,7 +275,7 @@ class LoggedLine(NamedTuple):
     recap_provenance: str
 
 
-def read_log(db: Database, persona: str, conversation: str, limit: int, before: int | None) -> list[LoggedLine]:
+def read_log(db: Database, persona: str, conversation: str, limit: int, before: int | None = None) -> list[LoggedLine]:
     """Return messages of a conversation, oldest first."""
     mine = (_C.persona_id == persona, _C.interface_path == conversation)
     chosen = select(*LINE, _R.memory, _R.stale, _R.provenance).select_from(WITH_RECAP).where(*mine)

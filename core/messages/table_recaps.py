@@ -76,7 +76,7 @@ def _page(first: bool) -> Any:
 
 
 def read_page(
-    read: Reader, persona: str, conversation: str, rows: int, *, before: Line | None
+    read: Reader, persona: str, conversation: str, rows: int, *, before: Line | None = None
 ) -> list[tuple[Line, int]]:
     """Return the next messages with a recap that is not stale, each with the tokens of its recap, newest first.
 
@@ -146,7 +146,7 @@ def section(family: str) -> Part:
             _R.include.is_not(None),
             _R.alternative == OWN,
             _R.memory.is_not(None),
-            _C.audience_id.in_(bindparam("audiences", type_=ID)),
+            _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
             open_to(CHAT),
             func.coalesce(off.scalar_subquery(), 0) == 0,
         )

@@ -106,8 +106,8 @@ def read_versions(read: Reader, persona: str, scene_id: int) -> list[Recap]:
 
 
 def insert_scene(
-    connection: Connection, db: Database, persona: str, conversation: str, break_row: int, name: str,
-    *, visible: bool,
+    connection: Connection, db: Database, persona: str, conversation: str, break_row: int, name: str = "",
+    *, visible: bool = True,
 ) -> tuple[int, bool]:  # fmt: skip
     """Store a break; return `(scene id, whether the break is new)`. A message has at most one break."""
     scene_id = db.ids.one()

@@ -133,7 +133,7 @@ class MessageLines:
         items, kept = self._choose(self.lines, space, least + HEAD + stamp(self.at, self.zone))
         return _name_hits(build_fitted(items, *keep_within(kept, space, write)))
 
-    def write_records(self, most_chars: int, held: Iterable[str]) -> Fitted:
+    def write_records(self, most_chars: int, held: Iterable[str] = ()) -> Fitted:
         """Return all records for the message as one text under one heading.
 
         Args:

@@ -52,7 +52,7 @@ IDENTITIES = (
 )
 ROWS = (
     select(*COLUMNS)
-    .where(_U.persona_id == PERSONA, _U.user_id.in_(bindparam("keys", type_=Key(255))))
+    .where(_U.persona_id == PERSONA, _U.user_id.in_(bindparam("keys", expanding=True, type_=Key(255))))
     .order_by(*_NEWEST)
 )
 HELD = ROWS.with_for_update()

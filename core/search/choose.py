@@ -75,7 +75,7 @@ class Selection:
         ]
 
 
-def choose_hits(read: Read, drop: Drop | None) -> Selection:
+def choose_hits(read: Read, drop: Drop | None = None) -> Selection:
     """Return the hits among the rows read, each with its rank."""
     search, is_complete = read.ranked.search, read.ranked.is_complete
     query = search.query

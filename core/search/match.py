@@ -114,7 +114,7 @@ def _with_phrases(terms: Sequence[QueryTerm], postings: Postings, rows: int) -> 
     return Postings(postings.numbers, every, times, np.concatenate([postings.starts[: first + 1], end + sizes]))
 
 
-def read_bounds(search: Search, view: Visible, inside: Flags | None) -> Callable[[ViewRows], Flags] | None:
+def read_bounds(search: Search, view: Visible, inside: Flags | None = None) -> Callable[[ViewRows], Flags] | None:
     """Return a function that flags the rows of an audience that a search may read; None if it may read all.
 
     Args:

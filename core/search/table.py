@@ -81,16 +81,16 @@ def _by_id(number: int, family: str) -> Part:
 
 def _of_audiences(row: Any) -> tuple[ColumnElement[bool], ...]:
     """Return the conditions for rows that a persona sees."""
-    audiences = bindparam("audiences", type_=ID)
+    audiences = bindparam("audiences", expanding=True, type_=ID)
     return row.persona_id == bindparam("persona", type_=Key(64)), row.audience_id.in_(audiences)
 
 
 def _of_rows(row: Any, family: str) -> tuple[ColumnElement[bool], ...]:
     """Return the conditions for rows that a persona sees, looked up by id."""
-    persona, audiences = bindparam("persona", type_=Key(64)), bindparam("audiences", type_=ID)
+    persona, audiences = bindparam("persona", type_=Key(64)), bindparam("audiences", expanding=True, type_=ID)
     return (
         hide_from_index(row.persona_id, family) == persona,
-        row.id.in_(bindparam("ids", type_=ID)),
+        row.id.in_(bindparam("ids", expanding=True, type_=ID)),
         hide_from_index(row.audience_id, family).in_(audiences),
     )
 
@@ -234,9 +234,9 @@ def _part(shape: _Shape, family: str) -> Part:
         # A row without a time counts as oldest.
         where.append(before if shape.has_since else or_(before, row.timestamp.is_(None)))
     if shape.without_conversations:
-        where.append(row.interface_path.not_in(bindparam("without", type_=Key(512))))
+        where.append(row.interface_path.not_in(bindparam("without", expanding=True, type_=Key(512))))
     if shape.without_rows:
-        where.append(row.id.not_in(bindparam("rows", type_=ID)))
+        where.append(row.id.not_in(bindparam("rows", expanding=True, type_=ID)))
     tier: ColumnElement[int] = literal_column("2")
     if as_tag and as_word:
         tier = case((or_(*as_tag) & or_(*as_word), 1), else_=2)

@@ -45,10 +45,10 @@ class Lookup:
 _E = short_term_memories.alias("e")
 _C = _E.c
 _PERSONA = bindparam("persona", type_=Key(64))
-_SEEN = bindparam("audiences", type_=ID)
+_SEEN = bindparam("audiences", expanding=True, type_=ID)
 
 
-def _select_entries(columns: Sequence[Any], which: Which, family: str, *, trusted: bool) -> Any:
+def _select_entries(columns: Sequence[Any], which: Which, family: str, *, trusted: bool = False) -> Any:
     # SQLite would choose the index of times and read everybody's entries to find those of one person.
     updated = hide_from_index(_C.last_updated, family) if which == "person" else _C.last_updated
     where = [_C.persona_id == _PERSONA, *_match_lookup(which), _match_live(_C)]

@@ -99,7 +99,7 @@ def limit_tokens(limit: int, kind: Literal["percent", "absolute"], context_token
     return context_tokens * (limit if limit <= 100 else DEFAULT_PERCENT) // 100
 
 
-def choose(candidates: Iterable[tuple[int, int]], limit: int, *, separator_tokens: int) -> tuple[int, ...]:
+def choose(candidates: Iterable[tuple[int, int]], limit: int, *, separator_tokens: int = 0) -> tuple[int, ...]:
     """Return the row ids of the recaps that fit, newest first; a candidate is `(row id, tokens)`."""
     chosen: list[int] = []
     total = -separator_tokens

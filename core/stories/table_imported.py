@@ -124,8 +124,8 @@ def keep_conversation(
     persona: str,
     conversation: str,
     metadata: Mapping[str, Any] | None,
-    versions: Sequence[Version],
-    current: int | None,
+    versions: Sequence[Version] = (),
+    current: int | None = None,
 ) -> int:
     """Store a file's metadata and running recaps of a conversation; return how many recap versions are new."""
     here = (_K.persona_id == persona, _K.conversation_key == conversation)

@@ -100,7 +100,7 @@ def section(family: str) -> Part:
         .where(
             _K.persona_id == bindparam("persona", type_=Key(64)),
             _K.conversation_key == bindparam("conversation", type_=Key(512)),
-            _K.audience_id.in_(bindparam("audiences", type_=ID)),
+            _K.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
             or_(_K.local_only == 0, bindparam("local_only", type_=Integer()) == 1),
             _K.stories_off == 0,
             _V.deleted_at.is_(None),

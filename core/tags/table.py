@@ -50,7 +50,9 @@ def raise_uses(connection: Connection, db: Database, persona: str, uses: Mapping
         raise_version(connection, db, persona)
 
 
-_KNOWN = select(tags.c.tag).where(tags.c.persona_id == bindparam("persona"), tags.c.tag.in_(bindparam("tags")))
+_KNOWN = select(tags.c.tag).where(
+    tags.c.persona_id == bindparam("persona"), tags.c.tag.in_(bindparam("tags", expanding=True))
+)
 
 
 def lower(connection: Connection, persona: str, uses: Mapping[str, int]) -> None:

@@ -136,7 +136,7 @@ LIKELY = 3
 """Maximum number of likely languages of a Latin-script text."""
 
 
-def likely_languages(text: str, languages: Sequence[str]) -> tuple[str, ...]:
+def likely_languages(text: str, languages: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the languages a text may be in, the likeliest first; if none is certain, the given ones come last."""
     said = text[:LOOKED_AT]
     found = _by_script(said)

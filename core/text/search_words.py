@@ -292,7 +292,7 @@ def split_halves(word: str) -> tuple[str, str]:
     return word[:middle], word[middle:]
 
 
-def choose_nearest(word: str, known: Mapping[str, int], score: float, *, is_held: bool) -> str:
+def choose_nearest(word: str, known: Mapping[str, int], score: float, *, is_held: bool = False) -> str:
     """Return the known word nearest to a misspelt one; "" if none is near enough.
 
     Args:

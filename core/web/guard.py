@@ -196,7 +196,7 @@ def is_public(path: str, method: str) -> bool:
     return is_login or (path.startswith("/static/") and method in ("GET", "HEAD"))
 
 
-def lead_to_login(scope: Scope, wanted: str, *, failed: bool = False) -> HTMLResponse:
+def lead_to_login(scope: Scope, wanted: str = "", *, failed: bool = False) -> HTMLResponse:
     """Return a 401 page that redirects a browser to the log-in form, which then leads to the wanted page."""
     query = urlencode({name: value for name, value in (("failed", failed and "1"), ("next", wanted)) if value})
     return lead_to(f"{admin_root(scope)}/login{'?' if query else ''}{query}", "Log in", 401)
@@ -302,7 +302,7 @@ _NOT_IN_HOSTS = frozenset("@/\\?#")
 """Characters that separate a host from the rest of an address."""
 
 
-def is_known_host(host: str, listening_on: str, allowed: Collection[str]) -> bool:
+def is_known_host(host: str, listening_on: str, allowed: Collection[str] = ()) -> bool:
     """Return whether a Host header names this machine. Starlette's own check does not parse IPv6 addresses."""
     if "*" in allowed:
         return True

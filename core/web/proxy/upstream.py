@@ -75,7 +75,7 @@ def _choose_headers(headers: Mapping[str, str], settings: Settings) -> dict[str,
     return {**kept, "accept-encoding": "identity"}
 
 
-def choose_answer_headers(headers: Any, *, is_decoded: bool) -> list[tuple[bytes, bytes]]:
+def choose_answer_headers(headers: Any, *, is_decoded: bool = False) -> list[tuple[bytes, bytes]]:
     """Return the answer headers to pass on, without headers of the connection or of a removed compression."""
     listed = {each.strip().lower() for each in headers.get("connection", "").split(",")}
     dropped = _HOP_BY_HOP | _OWN_ANSWER | listed | ({"content-encoding", "content-length"} if is_decoded else set())

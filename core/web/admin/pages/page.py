@@ -228,7 +228,9 @@ class Names(NamedTuple):
         return f"{known.title or show_key(key)}{f' · {known.server}' if known.server else ''}"
 
 
-def read_names(db: Database, persona: str, people: Iterable[str | None], places: Iterable[str | None] = ()) -> Names:
+def read_names(
+    db: Database, persona: str, people: Iterable[str | None] = (), places: Iterable[str | None] = ()
+) -> Names:
     """Return the names of people and conversations, and of the people in direct conversations."""
     titles = overview.read_titles(db, persona, filter(None, places))
     keys = {*filter(None, people), *(each.person for each in titles.values() if each.person)}
