@@ -207,7 +207,7 @@ def find_relatives(written: str, language: str) -> list[str]:
     numbers = dict.fromkeys((*known.get(word, ()), *known.get(stems(word, (language,))[0], ())))
     others = dict[str, None]()
     for paradigm in read_paradigms(language):
-        for base in {word.removeprefix(prefix) for prefix, initial in paradigm.prefixes if not initial}:
+        for base in dict.fromkeys(word.removeprefix(prefix) for prefix, initial in paradigm.prefixes if not initial):
             others |= dict.fromkeys(_list_by_pattern(base, language))
             for at in range(2, len(base) + 1):
                 if at == len(base) or (at >= paradigm.shortest and base[at:] in paradigm.endings):
@@ -239,7 +239,7 @@ def _list_longer(word: str, language: str) -> Iterator[str]:
     known, families = _relatives(language), read_families(language)
     lost = read_rules(language).get("participle", "")
     for at in range(_SHORTEST_BEGINNING, len(word) - _SHORTEST_STEM + 1):
-        for rest in {word[at:], lost + word[at:]}:
+        for rest in dict.fromkeys((word[at:], lost + word[at:])):
             for family in (families[number] for number in known.get(rest, ()) if rest in families[number]):
                 yield from (word[:at] + member for member in family)
                 yield from (word[:at] + member.removeprefix(lost) for member in family if lost)
