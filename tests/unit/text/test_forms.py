@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import Counter
 
 import pytest
@@ -240,3 +243,23 @@ def test_t57_the_language_of_what_is_stored_is_told_by_its_small_words() -> None
 def test_t57_the_page_of_recall_says_what_each_language_has() -> None:
     assert language_table.PAGE.read_text(encoding="utf-8") == language_table.build_page()
     assert "| `fi` |" in language_table.build_table()
+
+
+def test_t65_irregular_forms_have_one_order_in_every_process() -> None:
+    """The order decides between equal hits: two workers must not show different prompts."""
+    program = (
+        "from core.text.forms.paradigms import read_families\n"
+        "from core.text.forms.variants import find_relatives\n"
+        "print([find_relatives(f'{prefix}{word}', code) for code in ('de', 'pl', 'ar', 'he')"
+        " for family in read_families(code) for word in family for prefix in ('', 'ge')])"
+    )
+    orders = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(orders) == 1
