@@ -108,10 +108,11 @@ def read_families(language: str) -> list[tuple[str, ...]]:
     return [tuple(map(fold, line.split())) for line in lines]
 
 
-def list_letters(rule: str) -> list[tuple[str, str]]:
+@lru_cache(maxsize=8)
+def list_letters(rule: str) -> tuple[tuple[str, str], ...]:
     """Return the letters of a script with those of the other; pairs of letters come first."""
     pairs = ((one, other) for one, _, other in (pair.partition(":") for pair in rule.split()))
-    return sorted(pairs, key=lambda pair: -len(pair[0]))
+    return tuple(sorted(pairs, key=lambda pair: -len(pair[0])))
 
 
 def transliterate(text: str, letters: Iterable[tuple[str, str]]) -> str:
