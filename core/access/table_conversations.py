@@ -29,13 +29,13 @@ from .rules import (
     STATES,
     UNSTATED,
     AudienceKey,
+    check_key,
     mark_server,
     own_audience,
     parent_key,
     plain_key,
     split_key,
 )  # fmt: skip
-from .rules import check_key as check_key
 from .view import ConversationFacts
 
 TITLE_CHARS = 200

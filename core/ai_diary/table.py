@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, Integer, bindparam, or_, select
 
 from ..access import table_conversations, table_participants, tombstones
-from ..access.rules import split_key
+from ..access.rules import check_key, split_key
 from ..access.view import Viewer, is_seen
 from ..database import rows
 from ..database.bulk import chunks
@@ -118,7 +118,7 @@ def _find_scope(connection: Connection, scope: Scope, entry: NewEntry) -> Scope:
         best = min(matches, key=lambda r: (not r.is_private, r.interface != entry.interface, r.conversation_key))
         return replace(scope, conversation=best.conversation_key)
     key = "/".join(filter(None, (entry.interface, entry.chat_id, entry.thread_id)))
-    return replace(scope, conversation=table_conversations.check_key(key))
+    return replace(scope, conversation=check_key(key))
 
 
 def _drop_private(

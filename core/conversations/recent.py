@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import llm
 from ..access import table_conversations, table_participants
+from ..access.rules import check_key
 from ..access.view import Viewer
 from ..base import logs
 from ..calls.call import Call, GivenSettings, find_key, load_access, open_call
@@ -141,7 +142,7 @@ def close_conversation(
     given = conversation if conversation is not None else call.scope.conversation
     if given is None:
         raise MessageError("conversation is missing. Name the conversation that ends.", fields=("conversation",))
-    key = table_conversations.check_key(find_key(call, given))
+    key = check_key(find_key(call, given))
     privacy = call.scope.privacy if key == call.scope.conversation else None
     call = replace(call, scope=replace(call.scope, conversation=key, privacy=privacy))
     summary_id, now = call.db.ids.one(), call.db.clock()

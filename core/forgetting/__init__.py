@@ -10,7 +10,8 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..access import table_conversations, table_participants, tombstones
+from ..access import table_participants, tombstones
+from ..access.rules import check_key
 from ..base import logs
 from ..calls.call import Call, GivenSettings, find_key, open_call
 from ..conversations import memory_files
@@ -168,7 +169,7 @@ def _read_target(
     if participant is not None:
         return "participant", table_participants.checked_key(participant)
     if conversation is not None:
-        return "conversation", table_conversations.check_key(find_key(call, conversation))
+        return "conversation", check_key(find_key(call, conversation))
     if server is not None:
         return "server", key_text(server, "server", KEY_BYTES["server"], required=True)
     return "memory", read_id(memory)

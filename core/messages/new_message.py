@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, get_args
 
-from ..access.rules import named_participant, split_key
-from ..access.table_conversations import check_key
+from ..access.rules import check_key, named_participant, split_key
 from ..database import rows
 from ..errors import MessageError
 from ..memories.new_item import read_time_or_now

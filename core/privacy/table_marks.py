@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, select, update
 
 from ..access import table_conversations, table_participants
-from ..access.rules import parent_key
+from ..access.rules import check_key, parent_key
 from ..access.table_conversations import MOVED
 from ..access.view import ConversationFacts
 from ..base.hints import shown
@@ -30,7 +30,7 @@ def set_privacy(db: Database, scope: Scope, conversation: object, privacy: Priva
         raise MessageError(
             f"privacy is {shown(privacy)}. It must be public, direct or restricted.", fields=("privacy",)
         )
-    key = table_conversations.check_key(conversation)
+    key = check_key(conversation)
 
     def work(connection: Connection) -> dict[str, int]:
         facts = table_conversations.find(connection, scope.persona, key, lock=True)
@@ -57,7 +57,7 @@ def _find_person(connection: Connection, scope: Scope, facts: ConversationFacts)
 
 def set_local_only(db: Database, scope: Scope, conversation: object, local: bool, *, items: bool) -> dict[str, int]:
     """Set or clear local_only on a conversation, its threads and all their rows, in one transaction."""
-    key = table_conversations.check_key(conversation)
+    key = check_key(conversation)
 
     def work(connection: Connection) -> dict[str, int]:
         counts: Counter[str] = Counter(dict.fromkeys(MOVED, 0))
