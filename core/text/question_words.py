@@ -139,8 +139,7 @@ def is_question(text: str, languages: Sequence[str]) -> bool:
     said = text[:2_000]
     if MARKS.intersection(said):
         return True
-    whole = bare(said)
-    words = f" {' '.join(all_runs(whole))} "
+    whole, words = bare(said), asked_words(said)
     for language in languages:
         opens, inside, ends = (_plain(name, language) for name in ("opens", "inside", "ends"))
         folded = whole
