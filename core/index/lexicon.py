@@ -89,6 +89,14 @@ class SortedWords:
             counts[_decode(word)] += int(self._docs[at])
             at += 1
 
+    def rows(self, word: str) -> int:
+        """Return the document frequency of a word."""
+        key = _encode(word)
+        if len(self._text) < SMALL and b"\n%b\n" % key not in self._text:
+            return 0
+        at = self._find(key)
+        return int(self._docs[at]) if at < len(self._starts) and self._word(at) == key else 0
+
     def add_holding(self, letters: bytes, beginning: bytes, counts: Counter[str], most: int = MOST_COUNTED) -> None:
         """Add the document frequencies of the words with a prefix and a substring to `counts`.
 
@@ -197,4 +205,7 @@ class Lexicon:
 
     def rows(self, word: str) -> int:
         """Return the document frequency of a word."""
-        return self._rows[word] if word in self._rows else self.beginning(word)[word]
+        rows = self._rows.get(word)
+        if rows is None:
+            rows = self._rows[word] = sum(part.rows(word) for part in self._parts)
+        return rows
