@@ -79,23 +79,25 @@ class SortedWords:
         last = int(self._heads.searchsorted(head, "right"))
         return first if first == last else bisect_left(range(last), beginning, first, key=self._word)
 
-    def add_beginning(self, beginning: str, counts: Counter[str]) -> None:
+    def add_beginning(self, key: bytes, counts: Counter[str]) -> None:
         """Add the document frequencies of the words with this prefix to `counts`."""
-        key = _encode(beginning)
         if len(self._text) < SMALL and b"\n" + key not in self._text:
             return  # faster than binary search: most prefixes are missing here
-        at = self._find(key)
-        while at < len(self._starts) and (word := self._word(at)).startswith(key):
-            counts[_decode(word)] += int(self._docs[at])
-            at += 1
+        first = self._find(key)
+        if first == len(self._starts) or not self._text.startswith(key, int(self._starts[first])):
+            return
+        last = self._find(key + _AFTER_ALL)
+        end = int(self._starts[last]) if last < len(self._starts) else len(self._text)
+        words = _decode(self._text[int(self._starts[first]) : end - 1]).split("\n")
+        counts.update(dict(zip(words, self._docs[first:last].tolist(), strict=True)))
 
-    def rows(self, word: str) -> int:
+    def rows(self, key: bytes) -> int:
         """Return the document frequency of a word."""
-        key = _encode(word)
         if len(self._text) < SMALL and b"\n%b\n" % key not in self._text:
             return 0
         at = self._find(key)
-        return int(self._docs[at]) if at < len(self._starts) and self._word(at) == key else 0
+        is_held = at < len(self._starts) and self._text.startswith(key + b"\n", int(self._starts[at]))
+        return int(self._docs[at]) if is_held else 0
 
     def add_holding(self, letters: bytes, beginning: bytes, counts: Counter[str], most: int = MOST_COUNTED) -> None:
         """Add the document frequencies of the words with a prefix and a substring to `counts`.
@@ -168,9 +170,10 @@ class Lexicon:
         """Return the words with this prefix, each with its document frequency."""
         counts = self._beginnings.get(beginning)
         if counts is None:
-            counts = self._beginnings[beginning] = Counter()
+            counts, key = Counter(), _encode(beginning)
             for part in self._parts:
-                part.add_beginning(beginning, counts)
+                part.add_beginning(key, counts)
+            self._beginnings[beginning] = counts
             self._rows |= counts
         return counts
 
@@ -207,5 +210,6 @@ class Lexicon:
         """Return the document frequency of a word."""
         rows = self._rows.get(word)
         if rows is None:
-            rows = self._rows[word] = sum(part.rows(word) for part in self._parts)
+            key = _encode(word)
+            rows = self._rows[word] = sum([part.rows(key) for part in self._parts])
         return rows

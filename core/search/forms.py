@@ -22,7 +22,7 @@ from ..text.forms.spellings import (
 )
 from ..text.forms.variants import find_forms
 from ..text.search_words import inner_names
-from ..text.stems import is_form, stem
+from ..text.stems import list_forms, stem
 from .terms import Kind, QueryTerm
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def add_forms(
     for joined, parts in list_joined(text).items():
         places = {place[part] for part in parts if part in place}
         near = lexicon.beginning(joined) if places else ()
-        words = [word for word in near if is_form(word, joined, languages)]
+        words = list_forms(near, joined, languages)
         for at in places if words else ():
             made[at] = _add_words(made[at], words)
     others = [*list_other_numbers(text, languages).items(), *list_other_scripts(text, languages).items()]
@@ -116,7 +116,7 @@ def _split(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> list[
     def find(part: str) -> list[str]:
         near = lexicon.beginning(part[: max(SHORTEST_PART, len(part) - 1)])
         forms = find_forms(part, languages, lexicon.beginning) if near else ()
-        return list(dict.fromkeys([*(word for word in near if is_form(word, part, languages)), *forms]))
+        return list(dict.fromkeys([*list_forms(near, part, languages), *forms]))
 
     word, parts = term.text, [[part] for part in split_figures(term.text)]
     if not parts and SHORTEST_COMPOUND <= len(word) <= LONGEST_COMPOUND:

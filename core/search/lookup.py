@@ -23,7 +23,7 @@ from ..text.search_words import (
     search_form,
     split_halves,
 )
-from ..text.stems import is_form, script_language, stem, with_prefixes
+from ..text.stems import list_forms, script_language, stem, with_prefixes
 from ..text.words import Fragment, fragments, index_terms, is_short_word
 from ..text.words import words as plain_words
 from .forms import add_forms, list_written
@@ -112,7 +112,8 @@ def holds_term(folded: str, term: QueryTerm, languages: Sequence[str]) -> bool:
     if term.least == "inside":
         return True
     text, may_begin = term.text, term.least == "beginning"
-    return any((may_begin and word.startswith(text)) or is_form(word, text, languages) for word in index_terms(folded))
+    words = index_terms(folded)
+    return bool(list_forms(words, text, languages)) or (may_begin and any(word.startswith(text) for word in words))
 
 
 def _with_inner(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> QueryTerm:
@@ -149,7 +150,8 @@ def _find_words(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> 
             form = stem(text, languages)
             for beginning in with_prefixes(form):
                 counts = counts | lexicon.commonest(beginning)
-            words = {word: is_form(word, text, languages, form) for word in counts if counts[word]}
+            whole = set(list_forms(counts, text, languages, form))
+            words = {word: word in whole for word in counts if counts[word]}
         least: Least = "inside"
         if is_short_word(text):
             is_named = term.is_keyword and not (term.written or term.is_exact)
@@ -271,7 +273,7 @@ def _find_kind(kind: str, lexicon: Lexicon, languages: tuple[str, ...]) -> list[
     pieces, form, beginning = _read_kind(kind, languages)
     if pieces[0].kind != "word":
         return [word for piece in pieces for word in _words_of(piece, lexicon)]
-    return [(WORD, word) for word in lexicon.beginning(beginning) if is_form(word, kind, languages, form)]
+    return [(WORD, word) for word in list_forms(lexicon.beginning(beginning), kind, languages, form)]
 
 
 @lru_cache(maxsize=4096)
@@ -283,6 +285,7 @@ def _read_kind(kind: str, languages: tuple[str, ...]) -> tuple[Sequence[Fragment
 
 def _minor_word(beginning: str, form: str, lexicon: Lexicon, languages: Sequence[str]) -> tuple[QueryTerm, int]:
     """Return a term of the index words with this prefix and stem, and the number of rows that hold one."""
-    docs = {t: n for t, n in lexicon.beginning(beginning).items() if n and is_form(t, "", languages, form)}
+    counts = lexicon.beginning(beginning)
+    docs = {word: counts[word] for word in list_forms(counts, "", languages, form) if counts[word]}
     index_terms: dict[IndexTerm, bool] = {(WORD, word): True for word in docs}
     return QueryTerm(beginning, "minor", index_terms=index_terms, stem=form), sum(docs.values())

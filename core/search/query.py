@@ -25,7 +25,7 @@ from ..text.question_words import (
     opens_late,
 )
 from ..text.search_words import KEYWORD_LIMIT, TAGS_LIMIT
-from ..text.stems import is_form, stem
+from ..text.stems import list_forms, stem
 from ..text.time import CALENDARS, Span, mask_time, read_moment
 from .rules_arguments import Exclude, read_exclude, read_keywords, read_limit, read_tags, read_time
 
@@ -236,8 +236,8 @@ def _count_rows(word: str, lexicon: Lexicon, languages: Sequence[str]) -> int:
     """Return the document frequency of the commonest word with the same stem."""
     form = stem(word, languages)
     beginning = word[: len(form)] if word.startswith(form) else word
-    counts = lexicon.beginning(beginning).items()
-    return max((n for term, n in counts if is_form(term, word, languages, form)), default=0)
+    counts = lexicon.beginning(beginning)
+    return max(map(counts.__getitem__, list_forms(counts, word, languages, form)), default=0)
 
 
 @lru_cache(maxsize=256)

@@ -224,10 +224,10 @@ def spoken_languages(parts: Sequence[SpokenCounts], rows: int) -> tuple[str, ...
         scores.update(part.rows)
         words.update(part.words)
     is_english = scores["en", True] + scores["en", False] >= LITTLE * rows
-    kinds = (True,) if is_english else (True, False)
-    spoken = {}
-    for language in {language for language, _ in scores} - {"en"}:
-        score = sum(scores[language, kind] for kind in kinds)
-        if sum(words[language, kind] for kind in kinds) >= LEAST_TELLING and score >= SHARE * rows:
-            spoken[language] = score
-    return tuple(sorted(spoken, key=lambda code: (-spoken[code], code))[:MOST_SPOKEN])
+    spoken, telling = dict[str, float](), Counter[str]()
+    for (language, is_common), score in scores.items():
+        if language != "en" and (is_common or not is_english):
+            spoken[language] = spoken.get(language, 0.0) + score
+            telling[language] += words[language, is_common]
+    enough = [code for code, score in spoken.items() if telling[code] >= LEAST_TELLING and score >= SHARE * rows]
+    return tuple(sorted(enough, key=lambda code: (-spoken[code], code))[:MOST_SPOKEN])

@@ -96,9 +96,8 @@ def asks_about_person(words: str, people: Collection[str], languages: Sequence[s
         if language in WITHOUT_SPACES:
             said = re.sub("|".join(map(re.escape, sorted(own, key=len, reverse=True))), WHO, words.strip())
         else:
-            said = re.sub(
-                f"({WHO} )+", f"{WHO} ", f" {' '.join(WHO if word in own else word for word in words.split())} "
-            )
+            marked = [WHO if word in own else word for word in words.split()]
+            said = re.sub(f"({WHO} )+", f"{WHO} ", f" {' '.join(marked)} ")
         if said.endswith(_phrases("about", language)) or holds(said, "profile", (language,)):
             return True
     return False

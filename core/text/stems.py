@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
 import Stemmer
@@ -153,7 +153,7 @@ def _stems(word: str, languages: tuple[str, ...]) -> tuple[str, ...]:
         except UnicodeEncodeError:
             return (word,)
         found.setdefault(_heads(language).get(form, form))
-    return tuple(stem for stem in found if stem) or (word,)
+    return tuple(filter(None, found)) or (word,)
 
 
 def stems(word: str, languages: Sequence[str]) -> tuple[str, ...]:
@@ -168,7 +168,10 @@ def stem(word: str, languages: Sequence[str]) -> str:
 
 @lru_cache(maxsize=50_000)
 def _stem(word: str, languages: tuple[str, ...]) -> str:
-    return next((form for form in stems(word, languages) if form != word), word)
+    for form in _stems(word, languages):
+        if form != word:
+            return form
+    return word
 
 
 def with_prefixes(form: str) -> list[str]:
@@ -182,7 +185,18 @@ def forget_kept() -> None:
     _stem.cache_clear()
 
 
-def is_form(term: str, text: str, languages: Sequence[str], form: str = "") -> bool:
-    """Return whether an index word equals a searched text or has the same stem."""
-    word = term.strip("_")
-    return word == text or stem(word, languages) in (form or stem(text, languages), text)
+def list_forms(words: Iterable[str], text: str, languages: Sequence[str], form: str = "") -> list[str]:
+    """Return the index words that equal a searched text or have its stem."""
+    codes = tuple(languages)
+    forms = (form or stem(text, codes), text)
+    return [
+        word
+        for word in words
+        if (bare := word.strip("_")) == text or (len(bare) <= LONGEST_WORD and _stem(bare, codes) in forms)
+    ]
+
+
+def list_with_stem(words: Iterable[str], form: str, language: str) -> list[str]:
+    """Return the words whose stem in a language is `form`."""
+    codes = (language,)
+    return [word for word in words if len(word) <= LONGEST_WORD and _stems(word, codes)[0] == form]

@@ -35,7 +35,7 @@ from core.scope import Scope
 from core.synth_core_memory import explain_search, search_memories
 from core.text.folding import clean, fold
 from core.text.hits import content_digest, diary_snippet_text, stored_tags
-from core.text.stems import is_form
+from core.text.stems import list_forms
 from core.text.words import index_terms, is_short_word
 from tests.store.world import NOW, open_db
 
@@ -217,7 +217,7 @@ def tier(
             return fold(clean(text)) in row.folded or (ranked and not plain and _holds_each(said, row))
         begins = said if len(said) == 3 and is_keyword else " "
         words = index_terms(row.folded)
-        return any(word.startswith(begins) or is_form(word, said, DEFAULTS.languages) for word in words)
+        return any(word.startswith(begins) for word in words) or bool(list_forms(words, said, DEFAULTS.languages))
 
     def is_tagged(tag: str) -> bool:
         return holds(tag, is_keyword=tag in keywords) if row.source == "chat_history" else tag in stored_tags(row.tags)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from ..folding import fold, fold_case
-from ..stems import script_language, stems, with_prefixes
+from ..stems import list_with_stem, script_language, stems, with_prefixes
 from . import hangul
 from .paradigms import Paradigm, read_families, read_paradigms, read_rules
 
@@ -73,9 +73,7 @@ def _find_of_stem(word: str, language: str, beginning: Beginning) -> Iterator[st
     shorter = stem[:-1] if len(stem) > _SHORTEST_STEM else stem
     apart = list_look_alikes(word, language)
     for start in dict.fromkeys((shorter, *with_prefixes(stem))):
-        for term in beginning(start):
-            if stems(term, (language,))[0] == stem and term not in apart:
-                yield term
+        yield from (term for term in list_with_stem(beginning(start), stem, language) if term not in apart)
 
 
 _SHORTEST_STEM = 3
