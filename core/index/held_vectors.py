@@ -16,7 +16,7 @@ from ..database.engine import Database
 from ..database.schema import search_vector
 from . import embeddings
 from .embeddings import KEPT
-from .kept import Kept
+from .lru_cache import LruCache
 from .numbers import Column, Flags, Floats, Ints
 from .shapes import RowId
 
@@ -150,7 +150,7 @@ _Key = tuple[str, int, int]
 
 def read_parts(db: Database, model: str, audiences: Collection[int], dimensions: int) -> list[Part]:
     """Return all vectors of audiences that one model made, part by part."""
-    cache: Kept[_Key, _Held] = db.caches.setdefault(HELD, Kept())
+    cache: LruCache[_Key, _Held] = db.caches.setdefault(HELD, LruCache())
     held = cache.list_held()
     versions = embeddings.read_versions(db, {*audiences, *(audience for _, _, audience in held)})
     in_use: dict[_Key, _Held] = {}

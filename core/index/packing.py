@@ -298,9 +298,9 @@ def count_differences(db: Database) -> dict[str, int]:
     return made
 
 
-def _count_held(connection: Connection) -> Counter[RowId]:
+def _count_held(connection: Connection) -> Counter[tuple[int, int]]:
     """Return the number of rows in the index by audience and source."""
-    held: Counter[RowId] = Counter()
+    held: Counter[tuple[int, int]] = Counter()
     for audience in connection.execute(select(_F.audience_id).distinct()).scalars().all():
         held.update((audience, one.source) for one in fresh.read_fresh(connection, audience))
     for audience in connection.execute(select(_S.audience_id).distinct()).scalars().all():

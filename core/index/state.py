@@ -26,8 +26,8 @@ from ..database.schema import search_block, search_fresh, search_gone, search_se
 from ..database.stored_values import from_key
 from .entries import HELD
 from .fresh import decode, is_place
-from .kept import Kept
 from .lexicon import FreshWords, Lexicon, SortedWords, merge_words
+from .lru_cache import LruCache
 from .segment import read_head, read_terms
 from .shapes import DAY, TAG, WORD, Entry, IndexTerm, RowId
 from .visible import Block, Postings, Visible, add_fresh, build_table
@@ -97,7 +97,7 @@ class IndexState:
 
     def _load(self) -> None:
         """Load the rows and words of the audiences."""
-        cache: Kept[int, AudienceIndex] = self._db.caches.setdefault(HELD, Kept())
+        cache: LruCache[int, AudienceIndex] = self._db.caches.setdefault(HELD, LruCache())
         states = _read_states(self._db, self._audience_ids)
         kept = cache.list_held()
         changed = [state for audience, state in states.items() if audience not in kept or kept[audience].state != state]
@@ -108,7 +108,7 @@ class IndexState:
         indexes = self.audiences.values()
         self.lexicon: Lexicon = Lexicon([part for one in indexes for part in (*one.words.values(), one.fresh.words)])
 
-    def count_rows(self, numbers: Collection[int], audiences: Collection[int] | None = None) -> RowId:
+    def count_rows(self, numbers: Collection[int], audiences: Collection[int] | None = None) -> tuple[int, int]:
         """Return the number of rows of the sources, and the number of their words.
 
         Args:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from .ranking.ranking import Ranking
 
 CONTEXT_REACH = 4
-"""Number of messages after a match, and half as many before it, that may hold the answer."""
+"""Number of messages before and after a match that may hold the answer."""
 FEW_HITS = 20
 """Number of requested hits up to which one place is kept for the newest match of a question about now; above, two."""
 NEAR_BEST = 16
@@ -126,13 +126,11 @@ def rank(search: Search, question: Question, found: Matches, share: Share) -> Ra
         alone = weigh_alone(search, found)
         candidates, is_whole = leave_best(candidates, share, alone)
         is_complete = is_complete and is_whole
-    return Ranked(search, candidates, is_complete, ranking.matching, query, found, ranking, alone)
+    return Ranked(search, candidates, is_complete, ranking.considered, query, found, ranking, alone)
 
 
-def rank_best(
-    search: Search, question: Question, found: Matches, best: int | None = None
-) -> tuple[RankingQuery, Ranking]:
-    """Return the query of the ranking, and the ranking with the best matching rows."""
+def rank_best(search: Search, question: Question, found: Matches, count: int) -> tuple[RankingQuery, Ranking]:
+    """Return the query of the ranking, and the ranking with the best matching rows, at most `count`."""
     from .ranking import days, ranking  # noqa: PLC0415 - loads numpy, which only a search needs
 
     query, is_of_time = build_query(search, question, found), bool(question.spans or question.order)
@@ -147,7 +145,7 @@ def rank_best(
     if question.order and not seen:
         offered = days.list_in_order(found.audiences, query.asker if question.self_person else "", question.order)
     audiences = found.audiences if is_of_time or search.embedder is not None else seen
-    return query, ranking.rank_rows(audiences, query, offered, best or ranking.BEST)
+    return query, ranking.rank_rows(audiences, query, offered, count)
 
 
 def _is_telling(term: QueryTerm, talk: Collection[str]) -> bool:

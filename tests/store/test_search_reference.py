@@ -15,7 +15,7 @@ from core.database.engine import Database
 from core.messages import new_message as messages
 from core.messages import table_batches as chat_batches
 from core.scope import Scope
-from core.search import match, rank
+from core.search import match, rank, rounds
 from core.search.ranking import around
 from core.search.ranking import ranking as all_rows
 from tests.store import search_reference as reference
@@ -55,7 +55,7 @@ def test_t27_a_message_finds_what_scoring_every_row_finds(db: Database, scope: S
     rng = random.Random(rows)
     talk(db, scope, rng, rows)
     pack(db, scope)
-    assert (reference.LEADING, reference.REACH, reference.BEST) == (all_rows.LEADING, around.REACH, all_rows.BEST)
+    assert (reference.LEADING, reference.REACH, reference.BEST) == (all_rows.LEADING, around.REACH, rounds.BEST)
     lines, matched = reference.read_lines(db, scope.persona), 0
     for text in ASKED:
         asker = replace(scope, conversation=rng.choice(("tg/a", "tg/d")), participant="tg/1")
@@ -65,7 +65,7 @@ def test_t27_a_message_finds_what_scoring_every_row_finds(db: Database, scope: S
         question = rank.limit_question(search, rank.question_of(search, db.clock()))
         spans = {"every": True, "question": question} if question.is_limited else {}
         found = match.match(search, (), **spans)
-        asked, ranking = rank.rank_best(search, question, found)
+        asked, ranking = rank.rank_best(search, question, found, rounds.BEST)
         wanted = reference.rank(lines, search, asked, rank.CONTEXT_REACH if asked.has_answers else 0)
         around_best = ranking.around
         given = all_rows.build_candidates(ranking.seen, around_best, ranking.best) if around_best else []
@@ -75,5 +75,5 @@ def test_t27_a_message_finds_what_scoring_every_row_finds(db: Database, scope: S
             # Arrays count with 7 digits: rows of one score may change places, and the last one with its like.
             assert row.score == pytest.approx(line.score, abs=2e-4), query.text
             assert scores.get(row.id, wanted[-1].score) == pytest.approx(row.score, abs=2e-4), query.text
-        matched = max(matched, sum(ranking.matching.values()))
+        matched = max(matched, sum(ranking.considered.values()))
     assert matched > reference.LEADING or rows < 1000

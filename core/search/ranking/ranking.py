@@ -35,8 +35,6 @@ ReadHeld = Callable[[int, Mapping[IndexTerm, int]], tuple[Matched, bool]]
 
 LEADING = 200
 """Best rows of each audience by their own words that are scored with their neighbours."""
-BEST = 120
-"""Maximum number of rows that the ranking returns."""
 MOST_OTHERS = 2
 """Maximum number of hits for rows of other people that match better than the named person's own rows."""
 
@@ -45,7 +43,7 @@ MOST_OTHERS = 2
 class Ranking:
     """The result of a ranking."""
 
-    matching: Mapping[int, int] = field(default_factory=dict)
+    considered: Mapping[int, int] = field(default_factory=dict)
     """Number of matching rows, by source."""
     open: int = 0
     """Number of matches not excluded."""
@@ -63,8 +61,8 @@ class Ranking:
 def rank_rows(
     audiences: Sequence[AudienceMatches],
     query: RankingQuery,
-    offered: Sequence[ViewRows] = (),
-    count: int = BEST,
+    offered: Sequence[ViewRows],
+    count: int,
 ) -> Ranking:
     """Return the best rows, at most `count`, and the number of matching rows.
 
@@ -167,13 +165,21 @@ def build_candidates(
     context, why = (~around.is_match[rows]).tolist(), kept or {}
     names = list(around.reasons)
     values = np.array([around.reasons[name][rows] for name in names], np.float64).T.tolist() or [()] * len(rows)
-    columns = (
-        frame.source[rows].tolist(), row_id.tolist(), frame.at_us[rows].tolist(),
-        frame.words[rows].astype(np.int64).tolist(), np.round(around.score[rows].astype(np.float64), 6).tolist(),
-        context, frame.places[rows].tolist(), frame.session[rows].tolist(), session_rows.tolist(),
-        frame.long[rows].tolist(), around.tags[rows].tolist(),
-        [dict(zip(names, row, strict=True)) for row in values], [matched for matched, _ in held],
-        [offers and is_offered and not near for (_, is_offered), near in zip(held, context, strict=True)],
-        [why.get(row, "") for row in rows.tolist()],
-    )  # fmt: skip
-    return [Candidate(*each) for each in zip(*columns, strict=True)]
+    columns = {
+        "source": frame.source[rows].tolist(),
+        "id": row_id.tolist(),
+        "at_us": frame.at_us[rows].tolist(),
+        "words": frame.words[rows].astype(np.int64).tolist(),
+        "score": np.round(around.score[rows].astype(np.float64), 6).tolist(),
+        "context": context,
+        "place": frame.places[rows].tolist(),
+        "session": frame.session[rows].tolist(),
+        "session_rows": session_rows.tolist(),
+        "long": frame.long[rows].tolist(),
+        "tag_worth": around.tags[rows].tolist(),
+        "reasons": [dict(zip(names, row, strict=True)) for row in values],
+        "matched": [matched for matched, _ in held],
+        "is_offered": [offers and is_offered and not near for (_, is_offered), near in zip(held, context, strict=True)],
+        "kept": [why.get(row, "") for row in rows.tolist()],
+    }
+    return [Candidate(**dict(zip(columns, each, strict=True))) for each in zip(*columns.values(), strict=True)]

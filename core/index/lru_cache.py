@@ -20,7 +20,7 @@ K = TypeVar("K")
 V = TypeVar("V", bound=Sized)
 
 
-class Kept(Generic[K, V]):
+class LruCache(Generic[K, V]):
     """Values by key, in order of use; the most recently used is last."""
 
     def __init__(self) -> None:
