@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text.replies import MAX_CHARS, read_object
+from core.text.replies import MAX_CHARS, MAX_KEY_CHARS, read_object
 from core.text.strict_json import make_strict
 
 TRIP = {"title": "Trip", "summary": "Ok."}
@@ -36,7 +36,7 @@ READ = {
     "no quotes at all": "{title: Trip, summary: Ok.}",
     "curly quotes": "{“title”: “Trip”, “summary”: “Ok.”}",
     "wide punctuation": '{"title"："Trip"，"summary"："Ok."}',
-    "comments": '{"title": "Trip", // a line\n /* two\nlines */ "summary": "Ok." # the end\n}',
+    "comments": '{"title": /* why */ "Trip", // a line\n /* two\nlines */ "summary": "Ok." # the end\n}',
     "cut off behind a text": '{"title": "Trip", "summary": "Ok."',
     "cut off in a text": '{"title": "Trip", "summary": "Ok.',
     "a fence inside a think-block": '<think>```json\n{"title": "no"}\n```</think>\n' + PLAIN,
@@ -77,6 +77,13 @@ def test_g22_quotes_inside_of_a_text_belong_to_it() -> None:
     assert said == {"title": 'He said "hi", then left', "summary": 'a"b\né'}
     assert read_object("{'title': 'it\\', x: y',}", KEYS) == {"title": "it', x: y"}
     assert read_object('{"title": ["a "b", c", "d",]}', KEYS) == {"title": ['a "b", c', "d"]}
+
+
+def test_g22_a_quoted_key_is_bounded_and_may_hold_its_quote() -> None:
+    for chars, is_key in ((MAX_KEY_CHARS, True), (MAX_KEY_CHARS + 1, False)):
+        for key in ("k" * chars, "\\'" + "k" * (chars - 2)):
+            assert (read_object("{'" + key + "': 7,}", ()) is not None) == is_key
+    assert read_object("{'it\\'s\\'': 7, '\\\\': 8}", ()) == {"it's'": 7, "\\": 8}
 
 
 def test_g22_a_member_whose_value_is_missing_is_left_out() -> None:
@@ -122,5 +129,7 @@ def test_g22_every_json_object_comes_back_as_written(value: dict[str, Any], esca
 
 @given(st.dictionaries(st.sampled_from(["title", "summary", "x"]), values, min_size=1), st.integers(0, 200))
 def test_g22_a_reply_cut_off_anywhere_gives_none_or_keys_that_were_there(value: dict[str, Any], cut: int) -> None:
-    found = read_object(json.dumps(value)[:cut], ())
-    assert found is None or cut >= 1
+    found = read_object(json.dumps(value)[:cut], ()) or {}
+    assert found.keys() <= value.keys()
+    whole = make_strict(value)[0]
+    assert all(found[key] == whole[key] for key in [*found][:-1]), "only the last one may be cut"
