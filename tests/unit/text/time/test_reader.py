@@ -97,12 +97,18 @@ def test_t62_a_second_month_is_as_sure_as_the_first(text: str) -> None:
     assert [each.start and each.start.month for each in read_spans(text, NOW, UTC, ("en",))][1:] == [5]
 
 
-@pytest.mark.parametrize(("expected", "language", "text"), _rows("order"))
+BEGUN = ("How did our conversation begin?", "how did our chats start")
+
+
+@pytest.mark.parametrize(("expected", "language", "text"), _rows("order") + [("first", "en", text) for text in BEGUN])
 def test_t62_the_first_and_the_last_are_an_order(expected: str, language: str, text: str) -> None:
     assert [each.role for each in read_spans(text, NOW, UTC, (language,))] == [expected]
 
 
-@pytest.mark.parametrize(("expected", "language", "text"), _rows("none"))
+OTHERWISE_BEGUN = ("How did our conversation begin with Ben?", "How did the trip begin?", "Will our conversation end?")
+
+
+@pytest.mark.parametrize(("expected", "language", "text"), _rows("none") + [("-", "en", t) for t in OTHERWISE_BEGUN])
 def test_t62_words_that_only_look_like_times_name_none(expected: str, language: str, text: str) -> None:
     assert expected == "-" and read_spans(text, NOW, UTC, (language,)) == []
 
