@@ -7,6 +7,7 @@ import os
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -198,8 +199,13 @@ def test_r21_memories_of_claude_belong_to_the_account(db: Database) -> None:
     """What another assistant knew of a person is that person's, not everybody's."""
     scope, _ = _import_new(db, SAMPLES / "claude")
     rows = rows_of(db, memories, scope.persona)
-    assert {row.content for row in rows} >= {"Ann bakes bread for a café.", "The café opens at seven."}
     assert {row.participant_key for row in rows} == {"claude/acc-1"}
+    assert {row.timestamp for row in rows} == {datetime(2025, 6, 3, 10, tzinfo=UTC)}
+    found = {(row.content, _facts(row).get("heading"), _facts(row).get("project")) for row in rows}
+    assert found == {
+        ("Ann bakes bread for a café.", "Work", None), ("She has two cats.", "Home", None),
+        ("The café opens at seven.", None, "proj-1"),
+    }  # fmt: skip
     ann = Scope(scope.persona, "claude/k-1", "claude/acc-1", privacy="direct")
     other = Scope(scope.persona, "web/x", "web/x", privacy="direct")
     asked = {"keywords": ["bakes"], "db": db, "settings": DEFAULTS}

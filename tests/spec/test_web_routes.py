@@ -339,7 +339,8 @@ def test_l32_an_export_is_sent_while_it_is_read(
 def test_l33_a_file_that_is_too_large_is_413(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard, "UPLOAD_BYTES", 30_000)
     monkeypatch.setattr(transfer, "MAX_BYTES", 20_000)
-    assert "30000 bytes" in operator.send(b" " * 40_000, 413)["message"]
+    told = operator.send(b" " * 40_000, 413)
+    assert "30000 bytes" in told["message"] and told["error"] == "too_large"
     assert "20,000 bytes" in operator.send(b" " * 25_000, 413)["message"]
 
 
