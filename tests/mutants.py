@@ -34,39 +34,40 @@ SWAPPED: dict[type[ast.AST], type[ast.AST]] = {
 
 UNSEEN = ("dataclass", "lru_cache")  # what an object forbids, how much a cache holds: no result depends on it
 OWN_NAMES = {
-    "access": "audiences|overview|places|rooms|test_conversations|external_rows|prompt_privacy",
+    "access": "audiences|external_rows|rooms|scopes|test_conversations",
     "adapters": "adapters|anthropic|bots|langgraph|langmem|llama_index|openai|pydantic_ai",
     "ai_diary": "diary",
-    "calls": "defaults|prompt_call",
+    "calls": "bad_input|defaults|prompt_call",
     "chat_history_cache": "test_chat|save_message",
-    "cli": "cli|serving|health",
-    "config": "config|flags",
-    "context": "context|test_injection|prompt_history|prompt_chat|senders",
-    "conversations": "conversation|saved_memories|memory_files|memory_prompt",
-    "database": "connecting|connections|data_model|registry|row_ids|schema|stored_values|test_tables|writers",
+    "cli": "serve|serving",
+    "config": "flags",
+    "context": "context|test_injection|prompt_messages|prompt_sections",
+    "conversations": "conversation|saved_memories",
+    "database": "connect|data_model|errors|handles|plans|registry|schema|settings|stored_values|tables|writers",
     "db": "connecting",
-    "forgetting": "forgetting|followers|forgotten",
+    "forgetting": "forgetting|followers",
     "index": "search_index|search_packed|embeddings|meaning|test_mix",
     "lifelong": "lifelong|consolidation",
-    "llm": "embedder|model_usage|model_replies",
-    "memories": "test_memories|saved_memories|instructions|profile|lifelong_items",
-    "messages": "test_chat|save_message|prompt_messages|prompt_history|story_recaps|scenes",
-    "privacy": "privacy",
-    "prompt": "prompt|upcoming",
+    "llm": "embedder|model_answers|model_usage",
+    "memories": "test_memories|saved_memories|people|lifelong_items",
+    "messages": "test_chat|save_message|prompt_messages|story_recaps|scenes",
+    "privacy": "model_answers|people|privacy|scopes",
+    "prompt": "prompt",
     "prompt_engine": "prompt",
-    "search": "search|profile|external_rows|meaning|embeddings|everyday|spelling|speakers",
+    "relationships": "people|relationships",
+    "search": "search|external_rows|meaning|embeddings|people|recall",
     "semantic": "embeddings|meaning",
     "stories": "test_story|scenes|running_recap",
     "synth_core_memory": "test_memories|test_search$|saved_memories|lifelong_items",
     "synth_tagging": "tags",
-    "text": "text|spelling|everyday",
+    "text": "recall|text",
     "transfer": "import|transfer|cards|tavern|original",
-    "upkeep": "checking|test_copy|maintenance|migrations|health",
+    "upkeep": "checking|test_copy|maintenance|migrations|serve",
     "values": "values",
     "web/admin": "admin",
     "web/mcp": "mcp",
     "web/proxy": "proxy",
-    "web": "admin|api|proxy|faces|health",
+    "web": "admin|proxy|serve|web_access|web_routes",
 }  # a part of the names of a noun's tests, where it is not the noun
 
 
@@ -142,9 +143,12 @@ def list_own_tests(file: str) -> list[str]:
     part = f"{noun}/{inner[0]}" if inner else noun
     named = re.compile(OWN_NAMES.get(part) or OWN_NAMES.get(noun) or noun.removesuffix("s"))
     folder = [f"tests/unit/{noun}"] if (ROOT / "tests/unit" / noun).is_dir() else []
-    folders = ("unit", "spec", "store", "adapters")
-    files = [each for kind in folders for each in sorted((ROOT / "tests" / kind).glob("test_*.py"))]
-    return [file, *folder, *(str(each.relative_to(ROOT)) for each in files if named.search(each.stem))]
+    return [file, *folder, *(str(each.relative_to(ROOT)) for each in _list_files() if named.search(each.stem))]
+
+
+def _list_files() -> list[Path]:
+    kinds = ("unit", "spec", "store", "adapters")
+    return [each for kind in kinds for each in sorted((ROOT / "tests" / kind).glob("test_*.py"))]
 
 
 def list_near_tests(file: str) -> list[str]:
@@ -186,6 +190,9 @@ def main() -> int:
     parser.add_argument("--wide", nargs="+", default=WIDE, help="tests that a change meets after those of its noun")
     parser.add_argument("--near", action="store_true", help="run no other tests than those that import the noun")
     given = parser.parse_args()
+    names = [name for parts in OWN_NAMES.values() for name in parts.split("|")]
+    if old := [name for name in names if not any(re.search(name, file.stem) for file in _list_files())]:
+        parser.error(f"no file of tests is named {', '.join(old)}: correct OWN_NAMES")
     counts = {"own": 0, "near": 0, "all": 0, "none": 0}
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "copy"

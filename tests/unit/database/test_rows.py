@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.database.rows import INT_RANGE, number, row_id, short_interface, yes_no
+from core.database.rows import DIGITS, INT_RANGE, name, number, row_id, short_interface, yes_no
 from core.errors import MessageError
 
 LOW, HIGH = INT_RANGE
@@ -19,6 +19,16 @@ def test_a_number_is_kept_within_its_column(given: object, stored: int | None) -
 def test_what_fits_no_column_of_numbers_is_refused_by_name(given: object) -> None:
     with pytest.raises(MessageError, match="position"):
         number(given, "position")
+
+
+def test_a_name_is_cut_to_its_column_with_a_note() -> None:
+    notes: list[str] = []
+    assert [name(given, "title", 3, notes) for given in (None, -12, "abc")] == ["", "-12", "abc"] and notes == []
+    assert name("abcd", "title", 3, notes) == "abc" and notes == ["title was cut from 4 to 3 characters"]
+    assert len(name(10**DIGITS - 1, "title", DIGITS, [])) == DIGITS
+    for wrong in (True, 2.0, 10**DIGITS):
+        with pytest.raises(MessageError, match="title"):
+            name(wrong, "title", 3, [])
 
 
 def test_an_id_out_of_range_is_that_of_no_row() -> None:
