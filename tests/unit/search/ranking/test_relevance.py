@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from core.index.shapes import WORD
 from core.search.ranking import relevance, weights
+from core.search.ranking.reasons import SessionScores
 from core.search.ranking.rows import Candidate, FoundRow, RankingQuery, ScoredRow, choose, without_many_contexts
 from core.search.terms import GroupShare, QueryTerm
 from core.text.question_words import is_question
@@ -91,6 +93,13 @@ def test_t27_a_row_gives_way_less_to_another_of_a_session_of_many_rows() -> None
     few, many = weights.REPEAT_ROWS, 10 * weights.REPEAT_ROWS
     assert spaced(rows(few)) == spaced(rows(0)) == [0, 2, 1]
     assert spaced(rows(many)) == [0, 1, 2]
+
+
+def test_t27_the_score_of_a_session_is_found_by_its_number() -> None:
+    sessions = np.array([5, 1, 2, 9])
+    scores = SessionScores(np.array([2, 5]), np.array([1.0, 3.0], np.float32))
+    assert scores.find(sessions).tolist() == [3.0, 0.0, 1.0, 0.0]
+    assert SessionScores(sessions[:0], scores.worth[:0]).find(sessions).tolist() == [0.0] * 4
 
 
 def test_t24_few_hits_match_nothing_themselves() -> None:
