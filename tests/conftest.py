@@ -7,6 +7,7 @@
 | `fresh_url`   | function | URL of an empty database of the test's own                                       |
 | `migrated_url`| module   | like `engine_url`, with all tables; a server's may have served others before     |
 | `fresh_migrated_url` | function | like `fresh_url`, with all tables; a server's may have served others before |
+| `db`          | module   | handle of `migrated_url` with a clock that tests set                             |
 | `server_name` | module   | like `engine_name`, without sqlite                                               |
 | `make_server` | function | starts a private server that the test may kill: `make_server("mariadb", durable=True)` |
 
@@ -23,7 +24,7 @@ import itertools
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -259,6 +260,14 @@ def migrated_url(
 def fresh_migrated_url(request: pytest.FixtureRequest, engine_name: str, tmp_path: Path) -> Iterator[str]:
     """An empty database with all tables per test and engine; `open_db` makes those of SQLite."""
     yield from _migrated(request.config, engine_name, request.node.name, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def db(migrated_url: str) -> Iterator[Database]:
+    from tests.store.world import open_db  # it loads much of core, which most tests of modules alone do not need
+
+    with closing(open_db(migrated_url)) as made:
+        yield made
 
 
 @pytest.fixture

@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -24,7 +22,7 @@ from core.scope import Scope
 from core.synth_core_memory import free_memory_search, search_memories
 from core.text.folding import clean
 from tests.fuzz.strategies import EXAMPLES, SIGNS
-from tests.store.world import index_differences, open_db, rows_of
+from tests.store.world import index_differences, rows_of
 
 PLAIN = Settings()
 HOSTILE = (
@@ -37,13 +35,6 @@ _hostile = st.lists(
 )
 texts = _hostile.map("".join)
 _numbers = itertools.count()
-
-
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    made = open_db(migrated_url)
-    yield made
-    made.close()
 
 
 def _key(text: str, limit: int) -> str:

@@ -21,18 +21,9 @@ from core.database.engine import Database
 from core.prompt_engine import explain_json_prompt, set_hook
 from core.scope import Scope
 from tests.spec.stage import Stage
-from tests.store.world import open_db
 
 HERE = Path(__file__).parent
 CASES = sorted(path.parent.name for path in HERE.glob("*/message.json"))
-
-
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    """One database for all cases, which have a persona each."""
-    made = open_db(migrated_url)
-    yield made
-    made.close()
 
 
 @pytest.fixture(autouse=True)

@@ -12,20 +12,13 @@ from core.database.engine import Database
 from tests.spec.lifelong_world import Life
 from tests.spec.stage import Stage
 from tests.spec.story import Story
-from tests.store.world import NOW, Clock, open_db
+from tests.store.world import NOW, Clock
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from tests.spec.proxy_world import ModelServer, ProxyWorld
     from tests.spec.web_world import Operator, World
-
-
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    made = open_db(migrated_url)
-    yield made
-    made.close()
 
 
 @pytest.fixture
