@@ -14,7 +14,15 @@ from core.config import Settings
 from core.errors import MessageError
 from core.messages.table_lines import Line
 from core.stories.refresh import left_out
-from core.stories.rules_recaps import choose, concatenate, limit_tokens, plan_hiding, ranges, read_value
+from core.stories.rules_recaps import (
+    choose,
+    concatenate,
+    last_hidden_scene,
+    limit_tokens,
+    plan_hiding,
+    ranges,
+    read_value,
+)
 from core.stories.rules_running import CoveredScene, RecapPlan, Version, add_lines, fit_text, plan_recap, read_scenes
 from core.stories.rules_scenes import BreakLimits, find_pauses, read_break
 
@@ -58,18 +66,20 @@ def test_s11_what_is_chosen_fits_and_the_next_would_not(tokens: list[int], limit
 def test_s12_g18_recaps_are_told_oldest_first_one_a_line_within_a_share_of_the_prompt() -> None:
     assert concatenate(["one", "two", "three"]) == "one\ntwo\nthree"
     assert concatenate(["one\n\n two ", "", "three\r\nfour"]) == "one two\nthree four"
+    assert (limit_tokens(100, "percent", 8192), limit_tokens(500, "absolute", 8192)) == (8192, 500)
     assert limit_tokens(500, "percent", 8192) == 819, "more than a hundred is the default"
 
 
 def test_s3_values_are_of_their_kind() -> None:
-    kept = [("edited", False, None), ("exclude", 1, True), ("scene_recap_versions", ("A", "B"), ["A", "B"])]
+    kept = [("edited", False, None), ("exclude", 1, True), ("scene_recap_versions", ("A", "B"), ["A", "B"]),
+            ("scene_recap_current_index", 0, 0), ("scene_recap_current_index", 2**31 - 1, 2**31 - 1)]  # fmt: skip
     assert [read_value(key, value) for key, value, _ in kept] == [as_kept for _, _, as_kept in kept]
 
 
 @pytest.mark.parametrize(
     ("key", "value"),
     [("memory", 3), ("exclude", 2), ("scene_recap_versions", ["A", 2]), ("scene_recap_current_index", -1),
-     ("scene_recap_metadata", ["a"])],
+     ("scene_recap_current_index", 2**31), ("scene_recap_current_index", True), ("scene_recap_metadata", ["a"])],
 )  # fmt: skip
 def test_s3_another_kind_is_refused_without_repeating_the_value(key: str, value: Any) -> None:
     with pytest.raises(MessageError, match=f"^{key} is of type {type(value).__name__}.") as raised:
@@ -83,6 +93,16 @@ def test_s35_ranges_are_in_numeric_order_and_of_changes_alone() -> None:
     hidden = [True, False, True, False, True, False, None]
     assert plan_hiding(4, hidden) == {"hide": [(1, 1), (3, 3)], "show": [(4, 4)]}
     assert plan_hiding(4, [True] * 4 + [False, False, None]) == {"hide": [], "show": []}, "a second run"
+
+
+@pytest.mark.parametrize(
+    ("breaks", "hidden", "last"),
+    [([0, 2, 3], [None] * 3 + [False], 2), ([3], [None] * 3 + [True], None), ([1, 0], [None, None], 1), ([], [], None)],
+)
+def test_s48_the_newest_scene_that_the_file_hid_is_found(
+    breaks: list[int], hidden: list[bool | None], last: int | None
+) -> None:
+    assert last_hidden_scene(breaks, hidden) == last
 
 
 ONE, TWO, THREE, FOUR = (CoveredScene(n, n * 10, 0) for n in (1, 2, 3, 4))
