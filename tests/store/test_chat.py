@@ -42,7 +42,7 @@ def test_p42_a_message_is_stored_as_said(db: Database, scope: Scope) -> None:
     result = save(db, scope, "tg/1", "Hello \x00 Straße 😀", message_id=42, metadata={"a": [1, float("nan")]})
     row = rows_of(db, chat_history_cache, scope.persona)[0]
     assert (result.stored, result.reason) == (True, "") and result.id == row.id
-    assert result.notes == ("metadata: a[0]: nan became null",) or "nan became null" in result.notes[0]
+    assert result.notes == ("metadata: a[]: nan became null",)
     assert (row.message_text, row.text_folded) == ("Hello  Straße 😀", "hello  strasse 😀")
     assert (row.message_id, row.sender_id, row.participant_key, row.sender_name) == ("42", "7", "tg/7", "Ann")
     assert (row.role, row.timestamp, row.interface_path) == ("user", NOW, "tg/1")

@@ -13,7 +13,7 @@ from core.text.folding import clean, fold
 from core.text.forms.variants import find_forms
 from core.text.search_words import choose_rarest, common_words_asked, salient_words, search_form
 from core.text.stems import LONGEST_WORD, stem, stems
-from core.text.words import STOP_WORD_LANGUAGES, fragments, index_terms, stop_words, words
+from core.text.words import STOP_WORD_LANGUAGES, fragments, index_terms, is_short_word, stop_words, words
 from tests.store.world import run_at_once
 
 HOSTILE = "aZ_09ß ﬁé\u0301\u0308\ufe0f\u200d😀❤👍🏽🇮🇹5の充猫カｶﾞ한국어ไทย数学%_!\\'\"{}\x00\ud800\n\u0130ǅ²½İ"
@@ -59,6 +59,11 @@ def test_t4_t8_words_hold_for_any_text(text: str) -> None:
 )
 def test_t8_scripts_without_spaces_give_pairs(text: str, expected: list[str]) -> None:
     assert words(text) == expected
+
+
+def test_t21_few_letters_are_a_short_word() -> None:
+    texts = ("ha", "Tom", "été", "cats", "c4t", "猫", "한국")
+    assert [is_short_word(text) for text in texts] == [True, True, True, False, False, False, False]
 
 
 def test_t7_salient_words_leave_out_stop_words() -> None:
