@@ -100,7 +100,7 @@ def test_g23_an_extract_is_one_line_within_its_limits_and_always_the_same(
     ("text", "expected"),
     [
         ('He steps out. "I am Tomas, Marta\'s grandson. You forgot your compass!"', "I am Tomas, Marta's grandson."),
-        ('"Is anyone here? I was told to ask for Captain Brask."', "I was told to ask for Captain Brask."),
+        ('"Is anyone here? I was told to ask for Captain Brask!"', "I was told to ask for Captain Brask!"),
         ("Oh. “My sister works in Rome. Really?”", "My sister works in Rome."),
         ("「猫はローマに引っ越した。元気？」", "猫はローマに引っ越した。"),
         ('The old note says: "Meet me at Grey Harbour. Go."', 'The old note says: "Meet me at Grey Harbour."'),
