@@ -116,6 +116,9 @@ def test_f17_a_thread_follows_its_parent(db: Database, scope: Scope) -> None:
     save(db, closed, "dc/c9", "in the channel")
     save(db, replace(scope, server="s1"), "dc/c9/1", "in the thread")
     assert kind_of(db, scope, "dc/c9/1") == ("conversation", "s1", "dc/c9/1")
+    save(db, replace(scope, conversation="dc/77", privacy="direct"), "dc/77", "hello", "ann")
+    save(db, scope, "dc/77/1", "in a thread of the direct message", "ann")
+    assert kind_of(db, scope, "dc/77/1") == ("direct", "", "dc/ann")
     save(db, replace(scope, server="s1"), "dc/c1/1", "a thread before its parent")
     save(db, replace(scope, server="s1"), "dc/c10/1", "of another channel")
     save(db, replace(scope, server="s1", conversation="dc/c1", privacy="restricted"), "dc/c1", "the parent")
@@ -151,8 +154,9 @@ def test_f17_500_rows_turn_private_by_themselves(db: Database, scope: Scope) -> 
 
 def test_f17_set_conversation_privacy_moves_all_and_counts(db: Database, scope: Scope) -> None:
     own = replace(scope, conversation="tg/1")
+    save(db, own_scope(), "tg/1", "of another persona", "8")
     for n in range(3):
-        save(db, scope, "tg/1", f"text {n}")
+        save(db, scope, "tg/1", f"text {n}", "9")
     save(db, scope, "tg/1/5", "in the thread")
     remember(db, own, "an item")
     add_diary_entry("an entry", db=db, scope=own)
@@ -163,7 +167,7 @@ def test_f17_set_conversation_privacy_moves_all_and_counts(db: Database, scope: 
     moved = {"conversations": 2, "chat_history_cache": 4, "memories": 1, "ai_diary": 1, **MADE_OF_IT}
     assert turn("restricted") == moved and everywhere(db, scope) == []
     assert turn("restricted") == dict.fromkeys(moved, 0)
-    assert turn("direct") == moved and kind_of(db, scope, "tg/1") == ("direct", "", "tg/7")
+    assert turn("direct") == moved and kind_of(db, scope, "tg/1") == ("direct", "", "tg/9")
     assert turn("public") == moved and len(everywhere(db, scope)) == 6
     consistent(db, scope)
     assert set_conversation_privacy("tg/9", "direct", db=db, scope=scope) == dict.fromkeys(moved, 0)
