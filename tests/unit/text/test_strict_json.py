@@ -44,6 +44,7 @@ class Angry(UserDict[str, Any]):
         (float("inf"), None, True),
         (datetime(2026, 3, 10, 12, tzinfo=UTC), "2026-03-10T12:00:00+00:00", True),
         (datetime(2026, 3, 10, 12), "2026-03-10T12:00:00+00:00", True),  # noqa: DTZ001 - naive is UTC
+        (date(2026, 3, 10), "2026-03-10", True),
         ({3, 10, 2}, [2, 3, 10], True),
         ({"b", 2, None, True, (1, 2)}, [None, True, 2, "b", [1, 2]], True),
         (b"secret", "bytes", True),
@@ -60,7 +61,7 @@ class Angry(UserDict[str, Any]):
 )
 def test_p18_each_kind_of_value(given_value: Any, made: Any, noted: bool) -> None:
     value, notes = make_strict({"k": [given_value]})
-    assert value == {"k": [made]}
+    assert value == {"k": [made]} and make_strict({"k": given_value})[0] == {"k": made}
     assert type(value["k"][0]) is type(made)
     assert bool(notes) is noted
     json.loads(json.dumps(value, allow_nan=False))

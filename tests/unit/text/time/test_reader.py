@@ -83,6 +83,8 @@ PECULIAR = [
     ("02-02..02-03", "en", "what happened on 2, 5 and 8 february"),
     ("02-02..02-03", "fr", "j'ai fait quoi le 2 et le 9 février"),
     ("02-02..02-09", "en", "what happened between 2 and 8 february"),
+    ("02-25..03-11", "en", "what did i do the other day"),
+    ("03-14..03-15", "en", "what happens 3 days from now"),
 ]
 
 
