@@ -103,6 +103,18 @@ def test_r7_a_person_who_is_forgotten_has_no_token_any_more(db: Database) -> Non
 
 
 @pytest.mark.parametrize(
+    ("kind", "personas", "spoken"),
+    [
+        ("host", "", ["iris"]), ("host", "mira, vera", ["iris", "mira", "vera"]),
+        ("host", "*", ["iris", "mira", "vera", "juno"]), ("scope", "*", ["iris"]),
+    ],
+)  # fmt: skip
+def test_r40_a_host_token_alone_speaks_as_other_personas(kind: Any, personas: str, spoken: list[str]) -> None:
+    token = AccessToken(1, kind, "iris", personas=personas)
+    assert [name for name in ("", "iris", "mira", "vera", "juno") if token.may_speak_as(name)] == spoken
+
+
+@pytest.mark.parametrize(
     ("said", "allowed"),
     [
         ({}, True),
@@ -130,14 +142,19 @@ def test_r12_a_scope_token_stands_for_its_scope_alone(said: dict[str, str], allo
 
 @pytest.mark.engines("mariadb", "mysql")  # what stands in the way of the connection needs a port
 @pytest.mark.parametrize("what", ["answer", "request"])
-def test_d34_a_renewal_whose_commit_is_lost_is_done(relayed: tuple[Database, Relay], db: Database, what: Any) -> None:
+def test_d34_a_token_whose_commit_is_lost_is_made_or_renewed_once(
+    relayed: tuple[Database, Relay], db: Database, what: Any
+) -> None:
     """Refused, the program would hold two texts that do not hold, and its person would have to connect it again."""
     lossy, relay = relayed
+    first = tokens.add_token(db=lossy, scope=ANN)  # so that it is connected
+    relay.lose(what)
     made = tokens.add_token(db=lossy, scope=ANN)
+    assert {each["id"] for each in tokens.list_tokens(db=db, scope=ANN)} == {first["id"], made["id"]}
     relay.lose(what)
     known, new = shapes.hash_token(made["token"]), b"2" * 32
     assert table.renew_token(lossy, made["id"], known, new, lossy.clock())
-    assert relay.lost == 1
+    assert relay.lost == 2
     row = table.read_token(db, made["id"])
     assert row is not None and row[1] == new
 
