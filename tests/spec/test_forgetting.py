@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from core import lifelong, relationships, short_term, stories
+from core import jobs, lifelong, relationships, short_term, stories
 from core.ai_diary import add_diary_entry
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.config import Settings
@@ -251,6 +251,15 @@ def test_f43_what_was_made_of_their_lines(stage: Stage) -> None:
     assert (home.current_recap_version, home.next_recap_version) == (1, 4)
     queued = [(row.type, read_object(row.payload)) for row in rows_of(stage.db, schema.memory_jobs, stage.persona)]
     assert queued == [("SCENE_RECAP", {"message_id": rows[6]}), ("RUNNING_SCENE_RECAP", {})]
+
+
+def test_f43_what_was_queued_about_their_messages_goes_and_nothing_else(stage: Stage) -> None:
+    rows = [stage.say("I moved to Rome", GROUP), stage.say("So did I", GROUP, "Bob")]
+    for row in (*rows, None):
+        jobs.enqueue_operation("RECAP", metadata={"message_id": row}, conversation=GROUP, **stage.asking())
+    assert checked(stage, participant=ANN)["memory_jobs"] == 1
+    queued = [read_object(row.payload) for row in rows_of(stage.db, schema.memory_jobs, stage.persona)]
+    assert queued == [{"message_id": rows[1]}, {"message_id": None}]
 
 
 @SERVER_TOO
