@@ -192,24 +192,19 @@ class PromptCall:
     @property
     def caps(self) -> context_rules.Caps:
         s = self.settings
-        return context_rules.caps(
-            s.context_verbosity, s.prompt_lite_mode, history=s.history_lines, memories=self._asked_memories
-        )
+        memories = self.most_memories if s.memory_items is None else s.memory_items
+        return context_rules.caps(s.context_verbosity, s.prompt_lite_mode, history=s.history_lines, memories=memories)
 
     @property
     def hits_wanted(self) -> int:
-        """Return the number of hits to search for; lite mode shows fewer."""
-        most = self._asked_memories
-        return max(1, self.settings.context_verbosity if most is None else most)
+        """Return the number of hits to search for."""
+        return max(1, self.caps.memories)
 
     @property
     def is_limit_named(self) -> bool:
         """Return whether the number of hits is fixed; else as many are shown as fit."""
-        return self.most_memories is None or self.settings.memory_items is not None
-
-    @property
-    def _asked_memories(self) -> int | None:
-        return self.most_memories if self.settings.memory_items is None else self.settings.memory_items
+        s = self.settings
+        return self.most_memories is None or s.memory_items is not None or bool(s.prompt_lite_mode)
 
     @property
     def asked_text(self) -> str:

@@ -56,7 +56,7 @@ def finish_search(call: PromptCall, read: searching.Read, drop: searching.Drop) 
     def work() -> searching.Selection:
         result = searching.choose_hits(read, drop)
         # No number of memories was asked for, and another search for the last few would cost as much as the first.
-        is_enough = call.most_memories is not None and len(result.chosen) >= call.most_memories * 9 // 10
+        is_enough = not call.is_limit_named and len(result.chosen) >= call.hits_wanted * 9 // 10
         if not (result.is_done or is_enough or call.is_down):
             result = searching.run(read.ranked.search, db, drop, after=result)
         report.found = result

@@ -19,7 +19,7 @@ from core.database.engine import Database
 from core.database.schema import chat_history_cache, memories
 from core.errors import PromptTooLargeError
 from core.prompt import pipeline
-from core.prompt_engine import build_json_prompt, set_hook, to_json, to_messages
+from core.prompt_engine import build_json_prompt, build_messages, set_hook, to_json, to_messages
 from core.scope import Scope
 from core.synth_core_memory import explain_search, search_memories, silently_record_memory
 from tests.databases import traced
@@ -380,6 +380,16 @@ def test_p40_each_list_has_a_count_of_its_own(stage: Stage) -> None:
     assert counts(stage, HISTORY_LINES=16, MEMORY_ITEMS=0) == (16, 10, 0)
     assert counts(stage, HISTORY_LINES=0) == (0, 10, 10)
     assert counts(stage, PROMPT_LITE_MODE=1, HISTORY_LINES=9, MEMORY_ITEMS=9) == (3, 3, 2)
+
+
+def test_p40_lite_mode_shows_the_best_memories(stage: Stage) -> None:
+    best = ["pizza zucchini quark on fridays", "pizza zucchini quark at home"]
+    for n, text in enumerate([*best, "pizza alone", "pizza cold"]):
+        stage.remember(text, minutes=4000 - n)
+    asked: dict[str, Any] = {"db": stage.db, "scope": stage.scope(), "settings": Settings(prompt_lite_mode=True)}
+    assert sorted(snippets(stage.context("pizza zucchini quark", PROMPT_LITE_MODE=1))) == sorted(best)
+    shown = build_messages(message("pizza zucchini quark"), **asked)[-1]["content"]
+    assert all(text in shown for text in best) and "alone" not in shown
 
 
 def test_p50_the_argument_comes_before_the_hook_and_the_hook_before_the_flag(crowded: Stage) -> None:
