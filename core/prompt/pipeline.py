@@ -141,8 +141,28 @@ def _read_space(request: PromptRequest) -> tuple[Space, str | None]:
     """Return the limits of the request, and the name of the token counter or None."""
     count, name = None, None
     if request.counter is not None or request.limit_tokens is not None:
-        count, name = resolve_counter(request.counter)
+        given, name = resolve_counter(request.counter)
+        count = _name_failures(Space(counter=given).count_tokens)
     return Space(request.max_chars, request.limit_tokens, count), name
+
+
+class CounterError(Exception):
+    """The token counter raised an error."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
+def _name_failures(counter: Callable[[str], int]) -> Callable[[str], int]:
+    """Return the token counter, whose every failure is a CounterError."""
+
+    def count(text: str) -> int:
+        try:
+            return counter(text)
+        except Exception as error:
+            raise CounterError(error) from error
+
+    return count
 
 
 def _for_lines(call: PromptCall) -> PromptCall:
@@ -178,7 +198,11 @@ def _fit(call: PromptCall, space: Space, counter: str | None, write: Callable[[S
         call.report.add(fitted, limits, counter)
         return fitted
 
-    fitted = call.guard("counter", lambda: write_and_report(space), None) or write_and_report(Space(space.limit_chars))
+    try:
+        fitted = write_and_report(space)
+    except CounterError as failure:
+        call.guard.fail("counter", failure.error)
+        fitted = write_and_report(Space(space.limit_chars))
     if fitted.broken is not None:
         size, limit = fitted.size, space.limit_chars
         if fitted.broken == "tokens":

@@ -90,21 +90,20 @@ def test_p3_what_raises_is_named_and_costs_its_own_section_alone(
     assert (prompt["input"], prompt["instructions"]) == (undisturbed["input"], undisturbed["instructions"])
 
 
-def test_p3_reduction_that_fails_gives_the_whole_prompt_if_it_fits(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_p3_a_counter_that_fails_leaves_the_limit_of_characters(stage: Stage) -> None:
     undisturbed = stage.prompt("hello", max_chars=50_000)
-    real = pipeline.fit
-
-    def fit(prompt: Any, space: Any, **_: Any) -> Any:
-        return _raise() if space.counter else real(prompt, space)
-
-    monkeypatch.setattr(pipeline, "fit", fit)
-    prompt, report = stage.explain("hello", max_chars=50_000, counter=len)
+    prompt, report = stage.explain("hello", max_chars=50_000, limit_tokens=10, counter=_raise)
     assert prompt == undisturbed
-    assert failed(report) == ["counter"]
+    assert (failed(report), report["limit_tokens"], report["tokens"]) == (["counter"], None, None)
     with pytest.raises(PromptTooLargeError):
-        stage.explain("hello", max_chars=100, counter=len)
+        stage.explain("hello", max_chars=100, limit_tokens=10, counter=_raise)
+
+
+def test_p3_another_failure_while_fitting_removes_no_limit(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = pipeline.fit
+    monkeypatch.setattr(pipeline, "fit", lambda *given, **more: _raise() if given[1].counter else real(*given, **more))
+    with pytest.raises(RuntimeError, match="canary-text"):
+        stage.explain("hello", limit_tokens=10, counter=len)
 
 
 def _counting() -> list[dict[str, Any]]:
