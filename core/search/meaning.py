@@ -149,11 +149,9 @@ def _bring_neighbours(ranked: Ranked, meanings: Meanings, every: Sequence[Candid
         one = known.get(row.key)
         if one is None:
             known[row.key] = replace(row, context=True)
-        elif one.session == UNKNOWN:  # found by its meaning: its place was unknown
-            place = {
-                name: getattr(row, name) for name in ("words", "place", "session", "session_rows", "long", "reasons")
-            }
-            known[row.key] = replace(one, **place)
+        elif one.session == UNKNOWN:  # found by its meaning, or a statement: its place was unknown
+            place = {name: getattr(row, name) for name in ("words", "place", "session", "session_rows", "long")}
+            known[row.key] = replace(one, **place, reasons={**row.reasons, **one.reasons})
     return list(known.values())
 
 

@@ -82,6 +82,15 @@ def test_t66_a_row_without_a_word_in_common_is_found_by_its_meaning(db: Database
     assert search_memories(query="hound?", ranking="recency", embedder=grams, db=db, scope=asked) == []
 
 
+def test_t66_statements_of_a_person_stay_statements_with_an_embedder(db: Database) -> None:
+    scope, grams = own_scope(), Grams()
+    talk(db, scope, "I love sailing on the lake", *TALK, "I work as a nurse")
+    embed_rows(embedder=grams, db=db, scope=scope)
+    for embedder in (None, grams):
+        report = explain_search(query="What do you know about Ann?", embedder=embedder, db=db, scope=asking(scope))[1]
+        assert sum("statement" in hit["reasons"] for hit in report["hits"]) == 3, embedder
+
+
 def test_t66_a_second_run_embeds_what_is_new_and_what_was_edited(db: Database) -> None:
     scope, grams = own_scope(), Grams()
     rows = talk(db, scope, *TALK)
