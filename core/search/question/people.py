@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 from ...base.patterns import lazy_pattern
@@ -12,8 +13,9 @@ from ...text.folding import fold, runs
 from ...text.languages import bare
 
 MOST_NAMES = 2_000
-"""Maximum number of speaker names compared with a question; further names are ignored."""
+"""Maximum number of speaker names compared with a question; those with a word of it come first."""
 
+_PARTS = lazy_pattern(r"[^\W\d_]+")
 _SHORTEST = 2
 _SHORTEST_DECLINED = 3
 
@@ -88,7 +90,9 @@ def named(text: str, names: Collection[str], languages: Sequence[str]) -> frozen
     padded = f" {' '.join(words)} "
     exact: dict[str, int] = {}
     near: set[str] = set()
-    for name in list(names)[:MOST_NAMES]:
+    if len(names) > MOST_NAMES:  # likely names first, in one order whatever the hash seed
+        names = sorted(names, key=lambda name: (not any(part in said for part in _PARTS.findall(bare(name))), name))
+    for name in islice(names, MOST_NAMES):
         parts, is_spaceless, naming = _read_name(name)
         if is_spaceless:
             if len(fold(name)) >= _SHORTEST and bare(name).strip() in said:

@@ -69,6 +69,14 @@ def test_t62_a_time_that_is_part_of_a_name_is_no_condition(text: str, is_hint: b
     assert asked.spans and asked.is_hint == is_hint
 
 
+@pytest.mark.parametrize("name", ["Zoe", "zoe_7", "Zoe Ziegler", "田中"])
+def test_t16_a_person_is_named_whatever_the_number_of_speakers(name: str) -> None:
+    """The names of a large server came in the order of a set, and all after the first 2,000 were lost."""
+    crowd = [f"Ann{n} Bell" for n in range(3_000)]
+    for names in ([*crowd, name], [name, *crowd]):
+        assert read("What did Zoe say? 田中さんは?", speaker_names=names).people == {name}
+
+
 @pytest.mark.parametrize(
     ("text", "named"),
     [
