@@ -148,10 +148,8 @@ def explain_search(
     for name in arguments.keys() - SearchArguments.__annotations__.keys():
         raise TypeError(f"explain_search() got an unexpected keyword argument {name!r}")
     found = _search(mode, offset, embedder, db, settings, scope, query=query, **arguments)
-    if found.selection is None:
-        return [], {"hits": [], "sources": {}, "notes": list(found.query.notes)}
-    total = {} if found.total is None else {"total": found.total}
-    return found.hits, {**searching.build_report(found.selection), **total}
+    report = searching.build_report(found.selection) if found.selection else searching.build_empty(found.query)
+    return found.hits, report if found.total is None else {**report, "total": found.total}
 
 
 class _Found(NamedTuple):
@@ -189,7 +187,7 @@ def _search(
     if mode == "all":
         wanted = replace(wanted, limit=MOST_HITS)
     if wanted.is_empty:
-        return _Found(wanted, None)
+        return _Found(wanted, None, None if mode == "best" else 0)
     call = open_call(db, known, scope)
     with call.db.request_connection():  # three reads on one connection, which is checked once
         wanted, viewer = searching.load_viewer(call, wanted)

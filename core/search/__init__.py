@@ -23,6 +23,7 @@ from .choose import choose_hits as choose_hits
 from .query import SearchRequest as SearchRequest
 from .query import prepare as prepare
 from .read import Read as Read
+from .report import build_empty as build_empty
 from .report import build_report as build_report
 from .resolve import load_viewer as load_viewer
 from .resolve import resolve as resolve

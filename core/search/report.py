@@ -12,6 +12,7 @@ from ..text import times
 from ..text.times import iso_text
 from .choose import Chosen, Selection
 from .plain import MOST_COMPARED
+from .query import Query
 from .question.spans import describe_spans
 from .ranking.rows import UNKNOWN
 from .read import Read
@@ -53,6 +54,12 @@ def build_report(selection: Selection) -> dict[str, Any]:
             ),
         ],
     }
+
+
+def build_empty(query: Query) -> dict[str, Any]:
+    """Return the report of a search for nothing."""
+    nothing = {source.name: {"considered": 0, "dropped": {}, "error": ""} for source in query.sources}
+    return {"ranking": query.ranking, "hits": [], "sources": nothing, "spans": [], "notes": list(query.notes)}
 
 
 def _tell_hit(read: Read, one: Chosen) -> Mapping[str, object]:

@@ -60,6 +60,13 @@ def test_t17_nothing_to_look_for_asks_no_database(ranking: str) -> None:
     assert explain_search(keywords=["  "], exclude=["tg/1"], **nothing)[1]["hits"] == []
 
 
+@pytest.mark.parametrize("mode", ["best", "all"])
+def test_t16_the_report_of_a_search_for_nothing_has_the_same_keys(db: Database, scope: Scope, mode: Any) -> None:
+    """A host that counted the hits of `mode="all"` met a KeyError when a message had no words."""
+    some, nothing = (explain_search(query, mode=mode, db=db, scope=scope)[1] for query in ("tofu", ""))
+    assert list(nothing) == list(some) and nothing["sources"] == some["sources"]
+
+
 @BOTH
 def test_t19_the_chat_is_searched_only_when_asked_for(db: Database, scope: Scope, ranking: str) -> None:
     inside = replace(scope, conversation="tg/1")
