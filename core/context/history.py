@@ -60,6 +60,12 @@ class HistoryLists:
     names: NameLabels = field(default_factory=NameLabels, compare=False)
     """Names of the people in the lines."""
 
+    @property
+    def replaced_rows(self) -> set[int]:
+        """Return the row ids of replaced messages; the named one may be older than the rows that were read."""
+        named = None if self.replacing is None else self.replacing.row_id
+        return {row for row in (named, *(entry.row_id for entry in self.replaced)) if row is not None}
+
 
 @dataclass(frozen=True, slots=True)
 class HistoryBuilder:

@@ -131,7 +131,7 @@ def build_dropper(call: PromptCall, lists: HistoryLists, sections: Mapping[str, 
     digests |= {entry_digest(e) for e in lists.visible}
     lines = {e.row_id: e for e in lists.visible if e.row_id is not None}
     replaced, replaced_texts = lists.replacing, {entry_digest(e) for e in lists.replaced}
-    replaced_rows = call.request.replaced_rows
+    replaced_rows = call.request.replaced_rows | lists.replaced_rows
     echo_rows = {e.row_id for e in lists.echoes if e.row_id is not None}
     is_echo = echo_check(call.message)
     said = content_digest(call.message.text) if call.message.text.strip() else None

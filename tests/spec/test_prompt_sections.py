@@ -300,6 +300,20 @@ def test_p68_the_message_and_the_answers_after_it_are_nowhere(stage: Stage) -> N
     assert "old answer" in json.dumps(stage.prompt("And of tofu quaggas again?"))
 
 
+@pytest.mark.parametrize("later", [0, 60])
+def test_p68_a_memory_made_from_what_is_replaced_is_left_out(stage: Stage, later: int) -> None:
+    made_from = {"asked": stage.say("I want a quagga", minutes=90, message_id="q1")}
+    made_from |= {who: stage.say(f"{who} speaks", who=who, minutes=80) for who in ("self", "Bob")}
+    for n in range(later):
+        stage.say(f"later line {n}", minutes=70 - n)
+    for name, row in made_from.items():
+        insert_memory(f"quagga: {name}", "synth", "chat", scope=stage.scope(HERE), message_id=row, db=stage.db)
+    shown = snippets(stage.context("A quagga?", replacing="q1", message_id="q2"))
+    assert "quagga: asked" not in shown and "quagga: Bob" in shown
+    assert later or "quagga: self" not in shown
+    assert "quagga: asked" in snippets(stage.context("A quagga?"))
+
+
 def test_p68_an_answer_made_anew_replaces_itself(stage: Stage) -> None:
     chat(stage)
     for asked in ({"replacing": "q1", "message_id": "q1"}, {"replacing": "a1", "message_id": "q1"}):
