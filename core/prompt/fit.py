@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-from ..shapes import LeftOut
+from ..shapes import Citation, LeftOut
 from ..text.hits import find_match, snippet_around
 from ..text.sizes import without_base64, write_json
 from ..text.strict_json import make_strict
@@ -115,6 +115,8 @@ class Fitted:
     """Size of each part if the parts that are never cut exceed a limit; listed by `PromptTooLargeError`."""
     broken: Literal["characters", "tokens"] | None = None
     """Unit of the exceeded limit, in which `parts` is counted."""
+    citations: Mapping[str, Citation] = field(default_factory=dict)
+    """Stored row of each citation mark in the prompt."""
 
     @property
     def size(self) -> int:

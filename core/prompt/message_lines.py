@@ -81,6 +81,8 @@ class Line(NamedTuple):
     """Time and speaker; never cut."""
     hit: Hit | None = None
     turn: MessagePart | None = None
+    mark: str = ""
+    """Citation mark, which is also in `head`; "" for none."""
 
     @property
     def text(self) -> str:
@@ -131,7 +133,7 @@ class MessageLines:
         if unit is not None:
             return Fitted(messages, least, parts={"messages": space.measure(least)}, broken=unit)
         items, kept = self._choose(self.lines, space, least + HEAD + stamp(self.at, self.zone))
-        return _name_hits(build_fitted(items, *keep_within(kept, space, write)))
+        return self._name_hits(build_fitted(items, *keep_within(kept, space, write)))
 
     def write_records(self, most_chars: int, held: Iterable[str] = ()) -> Fitted:
         """Return all records for the message as one text under one heading.
@@ -146,7 +148,7 @@ class MessageLines:
             return Fitted("", "")
         items, kept = self._choose(lines, Space(most_chars), head)
         text = "\n".join([head, *self._write_sections([items[n].value for n in sorted(kept)])]) if kept else ""
-        return _name_hits(build_fitted(items, kept, text, text))
+        return self._name_hits(build_fitted(items, kept, text, text))
 
     # The lines
 
@@ -168,7 +170,7 @@ class MessageLines:
                 lines.append(Line(section, text, turn=MessagePart(text, recap_role)))
             elif section == MEMORIES:
                 ordered = sorted(value, key=lambda hit: (str(hit.get("timestamp", "")), str(hit.get("id", ""))))
-                lines += [self._build_memory(hit, f"[m{n}] " if self.cite else "") for n, hit in enumerate(ordered, 1)]
+                lines += [self._build_memory(hit, f"m{n}" if self.cite else "") for n, hit in enumerate(ordered, 1)]
             elif section == "relationship" and isinstance(value, Mapping):
                 facts = ", ".join(f"{key} {each}" for key, each in value.items())
                 asker = "the user" if self.asker == UNKNOWN else self.asker
@@ -180,26 +182,27 @@ class MessageLines:
 
     def _build_memory(self, hit: Hit, mark: str) -> Line:
         time = f"{stamp(datetime.fromisoformat(hit['timestamp']), self.zone)} " if hit["timestamp"] else ""
-        text = one_line(hit["snippet"])
+        head, text = f"[{mark}] {time}" if mark else time, one_line(hit["snippet"])
         if not hit.get("speaker"):
-            return Line(MEMORIES, mark_opening(text), f"{mark}{time}", hit)
-        return Line(MEMORIES, text, f"{mark}{time}{one_line(hit['speaker'])}: ", hit)
+            return Line(MEMORIES, mark_opening(text), head, hit, mark=mark)
+        return Line(MEMORIES, text, f"{head}{one_line(hit['speaker'])}: ", hit, mark=mark)
 
-    def list_citations(self, hits: Sequence[Hit]) -> dict[str, Citation]:
-        """Return the citation mark of each shown memory with its row; {} if `cite` is off."""
-        rows = {(one.hit["source"], one.hit["id"]): one.row.conversation for one in self.gathered.recalled.chosen}
-        shown = {(hit["source"], hit["id"]) for hit in hits}
-        return {
-            line.head[1 : line.head.index("]")]: {
+    def _name_hits(self, fitted: Fitted) -> Fitted:
+        """Return the result with the hits of its lines as memories, and the citations of these lines."""
+        chats = {(one.hit["source"], one.hit["id"]): one.row.conversation for one in self.gathered.recalled.chosen}
+        shown = [(line.mark, line.hit) for line in fitted.memories if line.hit is not None]
+        citations: dict[str, Citation] = {
+            mark: {
                 "source": hit["source"],
                 "id": hit["id"],
-                "conversation": rows.get((hit["source"], hit["id"]), ""),
+                "conversation": chats.get((hit["source"], hit["id"]), ""),
                 "speaker": hit.get("speaker", ""),
                 "timestamp": hit["timestamp"],
             }
-            for line in self.lines
-            if self.cite and (hit := line.hit) is not None and (hit["source"], hit["id"]) in shown
+            for mark, hit in shown
+            if mark
         }
+        return replace(fitted, memories=[hit for _, hit in shown], citations=citations)
 
     def _build_lines(self, section: str, value: Any) -> Iterable[Line]:
         """Yield the lines of one item of a section."""
@@ -307,10 +310,6 @@ class MessageLines:
         opening, parts = [*self.system, *relationship, *wishes], [*turns, MessagePart(last)]
         system, placed = place_recap(opening, parts, recap, self.recap_at, self.recap_depth)
         return system, mark_days(placed, self.at, self.zone)
-
-
-def _name_hits(fitted: Fitted) -> Fitted:
-    return replace(fitted, memories=[line.hit for line in fitted.memories if line.hit is not None])
 
 
 def _join_contents(messages: Messages | dict[str, Any]) -> str:

@@ -115,7 +115,7 @@ def build_messages(request: PromptRequest, dialect: str) -> tuple[Messages | dic
         lines = MessageLines(call, gathered, ask_actions(call))
         fitted = _fit(call, space, counter, lambda limits: lines.write_messages(dialect, limits))
     if request.cite:
-        call.report.citations = lines.list_citations(fitted.memories)
+        call.report.citations = fitted.citations
         if isinstance(fitted.prompt, Messages):
             fitted.prompt.citations = call.report.citations
     _note_shown(call, gathered, fitted.memories)

@@ -403,6 +403,13 @@ def test_p74_each_memory_line_leads_to_its_row_where_marks_are_asked_for(stage: 
     assert explain_messages(asked, cite=True, dialect="anthropic", **given)[1]["citations"] == made.citations
 
 
+def test_p74_hits_of_a_hook_without_ids_are_cited_one_by_one(stage: Stage) -> None:
+    set_hook("search", lambda query: [{"snippet": f"tofu {n} " + "ab] " * 40, "speaker": "Ann"} for n in range(9)])
+    made = build_messages(message("tofu?"), cite=True, max_chars=1200, **stage.asking(HERE))
+    marks = re.findall(r"^\[(m\d)\] ", made[-1]["content"], re.MULTILINE)
+    assert 0 < len(marks) < 9 and list(made.citations) == marks
+
+
 def test_t63_a_list_does_not_count_as_all_what_the_search_cut_off(stage: Stage) -> None:
     """`100 lines match` of 130 is what a model would answer to `How many`."""
     for n in range(130):
