@@ -257,8 +257,9 @@ def _build(request: PromptRequest) -> tuple[dict[str, Any], Report]:
 def reduce_prompt_for_llm_limit(prompt: Mapping[str, Any], max_chars: int | None = None) -> dict[str, Any]:
     """Return a new prompt that fits the limit; the argument is not changed.
 
-    As many items stay as fit, the most valuable first. An item that alone takes more than a quarter of the room is
-    shortened. The parts that are never cut may still exceed the limit: `fit_prompt` reports that.
+    As many items stay as fit, the most valuable first; memories by the words of the message in `input`. An item that
+    alone takes more than a quarter of the room is shortened. The parts that are never cut may still exceed the limit:
+    `fit_prompt` reports that.
 
     Args:
         prompt: from `build_json_prompt`.

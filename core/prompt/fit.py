@@ -13,7 +13,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from ..shapes import Citation, LeftOut
+from ..text.folding import fold
 from ..text.hits import find_match, snippet_around
+from ..text.host_values import get, text_at
+from ..text.languages import likely_languages
 from ..text.sizes import without_base64, write_json
 from ..text.strict_json import make_strict
 
@@ -39,6 +42,8 @@ LEAST_PART = 60
 _WORD_CHARS = 40
 """Maximum number of characters by which a cut moves back to a word's end; scripts without spaces have none."""
 _COMMA = 2
+ASKED_CHARS = 4_000
+"""Maximum number of characters of a message whose words rank the memories."""
 
 TokenCounter = Callable[[str], int]
 
@@ -316,14 +321,15 @@ def fit(
     prompt: Mapping[str, Any],
     space: Space,
     *,
-    rank: Sequence[tuple[str, Any]] = (),
+    rank: Sequence[tuple[str, Any]] | None = None,
     ids: Mapping[str, Sequence[str]] | None = None,
     words: Sequence[str] = (),
 ) -> Fitted:
     """Return the prompt within the limits, with as many items as fit.
 
     Args:
-        rank: source and id of the memories, best first; without it, the list is taken as sorted, best first.
+        rank: source and id of the memories, best first; others keep their order after them. None ranks the memories by
+            the words of the message in `input`.
         ids: section to the ids of its items, for the report.
         words: folded words of the message; a long memory is cut around them.
     """
@@ -352,10 +358,12 @@ def _fit_context(
     context: Mapping[str, Any],
     whole: Sequence[Item],
     space: Space,
-    rank: Sequence[tuple[str, Any]],
+    rank: Sequence[tuple[str, Any]] | None,
     words: Sequence[str],
 ) -> Fitted | None:
     """Return the prompt with the items of its context that fit; None if there is no room for a context."""
+    if rank is None:
+        words = words or _list_asked(prompt)
     empty = [key for key, value in context.items() if value == [] or (key in STAYING and _is_list(value))]
     bare = [item.value for item in _list_items(without_base64(prompt)["context"], {})]
     items = [item._replace(size=space.measure(write_json(small))) for item, small in zip(whole, bare, strict=True)]
@@ -384,16 +392,35 @@ def _fit_context(
         return None
     openings = {key: space.measure(write_json(key)) + _COMMA * (2 + 2 * _is_list(context[key])) for key in context}
     openings |= dict.fromkeys(empty, 0)
-    places = {(str(source), str(own)): at for at, (source, own) in reversed(list(enumerate(rank)))}
     best = [n for n, item in enumerate(items) if item.section == MEMORIES and item.place is not None]
-    hits = {n: items[n].value if isinstance(items[n].value, dict) else {} for n in best}
-    best.sort(key=lambda n: places.get((str(hits[n].get("source")), str(hits[n].get("id"))), len(rank)))
+    places = dict(zip(best, _place_memories([items[n].value for n in best], rank, words), strict=True))
+    best.sort(key=lambda n: places[n])
     kept, chosen, text = keep_within(fit_items(items, best, room, openings, _COMMA, cut), space, write)
     if space.find_broken(text) is not None:
         return None
     cut_in = [items[n].section for n in kept if items[n].value is not whole[n].value]
     notes = (f"{key}: {cut_in.count(key)} shown in part, for the limit" for key in dict.fromkeys(cut_in))
     return replace(build_fitted(items, kept, chosen, text), notes=tuple(notes))
+
+
+def _place_memories(hits: Sequence[Any], rank: Sequence[tuple[str, Any]] | None, words: Sequence[str]) -> list[float]:
+    """Return the place of each memory, the lowest first: by the rank; without one, by the words, rare ones before."""
+    if rank is not None:
+        places = {(str(source), str(own)): at for at, (source, own) in reversed(list(enumerate(rank)))}
+        known = [hit if isinstance(hit, dict) else {} for hit in hits]
+        return [places.get((str(hit.get("source")), str(hit.get("id"))), len(rank)) for hit in known]
+    texts = [fold(" ".join(_list_texts(hit))) for hit in hits]
+    held = [[word for word in words if word in text] for text in texts]
+    counts = Counter(word for each in held for word in each)
+    return [-sum(math.log1p(len(texts) / counts[word]) for word in each) for each in held]
+
+
+def _list_asked(prompt: Mapping[str, Any]) -> list[str]:
+    """Return the salient words of the message that a prompt answers."""
+    from ..text.search_words import KEYWORD_LIMIT, salient_words  # noqa: PLC0415 - loads the word lists
+
+    text = text_at(get(prompt.get("input"), "payload"), "text")[:ASKED_CHARS]
+    return salient_words(text, likely_languages(text), KEYWORD_LIMIT)
 
 
 def _drop_context(prompt: dict[str, Any], items: Sequence[Item], space: Space) -> Fitted:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from core.prompt.fit import Fitted, Item, Space, cut_text, order_items
 from core.prompt.fit import fit as fit_into
+from core.prompt_engine import reduce_prompt_for_llm_limit
 from core.text.sizes import size, to_json
 
 
@@ -93,6 +94,20 @@ def test_p53_a_long_memory_is_cut_around_its_match() -> None:
     (hit,) = fit(prompt, 4_000, words=("zebra",)).prompt["context"]["memories"]
     assert "zebra" in hit["snippet"] and len(hit["snippet"]) < 1_100
     assert cut_text("one two three", 8) == "one two…"
+
+
+def test_p53_without_a_rank_the_memories_with_the_words_of_the_message_stay() -> None:
+    """A prompt lists memories newest first, so reducing it kept the newest ones, not the better ones."""
+    chat = [{"source": "chat_history", "id": n, "snippet": f"so I said the {n}. thing of the day"} for n in range(9)]
+    best = {"source": "memories", "id": 1, "snippet": "lorem ipsum " * 400 + "Zebras ran off. " + "dolor sit " * 400}
+    given = {"payload": {"text": "What of the zebras and the lost camera?"}}
+    second = {"source": "memories", "id": 2, "snippet": "A camera was left on the train."}
+    for memories in ([*chat, best, second], [second, *chat, best]):
+        prompt = {"context": {"memories": memories}, "input": given}
+        left = reduce_prompt_for_llm_limit(prompt, 800)["context"]["memories"]
+        assert {hit["id"] for hit in left if hit["source"] == "memories"} == {1, 2}
+        assert "Zebras" in str(left)
+    assert reduce_prompt_for_llm_limit({"context": {"memories": chat}}, 250)["context"]["memories"] == chat[:2]
 
 
 def test_p59_an_entry_is_shortened_inside_and_names_and_times_stay() -> None:
