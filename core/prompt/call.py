@@ -312,6 +312,8 @@ class Recalled:
     """The same hits with their rank and row; empty if they came from the hook `search`."""
     gap: str = ""
     """Sentence that names the time span asked for if nothing is stored for it."""
+    wants_list: bool = False
+    """Whether the message asks for a list or a count."""
 
 
 @dataclass(frozen=True, slots=True)

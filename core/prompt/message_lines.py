@@ -109,11 +109,10 @@ class MessageLines:
         self.reply = reply_note(replied.get("from", ""), replied.get("text", "")) if replied else ""
         self.text = message.text_with_attachments()
         turns = read_turns(gathered.context, self.asker) if as_turns else []
-        result = call.report.found
-        is_list = result is not None and result.read.round.question.wants_list
-        self.matching = sum(not one.scored.context for one in gathered.recalled.chosen) if is_list else 0
+        recalled = gathered.recalled
+        self.matching = sum(not one.scored.context for one in recalled.chosen) if recalled.wants_list else 0
         """Number of memories that match a question for a list or a count; 0 for other questions."""
-        self.may_match_more = len(gathered.recalled.chosen) >= call.hits_wanted
+        self.may_match_more = len(recalled.chosen) >= call.hits_wanted
         self.recap_at, self.recap_depth = s.scene_recap_position, s.scene_recap_depth
         self.lines = self._list_lines(turns, s.scene_recap_role if as_turns else None)
 

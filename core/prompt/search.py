@@ -72,7 +72,8 @@ def finish_search(call: PromptCall, read: searching.Read, drop: searching.Drop) 
         report.fail(table, StoreError(str(error), source=table))
     # Rows come unordered, and servers return them in different orders.
     report.leave_out(sorted(result.left_out, key=lambda one: (one.reason, one.id)))
-    return Recalled([one.hit for one in result.chosen], result.chosen, _describe_gap(result))
+    hits, wants_list = [one.hit for one in result.chosen], result.read.round.question.wants_list
+    return Recalled(hits, result.chosen, _describe_gap(result), wants_list)
 
 
 def _describe_gap(result: searching.Selection) -> str:
