@@ -96,9 +96,13 @@ def _read_further(
         recent_rows=asked.recent_rows * DEEPER,
         recent_most=asked.recent_most * DEEPER,
     )
-    failures = len(call.report.errors)
-    more = context_table.read(call.db, seeing.viewer, wanted, call.guard.ask)
-    if len(call.report.errors) > failures:
+    db, viewer = call.db, seeing.viewer
+
+    def read() -> StoredLines:
+        return context_table.read(db, viewer, wanted, lambda _, work, __: work())  # raises the first failure
+
+    more = call.guard.ask("chat_history_cache", read, None)
+    if more is None:
         return None
     return replace(
         lines,

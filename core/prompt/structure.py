@@ -9,6 +9,7 @@ from ..access.rules import plain_key
 from ..context.context import order_context
 from ..context.incoming import input_facts
 from ..context.lines import NAMELESS_PERSONA, mark_lines
+from ..hooks import get_hook
 from ..templates.render import Renderer
 from ..text.folding import clean
 from ..text.hits import known_name
@@ -44,16 +45,14 @@ class Actions(NamedTuple):
 def ask_actions(call: PromptCall) -> Actions:
     """Return the actions of the hook `actions`, and the form of the answer that follows from them."""
     report, asked, lite = call.report, call.settings.answer_format, bool(call.settings.prompt_lite_mode)
-    failures, none = len(report.errors), (dict[str, Any](), list[str]())
-    shaped, notes = call.guard.hook(
-        "actions",
-        {"interface_name": call.message.interface},
-        lambda given: make_strict(shape_actions(given, lite, report.note)),
-        none,
+    arguments = {"interface_name": call.message.interface}
+    read = call.guard.hook(
+        "actions", arguments, lambda given: make_strict(shape_actions(given, lite, report.note)), None
     )
+    shaped, notes = read or ({}, [])
     report.note(*(f"actions.{line}" for line in notes))
     form_without: AnswerForm = "text" if asked == "auto" else asked
-    expects_actions = bool(shaped) or len(report.errors) > failures
+    expects_actions = bool(shaped) or (read is None and get_hook("actions") is not None)
     return Actions(shaped, "actions" if asked == "auto" and expects_actions else form_without, form_without)
 
 
