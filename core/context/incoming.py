@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, Literal
 
-from ..access.rules import PRIVATE_CHAT_TYPES, PUBLIC_CHAT_TYPES, check_key
+from ..access.rules import PRIVATE_CHAT_TYPES, PUBLIC_CHAT_TYPES, check_key, said_privacy
 from ..base.hints import find_nearest
 from ..errors import MessageError
 from ..scope import KEY_BYTES, key_text
@@ -373,11 +373,8 @@ def _read_privacy(
         notes.append("is_private is neither True nor False; the chat's type and ids decide")
     if chat_type is not None and chat_type not in PRIVATE_CHAT_TYPES and chat_type not in PUBLIC_CHAT_TYPES:
         notes.append("chat.type is not known; without is_private the ids decide, and then public is assumed")
-    if chat_type in PRIVATE_CHAT_TYPES:
-        return True
-    if chat_type in PUBLIC_CHAT_TYPES:
-        return False
-    return True if chat_id and chat_id == sender_id else None
+    privacy = said_privacy(None, chat_type, chat_id, sender_id, "")
+    return None if privacy is None else privacy != "public"
 
 
 # The parts of a message besides its text
