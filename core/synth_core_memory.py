@@ -89,22 +89,9 @@ def search_memories(
     (['Tofu is a grey cat.'], [])
     """
     return _search(
-        mode,
-        offset,
-        embedder,
-        db,
-        settings,
-        scope,
-        tags=tags,
-        keywords=keywords,
-        query=query,
-        include_chat=include_chat,
-        limit=limit,
-        ranking=ranking,
-        exclude=exclude,
-        since=since,
-        until=until,
-    ).hits
+        mode, offset, embedder, db, settings, scope, tags=tags, keywords=keywords, query=query, limit=limit,
+        include_chat=include_chat, ranking=ranking, exclude=exclude, since=since, until=until,
+    ).hits  # fmt: skip
 
 
 class SearchArguments(TypedDict, total=False):
