@@ -11,12 +11,13 @@ from ..text.folding import clean
 from ..text.hits import known_name
 from ..text.times import iso_text, parse_time
 
+CURRENT, RECENT, MEMORIES = "history_current_chat", "history_recent", "memories"
 CONTEXT_KEYS: tuple[tuple[str, str], ...] = (
-    ("history_current_chat", "always"),
-    ("history_recent", "always"),
+    (CURRENT, "always"),
+    (RECENT, "always"),
     ("thoughts", "always"),
     ("memory_gap", "filled"),
-    ("memories", "given"),
+    (MEMORIES, "given"),
     ("upcoming", "filled"),
     ("tags_placeholder", "given"),
     ("ai_diary", "filled"),

@@ -10,7 +10,7 @@ from ..config import Settings
 from ..shapes import HistoryEntry, LeftOut
 from ..text.folding import collapsed
 from ..text.hits import compared_text
-from .context import Caps
+from .context import CURRENT, RECENT, Caps
 from .incoming import IncomingMessage
 from .lines import (
     ChatLine,
@@ -26,8 +26,6 @@ from .lines import (
 )
 from .live import LiveHistory
 
-CURRENT, RECENT = "history_current_chat", "history_recent"
-
 SAME_MESSAGE = timedelta(seconds=5)
 """Messages with the same text and sender, one of them without an id, are one message if less than this apart."""
 _OLDEST = datetime(1970, 1, 1, tzinfo=UTC)
@@ -42,9 +40,9 @@ Placed = tuple[tuple[int, datetime, int, int, int], HistoryEntry]
 class HistoryLists:
     """The history part of `context`, with a list of the messages left out."""
 
-    current: list[str] = field(default_factory=list)
+    current: list[ChatLine] = field(default_factory=list)
     """history_current_chat, oldest first."""
-    recent: list[str] = field(default_factory=list)
+    recent: list[ChatLine] = field(default_factory=list)
     """history_recent, oldest first."""
     visible: list[HistoryEntry] = field(default_factory=list)
     """Messages in the two lists, which memories do not repeat."""
@@ -97,7 +95,7 @@ class HistoryBuilder:
         left_out += lost_here + lost_there
         names = NameLabels(find_persona_name(self.persona, [*recent, *current]))
         titles = {entry.conversation: entry.title for entry in others if entry.title}
-        lines: dict[str, list[str]] = {CURRENT: [], RECENT: []}
+        lines: dict[str, list[ChatLine]] = {CURRENT: [], RECENT: []}
         if self.live.skips_history:  # memories still leave out what the lists would show
             left_out = []
         else:

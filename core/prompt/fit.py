@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
+from ..context.context import CURRENT, MEMORIES, RECENT
 from ..shapes import Citation, LeftOut
 from ..text.folding import fold
 from ..text.hits import find_match, snippet_around
@@ -20,7 +21,6 @@ from ..text.languages import likely_languages
 from ..text.sizes import without_base64, write_json
 from ..text.strict_json import make_strict
 
-CURRENT, RECENT, MEMORIES = "history_current_chat", "history_recent", "memories"
 STAYING = (CURRENT, RECENT, "thoughts", MEMORIES, "tags_placeholder")
 """Lists that stay in the prompt even if they are empty."""
 NEWEST_LAST = (RECENT, "thoughts", "ai_diary", "recent_conversations", "saved_memories", "standing_wishes")

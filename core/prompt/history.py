@@ -11,7 +11,8 @@ from ..access.rules import plain_key
 from ..access.view import Recent
 from ..context import context as context_rules
 from ..context import table as context_table
-from ..context.history import CURRENT, RECENT, HistoryBuilder, HistoryLists, Replaced
+from ..context.context import CURRENT, RECENT
+from ..context.history import HistoryBuilder, HistoryLists, Replaced
 from ..context.live import read_line
 from ..context.section_base import Built
 from ..context.table import HistoryWanted, StoredLines

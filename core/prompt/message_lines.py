@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from ..base.patterns import lazy_pattern
+from ..context.context import CURRENT, MEMORIES, RECENT
 from ..context.incoming import describe_reply
 from ..context.lines import UNKNOWN, ChatLine, has_name, holds_words, mark_lines, mark_opening, reply_note, stamp
 from ..shapes import Citation, Hit
@@ -16,20 +17,7 @@ from ..text import times
 from ..text.folding import collapsed, one_line
 from ..text.sizes import to_json
 from .call import Gathered, PromptCall
-from .fit import (
-    CURRENT,
-    LEAST_PART,
-    LIST_SHARE,
-    MEMORIES,
-    RECENT,
-    Fitted,
-    Item,
-    Space,
-    build_fitted,
-    cut_text,
-    fit_items,
-    keep_within,
-)
+from .fit import LEAST_PART, LIST_SHARE, Fitted, Item, Space, build_fitted, cut_text, fit_items, keep_within
 from .messages import (
     INJECTED,
     LEFT_OUT,

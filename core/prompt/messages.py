@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta, tzinfo
 from typing import Any, Final, NamedTuple
 
+from ..context.context import CURRENT, RECENT
 from ..context.injection import check_depth, check_position, check_role
 from ..context.lines import ChatLine, Turn, mark_lines, stamp
 from ..shapes import Citation
@@ -17,7 +18,7 @@ from ..text.strict_json import make_strict
 DIALECTS: Final = ("openai", "alternating", "anthropic")
 """Message forms; `alternating` is `openai` for models that refuse two messages of one role in a row."""
 
-HISTORY: Final = ("history_current_chat", "history_recent")
+HISTORY: Final = (CURRENT, RECENT)
 INJECTED: Final = "running_recap"
 """Key of the running recap, a static part unless `injection` gives it a position."""
 VOLATILE: Final = (
@@ -105,7 +106,7 @@ def _alternate(parts: list[MessagePart]) -> list[MessagePart]:
 
 def read_turns(context: Mapping[str, Any], asker: str) -> list[MessagePart]:
     """Return the lines of this conversation as messages, with names if more than one person speaks."""
-    turns = [line.turn for line in context.get(HISTORY[0], ()) if isinstance(line, ChatLine)]
+    turns = [line.turn for line in context.get(CURRENT, ()) if isinstance(line, ChatLine)]
     several = len({turn.name for turn in turns if not turn.is_persona} | {asker}) > 1
     return [_said(turn, with_name=several) for turn in turns]
 
@@ -263,9 +264,9 @@ def _build_part(content: dict[str, Any], *, is_static: bool = False) -> list[Mes
 
 def _split_history(history: dict[str, Any], depth: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """Split the history `depth` lines before this chat's end; lines of other chats stay in the first part."""
-    lines = history.get(HISTORY[0])
+    lines = history.get(CURRENT)
     chat: list[Any] = lines if isinstance(lines, list) else []
     at = max(0, len(chat) - depth + 1)
     if at >= len(chat):
         return history, {}
-    return ({**history, HISTORY[0]: chat[:at]}, {HISTORY[0]: chat[at:]}) if at else ({}, history)
+    return ({**history, CURRENT: chat[:at]}, {CURRENT: chat[at:]}) if at else ({}, history)

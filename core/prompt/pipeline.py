@@ -76,7 +76,7 @@ SECTIONS: tuple[Section, ...] = (
     section_recaps,
     section_running,
 )
-"""Every section of the package, in the order of `context.context.CONTEXT_KEYS`."""
+"""The sections that show rows of their own, in the order of `context.context.CONTEXT_KEYS`."""
 DROPPED_KEYS = frozenset({"latest_diary_entries", "diary_entries", "diary", "chat_history", "current_chat_history"})
 """Keys of the hook `context` that would repeat sections of the prompt."""
 _ROWS_OF = {
@@ -268,7 +268,7 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
     lines = ask_history_hook(call, lines)
     # the lists, then the memories that are not in them
     lists = guard("history", lambda: build_history(call, seeing, lines), HistoryLists())
-    lists.names.asker(call.message)  # is named before the people of sections and memories
+    lists.names.asker(call.message)  # before the people of sections and memories
     sections = {} if asked is None else _build_sections(call, asked, lines.sections, lists)
     drop = search.build_dropper(call, lists, sections)
     if started is not None:
