@@ -180,7 +180,7 @@ class HistoryBuilder:
 
     def _write_line(self, entry: HistoryEntry, names: NameLabels, titles: dict[str, str]) -> ChatLine:
         """Return the line of a message; lines of other conversations begin with the conversation's name."""
-        name = names.entry(entry)
+        name = names.label_entry(entry)
         if entry.reply is not None and entry.reply.is_persona:
             entry = replace(entry, reply=replace(entry.reply, name=names.persona))
         line = body(entry, zone=self.zone, now=self.message.date, name=name)

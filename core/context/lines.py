@@ -176,7 +176,7 @@ PERSONA: Identity = ("", "")
 
 
 class NameLabels:
-    """Labels of one prompt: `Ann`, and `Ann (2)` for the next person called Ann, by first appearance."""
+    """Labels of one prompt: `Ann`, and `Ann (2)` for the next person called Ann; each keeps the label first given."""
 
     def __init__(self, persona: str = "") -> None:
         """Start with the persona's own name, which no other speaker in the prompt gets."""
@@ -194,18 +194,18 @@ class NameLabels:
             count += 1
             label = f"{name} ({count})"
 
-    def entry(self, entry: HistoryEntry) -> str:
+    def label_entry(self, entry: HistoryEntry) -> str:
         if is_persona(entry):
             return self.persona or NAMELESS_PERSONA
         name = sender(entry)
         return self.label(identity_of(entry.conversation, entry.sender_id, name), name)
 
-    def asker(self, message: IncomingMessage) -> str:
+    def label_asker(self, message: IncomingMessage) -> str:
         who = message.sender
         name = shown_name(who.name, who.username, who.id)
         return self.label(identity_of(message.interface_path or message.interface, who.id, name), name)
 
-    def participant(self, key: str, name: str) -> str:
+    def label_participant(self, key: str, name: str) -> str:
         """Return the label of a participant key (`interface/id`), or of a name if there is no key."""
         if key == PERSONA_SENDER:
             return self.persona

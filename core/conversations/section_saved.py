@@ -60,7 +60,7 @@ def write_lines(rows: Sequence[SavedText], own: Collection[str | None], labels: 
     for row in rows:
         participant, text = row.participant or "", one_line(row.content or "")
         name = known_name(row.person or "", participant.partition("/")[2]) if with_names else ""
-        said = f"{labels.participant(participant, name)}: {text}" if name else mark_opening(text)
+        said = f"{labels.label_participant(participant, name)}: {text}" if name else mark_opening(text)
         lines.append(" ".join(filter(None, (stamp_day(row.at, zone), said))))
     return lines
 

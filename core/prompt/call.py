@@ -260,7 +260,7 @@ def open_call(request: PromptRequest) -> PromptCall:
     return PromptCall(request, message, live, settings, scope, guard, replacing)
 
 
-def in_zone_of_asker(call: PromptCall) -> PromptCall:
+def with_asker_zone(call: PromptCall) -> PromptCall:
     """Return the call with the asker's time zone as TIMEZONE."""
     s, zone = call.settings, call.message.time_zone
     if zone and zone != s.timezone and times.zone(zone):

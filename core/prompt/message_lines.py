@@ -83,7 +83,7 @@ class MessageLines:
     def __init__(self, call: PromptCall, gathered: Gathered, actions: Actions, *, as_turns: bool = True) -> None:
         self.gathered, self.zone, self.at, self.cite = gathered, call.zone, call.message.date, call.request.cite
         s, message, persona = call.settings, call.message, gathered.names.persona
-        self.asker = gathered.names.asker(message)
+        self.asker = gathered.names.label_asker(message)
         renderer, lite = Renderer(s.templates_dir, call.report.note), bool(s.prompt_lite_mode)
         line = write_line(renderer, MESSAGES[actions.form], message.interface, lite=lite)
         self.system = write_opening(gathered.persona, line, persona, self.asker if has_name(message) else "the user")

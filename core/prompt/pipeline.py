@@ -55,8 +55,8 @@ from .call import (
     Recalled,
     Report,
     VisibleContext,
-    in_zone_of_asker,
     open_call,
+    with_asker_zone,
 )
 from .fit import NO_LIMIT, Fitted, Space, fit, read_engine_limit
 from .history import ask_history_hook, build_history, compose, read_stored
@@ -167,7 +167,7 @@ def _name_failures(counter: Callable[[str], int]) -> Callable[[str], int]:
 
 def _for_lines(call: PromptCall) -> PromptCall:
     """Return the call for plain lines: as many memories as fit, and times in the asker's zone."""
-    return replace(in_zone_of_asker(call), most_memories=MOST_MEMORIES)
+    return replace(with_asker_zone(call), most_memories=MOST_MEMORIES)
 
 
 @contextmanager
@@ -268,7 +268,7 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
     lines = ask_history_hook(call, lines)
     # the lists, then the memories that are not in them
     lists = guard("history", lambda: build_history(call, seeing, lines), HistoryLists())
-    lists.names.asker(call.message)  # before the people of sections and memories
+    lists.names.label_asker(call.message)  # before the people of sections and memories
     sections = {} if asked is None else _build_sections(call, asked, lines.sections, lists)
     drop = search.build_dropper(call, lists, sections)
     if started is not None:
@@ -313,7 +313,7 @@ def _name_speakers(hits: Sequence[Hit], recalled: Recalled, lists: HistoryLists)
     for hit in reversed(hits):
         person = keys.get((hit["source"], hit["id"]), ""), hit.get("speaker", "")
         if person not in labels:
-            labels[person] = lists.names.participant(*person) if person[1] else ""
+            labels[person] = lists.names.label_participant(*person) if person[1] else ""
         named.append({**hit, "speaker": labels[person]} if person[1] else hit)
     return named[::-1]
 
@@ -324,7 +324,7 @@ MOST_DATED = 24
 
 def _add_days(call: PromptCall, hits: Sequence[Hit], recalled: Recalled) -> list[Hit]:
     """Add, to hits of earlier days, the date that words such as `tomorrow` mean."""
-    asker, marked = in_zone_of_asker(call), list[Hit]()
+    asker, marked = with_asker_zone(call), list[Hit]()
     today = call.message.date.astimezone(asker.zone).date()
     others = {(one.hit["source"], one.hit["id"]) for one in recalled.chosen if one.rank > MOST_DATED}
     for hit in hits:
@@ -359,7 +359,7 @@ def _add_host_context(call: PromptCall, gathered: Gathered) -> Gathered:
         "persona_text", lambda: personas.read_text(personas.find_file(call.settings, call.scope.persona)), ""
     )
     persona = "\n".join(clean(persona).splitlines())
-    asker = gathered.names.asker(call.message) if has_name(call.message) else "the user"
+    asker = gathered.names.label_asker(call.message) if has_name(call.message) else "the user"
     persona = personas.fill_names(persona, gathered.names.persona, asker)
     opening = "\n\n".join(filter(None, (*call.message.opening, persona)))
     return replace(gathered, context=context, persona=opening)

@@ -21,13 +21,13 @@ from ..shapes import HistoryEntry, Hit, LeftOut
 from ..text import times
 from ..text.folding import collapsed
 from ..text.hits import compared_text, content_digest, entry_digest
-from .call import PromptCall, Recalled, VisibleContext, in_zone_of_asker
+from .call import PromptCall, Recalled, VisibleContext, with_asker_zone
 
 
 def start_search(call: PromptCall, visible: VisibleContext) -> searching.Read | None:
     """Run the first round of the search; None if there is nothing to search for, or it failed."""
     db, viewer = call.db, visible.viewer
-    s = in_zone_of_asker(call).settings
+    s = with_asker_zone(call).settings
     tags, words = list(visible.tags), list(visible.keywords)
     if not s.enable_memories or db is None or viewer is None or hooks.get_hook("search") is not None:
         return None

@@ -108,7 +108,7 @@ def _render_input(call: PromptCall, gathered: Gathered, renderer: Renderer) -> d
     zone_name = (message.time_zone or s.timezone or "UTC") if s.include_local_time_in_prompts else None
     time, unknown = local_time(message.date, zone_name) if zone_name else ({}, None)
     call.report.note(*([unknown] if unknown else ()))
-    name, username, persona = gathered.names.asker(message), message.sender.username, gathered.names.persona
+    name, username, persona = gathered.names.label_asker(message), message.sender.username, gathered.names.persona
     rendered: dict[str, Any] = renderer.json(
         "input.json.j2",
         **input_facts(message.raw, request.image_data, request.attachments),

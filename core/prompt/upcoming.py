@@ -21,7 +21,7 @@ from ..shapes import LeftOut
 from ..text.folding import one_line
 from ..text.hits import snippet
 from ..text.languages import likely_languages
-from .call import PromptCall, Recalled, VisibleContext, in_zone_of_asker
+from .call import PromptCall, Recalled, VisibleContext, with_asker_zone
 
 KEY = "upcoming"
 DAYS = 7
@@ -44,7 +44,7 @@ def build_upcoming(
     Args:
         drop: function from a row to the reason to leave it out, "" to keep it.
     """
-    call, db = in_zone_of_asker(call), call.db
+    call, db = with_asker_zone(call), call.db
     if db is None or seeing.index is None:
         return Built()
     about = sorted((day, -at_us, row) for day, at_us, row in _find_rows(call, seeing, seeing.index))[:MOST_READ]
@@ -59,7 +59,7 @@ def build_upcoming(
         text = one_line(snippet(row.shown_text, call.settings.snippet_chars))
         if text.strip() and not asks(text, likely_languages(text, call.settings.languages)):
             shown.add(row.digest)
-            name = lists.names.participant(row.said_by_key, row.said_by) if row.said_by else ""
+            name = lists.names.label_participant(row.said_by_key, row.said_by) if row.said_by else ""
             said = f"{name}: {text}" if name else mark_opening(text)
             lines[key] = f"{day}: {stamp(from_microseconds(row.at_us), call.zone)} {said}"
     ids = [f"{BY_NUMBER[source].name}/{row}" for source, row in lines]
