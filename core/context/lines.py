@@ -107,13 +107,7 @@ def reply_note(name: str, text: str) -> str:
     return f'[replied to {shown_name(name)}: "{quote}"]'
 
 
-def body(
-    entry: HistoryEntry,
-    *,
-    zone: tzinfo,
-    now: datetime | None,
-    name: str = "",
-) -> str:
+def body(entry: HistoryEntry, *, zone: tzinfo, now: datetime | None, name: str = "") -> str:
     """Return the line without its conversation's name; also without its age if `now` is None."""
     said = name or sender(entry)
     if entry.reply is not None:

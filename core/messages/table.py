@@ -133,10 +133,7 @@ def _hold_place(
     rank, trigger_rank, name, same_id, same_text = row[len(table_conversations.FACTS) :]
     levels = {
         each: table_participants.Known(table_participants.level_of(strictest, privacy_default), shown)
-        for each, strictest, shown in (
-            (message.participant, rank, name),
-            (message.triggered_by, trigger_rank, None),
-        )
+        for each, strictest, shown in ((message.participant, rank, name), (message.triggered_by, trigger_rank, None))
         if each
     }
     if is_private(message, levels, privacy_default):

@@ -152,13 +152,7 @@ def hold_scene(connection: Connection, persona: str, scene_id: int) -> bool:
 
 
 def insert_version(
-    connection: Connection,
-    db: Database,
-    persona: str,
-    scene_id: int,
-    content: str,
-    *,
-    provenance: str,
+    connection: Connection, db: Database, persona: str, scene_id: int, content: str, *, provenance: str
 ) -> int | None:
     """Append a version to a scene's recap and make it current; return its number, None if the scene is gone."""
     if not hold_scene(connection, persona, scene_id):

@@ -170,9 +170,7 @@ def find_replaced(call: PromptCall, lines: StoredLines) -> Replaced | None:
             )
     if replaced.time is None and db is not None and not call.is_down:
         stored = call.guard(
-            "chat_history_cache",
-            lambda: table_lines.find_message(db, call.scope.persona, path, message_id),
-            None,
+            "chat_history_cache", lambda: table_lines.find_message(db, call.scope.persona, path, message_id), None
         )
         replaced = replaced if stored is None else replace(replaced, time=stored.at, row_id=stored.row_id)
     if replaced.time is None and replaced.order is None:

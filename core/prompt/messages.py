@@ -57,10 +57,7 @@ class Messages(list[dict[str, Any]]):
 
 
 def to_messages(
-    prompt: Mapping[str, Any],
-    dialect: str = "openai",
-    *,
-    injection: Mapping[str, Any] | None = None,
+    prompt: Mapping[str, Any], dialect: str = "openai", *, injection: Mapping[str, Any] | None = None
 ) -> Messages | dict[str, Any]:
     """Return the JSON prompt as messages: a system message, then one user message for each part that is not empty."""
     check_dialect(dialect)

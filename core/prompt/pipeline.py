@@ -49,15 +49,7 @@ from ..text.languages import likely_languages
 from ..text.sizes import resolve_counter
 from ..text.time import find_relative_day
 from . import access, search
-from .call import (
-    Gathered,
-    PromptCall,
-    Recalled,
-    Report,
-    VisibleContext,
-    open_call,
-    with_asker_zone,
-)
+from .call import Gathered, PromptCall, Recalled, Report, VisibleContext, open_call, with_asker_zone
 from .fit import NO_LIMIT, Fitted, Space, fit, read_engine_limit
 from .history import ask_history_hook, build_history, compose, read_stored
 from .message_lines import MOST_MEMORIES, MessageLines

@@ -33,11 +33,7 @@ OLDEST = timedelta(days=366)
 
 
 def build_upcoming(
-    call: PromptCall,
-    seeing: VisibleContext,
-    lists: HistoryLists,
-    recalled: Recalled,
-    drop: Callable[[FoundRow], str],
+    call: PromptCall, seeing: VisibleContext, lists: HistoryLists, recalled: Recalled, drop: Callable[[FoundRow], str]
 ) -> Built:
     """Return what people said earlier about the next days, without rows that other sections show.
 
