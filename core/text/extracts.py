@@ -67,7 +67,9 @@ def build_extract(
     room, said = most_chars, set[str]()
 
     def score(at: int) -> tuple[float, int]:
-        return _score(useful[at], rarity, said), -at
+        """Return the rarity of a sentence's words, less for a long sentence."""
+        told = sum(rarity[word] * (AGAIN if word in said else 1.0) for word in sorted(useful[at].words))
+        return round(useful[at].worth * told / math.sqrt(len(useful[at].words) + 2), 9), -at
 
     while len(chosen) < most_sentences:
         left = (at for at in range(len(useful)) if at not in chosen)
@@ -175,12 +177,6 @@ def _stops(texts: Sequence[str]) -> frozenset[str]:
             break
     language = language_of(" ".join(sample)[:_SAMPLE_CHARS])
     return stop_words("en") | (stop_words(language) if language not in ("", "en") else frozenset())
-
-
-def _score(sentence: _Sentence, rarity: dict[str, float], said: set[str]) -> float:
-    """Return the score of a sentence: the rarity of its words, less for a long sentence."""
-    told = sum(rarity[word] * (AGAIN if word in said else 1.0) for word in sorted(sentence.words))
-    return round(sentence.worth * told / math.sqrt(len(sentence.words) + 2), 9)
 
 
 def _cut(text: str, most_chars: int) -> str:

@@ -154,7 +154,8 @@ def _holds(form: str, phrases: Sequence[str]) -> bool:
 def _own_lines(text: str) -> Iterator[str]:
     """Yield the lines a person typed, up to the first line that begins a mail, a file or a copied chat."""
     lines = _NOT_TYPED.sub("\n", clean(text)).splitlines()
-    if _is_mail([line.strip() for line in lines if line.strip()]):
+    written = [line.strip() for line in lines if line.strip()]
+    if len(written) > 2 and _GREETING.match(written[0]) and any(map(_CLOSING.match, written[2:])):  # a mail
         return
     for line in lines:
         typed = _QUOTED.sub(_unquote, _ACTION.sub(" … ", line)).strip()
@@ -162,11 +163,6 @@ def _own_lines(text: str) -> Iterator[str]:
             return
         if typed and not _LISTED.match(typed):
             yield typed
-
-
-def _is_mail(lines: Sequence[str]) -> bool:
-    """Return whether lines are a letter: a greeting, a body and a closing."""
-    return len(lines) > 2 and bool(_GREETING.match(lines[0])) and any(map(_CLOSING.match, lines[2:]))
 
 
 def _unquote(match: re.Match[str]) -> str:

@@ -38,8 +38,9 @@ def read_object(reply: str, keys: Collection[str], *, fits: Fits | None = None) 
         return None
     names = (keys,) if isinstance(keys, str) else tuple(keys)
     text = strip_thoughts(reply)
+    fenced = _FENCED.search(text)
     try:
-        for part in (_first_fence(text), text):
+        for part in (fenced[1].strip() if fenced else "", text):
             for value in (inner for each in iter_objects(part) for inner in _iter_inside(each)):
                 if not names or any(name in value for name in names):
                     plain: dict[str, Any] = make_strict(value)[0]
@@ -56,12 +57,6 @@ def _iter_inside(value: Any) -> Iterator[dict[str, Any]]:
         yield value
     for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
         yield from _iter_inside(each)
-
-
-def _first_fence(text: str) -> str:
-    """Return the content of the first fenced block, without its language; "" without a block."""
-    fenced = _FENCED.search(text)
-    return fenced[1].strip() if fenced else ""
 
 
 # Objects in JSON or almost JSON: trailing commas, single quotes, NaN, comments, bare words, cut off

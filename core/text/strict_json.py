@@ -28,7 +28,8 @@ _PLAIN_KEY = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]{0,39}\Z")
 def make_strict(value: Any) -> tuple[Any, list[str]]:
     """Return the value as plain JSON values, and a note for each change."""
     reader = _Reader()
-    return reader.read(value, ""), reader.all_notes()
+    plain, more = reader.read(value, ""), reader.more
+    return plain, [*reader.notes, f"{more} more values were changed"] if more else reader.notes
 
 
 class _Reader:
@@ -38,9 +39,6 @@ class _Reader:
         self.nodes = 0
         self.open: set[int] = set()
         """Ids of the containers around the current value."""
-
-    def all_notes(self) -> list[str]:
-        return [*self.notes, f"{self.more} more values were changed"] if self.more else self.notes
 
     def note(self, path: str, text: str) -> None:
         if len(self.notes) < MAX_NOTES:
