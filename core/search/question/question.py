@@ -16,6 +16,7 @@ Nothing is guessed that the tables do not contain.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
@@ -28,6 +29,7 @@ from ...text.folding import all_runs, clean, fold
 from ...text.languages import bare, common_words, read_language
 from ...text.question_words import LOOKED_AT, asked_words, asks_about_now, holds, is_request
 from ...text.time import CALENDARS, Span, name_words, read_spans, time_words
+from ...text.words import read_lists
 from .people import named
 from .spans import list_days
 
@@ -151,18 +153,6 @@ TURN_CHARS = 20_000
 
 _DIGITS = lazy_pattern(r"\d")
 _DATE = lazy_pattern(r"\b(?:19|20)\d\d\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b")
-_CJK_TIME = lazy_pattern(
-    fold(
-        "昨日|一昨日|今日|明日|昨夜|今朝|先週|先月|去年|昨年|来週|来月|来年|今週|今月|今年|週末|"
-        "昨天|前天|今天|明天|上周|上週|上个月|上個月|下周|下個月|明年|周末|最近|先日|この間|"
-        "[0-9一二三四五六七八九十〇]{1,4}[年月日号號]|[月火水木金土日]曜|[周週]末?[一二三四五六日天]|"
-        "[0-9一二三四五六七八九十]{1,9}(?:日|週間|か月|ヶ月|年|天|周|週|个月|個月)前|"
-        "어제|오늘|내일|그제|지난|작년|올해|내년|요일|주말|[0-9]{1,9}[년월일]|"
-        "เมื่อวาน|วันนี้|พรุ่งนี้|สัปดาห์|อาทิตย์|เดือน|ปีที่แล้ว|วัน(?:จันทร์|อังคาร|พุธ|พฤหัส|ศุกร์|เสาร์)|"
-        "أمس|اليوم|غدا|الأسبوع|الشهر|السنة|العام|يوم|אתמול|היום|מחר|שבוע|חודש|שנה|"
-        "χθες|σημερα|σήμερα|αυριο|αύριο|εβδομάδα|μήνα|χρόνο|कल|आज|परसों|हफ्ते|महीने|साल|पिछले"
-    )
-)
 _CJK_NUMBER = lazy_pattern("[一二三四五六七八九十百千万両两]|ひとつ|ふたつ|みっつ|หนึ่ง|สอง|สาม|สี่|ห้า|หก|เจ็ด|แปด|เก้า|สิบ")
 _CAPITAL_MONTH = lazy_pattern(r"(?<![.!?] )(?<!^)\b(?:May|March)\b")
 
@@ -178,6 +168,13 @@ def _list_telling(name: Literal["times", "numbers"], languages: tuple[str, ...])
     return frozenset(found)
 
 
+@lru_cache(maxsize=1)
+def _find_signed_times() -> re.Pattern[str]:
+    lists = (read_lists(f"calendar/{code}")["signs"].split() for code in _SIGNED)
+    return re.compile(fold("|".join(each for signs in lists for each in signs)))
+
+
+_SIGNED = ("ja", "zh", "ko", "th", "ar", "he", "el", "hi")
 _LETTERS = lazy_pattern(r"[^\W\d_]+")
 
 
@@ -188,7 +185,7 @@ def tells_time(text: str, languages: Sequence[str] = ()) -> bool:
     return (
         not known.isdisjoint(_LETTERS.findall(bare(said)))
         or any(pattern.search(said) for pattern in (_DATE, _CAPITAL_MONTH))
-        or (not said.isascii() and _CJK_TIME.search(fold(said)) is not None)
+        or (not said.isascii() and _find_signed_times().search(fold(said)) is not None)
     )
 
 

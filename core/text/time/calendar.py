@@ -32,6 +32,7 @@ final `*` may have any ending. Lists with `=` give each phrase its value.
 | not | negations: `we have not talked since Monday` does not ask for messages since Monday |
 | not_day | words before a recurring day: `every Friday`; words for recurring days: `on Fridays` |
 | ambiguous | words of these lists with another meaning: they count only beside a word of time |
+| signs | regular expressions of times in a script in which one word may stand inside another |
 | strict | 1 if last Tuesday is always the Tuesday of last week |
 | endings | most letters that may be added to a word of a list |
 | suffixes | endings with the meaning of a list: `abend=parts.evening`, `tik=since_behind` |
