@@ -17,7 +17,7 @@ final `*` may have any ending. Lists with `=` give each phrase its value.
 | since, after, before, until, from, to, between, and | relations before a time; `to` also joins two times |
 | since_behind, after_behind, before_behind, until_behind, onward | relations after a time: `から`, `beri` |
 | early, mid, late, begin, end, first_half, second_half | parts of a month or year |
-| parts | the parts of a day in PARTS |
+| parts | the parts of a day in PART_HOURS |
 | rolling | words before a unit that make it end now: `in the last` |
 | counted | words for a number and its unit: `fortnight=14.day` |
 | coming | words for the next days: `coming up` |
@@ -49,6 +49,7 @@ from ...base.patterns import lazy_pattern
 from ..folding import SPACELESS
 from ..languages import bare
 from ..words import read_lists
+from .spans import FEASTS, PART_HOURS
 
 MARKS = "\u0591-\u05c7\u064b-\u065f\u0670\u0900-\u0903\u093a-\u094f\u0962\u0963\u0bbe-\u0bcd"
 """Marks inside words that `\\w` leaves out."""
@@ -63,18 +64,6 @@ _SPLIT = lazy_pattern(f"[{SIGNS}]|{WORD_CHARS}")
 CALENDARS = ("en", "de", "fr", "es", "it", "pt", "nl", "ru")
 """Languages tried for time words if the language of a text is unknown."""
 UNITS = ("minute", "hour", "day", "week", "month", "year")
-PARTS = ("morning", "noon", "afternoon", "evening", "night", "dark")
-"""Parts of a day; dark: evening or night, in languages with one word for both."""
-FEASTS = (
-    "christmas eve",
-    "christmas",
-    "new year's eve",
-    "new year",
-    "halloween",
-    "valentine",
-    "easter",
-    "christmas day",
-)
 COUPLE, FEW = 2, 4.01
 """Values of open numbers; no counted number equals that of `few`."""
 BREAK = "|"
@@ -95,8 +84,8 @@ KINDS = {
 """Kind (one letter) of each list, as used in the patterns of `grammar`."""
 _VALUES = {
     "months": range(1, 13), "short_months": range(1, 13), "weekdays": range(7), "short_weekdays": range(7),
-    "seasons": range(4), "numbers": range(1, 13), "ordinals": range(1, 32), "units": UNITS, "parts": PARTS,
-    "feasts": FEASTS,
+    "seasons": range(4), "numbers": range(1, 13), "ordinals": range(1, 32), "units": UNITS, "parts": tuple(PART_HOURS),
+    "feasts": tuple(FEASTS),
 }  # fmt: skip
 """Values of the lists that have several, in order."""
 _VALUE = {

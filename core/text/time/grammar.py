@@ -69,7 +69,10 @@ def _rule(pattern: str, read: Read, number: int) -> Rule:
 
 def read_parts(m: Moment, parts: Sequence[TimePart]) -> list[TimePart]:
     """Merge the parts that together name a time."""
-    line = _Line(_sure(m, parts))
+    sure: list[TimePart] = []  # with the certain meanings that a word before them gives: `in May`, `on the 6th`
+    for n, part in enumerate(parts):
+        sure.append(_make_sure(m, parts, n, sure) if _UNSURE & part.kinds.keys() else part)
+    line = _Line(sure)
     for table in tables():
         rules = line.find_rules(table)
         if rules:
@@ -106,14 +109,6 @@ _MONTHS, _JOINING, _IN_LIST = frozenset("Mm"), frozenset("8,x"), frozenset("x,8I
 _SURE = {"m": "M", "w": "W", "$": "S"}
 _UNSURE = frozenset("DWwPmYSUod=$")
 """Kinds of words whose meaning depends on adjacent parts."""
-
-
-def _sure(m: Moment, parts: Sequence[TimePart]) -> list[TimePart]:
-    """Return the parts, with the certain meanings that a word before them gives: `in May`, `on the 6th`."""
-    made: list[TimePart] = []
-    for n, part in enumerate(parts):
-        made.append(_make_sure(m, parts, n, made) if _UNSURE & part.kinds.keys() else part)
-    return made
 
 
 def _make_sure(m: Moment, parts: Sequence[TimePart], n: int, made: Sequence[TimePart]) -> TimePart:

@@ -80,29 +80,17 @@ def choose_step(m: Moment, time: Time, step: int) -> Time | None:
         fits = [each for each in time.occur(m.today) if each[1] <= at_midnight(m.today)][step:]
         span = fits[0] if len(fits) == -step else None
     else:
-        fits = [each for each in time.occur(m.today) if each[0] >= at_midnight(m.today + DAY)]
-        span = find_this(m, time) if step == 0 else next(iter(fits[step - 1 : step]), None)
+        start, end = spans.of_unit(time.period or "day", m.today, 0)  # the current day, week, month or year
+        since = start if step == 0 else at_midnight(m.today + DAY)
+        fits = [each for each in time.occur(m.today) if each[0] >= since and (step or each[0] < end)]
+        span = next(iter(fits[max(step, 1) - 1 :]), None)
     return None if span is None else fixed(span, time.precision)
-
-
-def find_this(m: Moment, time: Time) -> Range | None:
-    """Return the occurrence of a time in the current day, week, month or year."""
-    unit = time.period or "day"
-    start, end = spans.of_unit(unit, m.today, 0)
-    return next((each for each in time.occur(m.today) if start <= each[0] < end), None)
 
 
 def choose_weekday(m: Moment, weekday: int, step: int) -> Time | None:
     if m.lexicon.is_strict or step == 0:
-        return place_in_week(weekday, fixed(spans.of_unit("week", m.today, step), "week"))
+        return take_day(weekday, fixed(spans.of_unit("week", m.today, step), "week"))
     return choose_step(m, spans.every_week(weekday), step)
-
-
-def place_in_week(weekday: int, week: Time) -> Time | None:
-    """Return a weekday of the week in which the middle of a span is."""
-    start, end = next(iter(week.occur(date.min)))
-    middle = (start + (end - start) / 2).date()
-    return fixed(of_days(middle + (weekday - middle.weekday()) * DAY), "day")
 
 
 def list_seasons(m: Moment, season: int) -> Time:
@@ -248,7 +236,12 @@ def move_day(m: Moment, day: int, amount: tuple[float, str], side: int) -> Time 
 
 
 def take_day(weekday: int, week: Time | None) -> Time | None:
-    return None if week is None or week.period else place_in_week(weekday, week)
+    """Return a weekday of the week in which the middle of a span is."""
+    if week is None or week.period:
+        return None
+    start, end = next(iter(week.occur(date.min)))
+    middle = (start + (end - start) / 2).date()
+    return fixed(of_days(middle + (weekday - middle.weekday()) * DAY), "day")
 
 
 def take_edge_of(m: Moment, edge: str, step: int, unit: str) -> Time | None:
@@ -297,14 +290,13 @@ def relate(m: Moment, time: Time, relation: str) -> Found | None:
     start, end = span
     if time.precision == "minute":  # the time itself, without the half hour on each side
         start = end = start + (end - start) / 2
+    due = span if relation == "until" else None
     if relation == "since":
-        return Found(start, m.now if start < m.now else None, time.precision)
+        return Found(start, m.now if start < m.now else None, time.precision, due=due)
     if relation == "after":
         return Found(end, None, time.precision)
     since = at_midnight(start.date()) if time.period == "day" else None  # `before noon` is a part of a day
-    return Found(
-        since, start if relation == "before" else end, time.precision, due=span if relation == "until" else None
-    )
+    return Found(since, start if relation == "before" else end, time.precision, due=due)
 
 
 _LENGTHS = {"": 0, "day": 1, "week": 2, "month": 3, "year": 4}
@@ -315,11 +307,7 @@ def join_times(m: Moment, one: Time, other: Time) -> Found | None:
     one, other = one.as_edge(), other.as_edge()
     if (not one.period and other.period) or 0 < _LENGTHS[other.period] < _LENGTHS[one.period]:
         first = m.choose(one)  # `from 3 March to the 5th`
-        last = (
-            None
-            if first is None
-            else next((each for each in other.occur(first[0].date()) if each[0] >= first[0]), None)
-        )
+        last = first and next((each for each in other.occur(first[0].date()) if each[0] >= first[0]), None)
     else:
         last = m.choose(other)
         fits = [] if last is None else [each for each in one.occur(last[0].date()) if each[0] < last[1]]

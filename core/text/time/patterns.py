@@ -62,6 +62,11 @@ def _next_day(day: Time) -> Time:
     return day.cut(lambda span: (span[1], span[1] + DAY), "day")
 
 
+def _either(one: str, others: str, read: Read) -> Table:
+    """Return the patterns of a part and others in either order; `read` takes the value of the one part first."""
+    return (f"{one} x* {others}", read), (f"{others} x* {one}", lambda m, v: read(m, (v[-1], *v[:-1])))
+
+
 _MONTHS, _WEEKS = _steps("month", "year", "day"), _steps("week", "weekend", "day")
 _DATES: Table = (
     ("[Mm] x* [do] x* [Y]", lambda _, v: date_of(v[2], v[0], v[1])),
@@ -96,21 +101,15 @@ _NEAR: Table = (
     ("# x* U x* 0", lambda _, v: take_unit(v[2], v[1], -1)),
     ("# x* U", lambda m, v: count_window(m, -1, (1, v[1]))),
     ("N x* L x* U", lambda m, v: count_window(m, v[1], (v[0], v[2]))),
-    ("[LB] x* U", lambda m, v: _MONTHS(m, (v[1], v[0]))),
-    ("U x* [LB]", _MONTHS),
-    ("[LB] x* M", lambda m, v: choose_step(m, yearly(v[1]), v[0])),
-    ("M x* [LB]", lambda m, v: choose_step(m, yearly(v[0]), v[1])),
-    ("[LB] x* S", lambda m, v: choose_step(m, list_seasons(m, v[1]), v[0])),
-    ("S x* [LB]", lambda m, v: choose_step(m, list_seasons(m, v[0]), v[1])),
-    ("[LB] x* F", lambda m, v: choose_step(m, spans.every_feast(v[1]), v[0])),
-    ("F x* [LB]", lambda m, v: choose_step(m, spans.every_feast(v[0]), v[1])),
+    *_either("U", "[LB]", _MONTHS),
+    *_either("M", "[LB]", lambda m, v: choose_step(m, yearly(v[0]), v[1])),
+    *_either("S", "[LB]", lambda m, v: choose_step(m, list_seasons(m, v[0]), v[1])),
+    *_either("F", "[LB]", lambda m, v: choose_step(m, spans.every_feast(v[0]), v[1])),
     ("F", lambda _, v: spans.every_feast(v[0])),
 )
 _YEARS: Table = (
-    ("[09] x* z", lambda _, v: place_in_year_of(v[0], v[1])),
-    ("z x* [09]", lambda _, v: place_in_year_of(v[1], v[0])),
-    ("S x* z", lambda m, v: place_in_year_of(list_seasons(m, v[0]), v[1])),
-    ("z x* S", lambda m, v: place_in_year_of(list_seasons(m, v[1]), v[0])),
+    *_either("[09]", "z", lambda _, v: place_in_year_of(v[0], v[1])),
+    *_either("S", "z", lambda m, v: place_in_year_of(list_seasons(m, v[0]), v[1])),
 )
 _AMOUNTS: Table = (
     ("N x* U", lambda _, v: {"q": v}),
@@ -124,21 +123,17 @@ _AMOUNTS: Table = (
 )
 _COUNTS: Table = (
     ("q x* g", lambda m, v: count_away(m, -1, *v[0])),
-    ("b x* q", lambda m, v: count_away(m, -1, *v[1])),
-    ("L x* q", lambda m, v: count_window(m, v[0], v[1])),
-    ("q x* L", lambda m, v: count_window(m, v[1], v[0])),
+    *_either("L", "q", lambda m, v: count_window(m, v[0], v[1])),
     ("a x* q x* L", lambda m, v: count_window(m, v[2], v[1])),
     ("# x* q", lambda m, v: count_window(m, -1, v[1])),
-    ("1 x* q", lambda m, v: count_window(m, -1, v[1])),
     ("1 x* b x* q", lambda m, v: count_window(m, -1, v[2])),
-    ("1 x* q g", lambda m, v: count_window(m, -1, v[1])),
+    ("1 x* q g?", lambda m, v: count_window(m, -1, v[1])),
     ("q [iv]", lambda m, v: count_window(m, -1, v[0])),
     ("q x* g x* L", lambda m, v: count_away(m, -1, *v[0])),
-    ("b x* q g", lambda m, v: count_away(m, -1, *v[1])),
+    ("b x* q g?", lambda m, v: count_away(m, -1, *v[1])),
     ("U x* g", lambda m, v: count_away(m, -1, 1, v[0])),
     ("b x* U", lambda m, v: count_away(m, -1, 1, v[1])),
-    ("a x* q", lambda m, v: count_away(m, 1, *v[1])),
-    ("a x* q r", lambda m, v: count_away(m, 1, *v[1])),
+    ("a x* q r?", lambda m, v: count_away(m, 1, *v[1])),
     ("q x* r", lambda m, v: count_away(m, 1, *v[0])),
     ("a x* U x* [23] x* Z", lambda m, v: move_beside(m, v[3], v[2], v[1])),
     ("a x* U", lambda m, v: count_away(m, 1, 1, v[1]) if v[1] in ("week", "month", "year") else None),
@@ -157,10 +152,8 @@ _PORTIONS: Table = (
     ("[0z] x* e", lambda _, v: take_edge(v[0], v[1])),
     ("e x* k", lambda _, v: take_edge(v[1], v[0])),
     ("e x* L x* U", lambda m, v: take_edge_of(m, *v)),
-    ("[TKo] x* U x* 0", lambda _, v: take_unit(v[2], v[1], v[0])),
-    ("[TKo] x* W x* 0", lambda _, v: take_weekday(v[2], v[1], v[0])),
-    ("0 x* [TKo] x* U", lambda _, v: take_unit(v[0], v[2], v[1])),
-    ("0 x* [TKo] x* W", lambda _, v: take_weekday(v[0], v[2], v[1])),
+    *_either("0", "[TKo] x* U", lambda _, v: take_unit(v[0], v[2], v[1])),
+    *_either("0", "[TKo] x* W", lambda _, v: take_weekday(v[0], v[2], v[1])),
     ("E x* 0", lambda _, v: take_unit(v[1], "week", -1) if v[0] == "week-1" else None),
 )
 _DAYS: Table = (
@@ -168,20 +161,15 @@ _DAYS: Table = (
     ("U x* L x* 3 x* 9", lambda m, v: move_beside(m, v[3], -1, v[0]) if v[1] < 0 else None),
     ("L x* W x* 3 x* 9", lambda m, v: choose_weekday_beside(m, v[3], -1, v[1]) if v[0] < 0 else None),
     ("L x* W x* 9", lambda m, v: choose_weekday_beside(m, _next_day(v[2]), -1, v[1]) if v[0] < 0 else None),
-    ("[LB] x* U", lambda m, v: _WEEKS(m, (v[1], v[0]))),
-    ("U x* [LB]", _WEEKS),
-    ("[LB] x* W", lambda m, v: choose_weekday(m, v[1], v[0])),
-    ("W x* [LB]", lambda m, v: choose_weekday(m, v[0], v[1])),
-    ("W x* [LB] x* U", lambda m, v: take_day(v[0], _WEEKS(m, (v[2], v[1])))),
-    ("W x* U x* [LB]", lambda m, v: take_day(v[0], _WEEKS(m, v[1:]))),
-    ("[LB] x* U x* W", lambda m, v: take_day(v[2], _WEEKS(m, (v[1], v[0])))),
-    ("U x* [LB] x* W", lambda m, v: take_day(v[2], _WEEKS(m, v[:2]))),
+    *_either("U", "[LB]", _WEEKS),
+    *_either("W", "[LB]", lambda m, v: choose_weekday(m, v[0], v[1])),
+    *_either("W", "[LB] x* U", lambda m, v: take_day(v[0], _WEEKS(m, (v[2], v[1])))),
+    *_either("W", "U x* [LB]", lambda m, v: take_day(v[0], _WEEKS(m, v[1:]))),
     ("U x* 3 T !UWMSF", lambda m, v: _WEEKS(m, (v[0], -2)) or _MONTHS(m, (v[0], -2))),
     ("W x* U x* 3 T !UWMSF", lambda m, v: take_day(v[0], _WEEKS(m, (v[1], -2)))),
     ("W x* 3 T !UWMSF", lambda m, v: choose_weekday(m, v[0], -2)),
     ("[LB] x* P", lambda m, v: take_part(fixed(of_days(m.today + v[0] * DAY), "day"), v[1]) if abs(v[0]) < 2 else None),
-    ("W x* k", lambda _, v: take_day(v[0], v[1])),
-    ("k x* W", lambda _, v: take_day(v[1], v[0])),
+    *_either("W", "k", lambda _, v: take_day(v[0], v[1])),
     ("W x* 9", lambda _, v: v[1]),
     ("W", lambda _, v: spans.every_week(v[0])),
 )
@@ -195,16 +183,12 @@ _HOURS: Table = (
     ("c C", lambda _, v: {"c": v[0]}),
 )
 _CLOCKS: Table = (
-    ("9 x* P", lambda _, v: take_part(v[0], v[1])),
-    ("P x* 9", lambda _, v: take_part(v[1], v[0])),
-    ("9 x* A? x* c", lambda _, v: take_clock(v[0], v[2])),
-    ("A? x* c x* 9", lambda _, v: take_clock(v[2], v[1])),
+    *_either("9", "P", lambda _, v: take_part(v[0], v[1])),
+    *_either("9", "A? x* c", lambda _, v: take_clock(v[0], v[2])),
     ("9 x* P x* A? x* c", lambda _, v: take_clock(v[0], v[3], v[1])),
-    ("9 x* A? x* c x* P", lambda _, v: take_clock(v[0], v[2], v[3])),
-    ("A? x* c x* P x* 9", lambda _, v: take_clock(v[3], v[1], v[2])),
-    ("9 x* A x* N", lambda _, v: take_clock(v[0], v[2] * 60)),
+    *_either("9", "A? x* c x* P", lambda _, v: take_clock(v[0], v[2], v[3])),
+    *_either("9", "A x* N", lambda _, v: take_clock(v[0], v[2] * 60)),
     ("9 x* P x* A x* N", lambda _, v: take_clock(v[0], v[3] * 60, v[1])),
-    ("A x* N x* 9", lambda _, v: take_clock(v[2], v[1] * 60)),
     ("A x* N x* P x* 9", lambda _, v: take_clock(v[3], v[1] * 60, v[2])),
     ("H x* A? x* [Nc]", take_hour),
     ("A? x* c", lambda _, v: every_day(lambda day: spans.of_clock(day, v[1]))),
@@ -226,10 +210,7 @@ _RANGES: Table = (
     ("[57]? x* 9 x* [64] x* [do]", lambda m, v: join_times(m, v[1], spans.every_month(v[3]))),
     ("7 x* 9 x* 8 x* [do]", lambda m, v: join_times(m, v[1], spans.every_month(v[3]))),
     ("[57] x* o x* [648] x* o", lambda m, v: join_times(m, spans.every_month(v[1]), spans.every_month(v[3]))),
-    (
-        "[57] x* N x* [648] x* t",
-        lambda m, v: join_times(m, place_at_hour(v[3], v[1]), v[3]),
-    ),
+    ("[57] x* N x* [648] x* t", lambda m, v: join_times(m, place_at_hour(v[3], v[1]), v[3])),
     ("5 x* Z x* 4? x* G", lambda m, v: relate(m, v[1], "since")),
 )
 _OPEN: Table = (
@@ -239,8 +220,7 @@ _OPEN: Table = (
     ("3 x* Z", lambda m, v: relate(m, v[1], "before")),
     ("4 x* Z", lambda m, v: relate(m, v[1], "until")),
     ("5 x* Z x* n", lambda m, v: relate(m, v[1], "since")),
-    ("Z x* i", lambda m, v: relate(m, v[0], "since")),
-    ("Z x* n", lambda m, v: relate(m, v[0], "since")),
+    ("Z x* [in]", lambda m, v: relate(m, v[0], "since")),
     ("Z x* j", lambda m, v: relate(m, v[0], "after")),
     ("Z x* &", lambda m, v: relate(m, v[0], "before")),
     ("Z x* v", lambda m, v: relate(m, v[0], "until")),

@@ -126,10 +126,11 @@ def _may_name_day(text: str, languages: Sequence[str]) -> bool:
     def holds(language: str, kinds: frozenset[str]) -> bool:
         return calendar.load_leading(language, kinds).stands_in(text, words)
 
-    def counts_ahead(language: str) -> bool:
-        return holds(language, _AHEAD) and holds(language, _UNITS) and (has_digit or holds(language, _NUMBERS))
-
-    return any(holds(code, _DAY_KINDS) or counts_ahead(code) for code in languages)
+    return any(
+        holds(code, _DAY_KINDS)
+        or (holds(code, _AHEAD) and holds(code, _UNITS) and (has_digit or holds(code, _NUMBERS)))
+        for code in languages
+    )
 
 
 def _find_only_day(span: Found) -> date | None:

@@ -21,18 +21,15 @@ YEARS = (1900, 2100)
 """First and last number that is read as a year."""
 RECENT_DAYS, COMING_DAYS = 14, 7
 PART_HOURS = {
-    "morning": (5, 12),
-    "noon": (11, 14),
-    "afternoon": (12, 18),
-    "evening": (17, 23),
-    "night": (21, 29),
+    "morning": (5, 12), "noon": (11, 14), "afternoon": (12, 18), "evening": (17, 23), "night": (21, 29),
     "dark": (17, 29),
-}
-_FEASTS = {
-    "christmas eve": (12, 24, 1), "christmas day": (12, 25, 1), "christmas": (12, 24, 3), "new year's eve": (12, 31, 1),
-    "new year": (1, 1, 1), "halloween": (10, 31, 1), "valentine": (2, 14, 1),
 }  # fmt: skip
-"""Feasts with a fixed date: month, day and number of days."""
+"""Parts of a day; dark: evening or night, in languages with one word for both."""
+FEASTS = {
+    "christmas eve": (12, 24, 1), "christmas": (12, 24, 3), "new year's eve": (12, 31, 1), "new year": (1, 1, 1),
+    "halloween": (10, 31, 1), "valentine": (2, 14, 1), "easter": (0, 0, 2), "christmas day": (12, 25, 1),
+}  # fmt: skip
+"""Feasts: month, day and number of days."""
 _SOUTHERN = (
     "Australia/", "Antarctica/", "Pacific/Auckland", "America/Argentina", "America/Buenos_Aires", "America/Santiago",
     "America/Sao_Paulo", "America/Montevideo", "America/Asuncion", "America/La_Paz", "America/Lima",
@@ -125,16 +122,11 @@ def of_unit(unit: str, today: date, steps: int) -> Range:
     return of_days(today + steps * DAY)
 
 
-def add_months(day: date, months: int) -> date:
-    """Return the same day in another month, or its last day if it is shorter."""
-    first = of_month(day.year, day.month + months)[0].date()
-    return first.replace(day=min(day.day, monthrange(first.year, first.month)[1]))
-
-
 def shift(day: date, unit: str, count: float) -> date:
     """Return a day moved by a number of days, weeks, months or years; half a week is three days."""
     if unit in ("month", "year"):
-        return add_months(day, int(count * (12 if unit == "year" else 1)))
+        first = of_month(day.year, day.month + int(count * (12 if unit == "year" else 1)))[0].date()
+        return first.replace(day=min(day.day, monthrange(first.year, first.month)[1]))
     return day + int(count * (7 if unit in ("week", "weekend") else 1)) * DAY
 
 
@@ -210,10 +202,8 @@ def every_day(cut: Callable[[Range], Range]) -> Time:
 
 def every_feast(feast: str) -> Time:
     def build(year: int) -> Range | None:
-        if feast == "easter":
-            return of_days(easter(year), 2)
-        month, day, count = _FEASTS[feast]
-        return of_days(date(year, month, day), count)
+        month, day, count = FEASTS[feast]
+        return of_days(date(year, month, day) if month else easter(year), count)
 
     return every_year(build, "day")
 
