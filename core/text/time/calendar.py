@@ -15,6 +15,7 @@ final `*` may have any ending. Lists with `=` give each phrase its value.
 | last, previous, next, this, before_last, after_next | which one of its kind; words of `last` also ask for an order |
 | numbers, couple, few, half, one_and_half, ordinals | one to twelve; two; an open number; a half; first, second ... |
 | since, after, before, until, from, to, between, and | relations before a time; `to` also joins two times |
+| around, around_behind | words for the time around a day or feast |
 | since_behind, after_behind, before_behind, until_behind, onward | relations after a time: `から`, `beri` |
 | early, mid, late, begin, end, first_half, second_half | parts of a month or year |
 | parts | the parts of a day in PART_HOURS |
@@ -80,6 +81,7 @@ KINDS = {
     "latest": "T", "said": "V", "not_order": "X", "joins": "x", "into": "I", "at": "A", "oclock": "C",
     "half_past": "p", "half_to": "s", "half_behind": "f", "year_sign": "Q", "month_sign": "J", "day_sign": "u",
     "hour_sign": "C", "plan": "+", "done": "-", "not": "~", "not_day": "=",
+    "around": ":", "around_behind": "'",
 }  # fmt: skip
 """Kind (one letter) of each list, as used in the patterns of `grammar`."""
 _VALUES = {
@@ -179,7 +181,7 @@ def load(language: str) -> Lexicon | None:
             _add(lexicon, phrase, kind, value, more)
             if name == "last":
                 _add(lexicon, phrase, "T", -1, more)
-            if letter in "I1234567A" and form in lists.get("joins", "").split():
+            if letter in "I1234567A:" and form in lists.get("joins", "").split():
                 _add(lexicon, phrase, "x", 0, 0)
     return lexicon
 

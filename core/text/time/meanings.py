@@ -12,6 +12,8 @@ from .calendar import FEW, Lexicon
 from .spans import DAY, HOUR, Precision, Range, Time, at_midnight, every_year, fixed, of_days
 
 MOST_COUNT = 400
+AROUND = 8 * DAY
+"""Maximum length of the time around a day."""
 JUST_OVER, FAR_AHEAD = 31 * DAY, 300 * DAY
 """A date in a stored text that ended under JUST_OVER ago is not read as its next occurrence, over FAR_AHEAD away."""
 
@@ -297,6 +299,16 @@ def relate(m: Moment, time: Time, relation: str) -> Found | None:
         return Found(end, None, time.precision)
     since = at_midnight(start.date()) if time.period == "day" else None  # `before noon` is a part of a day
     return Found(since, start if relation == "before" else end, time.precision, due=due)
+
+
+def widen(m: Moment, time: Time) -> Found | None:
+    """Return about a week around a day or feast; a stored text is about the day itself."""
+    found = None if time.period == "week" else m.find(time)
+    if found is None or found.start is None or found.end is None:
+        return None
+    margin = max(0, (AROUND - (found.end - found.start)) // 2 // DAY) * DAY
+    coming = found.coming and (found.coming[0] - margin, found.coming[1] + margin)
+    return Found(found.start - margin, found.end + margin, "day", coming, due=(found.start, found.end))
 
 
 _LENGTHS = {"": 0, "day": 1, "week": 2, "month": 3, "year": 4}

@@ -44,6 +44,7 @@ from .meanings import (
     take_part,
     take_unit,
     take_weekday,
+    widen,
 )
 from .parts import yearly
 from .spans import DAY, Time, at_midnight, every_day, fixed, of_days, of_month
@@ -217,6 +218,8 @@ _OPEN: Table = (
     ("1 x* Z", lambda m, v: relate(m, v[1], "since")),
     ("1 _* x* Z", lambda m, v: relate(m, v[1], "since")),
     ("2 x* Z", lambda m, v: relate(m, v[1], "after")),
+    (": x* 9", lambda m, v: widen(m, v[1])),
+    ("9 x* '", lambda m, v: widen(m, v[0])),
     ("3 x* Z", lambda m, v: relate(m, v[1], "before")),
     ("4 x* Z", lambda m, v: relate(m, v[1], "until")),
     ("5 x* Z x* n", lambda m, v: relate(m, v[1], "since")),
