@@ -15,6 +15,7 @@ final `*` may have any ending. Lists with `=` give each phrase its value.
 | last, previous, next, this, before_last, after_next | which one of its kind; words of `last` also ask for an order |
 | numbers, couple, few, half, one_and_half, ordinals | one to twelve; two; an open number; a half; first, second ... |
 | since, after, before, until, from, to, between, and | relations before a time; `to` also joins two times |
+| after_clause, before_clause | words before a clause with a time: `before I` left on 3 July |
 | around, around_behind | words for the time around a day or feast |
 | since_behind, after_behind, before_behind, until_behind, onward | relations after a time: `から`, `beri` |
 | early, mid, late, begin, end, first_half, second_half | parts of a month or year |
@@ -81,7 +82,7 @@ KINDS = {
     "latest": "T", "said": "V", "not_order": "X", "joins": "x", "into": "I", "at": "A", "oclock": "C",
     "half_past": "p", "half_to": "s", "half_behind": "f", "year_sign": "Q", "month_sign": "J", "day_sign": "u",
     "hour_sign": "C", "plan": "+", "done": "-", "not": "~", "not_day": "=",
-    "around": ":", "around_behind": "'",
+    "after_clause": '"', "before_clause": ";", "around": ":", "around_behind": "'",
 }  # fmt: skip
 """Kind (one letter) of each list, as used in the patterns of `grammar`."""
 _VALUES = {

@@ -52,7 +52,7 @@ def _rule(pattern: str, read: Read, number: int) -> Rule:
             made.append("(?:<[^>1-4]*[xI][^>1-4]*>){0,3}")
             continue
         if atom == "_*":
-            made.append("(?:<[-+V~xInA]*>){1,6}")
+            made.append("(?:<[-+V~xInAg!]*>){1,6}")
             continue
         if atom.startswith("!"):
             made.append(f"(?!<[^>]*[{atom[1:]}])")

@@ -284,15 +284,16 @@ def place_at_hour(time: Time, hour: int) -> Time:
     return time.cut(cut, "minute")
 
 
-def relate(m: Moment, time: Time, relation: str) -> Found | None:
-    """Return the span since, after, before or until a time."""
+def relate(m: Moment, time: Time, relation: str, *, is_clause: bool = False) -> Found | None:
+    """Return the span since, after, before or until a time; a stored clause such as `before I left on 3 July` is about
+    the time itself."""
     span = m.choose(time.as_edge())
     if span is None:
         return None
     start, end = span
     if time.precision == "minute":  # the time itself, without the half hour on each side
         start = end = start + (end - start) / 2
-    due = span if relation == "until" else None
+    due = span if is_clause or relation == "until" else None
     if relation == "since":
         return Found(start, m.now if start < m.now else None, time.precision, due=due)
     if relation == "after":

@@ -218,6 +218,8 @@ _OPEN: Table = (
     ("1 x* Z", lambda m, v: relate(m, v[1], "since")),
     ("1 _* x* Z", lambda m, v: relate(m, v[1], "since")),
     ("2 x* Z", lambda m, v: relate(m, v[1], "after")),
+    ('" _* x* 9', lambda m, v: relate(m, v[1], "since", is_clause=True)),
+    ("; _* x* 9", lambda m, v: relate(m, v[1], "before", is_clause=True)),
     (": x* 9", lambda m, v: widen(m, v[1])),
     ("9 x* '", lambda m, v: widen(m, v[0])),
     ("3 x* Z", lambda m, v: relate(m, v[1], "before")),
