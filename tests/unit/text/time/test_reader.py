@@ -121,6 +121,11 @@ def test_t62_a_stored_text_is_about_days(expected: str, language: str, text: str
     assert [day.isoformat() for day in find_about_days(text, NOW, UTC, (language,))] == days
 
 
+def test_t62_a_name_with_a_weekday_is_about_no_day() -> None:
+    about = [find_about_days(f"The saturday {noun} is small.", NOW, UTC, ("en",)) for noun in ("market", "flight")]
+    assert list(map(len, about)) == [0, 1]
+
+
 @pytest.mark.parametrize(("expected", "language", "text"), _rows("beside"))
 def test_p73_a_stored_text_names_a_day_beside_its_own_if_that_is_sure(expected: str, language: str, text: str) -> None:
     day = find_relative_day(text, NOW, UTC, (language,))
