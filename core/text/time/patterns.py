@@ -137,7 +137,7 @@ _COUNTS: Table = (
     ("a x* q r?", lambda m, v: count_away(m, 1, *v[1])),
     ("q x* r", lambda m, v: count_away(m, 1, *v[0])),
     ("a x* U x* [23] x* Z", lambda m, v: move_beside(m, v[3], v[2], v[1])),
-    ("a x* U", lambda m, v: count_away(m, 1, 1, v[1]) if v[1] in ("week", "month", "year") else None),
+    ("a U", lambda m, v: count_away(m, 1, 1, v[1]) if v[1] in ("week", "month", "year") else None),
     ("D x* b x* q", lambda m, v: move_day(m, v[0], v[2], -1)),
     ("q x* g x* D", lambda m, v: move_day(m, v[2], v[0], -1)),
     ("D x* a x* q", lambda m, v: move_day(m, v[0], v[2], 1)),

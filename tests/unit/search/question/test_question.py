@@ -52,6 +52,12 @@ def test_t62_what_somebody_usually_does_asks_for_no_coming_day(text: str) -> Non
     assert read("When do I see the dentist?").days
 
 
+def test_t62_a_week_is_counted_ahead_and_these_days_are_a_span_only_if_that_is_sure() -> None:
+    assert not read("what did i do in the week after my birthday").spans
+    assert not read("Where do I live these days?").spans and read("Where do I live these days?").is_present
+    assert read("What have I been up to these days?").spans and read("Was mache ich in einer Woche?").spans
+
+
 @pytest.mark.parametrize(
     ("text", "is_hint"),
     [
