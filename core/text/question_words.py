@@ -74,11 +74,6 @@ def begins_with(words: str, name: str, languages: Sequence[str]) -> bool:
     return any(words.startswith(_phrases(name, code), int(code in WITHOUT_SPACES)) for code in languages)
 
 
-def is_request(words: str, languages: Sequence[str]) -> bool:
-    """Return whether a message begins by asking the other side to do something; `words` comes from `asked_words`."""
-    return begins_with(words, "request", languages)
-
-
 def asks_about_now(words: str, languages: Sequence[str]) -> bool:
     """Return whether a question asks about the present: it names nothing earlier, or it says `now`."""
     known = [language for language in languages if list_phrases("past", language)]

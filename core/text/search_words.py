@@ -12,7 +12,7 @@ from .folding import SPACELESS_PATTERN, clean, fold, fold_case, fold_letters, ru
 from .forms.hangul import to_letters
 from .forms.paradigms import VOWEL
 from .languages import bare, common_words
-from .question_words import MARKS, asked_words, holds, is_question, is_request
+from .question_words import MARKS, asked_words, begins_with, holds, is_question
 from .stems import script_language, stem
 from .time import mask_time
 from .words import candidates_of, iter_words, pairs, small_words, stop_words
@@ -213,7 +213,7 @@ def common_words_asked(text: str, languages: Sequence[str], limit: int) -> list[
     if found:
         return found
     said = asked_words(text)
-    if small_words("courtesy").intersection(said.split()) or is_request(said, languages):
+    if small_words("courtesy").intersection(said.split()) or begins_with(said, "request", languages):
         return []
     plain = [word for word in iter_words(text, _SHORT) if word not in small_words("two_letters")]
     if not is_question(text, languages):

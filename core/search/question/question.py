@@ -27,7 +27,7 @@ from ...base.patterns import lazy_pattern
 from ...text import question_words as tables
 from ...text.folding import all_runs, clean, fold
 from ...text.languages import bare, common_words, read_language
-from ...text.question_words import LOOKED_AT, asked_words, asks_about_now, holds, is_request
+from ...text.question_words import LOOKED_AT, asked_words, asks_about_now, begins_with, holds
 from ...text.time import CALENDARS, Span, name_words, read_spans, time_words
 from ...text.words import read_lists
 from .people import named
@@ -93,7 +93,7 @@ def read_question(
         spans = read_spans(said, now, zone, tuple(dict.fromkeys((*known, *given))))
     named_spans = tuple(span for span in spans if span.role in ("said", "about"))
     order = next((span.role for span in spans if span.role in ("first", "last")), "")
-    is_present = not spans and not is_request(words, known) and asks_about_now(words, known)
+    is_present = not spans and not begins_with(words, "request", known) and asks_about_now(words, known)
     wants_time = holds(words, "when", any_of)
     is_coming = wants_time and is_present and not holds(words, "habit", any_of)
     comes = [Span(now, None)] if is_coming else named_spans
