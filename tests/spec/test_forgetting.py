@@ -253,6 +253,15 @@ def test_f43_what_was_made_of_their_lines(stage: Stage) -> None:
     assert queued == [("SCENE_RECAP", {"message_id": rows[6]}), ("RUNNING_SCENE_RECAP", {})]
 
 
+def test_f43_a_scene_of_their_lines_alone_goes_and_the_others_stay(stage: Stage) -> None:
+    speakers = ("Ann", "Ann", "Bob", "Bob")
+    rows = [stage.say(f"message {n}", GROUP, who, minutes=60 - n) for n, who in enumerate(speakers)]
+    for row in rows[1::2]:
+        assert stories.add_scene_break(row, recap=False, **stage.asking(GROUP)).stored
+    checked(stage, participant=ANN)
+    assert [scene.break_row for scene in rows_of(stage.db, schema.scenes, stage.persona)] == [rows[3]]
+
+
 def test_f43_what_was_queued_about_their_messages_goes_and_nothing_else(stage: Stage) -> None:
     rows = [stage.say("I moved to Rome", GROUP), stage.say("So did I", GROUP, "Bob")]
     for row in (*rows, None):
