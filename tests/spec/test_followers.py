@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from sqlalchemy import select
 
-from core import ai_diary, chat_history_cache, conversations, jobs, lifelong, stories
+from core import ai_diary, chat_history_cache, conversations, jobs, lifelong, short_term, stories
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.database.registry import REGISTRY
 from core.database.schema import TABLES, message_recaps
@@ -21,7 +22,7 @@ from core.prompt_engine import build_json_prompt, build_messages
 from core.short_term import write_turn
 from core.synth_core_memory import search_memories, silently_record_memory
 from core.transcripts import save_transcript
-from tests.spec.stage import ELSEWHERE, HERE, Stage, message
+from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, message
 from tests.store.world import rows_of
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -105,6 +106,16 @@ def test_p69_an_edited_message_takes_along_all_that_was_made_of_it(stage: Stage)
     assert {hit["snippet"] for hit in found} == {"I am looking for a cat", "A quiet day."}
     types = [job["type"] for job in jobs.list_operations(db=stage.db, scope=stage.scope(HERE))]
     assert types.count("CONSOLIDATION") == 1
+
+
+def test_p69_a_summary_made_before_a_line_stays_when_the_line_changes(stage: Stage) -> None:
+    stage.db.clock.now = NOW - timedelta(minutes=30)  # type: ignore[union-attr]
+    short_term.store_short_term_memory("tg/ann", HERE, [{"text": "hello"}], "", **by(stage))
+    short_term.update_short_term_memory("tg/ann", HERE, "They greeted.", "", **by(stage))
+    stage.db.clock.now = NOW  # type: ignore[union-attr]
+    row = stage.say("I like rum", minutes=0)
+    assert chat_history_cache.edit_chat_message(row, "I like tea", **by(stage)).stored
+    assert [each["summary"] for each in short_term.get_for_user("tg/ann", **by(stage))] == ["They greeted."]
 
 
 @pytest.mark.engines()
