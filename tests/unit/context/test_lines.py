@@ -7,19 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.context.lines import (
-    PERSONA,
-    NameLabels,
-    age_mark,
-    body,
-    holds_words,
-    is_persona,
-    mark_lines,
-    place_of,
-    reply_note,
-    shown_name,
-    stamp,
-)
+from core.context import lines
+from core.context.lines import age_mark, body, is_persona, mark_lines, place_of, reply_note, shown_name, stamp
 from core.shapes import HistoryEntry, ReplyNote
 
 NOW = datetime(2026, 3, 10, 13, 6, tzinfo=UTC)
@@ -66,19 +55,21 @@ def test_p22_the_persona_is_known_by_the_sender_id_self() -> None:
 
 
 def test_f83_a_name_is_one_persons_within_a_prompt() -> None:
-    labels = NameLabels("Iris")
+    labels = lines.NameLabels("Iris")
     named = [
-        (PERSONA, "Iris"), (("tg", "1"), "iris"), (("tg", "1"), "iris"), (("dc", "1"), "Iris"), (("", "iris"), "Iris"),
-        (("tg", "2"), "Ann"), (("tg", "3"), "ANN"), (("", "ann"), "Ann"),
+        (lines.PERSONA, "Iris"), (("tg", "1"), "iris"), (("tg", "1"), "iris"), (("dc", "1"), "Iris"),
+        (("", "iris"), "Iris"), (("tg", "2"), "Ann"), (("tg", "3"), "ANN"), (("", "ann"), "Ann"),
     ]  # fmt: skip
     told = [labels.label(identity, name) for identity, name in named]
-    assert labels.persona == "Iris" and NameLabels().persona == ""
+    assert labels.persona == "Iris" and lines.NameLabels().persona == ""
     assert told == ["Iris", "iris (2)", "iris (2)", "Iris (3)", "Iris (2)", "Ann", "ANN (2)", "Ann"]
 
 
 def test_t33_a_name_is_in_a_text_as_whole_words() -> None:
     held = ("ann", "with ann.", "annika met ann", "(ann)", "ann lee")
-    assert [holds_words(text, "ann") for text in (*held, "annika", "joann", "", "annann")] == [True] * 5 + [False] * 4
+    assert [lines.holds_words(text, "ann") for text in (*held, "annika", "joann", "", "annann")] == [True] * 5 + [
+        False
+    ] * 4
 
 
 def test_p29_a_reply_names_whom_it_answers_and_quotes_them() -> None:

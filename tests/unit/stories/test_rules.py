@@ -13,16 +13,9 @@ from hypothesis import strategies as st
 from core.config import Settings
 from core.errors import MessageError
 from core.messages.table_lines import Line
+from core.stories import rules_recaps
 from core.stories.refresh import left_out
-from core.stories.rules_recaps import (
-    choose,
-    concatenate,
-    last_hidden_scene,
-    limit_tokens,
-    plan_hiding,
-    ranges,
-    read_value,
-)
+from core.stories.rules_recaps import choose, concatenate, limit_tokens, plan_hiding, ranges, read_value
 from core.stories.rules_running import CoveredScene, RecapPlan, Version, add_lines, fit_text, plan_recap, read_scenes
 from core.stories.rules_scenes import BreakLimits, find_pauses, read_break
 
@@ -102,7 +95,7 @@ def test_s35_ranges_are_in_numeric_order_and_of_changes_alone() -> None:
 def test_s48_the_newest_scene_that_the_file_hid_is_found(
     breaks: list[int], hidden: list[bool | None], last: int | None
 ) -> None:
-    assert last_hidden_scene(breaks, hidden) == last
+    assert rules_recaps.last_hidden_scene(breaks, hidden) == last
 
 
 ONE, TWO, THREE, FOUR = (CoveredScene(n, n * 10, 0) for n in (1, 2, 3, 4))
