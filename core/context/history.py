@@ -95,20 +95,15 @@ class HistoryBuilder:
         left_out += lost_here + lost_there
         names = NameLabels(find_persona_name(self.persona, [*recent, *current]))
         titles = {entry.conversation: entry.title for entry in others if entry.title}
-        lines: dict[str, list[ChatLine]] = {CURRENT: [], RECENT: []}
-        if self.live.skips_history:  # memories still leave out what the lists would show
-            left_out = []
-        else:
-            lines[CURRENT] += [self._write_line(entry, names, titles) for entry in current]
-            lines[RECENT] += [self._write_line(entry, names, titles) for entry in recent]
+        skips = self.live.skips_history  # memories still leave out what the lists would show
         own_entries = [*rows, *(self.live.chats.get(own, []) if own is not None else [])]
         full = {CURRENT} if len(current) >= caps.history else set()
         full |= {RECENT} if len(recent) >= caps.recent else set()
         return HistoryLists(
-            current=lines[CURRENT],
-            recent=lines[RECENT],
+            current=[] if skips else [self._write_line(entry, names, titles) for entry in current],
+            recent=[] if skips else [self._write_line(entry, names, titles) for entry in recent],
             visible=[*current, *recent],
-            left_out=left_out,
+            left_out=[] if skips else left_out,
             echoes=[entry for entry in own_entries if is_echo(entry)],
             replacing=self.replacing,
             replaced=[entry for entry in own_entries if self.is_replaced(entry)],

@@ -116,11 +116,9 @@ def ask_search_hook(call: PromptCall, visible: VisibleContext, lists: HistoryLis
         is_line, digest = hit["source"] == "chat_history", content_digest(hit["snippet"])
         return next((each for each in lines if (is_line and hit["id"] in rows[each]) or digest in digests[each]), "")
 
-    reasons = [why_not(hit) for hit in hits]
-    call.report.leave_out(
-        [LeftOut("memories", why, str(hit["id"])) for why, hit in zip(reasons, hits, strict=True) if why]
-    )
-    return Recalled([hit for why, hit in zip(reasons, hits, strict=True) if not why])
+    judged = [(why_not(hit), hit) for hit in hits]
+    call.report.leave_out([LeftOut("memories", why, str(hit["id"])) for why, hit in judged if why])
+    return Recalled([hit for why, hit in judged if not why])
 
 
 def build_dropper(call: PromptCall, lists: HistoryLists, sections: Mapping[str, Built]) -> searching.Drop:
