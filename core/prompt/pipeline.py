@@ -321,10 +321,7 @@ def _add_days(call: PromptCall, hits: Sequence[Hit], recalled: Recalled) -> list
     others = {(one.hit["source"], one.hit["id"]) for one in recalled.chosen if one.rank > MOST_DATED}
     for hit in hits:
         text, said_at, day = hit["snippet"], times.parse_time(hit["timestamp"]), None
-        if (hit["source"], hit["id"]) in others or said_at is None:
-            marked.append(hit)
-            continue
-        if said_at.astimezone(asker.zone).date() != today:
+        if said_at and (hit["source"], hit["id"]) not in others and said_at.astimezone(asker.zone).date() != today:
             day = find_relative_day(text, said_at, asker.zone, likely_languages(text, call.settings.languages))
         marked.append(hit if day is None else {**hit, "snippet": f"{text} ({day})"})
     return marked
