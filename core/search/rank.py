@@ -17,7 +17,7 @@ from ..text import times
 from ..text.folding import fold
 from ..text.question_words import asked_words, asks_about_person, is_question, list_phrases, self_words
 from ..text.stems import stem
-from ..text.time import Span, talk_words
+from ..text.time import Span, name_words, talk_words
 from ..text.words import stop_words, words
 from .question.people import named
 from .question.question import Question, read_question
@@ -376,6 +376,8 @@ def _leave_names(
     if question.is_present:  # the word `now` does not make a row better
         now = {fold(word) for code in question.languages for word in list_phrases("now", code)}
         parts |= now | {stem(word, languages) for word in now}
+    if question.beside:  # nor `week` in `the week after the flood`
+        parts |= {fold(word) for code in question.languages for word in name_words(code)}
     is_tag = [term.kind == "tag" for term in terms]
     groups = {term.group for term, tag in zip(terms, is_tag, strict=True) if not tag and fold(term.text) in parts}
     left = [

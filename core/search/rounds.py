@@ -96,6 +96,7 @@ def _rank(current: Round, db: Database) -> tuple[Round, Ranked]:
 
 def _rank_by_index(current: Round, db: Database) -> tuple[Round, Ranked]:
     from . import match  # noqa: PLC0415 - loads numpy, which only a search needs
+    from .ranking import days  # noqa: PLC0415
 
     search, question, is_first = current.search, current.question, not current.depth
     every = bool(question.spans or question.order or search.embedder is not None or search.query.may_be_about_person)
@@ -105,6 +106,14 @@ def _rank_by_index(current: Round, db: Database) -> tuple[Round, Ranked]:
     ranked = rank.rank(search, question, found, find_share(current))
     if question.is_limited and is_first and not ranked.candidates:
         current, ranked = _leave_spans(current, ranked, match.match(search, left_out, every=every))
+    span = days.find_span_beside(found.audiences, ranked.candidates, question.beside) if question.beside else None
+    if span is not None:
+        search = replace(search, terms=())  # its words name the event
+        question = replace(question, beside="", spans=(span,), is_limited=True)
+        found = match.match(search, left_out, every=True, question=question)
+        beside = rank.rank(search, question, found, find_share(current))
+        if beside.candidates:
+            current, ranked = replace(current, search=search, question=question), beside
     if search.query.may_be_about_person and is_first:
         ranked = rank.add_statements(ranked, db)
     if is_first and not ranked.candidates:

@@ -17,6 +17,8 @@ The phrases are in `prompts/questions`, one file for each language; `_` means a 
 | corrects | that begin a line that corrects the one before it |
 | list | that ask for several things or their number |
 | now, past | about the present; about the past |
+| events | that ask what happened: `did I do` |
+| before, after, since | that begin an event, behind a phrase of `events` or in front of a last one |
 | about, profile | that end a question about a person as a whole; that it contains; `@` is the person |
 """
 
@@ -25,6 +27,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from functools import lru_cache
+from typing import Literal
 
 from .folding import all_runs, fold
 from .languages import bare
@@ -37,6 +40,9 @@ WITHOUT_SPACES = frozenset({"ja", "zh", "th"})
 WHO = "@"
 """Placeholder, in phrases, for the person a question is about."""
 MARKS = frozenset("?\uff1f\u061f\u037e\u055e\u2e2e")
+
+Side = Literal["", "before", "after", "since"]
+SIDES: tuple[Side, ...] = ("before", "after", "since")
 
 LOOKED_AT = 4_000
 """Maximum number of characters of a question that are read: a long message asks at its beginning or not at all."""
@@ -66,6 +72,18 @@ def holds(words: str, name: str, languages: Sequence[str]) -> bool:
             if phrase in words:
                 return True
     return False
+
+
+def find_side(words: str, languages: Sequence[str]) -> Side:
+    """Return the side of an event about which a question asks, such as `after` for `What happened after the flood?`."""
+    for language in languages if holds(words, "events", languages) else ():
+        events = _phrases("events", language)
+        is_last = words.strip().endswith(tuple(map(str.strip, events)))
+        for side in SIDES:
+            for phrase in _phrases(side, language):
+                if phrase in words and (is_last or any(event + phrase.lstrip() in words for event in events)):
+                    return side
+    return ""
 
 
 def begins_with(words: str, name: str, languages: Sequence[str]) -> bool:

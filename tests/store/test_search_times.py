@@ -65,6 +65,13 @@ def test_t62_a_span_finds_what_was_said_in_it_and_what_is_about_it(
     assert report["spans"] and report["notes"] == []
 
 
+def test_t62_what_happened_beside_an_event_is_what_was_said_then(told: Database, scope: Scope) -> None:
+    after, report = ask(told, scope, "What happened after we bought the piano?")
+    assert after and set(after) == {text for text, days in LINES if days <= 8} and len(report["spans"]) == 1
+    assert ask(told, scope, "What did we do before we bought a piano?")[0] == ["I start a course tomorrow"]
+    assert ask(told, scope, "What happened after the zebra escaped?")[1]["spans"] == []
+
+
 @pytest.mark.parametrize(
     ("query", "echo"),
     [

@@ -27,7 +27,7 @@ from ...base.patterns import lazy_pattern
 from ...text import question_words as tables
 from ...text.folding import all_runs, clean, fold
 from ...text.languages import bare, common_words, read_language
-from ...text.question_words import LOOKED_AT, asked_words, asks_about_now, begins_with, holds
+from ...text.question_words import LOOKED_AT, Side, asked_words, asks_about_now, begins_with, find_side, holds
 from ...text.time import CALENDARS, Span, name_words, read_spans, time_words
 from ...text.words import read_lists
 from .people import named
@@ -56,6 +56,8 @@ class Question:
     """Whether rows outside the spans do not match. False if it names a third person, whom people mention later too."""
     order: Literal["", "first", "last"] = ""
     """"first" or "last" if it asks for the first or last of its subject."""
+    beside: Side = ""
+    """Where the time it asks about is, if it asks what happened before, after or since an event."""
     wants_time: bool = False
     """Whether it asks when or how long."""
     wants_number: bool = False
@@ -107,6 +109,7 @@ def read_question(
         and not wants_time
         and any(not name_words(code).isdisjoint(words.split()) for code in known),
         order=order,  # type: ignore[arg-type]
+        beside="" if spans else find_side(words, known),
         wants_time=wants_time,
         wants_number=holds(words, "count", any_of),
         wants_list=holds(words, "list", any_of),

@@ -10,8 +10,11 @@ import numpy as np
 from ...index.numbers import Column, Flags, Floats, ViewRows, take
 from ...index.shapes import DAY
 from ...index.visible import Postings, Visible
+from ...text.question_words import Side
+from ...text.time import Span
 from ..question.question import Question
 from .frame import AudienceMatches, Frame, Seen
+from .rows import CHAT, Candidate
 
 _DAY_US = 86_400_000_000
 A_DAY_OR_TWO = 3 * _DAY_US
@@ -28,6 +31,29 @@ MOST_OF_DAYS = 400
 """Maximum number of rows within the spans that are ranked; the longest are used."""
 MOST_IN_ORDER = 24
 """Maximum number of first or last rows that are offered if the question names nothing else."""
+
+
+NAMES_EVENT, AS_WELL = 0.5, 0.9
+"""Minimum share of the question's words in a row about its event, and share of the best such row's share from which
+the newest row counts.
+"""
+BESIDE, ROWS_BESIDE = 7 * _DAY_US, 12
+"""Minimum time, and number of rows, before or after an event that a question means."""
+
+
+def find_span_beside(audiences: Sequence[AudienceMatches], candidates: Sequence[Candidate], side: Side) -> Span | None:
+    """Return the time before, after or since the event that a question names; None if no row is clearly about it."""
+    shares = [(c.reasons.get("share", 0.0), c) for c in candidates if c.matched]
+    most = max((share for share, _ in shares), default=0.0)
+    if most < NAMES_EVENT:
+        return None
+    _, event = max((c.source == CHAT, c.at_us) for share, c in shares if share >= AS_WELL * most)
+    times = np.sort(np.concatenate([one.view.at_us[one.list_readable()] for one in audiences]))
+    step = -ROWS_BESIDE if side == "before" else ROWS_BESIDE
+    edge = int(times[np.clip(times.searchsorted(event) + step, 0, len(times) - 1)])
+    ends = (min(event - BESIDE, edge), event) if side == "before" else (event, max(event + BESIDE, edge + 1))
+    start, end = (_EPOCH + timedelta(microseconds=each) for each in ends)
+    return Span(start, None if side == "since" else end)
 
 
 def find_inside(question: Question, view: Visible, postings: Postings) -> Flags:

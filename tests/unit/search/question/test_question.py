@@ -59,6 +59,25 @@ def test_t62_a_week_is_counted_ahead_and_these_days_are_a_span_only_if_that_is_s
 
 
 @pytest.mark.parametrize(
+    ("text", "side"),
+    [
+        ("What happened after the flood?", "after"),
+        ("and after the flood, what did we do", "after"),
+        ("what did i do the day before the wedding", "before"),
+        ("what happened since i came back", "since"),
+        ("Was habe ich nach dem Umzug gemacht?", "after"),
+        ("搬家以后我做了什么", "after"),
+        ("What did I do after Christmas?", ""),
+        ("What did I do for a living before the army?", ""),
+        ("Did I say where I lived before Hull?", ""),
+        ("What happened to the bike after all?", ""),
+    ],
+)
+def test_t62_what_happened_beside_an_event_is_asked_with_the_event_behind_or_first(text: str, side: str) -> None:
+    assert read(text).beside == side
+
+
+@pytest.mark.parametrize(
     ("text", "is_hint"),
     [
         ("How many books do I want to read in my winter reading challenge?", True),
