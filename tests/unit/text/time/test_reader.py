@@ -85,6 +85,7 @@ PECULIAR = [
     ("02-02..02-09", "en", "what happened between 2 and 8 february"),
     ("02-25..03-11", "en", "what did i do the other day"),
     ("03-14..03-15", "en", "what happens 3 days from now"),
+    ("03-03..03-06", "en", "what happened weeks ago"),
 ]
 
 
