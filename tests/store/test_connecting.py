@@ -95,6 +95,12 @@ def test_f73_a_password_is_never_shown_and_its_signs_are_escaped(url: str) -> No
     assert (target.url.password, target.url.host, "word" in target.shown) == ("pa@ss/word", "host", False)
 
 
+@pytest.mark.parametrize("url", ["sqlite://own.db", "sqlite://folder/own.db", "sqlite://ann@/own.db"])
+def test_f73_a_file_has_no_host(url: str) -> None:
+    with pytest.raises(ConfigError, match="three slashes"):
+        connections.parse_url(url)
+
+
 @pytest.mark.parametrize("query", ["mode=memory", "mode=ro&timeout=5"])
 def test_parameters_of_a_file_that_are_not_known_are_refused(tmp_path: Path, query: str) -> None:
     with pytest.raises(ConfigError, match="mode=ro"):
