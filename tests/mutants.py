@@ -55,6 +55,7 @@ OWN_NAMES = {
     "prompt": "prompt",
     "prompt_engine": "prompt",
     "relationships": "people|relationships",
+    "scope": "bad_input|scope",
     "search": "search|external_rows|meaning|embeddings|people|recall",
     "semantic": "embeddings|meaning",
     "stories": "test_story|scenes|running_recap",
