@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
 from typing import Any
@@ -74,18 +74,17 @@ def _index_range(db: Database, source: SourceTable, persona: str, most: int, con
     # Two processes that index the same rows wait for each other; the second finds none left.
     statement = inserted if db.family == "sqlite" else inserted.with_for_update()
     rows = [dict(row._mapping) for row in connection.execute(statement)]
-    keys = {_conversation_of(source, row) for row in rows}
-    places = {key: _find_place(connection, db, persona, key) for key in keys}
-    uses = Counter[str]()
+    places = _find_places(connection, db, persona, {_conversation_of(source, row) for row in rows})
+    uses, changes = Counter[str](), defaultdict[tuple[str, ...], list[dict[str, Any]]](list)
     for row in rows:
         place = places[_conversation_of(source, row)]
         columns = _complete(db, source, row) | {"audience_id": row["audience_id"] or place.audience_id, "indexed": 1}
         if "local_only" in row:
             columns["local_only"] = int(place.local_only or row["local_only"] != 0)
-        connection.execute(
-            change_row(source, tuple(sorted(columns))), {"whose": persona, "which": row["id"], **columns}
-        )
+        changes[tuple(sorted(columns))].append({"whose": persona, "which": row["id"], **columns})
         uses.update(columns.get(source.tags.name, []) if source.tags is not None else [])
+    for names, values in changes.items():
+        connection.execute(change_row(source, names), values)
     entries = index_entries.read_entries(connection, source, [row["id"] for row in rows], calendar_of(db))
     search_index.add(connection, db.family, entries)
     tags.raise_uses(connection, db, persona, uses)
@@ -118,12 +117,14 @@ def _conversation_of(source: SourceTable, row: Mapping[str, Any]) -> str:
     return "/".join(filter(None, (row["interface"], row["chat_id"], row["thread_id"])))
 
 
-def _find_place(connection: Connection, db: Database, persona: str, conversation: str) -> AudienceRow:
-    """Return the audience for a conversation's rows: the whole persona if the conversation is unknown."""
-    facts = table_conversations.find(connection, persona, conversation)
-    if facts is not None:
-        return AudienceRow(facts.audience_id, facts.local_only)
-    return AudienceRow(audience_table.find_or_make(connection, db, persona, AudienceKey("persona")))
+def _find_places(connection: Connection, db: Database, persona: str, keys: set[str]) -> dict[str, AudienceRow]:
+    """Return the audience for the rows of each conversation: the whole persona if the conversation is unknown."""
+    facts = table_conversations.find_among(connection, persona, keys) if keys else {}
+    places = {key: AudienceRow(one.audience_id, one.local_only) for key, one in facts.items()}
+    if keys <= places.keys():
+        return places
+    everyone = AudienceRow(audience_table.find_or_make(connection, db, persona, AudienceKey("persona")))
+    return dict.fromkeys(keys, everyone) | places
 
 
 def participant_of(conversation: str, speaker: str) -> str | None:

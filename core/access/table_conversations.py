@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
@@ -73,12 +74,22 @@ _ONE = and_(
 )
 _FIND = select(*FACTS).where(_ONE)
 _LOCK = _FIND.with_for_update()
+_FIND_AMONG = select(*FACTS).where(
+    conversations.c.persona_id == bindparam("persona"),
+    conversations.c.conversation_key.in_(bindparam("among", expanding=True)),
+)
 
 
 def find(connection: Connection, persona: str, conversation: str, *, lock: bool = False) -> ConversationFacts | None:
     """Return the stored row of a conversation, or None; `lock` locks it until the transaction ends."""
     row = connection.execute(_LOCK if lock else _FIND, {"persona": persona, "conversation": conversation}).first()
     return None if row is None else ConversationFacts(*row)
+
+
+def find_among(connection: Connection, persona: str, keys: Iterable[str]) -> dict[str, ConversationFacts]:
+    """Return the stored rows of these conversations by key."""
+    rows = connection.execute(_FIND_AMONG, {"persona": persona, "among": list(keys)})
+    return {facts.key: facts for facts in (ConversationFacts(*row) for row in rows)}
 
 
 @lru_cache(maxsize=8)
