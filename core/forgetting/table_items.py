@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from sqlalchemy import bindparam, func, or_, select
+from sqlalchemy import bindparam, or_, select
 
 from ..base.wire_ids import find_id
 from ..conversations import table_summaries
+from ..database.bulk import chunks
+from ..database.compiled import AT_ONCE
 from ..database.dialects import Time
 from ..database.ids import made_at
 from ..database.rows import read_list
@@ -77,15 +79,13 @@ def _release_replaced(removal: Removal, deleted: Collection[int], withdrawn: Col
 
 
 def consolidate_anew(removal: Removal, rows: Iterable[int], reason: str) -> None:
-    """Queue the consolidation of these messages: one operation per conversation, from its first to its last message."""
-    ranges: dict[str, tuple[int, int]] = {}
-    chosen = select(_C.interface_path, func.min(_C.id), func.max(_C.id)).group_by(_C.interface_path)
-    for key, low, high in removal.read_in(chosen, _C.id, rows):
-        was = ranges.get(key, (low, high))
-        ranges[key] = min(low, was[0]), max(high, was[1])
-    for key, (low, high) in sorted(ranges.items()):
-        payload = {"reason": reason, "above": low - 1, "up_to": high}
-        removal.queue(CONSOLIDATION, key, payload=payload)
+    """Queue the consolidation of these messages, of one conversation in each operation."""
+    by_key: dict[str, list[int]] = {}
+    for key, row in removal.read_in(select(_C.interface_path, _C.id).order_by(_C.id), _C.id, rows):
+        by_key.setdefault(key, []).append(row)
+    for key, listed in sorted(by_key.items()):
+        for part in chunks(listed, AT_ONCE):
+            removal.queue(CONSOLIDATION, key, payload={"reason": reason, "rows": part})
 
 
 # Summaries of conversations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -56,19 +56,24 @@ Items = Sequence[tuple[int, str | None, NewMemory]]
 """Id, participant and contents of each new item."""
 
 
-def consolidate(call: Call, model: Any) -> Outcome:
-    """Consolidate the oldest unconsolidated messages of the scope's conversation; raises ModelError."""
+def consolidate(call: Call, model: Any, rows: Collection[int] = ()) -> Outcome:
+    """Consolidate the oldest unconsolidated messages of the scope's conversation, and again those with these rows.
+
+    Raises ModelError; ChangedError if the messages with these rows change meanwhile.
+    """
     if not call.settings.enable_memories:
         return Outcome(reasons=(DISABLED,))
     key = call.scope.conversation or ""
+    again = table_windows.read_again(call.db, call.persona, key, rows)
+    outcome = Outcome() if again.lines else Outcome(conversations=1, reasons=("no_messages",))
     for _ in range(TRIES):
         window = table_windows.read(call.db, call.persona, key, call.settings.consolidation_window)
         if not window.last:
-            return Outcome(conversations=1, reasons=("no_messages",))
+            break
         outcome = _attempt(call, window, model)
         if outcome.reasons != (CHANGED,):
             break
-    return outcome
+    return outcome + _consolidate_window(call, again, model, deep=False) if again.lines else outcome
 
 
 def deepen(call: Call, model: Any) -> Outcome:
@@ -110,7 +115,7 @@ def _consolidate_window(call: Call, window: Window, model: Any, *, deep: bool) -
         provenance = "extract"
         facts = rules.choose_facts(lines, partial(phrases_for, settings=call.settings), deep=deep)
     items = _build_items(call, lines, facts, provenance, deep=deep)
-    stored = _store(call, window, lines, items, deep=deep)
+    stored = _store(call, window, lines, items)
     reasons = () if lines else ("privacy",) if window.lines else ("no_messages",)
     reasons = ("unreadable",) if chosen_model is not None and provenance == "extract" else reasons
     return replace(outcome, ids=stored.ids, merged=stored.merged, reasons=reasons)
@@ -181,14 +186,14 @@ def _build_items(
     return [(row_id, who, item) for row_id, (who, item) in zip(row_ids, items, strict=True)]
 
 
-def _store(call: Call, window: Window, lines: Sequence[Line], items: Items, *, deep: bool) -> Added:
+def _store(call: Call, window: Window, lines: Sequence[Line], items: Items) -> Added:
     """Store the items of a window and move the mark, in one transaction."""
     db, persona = call.db, call.persona
 
     def work(connection: Connection) -> Added:
         place = conversations.ensure(connection, db, call.scope)
         is_unchanged = lines == _allowed_now(connection, call, lines) and are_as_read(connection, persona, lines)
-        if deep:
+        if not window.last:
             is_unchanged = is_unchanged and table_windows.are_there(
                 connection, persona, [line.row_id or 0 for line in lines]
             )
@@ -197,7 +202,7 @@ def _store(call: Call, window: Window, lines: Sequence[Line], items: Items, *, d
             is_unchanged = is_whole and table_windows.move_mark(connection, persona, window)
         if not is_unchanged:
             raise ChangedError("What was consolidated changed meanwhile; nothing was stored.", source="memories")
-        if window.is_full:
+        if window.is_full and window.last:
             key = window.conversation
             jobs_table.enqueue(connection, db, persona, OPERATION, priority="LOW", conversation=key, once=True)
         ids: list[int] = []

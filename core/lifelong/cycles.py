@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from .. import llm
@@ -13,6 +14,7 @@ from ..calls.call import Call, GivenSettings
 from ..config import Settings
 from ..database.engine import Connection, Database
 from ..database.ids import first_of
+from ..database.stored_values import read_list
 from ..errors import MessageError, ModelError, StoreError
 from ..jobs import table as jobs_table
 from ..jobs import table_claiming
@@ -277,11 +279,15 @@ def enqueue(connection: Connection, db: Database, scope: Scope, reason: str) -> 
 
 
 def handle_consolidation(operation: Operation, tools: Tools) -> Effect:
-    """Archive expired items, then consolidate a conversation, or queue one operation per conversation of a persona."""
+    """Archive expired items, then consolidate a conversation, or queue one operation per conversation of a persona.
+
+    The payload's `rows` are messages to consolidate again, because their items were deleted.
+    """
     call = operation_call(operation, tools)
     cleaned = _archive_expired(call)
     if call.scope.conversation is not None:
-        return _finish(operation, tools, "consolidation", cleaned, consolidation.consolidate)
+        rows = [row for row in read_list(operation.payload.get("rows")) if isinstance(row, int)]
+        return _finish(operation, tools, "consolidation", cleaned, partial(consolidation.consolidate, rows=rows))
     keys = table_windows.read_waiting(call.db, call.persona) if call.settings.enable_memories else []
     reasons = () if keys else ("no_messages",) if call.settings.enable_memories else (DISABLED,)
     record = _finish(operation, tools, "cycle", cleaned, lambda *_: Outcome(reasons=reasons))

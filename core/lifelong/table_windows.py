@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Integer, and_, bindparam, exists, func, selec
 
 from ..conversations.rules_summaries import Line
 from ..conversations.table_summaries import LINE_COLUMNS, build_line
+from ..database.compiled import IDS, read_parts
 from ..database.dialects import ID
 from ..database.engine import Database
 from ..database.schema import chat_history_cache, conversations
@@ -28,9 +29,9 @@ class Window:
     lines: tuple[Line, ...] = ()
     """Messages with their original text, oldest first."""
     last: int = 0
-    """Row id that the mark moves to, blank messages included; 0 if there is nothing new."""
+    """Row id that the mark moves to, blank messages included; 0 if it stays."""
     is_full: bool = False
-    """Whether more messages may wait behind these."""
+    """Whether more messages may wait behind these, or a later reading returns the same ones."""
 
 
 _MARK = select(_K.consolidated_to).where(
@@ -54,6 +55,17 @@ def read(db: Database, persona: str, conversation: str, most: int) -> Window:
     rows = db.read(_OLDEST, {**here, "up_to": int(last), "most": most}, source="chat_history_cache")
     is_full = len(rows) == most
     return Window(conversation, mark, _in_order(rows), int(rows[-1].id if is_full else last), is_full)
+
+
+_AGAIN = select(*LINE_COLUMNS).where(_HERE, _C.id.in_(IDS), _SAID)
+
+
+def read_again(db: Database, persona: str, conversation: str, rows: Collection[int]) -> Window:
+    """Return those of these messages that were consolidated before; the mark does not move for them."""
+    mark = _read_mark(db, persona, conversation) if rows else 0
+    here = {"persona": persona, "conversation": conversation}
+    lines = read_parts(db.read, _AGAIN, here, [row for row in rows if row <= mark])
+    return Window(conversation, mark, _in_order(lines), is_full=True)
 
 
 def _read_mark(db: Database, persona: str, conversation: str) -> int:

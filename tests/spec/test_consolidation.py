@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from core import privacy
+from core import chat_history_cache, privacy
 from core.access import table_conversations as conversations
 from core.calls.call import Call
 from core.config import Settings
@@ -427,6 +427,31 @@ def test_l16_a_model_that_fails_in_the_background_is_asked_again(life: Life) -> 
     assert ran.state == "retrying" and life.mark() is None
     (row,) = rows_of(life.db, JOBS, life.persona)
     assert row.status == "retrying" and life.rows(MEMORIES.c.kind == "KeyFacts") == []
+
+
+@pytest.mark.parametrize("how", ["forget", "delete", "edit"])
+@pytest.mark.parametrize("answer", [None, "nothing that can be read"])
+def test_f43_p69_the_items_of_others_are_made_again(life: Life, how: str, answer: str | None) -> None:
+    """An item of two people's lines goes with one of them; the other's line alone stays worth remembering."""
+    said = [
+        life.stage.say(text, ELSEWHERE, who, message_id=f"m{at}", minutes=60 - at)
+        for at, (who, text) in enumerate((("Ann", "I live in Rome."), ("Bob", "I live in Oslo."), ("Bob", "Bye.")))
+    ]
+    answers = Model(lambda prompt: json.dumps({"key_facts": [" ".join(said_in(prompt))]}))
+    assert life.consolidate_history(ELSEWHERE, model=answers) == 1
+    if how == "forget":
+        forget(participant=ANN, db=life.db, scope=Scope(life.persona))
+    elif how == "delete":
+        assert chat_history_cache.delete_chat_message(said[0], **life.stage.asking(ELSEWHERE)).stored
+    else:
+        assert chat_history_cache.edit_chat_message(said[0], "I live in Bonn.", **life.stage.asking(ELSEWHERE)).stored
+    assert life.rows() == []
+    (run,) = life.run(Model(answer) if answer else answers)
+    again = ["I live in Bonn."] if how == "edit" else []
+    kept = [*again, "I live in Oslo."]
+    made = [text.partition(": ")[2] for text in life.texts()] if answer and again else life.texts()
+    assert (run.state, made) == ("completed", kept if answer else [" ".join([*kept, "Bye."])])
+    assert life.run(answers) == []
 
 
 @pytest.mark.parametrize("how", ["delete", "purge", "forget", "edit"])

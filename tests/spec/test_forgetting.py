@@ -283,7 +283,7 @@ def test_f43_items_made_of_their_messages(stage: Stage) -> None:
     assert sorted(row.id for row in rows_of(stage.db, schema.memories, stage.persona)) == [kept]
     (queued,) = rows_of(stage.db, schema.memory_jobs, stage.persona)
     assert queued.type == "CONSOLIDATION"
-    assert read_object(queued.payload) == {"reason": "forgotten", "above": bob - 1, "up_to": bob}
+    assert read_object(queued.payload) == {"reason": "forgotten", "rows": [bob]}
     assert verify_index(stage.db) == []
 
 
