@@ -8,12 +8,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, func, or_, select, true, update
 
 from ..access import table as audience_table
 from ..access import table_participants
-from ..access.rules import AudienceKey, split_key
-from ..access.table_conversations import FACTS, relocate
+from ..access.rules import SEPARATE, AudienceKey, split_key
+from ..access.table_conversations import FACTS, SHARED_KINDS, relocate
 from ..access.table_participants import checked_key, hold
 from ..access.view import ConversationFacts
 from ..base.hints import shown
@@ -123,13 +123,16 @@ def _assign_person(
         connection.execute(one.values(person_key=target, updated_at=db.clock()))
         counts["participants"] += 1
     direct = audience_table.find(connection, persona, AudienceKey("direct", "", person))
-    if direct is None:
-        return counts
-    held = select(*FACTS).where(c.persona_id == persona, c.audience_id == direct).order_by(c.conversation_key)
+    own = and_(c.direct_person_key == person, c.is_private == SEPARATE)  # a link leaves separate chats their identity
+    of_person = c.audience_id == direct if everybody else or_(c.audience_id == direct, own)
+    held = select(*FACTS).where(c.persona_id == persona, of_person).order_by(c.conversation_key)
     for row in connection.execute(held.with_for_update()).all():
         facts = ConversationFacts(*row)
         to = changes.get(_find_identity(connection, persona, facts, group) or (group[0] if everybody else ""))
-        if to is not None:
+        if to is not None and facts.is_separate:  # its rows keep their audience
+            stored = update(conversations).where(c.persona_id == persona, c.id == facts.id)
+            counts["conversations"] += connection.execute(stored.values(direct_person_key=to)).rowcount
+        elif to is not None:
             new = replace(facts, direct_person=to, audience_id=_find_direct(connection, db, persona, to))
             counts.update(relocate(connection, db, persona, facts, new))
     if everybody:
@@ -146,7 +149,25 @@ def _assign_person(
         if ids:
             home = _find_direct(connection, db, persona, target)
             counts[source.table.name] += indexed.set_columns(connection, db, source, persona, ids, audience_id=home)
+    for key, target in sorted(changes.items()):
+        whose = memories.c.participant_key == key
+        counts[memories.name] += _move_saved(connection, db, persona, person, target, true() if everybody else whose)
     return counts
+
+
+def _move_saved(
+    connection: Connection, db: Database, persona: str, person: str, target: str, whose: ColumnElement[bool]
+) -> int:
+    """Move what was saved in private chats of a person to another person; return the number of rows."""
+    m, old = memories.c, [AudienceKey("saved", "", person), AudienceKey("direct", "", target)]
+    rooms = [audience_table.find(connection, persona, key) for key in old]
+    here = m.audience_id.in_([room for room in rooms if room is not None])
+    saved = select(m.id).where(m.persona_id == persona, m.kind.in_(SHARED_KINDS), here, whose)
+    ids = connection.execute(saved).scalars().all()
+    if not ids:
+        return 0
+    home = audience_table.find_or_make(connection, db, persona, AudienceKey("saved", "", target))
+    return indexed.set_columns(connection, db, MEMORIES, persona, ids, audience_id=home)
 
 
 def _find_direct(connection: Connection, db: Database, persona: str, person: str) -> int:

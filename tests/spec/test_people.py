@@ -12,7 +12,7 @@ from core import chat_history_cache, lifelong, relationships, stories
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
 from core.context.context import order_context
-from core.conversations import add_saved_memory, close_conversation, list_recent_conversations
+from core.conversations import add_saved_memory, close_conversation, list_recent_conversations, list_saved_memories
 from core.database.schema import user_relationships
 from core.db import insert_memory
 from core.errors import MessageError
@@ -443,6 +443,29 @@ def test_f6_linked_identities_are_one_person(stage: Stage) -> None:
     set_privacy("dc/7", "none", **given(stage))
     unlink_participant("dc/7", **given(stage))
     assert (get(stage, "tg/ann")["affinity"], get(stage, "dc/7")["affinity"]) == (10, 45)
+
+
+@pytest.mark.engines()
+def test_f6_c14_saved_memories_of_private_chats_go_with_their_person(stage: Stage) -> None:
+    """A front end's chats are separate: a link must not hide from them what was saved before it."""
+    chats = [
+        stage.scope(path, participant=who, privacy=privacy)
+        for path, who, privacy in (
+            ("tg/ann", "tg/ann", "direct"), ("dc/7", "dc/7", "direct"),
+            ("proxy/1", "tg/ann", "separate"), ("proxy/2", "dc/7", "separate"), ("proxy/3", "dc/7", "separate"),
+        )
+    ]  # fmt: skip
+    seen = lambda: [{item["text"] for item in list_saved_memories(db=stage.db, scope=chat)} for chat in chats]  # noqa: E731
+    for number, chat in enumerate(chats[:4]):
+        add_saved_memory(f"wish {number}", db=stage.db, scope=chat)
+    anns, others = {"wish 0", "wish 2"}, {"wish 1", "wish 3"}
+    assert seen() == [anns, others, anns, others, others]
+    link_participants("tg/ann", "dc/7", **given(stage))
+    assert seen() == [anns | others] * 5
+    stage.say("I sleep well", "dc/new", "7", privacy="separate")  # begun while they were one person
+    chats.append(stage.scope("dc/new", participant="dc/7", privacy="separate"))
+    unlink_participant("dc/7", **given(stage))
+    assert seen() == [anns, others, anns, others, others, others]
 
 
 def test_an_id_without_interface_is_of_the_scopes(stage: Stage) -> None:
