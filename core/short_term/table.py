@@ -116,7 +116,10 @@ def _write_entry(
     values = _build_row(new, scope, home, at) | {"messages": build_stored(items), "turns_since_summary": turns}
     if own is None:
         return WriteResult(True, _insert(connection, db, scope, values)), is_summary_due(len(items), turns)
-    if own.last_updated is not None and at < own.last_updated <= now + CLOCK_TOLERANCE:
+    last = own.last_updated
+    if not own.turns_since_summary:  # that time is the summary's
+        last = max((item.at for item in read_items(own.messages) if item.at is not None), default=None)
+    if last is not None and at < last <= now + CLOCK_TOLERANCE:
         return WriteResult(False, own.id, "unchanged"), False
     if not is_alive(own.summary_updated_at, since.summary):
         values |= {"summary": None, "summary_updated_at": None}
@@ -131,7 +134,7 @@ _HOLD_PEOPLE = (
     .with_for_update()
 )
 _HOLD_ENTRY = (
-    select(_S.id, _S.last_updated, _S.summary, _S.summary_updated_at, _S.turns_since_summary)
+    select(_S.id, _S.last_updated, _S.summary, _S.summary_updated_at, _S.turns_since_summary, _S.messages)
     .where(
         _S.persona_id == _PERSONA,
         _S.participant_key == bindparam("user", type_=Key(255)),

@@ -204,6 +204,16 @@ def test_m11_of_two_turns_the_later_one_stays(world: World) -> None:
     assert world.turn(text="now", at=NOW) == (1, "")
 
 
+def test_m11_a_summary_made_meanwhile_keeps_no_turn_out(world: World) -> None:
+    """A host dates a turn by its message; the model may write the summary of the last turn while this one is said."""
+    world.turn(text="one", at=NOW)
+    world.clock.forward(seconds=20)
+    assert world.summary().stored
+    assert world.turn(text="two", at=NOW + timedelta(seconds=5)) == (1, "")
+    assert world.turn(text="late", at=NOW + timedelta(seconds=1)) == (0, "unchanged")
+    assert said(world.of_user()[0])[0] == "two"
+
+
 def test_m11_eight_threads_lose_nothing(world: World) -> None:
     def write(n: int) -> None:
         for i in range(5):
