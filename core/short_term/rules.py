@@ -128,7 +128,7 @@ def choose_entries(
 
 def _is_shown(channel: str, content: str, shown: Collection[tuple[str, str]]) -> bool:
     text = collapsed(content)
-    if not content.endswith(CUT_MARK):
+    if len(content) <= MESSAGE_CHARS:
         return (channel, text) in shown
     start = text.removesuffix(CUT_MARK)  # the history has the whole message
     return any(where == channel and line.startswith(start) for where, line in shown)

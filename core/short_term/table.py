@@ -22,7 +22,7 @@ from ..scope import Scope
 from ..shapes import WriteResult
 from ..text.replies import judge_refusal
 from ..text.times import iso_text
-from .rules import CUT_MARK, Since, cut_text, is_alive, is_summary_due, mark_participant
+from .rules import Since, cut_text, is_alive, is_summary_due, mark_participant
 from .shapes import Item, NewEntry
 
 SOURCE = "short_term_memories"
@@ -293,17 +293,11 @@ def reword_lines(connection: Connection, persona: str, channel: str, old: str, n
     ids = connection.execute(select(_S.id).where(_S.persona_id == persona, _S.channel_id == channel)).scalars().all()
 
     def reword(item: Any) -> Any:
-        if not isinstance(item, dict) or not _repeats(item.get("content"), old):
+        if not isinstance(item, dict) or item.get("content") != cut_text(old):
             return item
         return None if not (new or "").strip() else {**item, "content": cut_text(new or "")}
 
     _change_lines(connection, persona, ids, reword, keep_summary=True)
-
-
-def _repeats(content: Any, text: str) -> bool:
-    return content == text or (
-        isinstance(content, str) and content.endswith(CUT_MARK) and text.startswith(content[: -len(CUT_MARK)])
-    )
 
 
 def drop_summaries(connection: Connection, persona: str, channel: str, since: datetime) -> int:

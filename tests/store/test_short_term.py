@@ -428,12 +428,14 @@ def test_m28_f22_full_privacy_takes_out_what_is_theirs(world: World) -> None:
 def test_p45_an_edited_or_deleted_message_is_so_in_the_entries_too(world: World) -> None:
     saved = save_chat_message("tg/c1", "the code is 7391", "Ann", "u1", **world.given())
     other = save_chat_message("tg/c1", "y" * 5000, "Ann", "u1", **world.given())
-    lines = ["the code is 7391", "y" * 5000, "stays"]
+    lines = ["the code is 7391", "y" * 5000, "stays", "the...", "yy..."]  # the last two were not cut
     world.turn("tg/u1", "tg/c1", messages=lines)
     world.of_user("tg/u1", server="")
     edit_chat_message(saved.id, "the code is secret", **world.given(conversation="tg/c1"))
     delete_chat_message(other.id, **world.given(conversation="tg/c1"))
-    assert [said(entry) for entry in world.of_user("tg/u1", server="")] == [["the code is secret", "stays", "re hello"]]
+    assert [said(entry) for entry in world.of_user("tg/u1", server="")] == [
+        ["the code is secret", "stays", "the...", "yy...", "re hello"]
+    ]
     assert "7391" not in str([row.messages for row in world.rows()])
     world.turn("tg/u1", "tg/c2", messages=["only"], responses=["one"])
     for text in ("only", "one"):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from core.short_term.rules import Since, build_key, choose_entries, describe_age, drop_expired, slice_turn
+from core.short_term.rules import Since, build_key, choose_entries, cut_text, describe_age, drop_expired, slice_turn
 from core.short_term.shapes import Entry, Item
 from core.short_term.turns import read_answers, read_messages, read_turn
 
@@ -127,8 +127,9 @@ def test_m17_m21_a_channel_appears_once_and_lines_that_stand_in_the_lists_are_no
     hi = (Item("user", "hi"),)
     mine, theirs = entry("c", 5, id=1, items=hi), entry("c", 1, "u2", id=2, items=hi)
     assert choose_entries([mine, theirs], None, 3) == ([theirs], {1: "duplicate"})
-    items = tuple(Item("user", text) for text in ("Hi  There", "bye", "x" * 100 + "..."))
-    shown = {("c", "hi there"), ("d", "bye"), ("c", "x" * 200)}
+    items = tuple(Item("user", text) for text in ("Hi  There", "bye", "hi...", cut_text("x" * 5000)))
+    shown = {("c", "hi there"), ("d", "bye"), ("c", "x" * 5000)}
     given = [entry("c", items=items), entry("d", id=2, items=items[1:2])]
     ((kept_entry,), left_out) = choose_entries(given, None, 3, shown)
-    assert [item.content for item in kept_entry.items] == ["bye"] and left_out == {2: "visible"}
+    assert [item.content for item in kept_entry.items] == ["bye", "hi..."]
+    assert left_out == {2: "visible"}
