@@ -67,7 +67,7 @@ def _match_lookup(which: Which) -> list[Any]:
         return [
             _C.channel_id == channel,
             or_(_C.participant_key == owner, of_server),
-            _C.summary_updated_at.is_not(None),
+            _C.summary_updated_at > bindparam("summary_since", type_=Time()),
         ]
     if which == "server":
         return [_C.channel_id != channel, _C.server_id == owner, ~_select_newer().exists()]

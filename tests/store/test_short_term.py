@@ -269,6 +269,17 @@ def test_m16_a_server_shows_the_newest_entry_of_each_channel(world: World) -> No
     assert shown == [("c2", 'Unknown: "turn 5"'), ("c1", 'Unknown: "turn 1"')]
 
 
+def test_m13_an_expired_summary_hides_no_other_of_the_channel(world: World) -> None:
+    world.settings = Settings(short_term_memory_summary_ttl_hours=2)
+    for user, summary in (("u1", "the first hour"), ("u2", "the second hour")):
+        world.turn(user)
+        world.summary(summary, user)
+        world.clock.forward(minutes=55)
+    world.turn("u1")
+    world.clock.forward(minutes=15)
+    assert [each["summary"] for each in world.context()] == ["the second hour"]
+
+
 def test_m17_the_channels_summary_is_shown_to_everybody_in_it(world: World) -> None:
     world.turn("u1")
     world.summary("they plan a party")
