@@ -176,12 +176,11 @@ def get_stats(
 
 def _read_visible(call: Call, lookups: Sequence[Lookup], lineage: object) -> list[Entry]:
     """Return the entries found that the call's scope sees, newest first."""
-    wanted = turns.read_id(lineage, "lineage")
+    lookups = [replace(each, lineage=turns.read_id(lineage, "lineage") or "") for each in lookups]
     since = turns.read_since(call.settings, call.db.clock())
     with call.db.request_connection():
         entries = table_reading.read_entries(call.db, load_access(call).viewer, lookups, since)
-    live = rules.drop_expired(entries, since)
-    return rules.newest_first(entry for entry in live if not wanted or entry.lineage == wanted)
+    return rules.newest_first(rules.drop_expired(entries, since))
 
 
 def plan_lookups(

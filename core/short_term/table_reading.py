@@ -40,6 +40,8 @@ class Lookup:
     """For `channel`: the server whose entries are read besides the user's."""
     trusted: bool = False
     """Whether the host itself asks: it gets entries of every audience."""
+    lineage: str = ""
+    """Only entries of this lineage; "" for all."""
 
 
 _E = short_term_memories.alias("e")
@@ -48,10 +50,11 @@ _PERSONA = bindparam("persona", type_=Key(64))
 _SEEN = bindparam("audiences", expanding=True, type_=ID)
 
 
-def _select_entries(columns: Sequence[Any], which: Which, family: str, *, trusted: bool = False) -> Any:
+def _select_entries(columns: Sequence[Any], which: Which, family: str, *, trusted: bool, of_lineage: bool) -> Any:
     # SQLite would choose the index of times and read everybody's entries to find those of one person.
     updated = hide_from_index(_C.last_updated, family) if which == "person" else _C.last_updated
-    where = [_C.persona_id == _PERSONA, *_match_lookup(which), _match_live(_C)]
+    where = [_C.persona_id == _PERSONA, *_match_lookup(which, of_lineage), _match_live(_C)]
+    where += [_C.lineage_id == bindparam("lineage", type_=Key(64))] if of_lineage else []
     where.append(updated > bindparam("since", type_=Time()))  # limits the index range
     # People in a thread see its entries, so the parent's privacy matters only for other channels.
     where += [_match_local()] if trusted else _match_visible(parents=which != "channel")
@@ -59,7 +62,7 @@ def _select_entries(columns: Sequence[Any], which: Which, family: str, *, truste
     return newest.limit(bindparam("most", type_=Integer()))
 
 
-def _match_lookup(which: Which) -> list[Any]:
+def _match_lookup(which: Which, of_lineage: bool) -> list[Any]:
     owner, channel = bindparam("owner", type_=Key(255)), bindparam("channel", type_=Key(512))
     if which == "channel":
         server = bindparam("server", type_=Key(191))
@@ -70,7 +73,7 @@ def _match_lookup(which: Which) -> list[Any]:
             _C.summary_updated_at > bindparam("summary_since", type_=Time()),
         ]
     if which == "server":
-        return [_C.channel_id != channel, _C.server_id == owner, ~_select_newer().exists()]
+        return [_C.channel_id != channel, _C.server_id == owner, ~_select_newer(of_lineage).exists()]
     identities = select(LINKED.c.participant_key).select_from(IDENTITIES)
     identities = identities.where(MINE.c.persona_id == _PERSONA, MINE.c.participant_key == owner)
     return [_C.channel_id != channel, _C.participant_key.in_(identities)]
@@ -81,11 +84,12 @@ def _match_live(c: Any) -> Any:
     return or_(c.last_updated > since, c.summary_updated_at > summary_since)
 
 
-def _select_newer() -> Any:
-    """Return the query for a newer entry of the same channel and server."""
+def _select_newer(of_lineage: bool) -> Any:
+    """Return the query for a newer entry of the same channel and server, with `of_lineage` of the same lineage."""
     n = short_term_memories.alias("n").c
     later = or_(n.last_updated > _C.last_updated, and_(n.last_updated == _C.last_updated, n.id > _C.id))
-    same = (n.persona_id == _C.persona_id, n.channel_id == _C.channel_id, n.server_id == _C.server_id)
+    names = ("persona_id", "channel_id", "server_id", *(["lineage_id"] if of_lineage else []))
+    same = (n[name] == _C[name] for name in names)
     return select(literal_column("1")).where(*same, later, _match_live(n))
 
 
@@ -118,6 +122,7 @@ def _build_values(viewer: Viewer, lookup: Lookup, since: Since) -> dict[str, Any
         "server": lookup.server,
         "channel": lookup.channel,
         "most": lookup.most,
+        "lineage": lookup.lineage,
     }
 
 
@@ -125,7 +130,7 @@ def read_entries(db: Database, viewer: Viewer, lookups: Sequence[Lookup], since:
     """Return the entries found, each once, in no order."""
     entries: dict[int, Entry] = {}
     for lookup in lookups:
-        statement = _build_part(0, lookup.which, db.family, trusted=lookup.trusted)
+        statement = _build_part(0, lookup.which, db.family, trusted=lookup.trusted, of_lineage=bool(lookup.lineage))
         rows = db.read(statement, _build_values(viewer, lookup, since), source=SOURCE)
         entries |= {entry.id: entry for entry in map(_SHAPES[0].read, rows)}
     return list(entries.values())
@@ -141,7 +146,7 @@ _SHAPES = tuple(_ENTRY.numbered(FIRST + 30 + place) for place in range(3))
 
 
 @lru_cache(maxsize=64)
-def _build_part(place: int, which: Which, family: str, *, trusted: bool = False) -> Part:
+def _build_part(place: int, which: Which, family: str, *, trusted: bool = False, of_lineage: bool = False) -> Part:
     columns = _SHAPES[place].columns(
         id=_C.id,
         summary=_C.summary,
@@ -156,7 +161,7 @@ def _build_part(place: int, which: Which, family: str, *, trusted: bool = False)
         server=_C.server_id,
         server_name=_C.server_name,
     )
-    return Part(_select_entries(columns, which, family, trusted=trusted), family)
+    return Part(_select_entries(columns, which, family, trusted=trusted, of_lineage=of_lineage), family)
 
 
 def build_branches(viewer: Viewer, lookups: Sequence[Lookup], since: Since) -> list[Branch]:

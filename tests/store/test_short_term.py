@@ -254,6 +254,9 @@ def test_m16_other_channels_newest_first(world: World) -> None:
     assert channels(server) == ["c6", "c3", "c4", "c2", "c1"]
     short_term.store_short_term_memory("u1", "c7", ["x"], "s1", lineage="l1", **world.given())
     assert channels(world.of_user(lineage="l1")) == ["c7"]
+    world.turn("u2", "c7")  # a newer entry of another lineage
+    assert channels(short_term.get_for_server("s1", lineage="l1", **world.given())) == ["c7"]
+    assert channels(world.context("u1", "c8", lineage="l1")) == ["c7"]
     assert world.of_user(None) == [] == short_term.get_for_server(None, **world.given())
 
 
