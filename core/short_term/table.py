@@ -11,7 +11,7 @@ from sqlalchemy import Connection, String, bindparam, cast, delete, func, or_, s
 
 from ..access import table_conversations, table_participants, tombstones
 from ..access.rules import parent_key
-from ..access.table_participants import MINE
+from ..access.table_participants import IDENTITIES, LINKED, MINE
 from ..database.bulk import chunks
 from ..database.dialects import Key, Time, has_keyword, like_pattern
 from ..database.engine import Database
@@ -245,9 +245,16 @@ def write_summary(
 def delete_entries(
     db: Database, persona: str, *, user: str | None = None, server: str | None = None, channel: str | None = None
 ) -> int:
-    """Delete the entries of a user, a server or a channel, and return how many; 0 if none is named."""
-    named = ((_S.participant_key, user), (_S.server_id, server), (_S.channel_id, channel))
+    """Delete the entries of a user, a server or a channel, and return how many; 0 if none is named.
+
+    A user is deleted with all linked identities.
+    """
+    named = ((_S.server_id, server), (_S.channel_id, channel))
     where = [column == key for column, key in named if key is not None]
+    if user is not None:
+        linked = select(LINKED.c.participant_key).select_from(IDENTITIES)
+        linked = linked.where(MINE.c.persona_id == persona, MINE.c.participant_key == user)
+        where.append(or_(_S.participant_key == user, _S.participant_key.in_(linked)))
     if not where:
         return 0
     statement = delete(short_term_memories).where(_S.persona_id == persona, *where)

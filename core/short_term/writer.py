@@ -298,7 +298,7 @@ def clear_by_user(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
-    """Remove the persona's entries of a person in all channels, and return how many.
+    """Remove the persona's entries of a person, with all linked identities, in all channels, and return how many.
 
     The person's lines in other people's entries stay; `set_privacy(..., "full")` removes those too.
 
