@@ -156,18 +156,24 @@ def hold_place(
         scope = replace(scope, server="")
     others = table_participants.find_on_interfaces(connection, people)
     held = {"people": sorted({*people, *(key for keys in others.values() for key in keys)})}
-    rows = connection.execute(_HOLD_PEOPLE, held).all()
-    missing = set(people) - {row.participant_key for row in rows if row.persona_id == scope.persona}
-    if missing and default != "full":
-        # Stored rows can be locked: a simultaneous change of a privacy level then waits for this turn.
-        names = {key: new.names.get(key, "") for key in missing}
-        table_participants.note_names(connection, db, scope.persona, names, {})
+
+    def find_silent() -> tuple[set[str], set[str]]:
+        """Lock the people's rows; return the people without one, and those at level full."""
         rows = connection.execute(_HOLD_PEOPLE, held).all()
-    ranks: dict[str, int] = {}
-    for row in rows:
-        ranks[row.participant_key] = max(ranks.get(row.participant_key, 0), int(row.rank))
-    strictest = {key: max(ranks.get(each, 0) for each in {key, *others.get(key, ())}) for key in people}
-    return scope, home, {key for key in people if table_participants.level_of(strictest[key], default) == "full"}
+        ranks: dict[str, int] = {}
+        for row in rows:
+            ranks[row.participant_key] = max(ranks.get(row.participant_key, 0), int(row.rank))
+        strictest = {key: max(ranks.get(each, 0) for each in {key, *others.get(key, ())}) for key in people}
+        missing = set(people) - {row.participant_key for row in rows if row.persona_id == scope.persona}
+        return missing, {key for key in people if table_participants.level_of(strictest[key], default) == "full"}
+
+    missing, silent = find_silent()
+    if missing - silent:
+        # Stored rows can be locked: a simultaneous change of a privacy level then waits for this turn.
+        names = {key: new.names.get(key, "") for key in missing - silent}
+        table_participants.note_names(connection, db, scope.persona, names, {})
+        silent = find_silent()[1]
+    return scope, home, silent
 
 
 def _inherit_privacy(connection: Connection, new: NewEntry) -> Scope:
@@ -288,7 +294,7 @@ def remove_person(connection: Connection, persona: str, keys: Collection[str]) -
         ids |= set(connection.execute(spoke).scalars())
 
     def drop_theirs(item: Any) -> Any:
-        is_theirs = isinstance(item, dict) and not {item.get("who"), item.get("for")}.isdisjoint(marks)
+        is_theirs = isinstance(item, dict) and any(read_name(item.get(key)) in marks for key in ("who", "for"))
         return None if is_theirs else item
 
     emptied, edited = _change_lines(connection, persona, ids, drop_theirs, keep_summary=False)

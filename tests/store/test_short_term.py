@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import event, update
 
 from core import short_term
 from core.access import table_participants as participants
@@ -19,6 +19,7 @@ from core.chat_history_cache import delete_chat_message, edit_chat_message, load
 from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import audiences, conversations, short_term_memories
+from core.database.schema import participants as participants_table
 from core.errors import MessageError, StoreWriteError
 from core.privacy import link_participants, set_conversation_privacy, set_privacy
 from core.scope import Scope, use_scope
@@ -459,6 +460,31 @@ def test_p45_an_edited_or_deleted_message_is_so_in_the_entries_too(world: World)
         row = save_chat_message("tg/c2", text, "Ann", "u1", **world.given()).id
         delete_chat_message(row, **world.given(conversation="tg/c2"))
     assert channels(world.of_user("tg/u1", server="")) == ["tg/c1"]
+
+
+def test_f85_a_level_is_set_beside_lines_that_cannot_be_read(world: World) -> None:
+    """A line whose speaker is a list is nobody's; it must not keep others at the level they left."""
+    world.turn("tg/eve", "tg/c1")
+    world.turn("tg/dan", "tg/c1")
+    broken = update(short_term_memories).where(short_term_memories.c.participant_key == "tg/dan")
+    lines = [{"role": "user", "content": "hm", "who": ["a"]}]
+    world.db.transaction(lambda connection: connection.execute(broken.values(messages=lines)), source="a test")
+    assert set_privacy("tg/eve", "full", **world.given())["removed"] == {"short_term_memories": 1}
+
+
+def test_f20_a_turn_notes_nobody_at_level_full(world: World) -> None:
+    """The level applies to every persona; one set for another must not leave the name here."""
+    fay = {"messages": [{"content": "hi", "sender_id": "fay", "sender_name": "Fay"}], "user_name": "Fay"}
+    set_privacy("tg/fay", "full", **World(world.db).given())
+    assert world.turn("tg/fay", "tg/c1", **fay) == (0, "privacy")
+    assert rows_of(world.db, participants_table, world.scope.persona) == []
+
+
+def test_f24_an_entry_of_somebody_known_elsewhere_is_found(world: World) -> None:
+    world.settings = Settings(privacy_default="full")
+    set_privacy("tg/gus", "none", **World(world.db).given())
+    assert world.turn("tg/gus", "tg/c1") == (1, "")
+    assert channels(world.of_user("tg/gus")) == ["tg/c1"]
 
 
 @pytest.mark.engines("sqlite")
