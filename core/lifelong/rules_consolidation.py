@@ -122,7 +122,7 @@ def choose_facts(
                     sources=(line.row_id,) if line.row_id is not None else (),
                 )
                 facts.append(fact)
-    return facts[:MOST_FACTS]
+    return facts
 
 
 def _kind(groups: Collection[str]) -> str:

@@ -279,6 +279,13 @@ def test_l18_without_a_model_sentences_are_kept_as_said(life: Life) -> None:
     assert (two.kind, two.tier, two.participant_key) == ("Emotions", "session", ANN)
 
 
+def test_l18_every_message_of_a_window_counts(life: Life) -> None:
+    """A bound on the sentences of a whole window lost those of the newest messages, which are not read again."""
+    for n in range(210):
+        life.stage.say(f"I like thing{n}.", message_id=f"m{n}", minutes=999 - n)
+    assert life.consolidate_history(HERE, 500) == 210
+
+
 def test_l13_an_interval_runs_once_when_it_is_over(life: Life) -> None:
     talk(life, 3)
     runs = []
