@@ -114,7 +114,10 @@ def begin(
     payload: Mapping[str, Any],
     lease_seconds: float,
 ) -> Claim | None:
-    """Claim a waiting or a new operation of a type; return None while an operation of the types `alone` is running."""
+    """Claim a waiting or a new operation of a type; return None while an operation of the types `alone` is running.
+
+    A waiting operation gets the keys of this payload.
+    """
     mine: dict[str, Any] = {"persona": persona, "token": _make_token(), "id": 0}
     values = {"persona": persona, "types": list(alone), "type": kind, "conversation": conversation, "now": db.clock()}
 
@@ -123,9 +126,14 @@ def begin(
         running = connection.execute(_RUNNING if conversation is None else _RUNNING_HERE, values)
         if running.first() is not None:
             return None
-        waiting = connection.execute(_FREE, values).scalar()
-        fields: dict[str, Any] = {"payload": payload, "conversation": conversation}
-        mine["id"] = waiting or table.enqueue(connection, db, persona, kind, **fields)
+        waiting = connection.execute(_FREE, values).first()
+        if waiting is None:
+            fields: dict[str, Any] = {"payload": payload, "conversation": conversation}
+            mine["id"] = table.enqueue(connection, db, persona, kind, **fields)
+        else:
+            mine["id"] = waiting.id
+            change = update(memory_jobs).where(_J.persona_id == persona, _J.id == waiting.id)
+            connection.execute(change.values(payload={**(read_object(waiting.payload) or {}), **payload}))
         return _claim(connection, db, mine, lease_seconds)
 
     return db.transaction(work, source=_SOURCE, confirm=partial(_read_claim, mine=mine))
@@ -145,7 +153,7 @@ _RUNNING = (
 )
 _RUNNING_HERE = _RUNNING.where(or_(_J.conversation_key.is_(None), _J.conversation_key == bindparam("conversation")))
 _FREE = (
-    select(_J.id)
+    select(_J.id, _J.payload)
     .where(
         _J.persona_id == _P,
         _J.conversation_key.is_not_distinct_from(bindparam("conversation")),

@@ -407,6 +407,14 @@ def test_l21_deep_consolidation_prunes_and_extracts_anew(life: Life) -> None:
     assert index_differences(life.db, life.persona) == []
 
 
+def test_l21_by_hand_it_prunes_though_another_one_waits(life: Life) -> None:
+    life.item("dull", days=400, importance=0.1)
+    for _ in range(5):
+        life.on_stream_end(wait=False)
+    assert life.deep_consolidation(reason="mine").pruned == 1
+    assert [(run.kind, run.reason) for run in life.runs()] == [("deep", "mine")]
+
+
 def test_l21_the_window_of_deep_consolidation(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
     talk(life, 25)
     model = Model(key_facts=["a"])
