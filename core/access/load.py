@@ -374,15 +374,14 @@ def _select_vocabulary(family: str) -> tuple[Part, ...]:
 def _select_recent(all_of_server: bool, family: str) -> tuple[Part, ...]:
     """Return the SELECTs of other conversations: in each audience, those with the newest messages."""
     a, c = audiences.c, conversations.c
-    if all_of_server:
-        servers = (_SERVER, literal("", Key(191)))
-        return tuple(Part(_newest_of(c.server_id == server, family), family) for server in servers)
     known = select(c.server_id).where(c.persona_id == _P, c.conversation_key == _KEY).scalar_subquery()
     person = select(participants.c.person_key).where(
         participants.c.persona_id == _P, participants.c.participant_key == _WHO
     )
     person_or_self = func.coalesce(person.scalar_subquery(), _WHO)
     here, nowhere, blank = func.coalesce(known, _SERVER), literal("", Key(191)), literal("", Key(512))
+    if all_of_server:
+        return tuple(Part(_newest_of(c.server_id == server, family), family) for server in (here, nowhere))
     parts = []
     for kind, server, ref, unless_same in (
         ("server", here, blank, ()),

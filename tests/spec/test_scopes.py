@@ -248,6 +248,15 @@ def test_f16_server_in_direct_sees_what_is_public_on_the_servers_where_the_perso
     assert heard(direct(stage, "cid", SERVER_IN_DIRECT=1)) == set()
 
 
+def test_f16_private_stays_private_off_knows_the_server_of_the_conversation(stage: Stage) -> None:
+    """A host that leaves out the server must not see less with the setting off than with it on."""
+    for number, path in enumerate(("discord/c1", "discord/c2")):
+        stage.say(f"line {number}", path, "Ann", server="s1")
+    for server in ("s1", ""):
+        lines = stage.context("hi", path="discord/c1", server_id=server, PRIVATE_STAYS_PRIVATE=0)["history_recent"]
+        assert len(lines) == 1 and "line 1" in lines[0]
+
+
 def test_f16_server_in_direct_takes_a_line_that_still_exists_and_a_level_that_allows_it(stage: Stage) -> None:
     stage.say("zebra ann public line", "discord/c1", "Bob", minutes=50, server="s1")
     row = stage.say("Hello", "discord/c1", "Ann", minutes=40, server="s1")
