@@ -10,13 +10,14 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
-from sqlalchemy import Connection, Integer, bindparam, or_, select
+from sqlalchemy import Connection, Integer, bindparam, func, or_, select
 
 from ..access import table_conversations, table_participants, tombstones
 from ..access.rules import check_key, split_key
 from ..access.view import Viewer, is_seen
 from ..database import rows
 from ..database.bulk import chunks
+from ..database.compiled import IDS, read_parts
 from ..database.dialects import Time, json_has_text
 from ..database.engine import Database, RollbackError
 from ..database.ids import retry_duplicates
@@ -35,7 +36,6 @@ _ALL = 2**31 - 1
 _AUDIENCES_AT_ONCE = 500
 _FEW = 8
 _NAME_BYTES = 255
-_NAMELESS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ def _find_closed_names(connection: Connection, scope: Scope, entry: NewEntry, de
     names = [name for name in entry.involved_users if len(name.encode("utf-8")) <= _NAME_BYTES]
     keys = {name: {name, f"{interface}/{name}"} for name in names}
     for part in chunks(sorted(keys), 500):
-        for name, key in _read_names(connection, scope.persona, part):
+        for name, key in _read_names(connection, scope.persona, part, default):
             if name in keys:  # servers ignore blanks at the end of a name; here names are compared exactly
                 keys[name].add(key)
     wanted = {key for matches in keys.values() for key in matches} | (
@@ -165,18 +165,19 @@ def _find_closed_names(connection: Connection, scope: Scope, entry: NewEntry, de
     return closed
 
 
-def _read_names(connection: Connection, persona: str, names: Sequence[str]) -> Iterable[tuple[str, str]]:
-    """Yield `(name, participant key)` of people with one of these names, now or in stored messages."""
+def _read_names(connection: Connection, persona: str, names: Sequence[str], default: str) -> Iterable[tuple[str, str]]:
+    """Return `(name, participant key)` of people with one of these names, now or before their level removed it."""
     p, c = participants.c, chat_history_cache.c
     now = select(p.display_name, p.participant_key).where(p.persona_id == persona, p.display_name.in_(names))
-    nameless = select(p.participant_key).where(p.persona_id == persona, p.display_name == "").limit(_NAMELESS)
+    level = table_participants.strictest_rank(p.participant_key)
+    closed = func.coalesce(level, table_participants.LEVELS.index(default) + 1) > 1
+    nameless = select(p.participant_key).where(p.persona_id == persona, p.display_name == "", closed)
     keys = connection.execute(nameless).scalars().all()
     before = select(c.sender_name, c.participant_key).where(
-        c.persona_id == persona, c.participant_key.in_(keys), c.sender_name.in_(names)
+        c.persona_id == persona, c.participant_key.in_(IDS), c.sender_name.in_(names)
     )
-    for chosen in (now, before.distinct()) if keys else (now,):
-        for row in connection.execute(chosen):
-            yield row[0], row[1]
+    found = [*connection.execute(now), *read_parts(connection.execute, before.distinct(), {}, keys)]
+    return ((row[0], row[1]) for row in found)
 
 
 def archive_entries(db: Database, persona: str, days: float) -> int:

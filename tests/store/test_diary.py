@@ -12,7 +12,7 @@ from core import ai_diary as door
 from core.ai_diary import add_diary_entry, cleanup_old_entries, get_recent_entries
 from core.chat_history_cache import save_chat_message
 from core.database.engine import Database
-from core.database.schema import ai_diary, conversations, tags
+from core.database.schema import ai_diary, conversations, participants, tags
 from core.errors import MessageError
 from core.privacy import set_privacy
 from core.scope import Scope
@@ -129,6 +129,10 @@ def test_f20_a_closed_person_leaves_neither_message_nor_name(db: Database, scope
     for who, name in (("7", "Ann"), ("8", "Bob")):
         save_chat_message("tg/1", f"hi from {name}", name, who, NOW, db=db, scope=scope)
     set_privacy("tg/7", level, db=db, scope=scope)
+    nameless = [
+        {"persona_id": scope.persona, "participant_key": f"tg/0{n}", "person_key": f"tg/0{n}"} for n in range(1001)
+    ]
+    db.transaction(lambda connection: connection.execute(participants.insert(), nameless), source="a test")
     for n, named in enumerate((["Ann", "Bob"], ["tg/7", "Bob"], ["7", "Bob"])):
         result = add(db, scope, f"day {n}", user_message="hi", involved_users=named, interface="tg", chat_id="1")
         assert result.stored and len(result.notes) == 2
