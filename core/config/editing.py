@@ -46,7 +46,7 @@ def set_in_file(name: str, value: object, path: str | os.PathLike[str] = "config
         raise declared.refusal(value, "argument", "argument", hint=bad.hint) from None
     file = Path(path)
     try:
-        before = file.read_text(encoding="utf-8") if file.exists() else ""
+        before = file.read_bytes().decode() if file.exists() else ""
     except (OSError, ValueError):
         raise ConfigError(f"{str(file)!r} cannot be read as text. Name another file.", source=str(file)) from None
     lines = [e.line for e in read_entries(str(file), before.encode(), FLAGS) if flag_name(e.key) == declared.name]
@@ -66,13 +66,13 @@ def set_in_file(name: str, value: object, path: str | os.PathLike[str] = "config
 
 def _replaced(text: str, declared: Flag, line: str) -> str:
     """Return the text with `line` in place of the flag's line or commented line, else at the end; comments stay."""
-    lines = text.splitlines(keepends=True)
+    lines, end = text.splitlines(keepends=True), "\r\n" if "\r\n" in text else "\n"
     for mark in ("", "#"):
         for at, old in enumerate(lines):
             if old.startswith(mark) and flag_name(old.removeprefix(mark).partition(":")[0].rstrip()) == declared.name:
-                comment = _comment(old.removeprefix(mark).rstrip("\n"))
-                return "".join([*lines[:at], f"{line}{comment}\n", *lines[at + 1 :]])
-    return f"{text}{'' if not text or text.endswith(chr(10)) else chr(10)}{line}\n"
+                comment = _comment(old.removeprefix(mark).rstrip("\r\n"))
+                return "".join([*lines[:at], f"{line}{comment}{end}", *lines[at + 1 :]])
+    return f"{text}{'' if not text or text.endswith(chr(10)) else end}{line}{end}"
 
 
 def _comment(line: str) -> str:

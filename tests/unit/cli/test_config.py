@@ -94,6 +94,16 @@ def test_g17_config_set_edits_the_line_in_the_file(
     assert run("config", "set", "CONTEXT_VERBOSITY", "9").json["source"] == "environment"
 
 
+@pytest.mark.parametrize("line", ["TIMEZONE: UTC", "#TIMEZONE: UTC", "DECAY_DAYS: 2"])
+def test_g17_config_set_keeps_the_line_ends_of_windows(run: Command, tmp_path: Path, line: str) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_bytes(f"# mine\r\n{line} # why\r\n".encode())
+    run("config", "set", "TIMEZONE", "Asia/Tokyo")
+    kept = [line + " # why"] if "DECAY" in line else []
+    comment = "" if kept else " # why"
+    assert file.read_bytes().decode().split("\r\n") == ["# mine", *kept, f'TIMEZONE: "Asia/Tokyo"{comment}', ""]
+
+
 def test_g17_config_set_names_the_line_that_is_broken(run: Command, tmp_path: Path) -> None:
     file = tmp_path / "config.yaml"
     for broken in ("CONTEXT_VERBOSITY: 3\nTIMEZONE: [\n", "TIMEZONE: UTC\nTIMEZONE: UTC\n"):
