@@ -114,7 +114,7 @@ def restore_items(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> BulkResult:
-    """Restore archived or replaced items; arguments, result and errors are those of `delete_items`.
+    """Restore archived or replaced items; expired ones live SESSION_TTL_SEC again. The rest is as in `delete_items`.
 
     >>> from prompt_engine import lifelong, open_database
     >>> db = open_database("sqlite://")
@@ -124,7 +124,8 @@ def restore_items(
     BulkResult(count=1, unknown=())
     """
     call = open_persona_call(db, settings, scope, conf_uid)
-    return _change(call, operator, item_changes.set_archived, ids, archived=False)
+    ttl = call.settings.session_ttl_sec
+    return _change(call, operator, item_changes.set_archived, ids, archived=False, ttl_seconds=ttl)
 
 
 def purge_items(

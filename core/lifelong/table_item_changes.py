@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, update
@@ -20,7 +21,7 @@ from ..index import entries as index_entries
 from ..index import indexed
 from ..memories import table_reading as items
 from ..memories import table_sources
-from ..memories.rules import INSTRUCTION, SAVED, SAVED_MEMORY_CHARS
+from ..memories.rules import INSTRUCTION, SAVED, SAVED_MEMORY_CHARS, expires_at
 from ..memories.shapes import BulkResult
 from ..memories.table_reading import ReadScope
 from ..shapes import WriteResult
@@ -64,8 +65,17 @@ def edit(
     return db.idempotent_transaction(work, source="memories")
 
 
-def set_archived(db: Database, seen: ReadScope, ids: Sequence[int], *, archived: bool) -> BulkResult:
-    """Archive items, or restore archived and superseded ones; return how many changed."""
+def set_archived(
+    db: Database, seen: ReadScope, ids: Sequence[int], *, archived: bool, ttl_seconds: int = 0
+) -> BulkResult:
+    """Archive items, or restore archived and superseded ones; return how many changed.
+
+    A restored session item that has expired lives for `ttl_seconds` again.
+    """
+
+    def has_expired(row: Any, now: datetime) -> bool:
+        at = row.expires_at or (row.timestamp and expires_at(row.timestamp, ttl_seconds))
+        return row.tier == "session" and at is not None and at <= now
 
     def work(connection: Connection, rows: Sequence[Any]) -> int:
         changed = [row.id for row in rows if _is_archived(row) != archived]
@@ -74,6 +84,9 @@ def set_archived(db: Database, seen: ReadScope, ids: Sequence[int], *, archived:
         if archived:
             table_sources.close_sources(connection, seen.persona, changed)
         indexed.set_columns(connection, db, MEMORIES, seen.persona, changed, **values, updated_at=now)
+        expired = [] if archived else [row.id for row in rows if row.id in changed and has_expired(row, now)]
+        until = expires_at(now, ttl_seconds)
+        indexed.set_columns(connection, db, MEMORIES, seen.persona, expired, expires_at=until)
         return len(changed)
 
     return _change(db, seen, ids, work)

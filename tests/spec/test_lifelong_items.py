@@ -146,6 +146,16 @@ def test_l7_archived_restored_and_counted_exactly(life: Life) -> None:
 
 
 @pytest.mark.engines()
+def test_l7_an_expired_item_that_is_restored_is_back(life: Life) -> None:
+    """Its time is long over: without a new one it would be neither among the items nor in the archive."""
+    ids = [life.item(f"tired {n}", days=8, tier="session", **more) for n, more in enumerate(({}, {"expires_at": NOW}))]
+    kept = life.item("busy", tier="session", expires_at=NOW + 30 * DAY)
+    assert life.prune_session_by_ttl() == 2 and life.delete_items([kept]).count == 1
+    assert life.restore_items([*ids, kept]).count == 3
+    assert set(life.found()) == {"tired 0", "tired 1", "busy"} and life.prune_session_by_ttl() == 0
+    assert life.get_item(kept)["expires_at"] == (NOW + 30 * DAY).isoformat()
+
+
 def test_l7_tags_of_many_items_and_pins(life: Life) -> None:
     one, two = life.item("one", tags=["a", "b"]), life.item("two", tags=["b"])
     done = life.retag_items([one, two, 7], add=["C "], remove=["a"])
