@@ -17,6 +17,7 @@ from ..calls.call import Call, GivenSettings, find_key, open_call
 from ..conversations import memory_files
 from ..database import written_files
 from ..database.engine import Database
+from ..database.rows import yes_no
 from ..errors import MessageError
 from ..index.entries import HELD
 from ..memories import shown_texts
@@ -126,6 +127,7 @@ def forget(
     1
     """
     # 1. the target
+    dry_run = bool(yes_no(dry_run, "dry_run"))
     call = open_call(db, settings, scope)
     kind, key = _read_target(call, participant, conversation, memory, server, unnamed=unnamed)
     is_bare = kind == "participant" and "/" not in str(key)

@@ -120,7 +120,7 @@ def run_pending(
     >>> [(run.id == job_id, run.state) for run in run_pending(db=db)]
     [(True, 'completed')]
     """
-    if limit is not None and not (isinstance(limit, int) and limit >= 0):
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
         raise ValueError(f"limit is {shown(limit)}. It must be a whole number of operations, 0 or more, or None.")
     from . import worker  # noqa: PLC0415 - see __getattr__
 
@@ -222,7 +222,7 @@ def list_operations(
     unknown = [each for each in chosen if each not in rules.STATES]
     if unknown:
         raise ValueError(f"state is {str(unknown[0])[:40]!r}. It must be one of {', '.join(rules.STATES)}.")
-    if limit not in range(1, 10_001):
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= 10_000:
         raise ValueError(f"limit is {shown(limit)}. It must be a whole number of operations, 1 to 10000.")
     named = [key_text(each, "types", rules.TYPE_BYTES, required=True) for each in wanted]
     call = open_call(db, settings, scope)

@@ -12,6 +12,7 @@ from ..access import table_participants
 from ..calls.call import Call, GivenSettings, open_call, with_viewer
 from ..database.engine import Database
 from ..database.ids import retry_duplicates
+from ..database.rows import yes_no
 from ..errors import ItemNotFoundError, MessageError
 from ..memories import new_item, rules, table_sources
 from ..memories import table as memories
@@ -54,7 +55,7 @@ def open_persona_call(
 
 def find_seen(call: Call, operator: bool) -> ReadScope:
     """Return which items the call may read; an operator reads all audiences of the persona."""
-    if operator:
+    if yes_no(operator, "operator"):
         return ReadScope(call.persona)
     viewer = with_viewer(call).viewer
     assert viewer is not None
@@ -248,7 +249,7 @@ def search_items(
         since=_read_moment(since, "since"),
         until=_read_moment(until, "until"),
         tags=_list_wanted(filter(None, map(normal, () if tags is None else tag_items(tags))), "tags"),
-        archived=archived,
+        archived=bool(yes_no(archived, "archived")),
         here=call.scope.conversation,
     )
     seen = find_seen(call, operator)

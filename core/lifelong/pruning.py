@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..calls.call import GivenSettings
 from ..config import Settings
 from ..database.engine import Database
+from ..database.rows import yes_no
 from ..memories import rules
 from ..memories.rules import PruneMode
 from ..memories.shapes import Pruned
@@ -110,5 +111,5 @@ def prune_ltm(
     assert share is not None and protected is not None
     age_days = rules.read_number(max_age_days, "max_age_days", 1, 36_500, call.settings.prune_max_age_days)
     limits = Limits(age_days, share, mode or usual.mode, protected)
-    items = table_pruning.prune(call.db, call.persona, limits, dry_run=dry_run)
+    items = table_pruning.prune(call.db, call.persona, limits, dry_run=bool(yes_no(dry_run, "dry_run")))
     return Pruned(len(items), items)

@@ -7,10 +7,12 @@ from dataclasses import replace
 from .. import search as searching
 from ..access import table as audience_table
 from ..access.rules import AudienceKind
+from ..access.table_participants import checked_key
 from ..calls.call import GivenSettings, load_access, open_call
 from ..database import sources
 from ..database.dialects import from_microseconds
 from ..database.engine import Database
+from ..database.rows import yes_no
 from ..errors import MessageError
 from ..memories import rules
 from ..scope import Scope
@@ -54,13 +56,13 @@ def profile(
     [('I play the cello in a quartet.', ['fact'])]
     """
     call = open_call(db, settings, scope)
-    who = participant or call.scope.participant
+    who = call.scope.participant if participant is None else checked_key(participant)
     if not who:
         raise MessageError("participant is missing. Name a person, as `interface/id`.", fields=("participant",))
     most = rules.read_number(limit, "limit", 1, MOST_STATEMENTS, 50)
     query = searching.prepare(searching.SearchRequest(ranking="relevance"), call.settings)
     viewer, keys = load_access(call).viewer, audience_table.read_keys(call.db, call.persona)
-    if operator:
+    if yes_no(operator, "operator"):
         viewer = replace(viewer, audiences=tuple(keys), destination="local")
     search = searching.resolve(query, viewer, call.settings, call.db)
     if search.index_error is not None:

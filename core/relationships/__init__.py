@@ -11,6 +11,7 @@ from datetime import datetime
 from ..calls.call import GivenSettings, open_call
 from ..config import Settings
 from ..database.engine import Database
+from ..database.rows import yes_no
 from ..scope import Scope
 from ..text.times import iso_text
 from . import rules, table
@@ -106,7 +107,7 @@ def adjust(
         rules.read_delta(trust_delta, "trust_delta"),
         rules.read_name(username, "username"),
         rules.read_name(realname, "realname"),
-        touch,
+        bool(yes_no(touch, "touch")),
     )
     call = open_call(db, settings, scope)
     known = call.settings

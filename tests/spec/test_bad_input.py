@@ -8,6 +8,7 @@ import logging
 import math
 import traceback
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,19 @@ import pytest
 import typer
 
 import core.cli
-from core import aio, chat_history_cache, db, jobs, lifelong, llm, privacy, short_term, stories, synth_core_memory
+from core import (
+    aio,
+    chat_history_cache,
+    db,
+    jobs,
+    lifelong,
+    llm,
+    privacy,
+    relationships,
+    short_term,
+    stories,
+    synth_core_memory,
+)  # fmt: skip
 from core.ai_diary import unarchive_entries
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.cli import app as command
@@ -104,9 +117,32 @@ def test_f73_a_connection_string_names_its_fault_and_never_the_password(url: str
 
 
 def test_f65_a_switch_that_is_none_is_refused_by_name(stage: Stage) -> None:
-    for bad in ([], {}, "no", 2, None):
-        with pytest.raises(MessageError, match=r"level.*True or False"):
-            _call(stage, load_chat_history, "tg/1", level=bad)
+    switches: dict[str, list[Callable[..., Any]]] = {
+        "level": [partial(load_chat_history, "tg/1")],
+        "dry_run": [partial(forget, participant="tg/1"), lifelong.prune_ltm],
+        "operator": [lifelong.search_items, partial(lifelong.profile, "tg/1"), partial(lifelong.delete_items, [1])],
+        "archived": [lifelong.search_items],
+        "touch": [partial(relationships.adjust, "tg/1")],
+    }
+    for name, function in ((name, function) for name, functions in switches.items() for function in functions):
+        for bad in ([], {}, "no", 2, None):
+            with pytest.raises(MessageError, match=rf"{name}.*True or False"):
+                _call(stage, function, **{name: bad})
+
+
+@pytest.mark.parametrize("bad", ["tg/\x00", "a" * 300, " ", b"x", True])
+def test_f70_a_profile_is_of_a_key_that_can_be(stage: Stage, bad: Any) -> None:
+    with pytest.raises(MessageError, match="participant"):
+        _call(stage, lifelong.profile, bad, scope=stage.scope(participant="tg/1"))
+    stage.say("I play the cello.", "tg/1")
+    assert _call(stage, lifelong.profile, 0, scope=stage.scope("tg/1", participant="tg/ann")) == []  # 0 is an id
+
+
+@pytest.mark.parametrize("bad", [True, 1.0, "5", -1])
+def test_f65_a_number_of_operations_is_a_whole_one(stage: Stage, bad: Any) -> None:
+    for function in (jobs.list_operations, jobs.run_pending):
+        with pytest.raises(ValueError, match="limit"):
+            _call(stage, function, limit=bad)
 
 
 @pytest.mark.engines("mariadb", "mysql")
