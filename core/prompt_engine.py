@@ -139,8 +139,7 @@ def build_messages(
 
     Returns:
         openai: a list of `{role, content}`. anthropic: `{system, messages}` of text blocks. They hold as many memories
-            as
-        fit unless MEMORY_ITEMS is set. Attachments are named; to show a picture, add it to the last message.
+        as fit unless MEMORY_ITEMS is set. Attachments are named; to show a picture, add it to the last message.
 
     Raises:
         MessageError: the message is unusable.

@@ -239,8 +239,7 @@ def settle(
 
 
 def choose_place(connection: Connection, db: Database, scope: Scope, place: AudienceRow, kind: str) -> AudienceRow:
-    """Return the audience for a memory of a kind: what a person asked to save, all their private conversations
-    share."""
+    """Return the audience for a memory of a kind: a person's private conversations share what was saved on request."""
     person = None if place.facts is None else place.facts.direct_person
     if kind not in SHARED_KINDS or not person:
         return place
@@ -386,8 +385,7 @@ def _take_along(
     person: str | None,
     previous: str | None,
 ) -> Counter[str]:
-    """Move a conversation's threads to its new audience, except direct messages with others than the person `previous`;
-    return counts per table."""
+    """Move threads to their conversation's audience, except direct messages of others than `previous`; count rows."""
     counts = Counter(dict.fromkeys(MOVED, 0))
     if parent_key(parent.key) is not None:
         return counts

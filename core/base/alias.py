@@ -35,9 +35,7 @@ class _Alias(MetaPathFinder, InspectLoader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Restore the module's own spec, which the import system replaced by the alias's; the module does not run
-        again.
-        """
+        """Restore the module's own spec, which the import system replaced by the alias's; the module does not run."""
         if module.__spec__ is not None and module.__spec__.loader is self:
             module.__spec__ = module.__spec__.loader_state
 

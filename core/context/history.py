@@ -256,9 +256,7 @@ def _look(entry: HistoryEntry) -> tuple[str, str, str, bool, bool]:
 
 
 def _place_live(entries: Iterable[HistoryEntry]) -> list[Placed]:
-    """Return live messages with their sort keys: after stored ones of the same time; without a time, in the host's
-    order.
-    """
+    """Return live messages with sort keys: after stored ones of the same time; without a time, in the given order."""
     by_chat: dict[str, list[HistoryEntry]] = {}
     for entry in entries:
         by_chat.setdefault(entry.conversation, []).append(entry)

@@ -210,9 +210,7 @@ def read_text_calls(text: str) -> list[ToolCall]:
 
 
 def _read_element(part: str, word: str, at: int = 0) -> tuple[str | None, int]:
-    """Return the content of the first element with this name, and the end of the element; None if one of its tags is
-    missing.
-    """
+    """Return content and end of the first element with this name; None if one of its tags is missing."""
     first = _build_tag(word).search(part, at)
     last = _build_tag(word, "/").search(part, first.end()) if first else None
     return (part[first.end() : last.start()], last.end()) if first and last else (None, at)

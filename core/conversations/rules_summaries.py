@@ -120,9 +120,7 @@ def keep_newest(lines: Sequence[Line]) -> list[Line]:
 
 
 def number_end(line: Line) -> int:
-    """Return a number that distinguishes ends of a conversation: the row of the last message, or a negative digest
-    of an unstored one.
-    """
+    """Return a number for an end of a conversation: the last message's row, or a negative digest of an unstored one."""
     if line.row_id is not None:
         return line.row_id
     identity = "\x1f".join((line.message_id or "", line.sender_id or line.who, line.text, iso_text(line.at)))
@@ -163,9 +161,7 @@ def show_lines(lines: Iterable[Line]) -> list[str]:
 
 
 def extract_summary(lines: Sequence[Line]) -> Summary:
-    """Return title and summary without a model: the rarest words of the first useful message of a person, and chosen
-    sentences.
-    """
+    """Return title and summary without a model: rare words of a person's first useful message, and chosen sentences."""
     texts = [line.text for line in lines]
     by_people = (line.text for line in lines if not line.is_persona)
     words = next(

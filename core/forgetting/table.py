@@ -302,9 +302,7 @@ def _find_conversations(removal: Removal, keys: Collection[str]) -> set[str]:
 
 
 def _find_direct(removal: Removal, keys: Collection[str]) -> tuple[frozenset[str], frozenset[int]]:
-    """Return a person's direct conversations, and the audiences of these conversations and of the person's saved
-    memories.
-    """
+    """Return a person's direct conversations, and the audiences of these and of the person's saved memories."""
     rooms = find_audiences(removal, "direct", keys) | find_audiences(removal, "saved", keys)
     by_person = _find_in(removal, _K.conversation_key, _K.direct_person_key, keys)
     return frozenset(by_person | _find_in(removal, _K.conversation_key, _K.audience_id, rooms)), rooms

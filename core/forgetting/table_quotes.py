@@ -152,9 +152,7 @@ def change_replies(removal: Removal, conversation: str, message_id: str | None, 
 def _change_metadata(
     removal: Removal, change: Callable[[Any, dict[str, Any]], dict[str, Any] | None], *where: Any
 ) -> None:
-    """Store the metadata that `change` returns for each message that is a reply; if it returns None, leave it
-    unchanged.
-    """
+    """Store the metadata that `change` returns for each message that is a reply; None leaves it unchanged."""
     noted = or_(*(cast(_C.metadata, String).like(f"%{name}%") for name in rules.REPLIES))
     chosen = select(_C.id, _C.interface_path, _C.metadata).where(_C.persona_id == removal.persona, noted, *where)
     for row in list(_pages(removal, chosen, _C.id)):
@@ -184,9 +182,7 @@ def _quotable(removal: Removal, deleted: Collection[int]) -> tuple[dict[str, set
 def clean_operations(
     removal: Removal, keys: Collection[str], conversations: Collection[str], deleted: Collection[int]
 ) -> None:
-    """Delete operations about deleted messages, and remove a person's lines from the others. A running operation starts
-    again without these lines.
-    """
+    """Delete operations about deleted messages, and a person's lines in others; running ones start again."""
     chosen = select(_J.id, _J.payload, _J.status, _J.conversation_key).where(
         _J.persona_id == removal.persona,
         or_(_J.status.in_(OPEN_STATES), cast(_J.payload, String).like("%message_id%")),

@@ -58,9 +58,7 @@ class Removal:
         return self.connection.execute(statement).all()
 
     def read_in(self, statement: Any, column: Any, values: Iterable[Any]) -> list[Any]:
-        """Return the persona's rows of a SELECT with one of these values in a column, at most AT_ONCE values per
-        statement.
-        """
+        """Return the persona's rows of a SELECT with one of these values in a column; AT_ONCE values per statement."""
         mine = statement.where(column.table.c.persona_id == self.persona)
         return [
             row for part in chunks(sorted(set(values)), AT_ONCE) for row in self.read_rows(mine.where(column.in_(part)))

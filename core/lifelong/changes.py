@@ -42,8 +42,7 @@ def edit_item(
 
     Returns:
         `(True, id, "")`; reason `unchanged` if the item has this text already, `too_long` if it is a saved memory and
-            the
-        text has more than 4,000 characters (operators may store longer ones).
+        the text has more than 4,000 characters (operators may store longer ones).
 
     Raises:
         ItemNotFoundError: the scope sees no such item, or it is archived.

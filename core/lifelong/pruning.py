@@ -37,8 +37,7 @@ def prune_session_by_ttl(
     Args:
         ttl_sec: age in seconds; 0 and None mean SESSION_TTL_SEC, 1 to 59 become 60 with a note.
         exclude_history_uid: an active conversation, whose items stay; the scope's by default. A conversation with a
-            message
-        in the last 30 minutes is active too.
+            message in the last 30 minutes is active too.
         conf_uid: the persona; the scope's by default.
 
     Returns:

@@ -102,9 +102,7 @@ def _fact(key: str, given: object, patterns: Sequence[str], missing: float) -> F
 def choose_facts(
     lines: Sequence[Line], phrases_for: Callable[[str], Sequence[Phrases]], *, deep: bool = False
 ) -> list[Fact]:
-    """Return the sentences in which people state something about themselves or ask to be remembered, with their
-    sources.
-    """
+    """Return people's statements about themselves and their requests to remember, with the source messages."""
     facts = []
     names = name_speakers(lines) or [""] * len(lines)
     for name, line in zip(names, lines, strict=True):

@@ -62,9 +62,7 @@ def kind_of(value: object, *, also: Sequence[str] = ()) -> str:
 
 
 def read_entry(given: object, default_kind: str) -> dict[str, Any] | None:
-    """Return one entry of a list of facts as arguments of `memories.new_item.read`; None for a blank one. Unknown keys
-    go to `metadata`.
-    """
+    """Return a fact as arguments of `new_item.read`, with unknown keys in `metadata`; None for a blank one."""
     entry = {"text": given} if isinstance(given, str) or given is None else given
     if not isinstance(entry, Mapping):
         raise MessageError(

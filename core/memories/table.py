@@ -303,9 +303,7 @@ def change_visible(
     archived: bool,
     note: str,
 ) -> WriteResult:
-    """Change a saved memory or instruction that the viewer sees, in a transaction that locks it; else return
-    `unchanged`.
-    """
+    """Change a saved memory or instruction that the viewer sees, locked in a transaction; else return `unchanged`."""
     values = {"persona": viewer.scope.persona, "id": row_id}
 
     def work(connection: Connection) -> WriteResult:

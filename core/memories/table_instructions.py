@@ -215,9 +215,7 @@ def _read_topics(metadata: Any) -> tuple[str, ...]:
 
 
 def match_seen(family: str) -> tuple[Any, ...]:
-    """Return the SQL conditions of rows that a viewer sees; they make the server use the index of kinds, which has few
-    rows.
-    """
+    """Return the SQL conditions of rows that a viewer sees, read by the index of kinds, which has few rows."""
     return (
         _C.persona_id == bindparam("persona", type_=Key(64)),
         hide_from_index(_C.audience_id, family).in_(bindparam("audiences", expanding=True, type_=ID)),

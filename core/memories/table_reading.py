@@ -102,9 +102,7 @@ def is_there() -> tuple[Any, ...]:
 
 
 def is_kept() -> Any:
-    """Return the SQL condition of items that have not expired or belong to the active conversation; see
-    `expiry_values`.
-    """
+    """Return the SQL condition of unexpired items and those of the active conversation; see `expiry_values`."""
     now = bindparam("now", type_=Time())
     unset = _C.expires_at.is_(None) & or_(
         _C.tier != "session", _C.timestamp.is_(None), _C.timestamp > bindparam("since_ttl", type_=Time())

@@ -99,8 +99,7 @@ def set_conversation_local_only(
         conversation: its key. An unknown one is created if it is the scope's own.
         local_only: False allows remote models to see it again.
         items: with `local_only=False`, release its memory items and diary entries too; by default they stay marked,
-            because
-        some may have been marked individually.
+            because some may have been marked individually.
 
     >>> from prompt_engine import Scope, open_database, privacy
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")

@@ -90,8 +90,7 @@ def adjust(
 
     Returns:
         `(True, None, "")` with the current relationship; reason `unchanged`, or `privacy` if the person's level is
-            partial
-        or full: then nothing is stored.
+        partial or full: then nothing is stored.
 
     Raises:
         MessageError: a value of a wrong type, or an invalid id.

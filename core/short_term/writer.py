@@ -55,8 +55,7 @@ def write_turn(
         context: the turn, a dict or object: speaker, channel, messages, whether it was stopped.
         result: the personas' answers: an object with `persona_responses`, a list of answers, or one text.
         user, channel, server: ids; these and all arguments below override `context`. The scope supplies what is
-            missing:
-        pass `scope=scope_of(message)`.
+            missing: pass `scope=scope_of(message)`.
         messages: the messages of the turn, oldest first; only lines of people and personas are stored.
         responses: the personas' answers; one without persona id belongs to the scope's persona.
         privacy: the person's level as the host knows it; the level set by `set_privacy` applies too.
@@ -178,8 +177,7 @@ def store_short_term_memory(
         user, channel: ids, or keys `interface/id`; 0 is an id, None and blank are not.
         messages: oldest first, as for `write_turn`; the persona's own have the role `model`.
         server: id of the community; None is the scope's. `DM` means a direct message unless another argument says that
-            the
-        channel is shared.
+            the channel is shared.
         is_direct, is_private: privacy of the channel; None if the host does not know.
         persona: id; None is the scope's.
         lineage: id shared by personas that are versions of one.
@@ -233,8 +231,7 @@ def update_short_term_memory(
     Returns:
         `(True, id of the entry, "")`, with `cut 1` in `notes` if one character was cut. Otherwise the current summary
         stays, and the reason is `empty`, `explicit`, `refused` (an error, or far shorter than the current one),
-            `privacy`,
-        or `limit` (a second one since the last turn).
+        `privacy`, or `limit` (a second one since the last turn).
     """
     # 1. read the summary
     if summary is not None and not isinstance(summary, str):

@@ -81,8 +81,7 @@ def add_running_recap_version(
 
     Returns:
         None if the text was refused because it is blank, looks like an error, or is far shorter than the current one;
-            the
-        log has the reason.
+        the log has the reason.
 
     Raises:
         MessageError: a value of a wrong type; the scope does not see the conversation.

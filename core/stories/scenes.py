@@ -337,8 +337,7 @@ def choose_scene_recap(
 
     Returns:
         `(True, number of the version, "")`; `refused` if there is no such version; `unchanged` without a break, or if
-            the
-        version is current.
+        the version is current.
     """
     number = rows.number(version, "version")
 

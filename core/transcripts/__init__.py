@@ -96,9 +96,7 @@ def find_replaced(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> frozenset[int]:
-    """Return the row ids of stored lines that a list replaces: lines that it changes, and lines that it lacks after its
-    last line by a person.
-    """
+    """Return the row ids of the stored lines that a list changes, or lacks after its last line by a person."""
     call = open_call(db, settings, scope)
     lines = _read_lines(messages)
     return _Transcript(call, lines).find_replaced() if call.scope.conversation and lines else frozenset()

@@ -194,9 +194,7 @@ class ChatWriter:
             self._change(stored, ready)
 
     def _sort_lines(self, key: str, lines: Sequence[_Ready]) -> tuple[list[_Ready], list[tuple[StoredLine, _Ready]]]:
-        """Return the new lines of one conversation, and the edited lines with their stored messages; count the other
-        lines.
-        """
+        """Return a conversation's new lines, and edited lines with their stored messages; count the other lines."""
         names = [self._list_ids(ready) for ready in lines]
         ids = {name for each in names for name in each}
         stored = table_lines.read_by_ids(self._reader, self._call.persona, key, ids)

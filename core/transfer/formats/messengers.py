@@ -68,8 +68,7 @@ class _Messenger:
         raise NotImplementedError
 
     def id_of_character(self, key: str, name: str, *, is_webhook: bool = False) -> str:
-        """Return the speaker id of a character that a bot plays: the bot's id for the first name it used, else id and
-        name."""
+        """Return the speaker id of a character that a bot plays: the bot's id for its first name, else id and name."""
         if not is_webhook and self._first_names.setdefault(key, name) == name:
             return key
         return f"{key}:{name}"

@@ -21,9 +21,7 @@ _LATEST_MS = 253_370_764_800_000
 
 
 def read(value: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Version, ...], int | None]:
-    """Return the header without the texts of its running recap, the recap's versions, and the number of the current
-    version.
-    """
+    """Return the header without its running recaps, the recap's versions, and the number of the current version."""
     line = dict(value)
     metadata = line.get("chat_metadata")
     storage = metadata.get(RUNNING) if isinstance(metadata, dict) else None

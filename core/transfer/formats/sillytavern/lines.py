@@ -93,9 +93,7 @@ def split_line(value: Mapping[str, Any], message: Said) -> tuple[Said, dict[str,
 
 
 def _left(written: Any, stored: str) -> Any:
-    """Return the kept line's value in place of a text: None, or the text if it holds more than is stored, such as
-    thoughts.
-    """
+    """Return the kept line's value in place of a text: None, or the text if it holds more than is stored (thoughts)."""
     return None if isinstance(written, str) and clean(written) == stored else written
 
 
