@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, func, or_, select, true, update
+from sqlalchemy import Connection, and_, func, or_, select, true, update
 
 from ..access import table as audience_table
 from ..access import table_participants
-from ..access.rules import SEPARATE, AudienceKey, split_key
+from ..access.rules import SEPARATE, AudienceKey, AudienceKind, split_key
 from ..access.table_conversations import FACTS, SHARED_KINDS, relocate
 from ..access.table_participants import checked_key, hold
 from ..access.view import ConversationFacts
@@ -21,7 +21,7 @@ from ..database.engine import Database
 from ..database.registry import FOLLOWING, REGISTRY
 from ..database.schema import chat_history_cache, conversations, memories, participants, user_relationships
 from ..database.schema_base import metadata
-from ..database.sources import ALL, MEMORIES
+from ..database.sources import ALL, MEMORIES, SourceTable
 from ..errors import MessageError
 from ..index import indexed
 from ..short_term.table import remove_person
@@ -77,7 +77,7 @@ def link_people(db: Database, persona: str, a: object, b: object) -> dict[str, i
         target, gone = group[one], group[other]
         if target == gone:
             return {}
-        return _assign_person(connection, db, persona, {k: target for k, p in group.items() if p == gone}, gone)
+        return _assign_person(connection, db, persona, [k for k, p in group.items() if p == gone], target, gone)
 
     return _fill_counts(db.idempotent_transaction(work, source="participants"))
 
@@ -93,8 +93,8 @@ def unlink_person(db: Database, persona: str, participant: object) -> dict[str, 
             return {}
         person = group[key]
         # If the group has the key of the one who leaves, the others get the first of their own keys.
-        changes = dict.fromkeys(others, others[0]) if person == key else {key: key}
-        return _assign_person(connection, db, persona, changes, person)
+        keys, target = (others, others[0]) if person == key else ([key], key)
+        return _assign_person(connection, db, persona, keys, target, person)
 
     return _fill_counts(db.idempotent_transaction(work, source="participants"))
 
@@ -110,68 +110,46 @@ def _fill_counts(changed: Mapping[str, int]) -> dict[str, int]:
 
 
 def _assign_person(
-    connection: Connection, db: Database, persona: str, changes: Mapping[str, str], person: str
+    connection: Connection, db: Database, persona: str, keys: Collection[str], target: str, person: str
 ) -> dict[str, int]:
-    """Move identities of `person` to another person, with the direct messages of these identities."""
-    counts: Counter[str] = Counter()
-    c = conversations.c
+    """Move identities of `person` to the person `target`, with their private conversations and saved memories."""
+    c, m = conversations.c, memories.c
     members = select(_P.participant_key).where(_P.persona_id == persona, _P.person_key == person)
     group = list(connection.execute(members).scalars())
-    everybody = set(group) <= set(changes)
-    for key, target in sorted(changes.items()):
-        one = update(participants).where(_P.persona_id == persona, _P.participant_key == key)
-        connection.execute(one.values(person_key=target, updated_at=db.clock()))
-        counts["participants"] += 1
+    everybody = set(group) <= set(keys)
+    moved = update(participants).where(_P.persona_id == persona, _P.participant_key.in_(sorted(keys)))
+    counts = Counter(participants=connection.execute(moved.values(person_key=target, updated_at=db.clock())).rowcount)
+    new_direct = AudienceKey("direct", "", target)
     direct = audience_table.find(connection, persona, AudienceKey("direct", "", person))
+    saved = audience_table.find(connection, persona, AudienceKey("saved", "", person))
     own = and_(c.direct_person_key == person, c.is_private == SEPARATE)  # a link leaves separate chats their identity
     of_person = c.audience_id == direct if everybody else or_(c.audience_id == direct, own)
     held = select(*FACTS).where(c.persona_id == persona, of_person).order_by(c.conversation_key)
     for row in connection.execute(held.with_for_update()).all():
         facts = ConversationFacts(*row)
-        to = changes.get(_find_identity(connection, persona, facts, group) or (group[0] if everybody else ""))
-        if to is not None and facts.is_separate:  # its rows keep their audience
+        if (_find_identity(connection, persona, facts, group) or (group[0] if everybody else "")) not in keys:
+            continue
+        if facts.is_separate:  # its rows keep their audience
             stored = update(conversations).where(c.persona_id == persona, c.id == facts.id)
-            counts["conversations"] += connection.execute(stored.values(direct_person_key=to)).rowcount
-        elif to is not None:
-            new = replace(facts, direct_person=to, audience_id=_find_direct(connection, db, persona, to))
+            counts["conversations"] += connection.execute(stored.values(direct_person_key=target)).rowcount
+        else:
+            home = audience_table.find_or_make(connection, db, persona, new_direct)
+            new = replace(facts, direct_person=target, audience_id=home)
             counts.update(relocate(connection, db, persona, facts, new))
-    if everybody:
-        left_over = [(source, select(source.table.c.id), min(changes.values())) for source in ALL]
-    else:
-        m = memories.c
-        mine = select(m.id).where(m.conversation_key.is_(None))
-        left_over = [
-            (MEMORIES, mine.where(m.participant_key == key), target) for key, target in sorted(changes.items())
-        ]
-    for source, chosen, target in left_over:  # rows of the audience without a conversation
-        c = source.table.c
-        ids = connection.execute(chosen.where(c.persona_id == persona, c.audience_id == direct)).scalars().all()
-        if ids:
-            home = _find_direct(connection, db, persona, target)
-            counts[source.table.name] += indexed.set_columns(connection, db, source, persona, ids, audience_id=home)
-    for key, target in sorted(changes.items()):
-        whose = memories.c.participant_key == key
-        counts[memories.name] += _move_saved(connection, db, persona, person, target, true() if everybody else whose)
+    whose = true() if everybody else m.participant_key.in_(sorted(keys))
+    left_over: list[tuple[SourceTable, Any, AudienceKind]] = (
+        [(source, source.table.c.audience_id == direct, "direct") for source in ALL]
+        if everybody
+        else [(MEMORIES, and_(m.audience_id == direct, m.conversation_key.is_(None), whose), "direct")]
+    )
+    rooms = or_(m.audience_id == saved, m.audience_id == audience_table.find(connection, persona, new_direct))
+    left_over.append((MEMORIES, and_(m.kind.in_(SHARED_KINDS), rooms, whose), "saved"))
+    for source, where, kind in left_over:  # rows that no conversation took along
+        chosen = select(source.table.c.id).where(source.table.c.persona_id == persona, where)
+        if ids := connection.execute(chosen).scalars().all():
+            room = audience_table.find_or_make(connection, db, persona, AudienceKey(kind, "", target))
+            counts[source.table.name] += indexed.set_columns(connection, db, source, persona, ids, audience_id=room)
     return counts
-
-
-def _move_saved(
-    connection: Connection, db: Database, persona: str, person: str, target: str, whose: ColumnElement[bool]
-) -> int:
-    """Move what was saved in private chats of a person to another person; return the number of rows."""
-    m, old = memories.c, [AudienceKey("saved", "", person), AudienceKey("direct", "", target)]
-    rooms = [audience_table.find(connection, persona, key) for key in old]
-    here = m.audience_id.in_([room for room in rooms if room is not None])
-    saved = select(m.id).where(m.persona_id == persona, m.kind.in_(SHARED_KINDS), here, whose)
-    ids = connection.execute(saved).scalars().all()
-    if not ids:
-        return 0
-    home = audience_table.find_or_make(connection, db, persona, AudienceKey("saved", "", target))
-    return indexed.set_columns(connection, db, MEMORIES, persona, ids, audience_id=home)
-
-
-def _find_direct(connection: Connection, db: Database, persona: str, person: str) -> int:
-    return audience_table.find_or_make(connection, db, persona, AudienceKey("direct", "", person))
 
 
 def _find_identity(connection: Connection, persona: str, facts: ConversationFacts, group: list[str]) -> str | None:
