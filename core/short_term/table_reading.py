@@ -148,19 +148,10 @@ _SHAPES = tuple(_ENTRY.numbered(FIRST + 30 + place) for place in range(3))
 @lru_cache(maxsize=64)
 def _build_part(place: int, which: Which, family: str, *, trusted: bool = False, of_lineage: bool = False) -> Part:
     columns = _SHAPES[place].columns(
-        id=_C.id,
-        summary=_C.summary,
-        channel_name=_C.channel_name,
-        items=_C.messages,
-        summary_at=_C.summary_updated_at,
-        channel=_C.channel_id,
-        user=_C.participant_key,
-        updated=_C.last_updated,
-        turns=_C.turns_since_summary,
-        lineage=_C.lineage_id,
-        server=_C.server_id,
-        server_name=_C.server_name,
-    )
+        id=_C.id, user=_C.participant_key, channel=_C.channel_id, updated=_C.last_updated, items=_C.messages,
+        summary=_C.summary, summary_at=_C.summary_updated_at, channel_name=_C.channel_name,
+        turns=_C.turns_since_summary, lineage=_C.lineage_id, server=_C.server_id, server_name=_C.server_name,
+    )  # fmt: skip
     return Part(_select_entries(columns, which, family, trusted=trusted, of_lineage=of_lineage), family)
 
 
