@@ -232,7 +232,6 @@ def plan_count(call: Call, who: str | None, username: str, role: str) -> Callabl
     return count
 
 
-_SELF, _OTHER = participants.alias(), participants.alias()
 _COUNT = (
     update(user_relationships)
     .where(
@@ -242,10 +241,10 @@ _COUNT = (
         _U.affinity_base == 0,
         _U.username == bindparam("new_username", type_=_U.username.type),
         ~exists().where(
-            _SELF.c.participant_key == USER,
-            _OTHER.c.persona_id == _SELF.c.persona_id,
-            _OTHER.c.person_key == _SELF.c.person_key,
-            _OTHER.c.participant_key != USER,
+            MINE.c.participant_key == USER,
+            LINKED.c.persona_id == MINE.c.persona_id,
+            LINKED.c.person_key == MINE.c.person_key,
+            LINKED.c.participant_key != USER,
         ),
         ~exists().where(privacy_levels.c.participant_key == USER, privacy_levels.c.level != "none"),
     )
