@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ..calls.call import GivenSettings
 from ..config import Settings
+from ..config.flags import PruneMode
 from ..database.engine import Database
 from ..database.rows import yes_no
 from ..memories import rules
-from ..memories.rules import PruneMode
 from ..memories.shapes import Pruned
 from ..scope import Scope
 from . import table_pruning

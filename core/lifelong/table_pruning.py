@@ -10,12 +10,13 @@ from typing import Any
 
 from sqlalchemy import Connection, Integer, and_, bindparam, or_, select
 
+from ..config.flags import PruneMode
 from ..database.dialects import ID, Time
 from ..database.engine import Database
 from ..database.schema import conversations, memories
 from ..database.sources import MEMORIES
 from ..index import indexed
-from ..memories.rules import KEPT_KINDS, PruneMode
+from ..memories.rules import KEPT_KINDS
 
 BATCH = 500
 ACTIVE_MINUTES = 30

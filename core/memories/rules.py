@@ -137,8 +137,6 @@ def check_choice(value: object, name: str, choices: Any) -> None:
         raise MessageError(f"{name} is {shown(value)}. It must be one of {known}.", fields=(name,))
 
 
-PruneMode = Literal["any", "all"]
-"""any: too old or too unimportant. all: both."""
 LEAST_TTL_SECONDS = 60
 KEPT_KINDS = (SAVED, INSTRUCTION)
 """Kinds that people asked for: they are never pruned."""
