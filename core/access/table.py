@@ -26,22 +26,21 @@ FORGOTTEN_KINDS = ("direct", "saved", "conversation")
 
 def find_or_make(connection: Connection, db: Database, persona: str, key: AudienceKey) -> int:
     """Return the id of an audience, inserting it if it is new."""
-    values = {"persona": persona, "kind": key.kind, "server": key.server, "ref": key.ref}
-    audience_id = connection.execute(_HOLD if key.kind in FORGOTTEN_KINDS else _FIND, values).scalar()
+    audience_id = find(connection, persona, key, lock=key.kind in FORGOTTEN_KINDS)
     if audience_id is not None:
-        return int(audience_id)
+        return audience_id
     row: dict[str, Any] = {"audience_id": db.ids.one(), "persona_id": persona, "kind": key.kind}
     connection.execute(insert_ignore(audiences, db.family), row | {"server_id": key.server, "ref": key.ref})
-    inserted = connection.execute(_FIND, values).scalar()
+    inserted = find(connection, persona, key)
     if inserted is None:
         raise DuplicateKeyError(DUPLICATE_KEY, source="audiences")
-    return int(inserted)
+    return inserted
 
 
-def find(connection: Connection, persona: str, key: AudienceKey) -> int | None:
-    """Return the id of an audience, None if it has no rows yet."""
+def find(connection: Connection, persona: str, key: AudienceKey, *, lock: bool = False) -> int | None:
+    """Return the id of an audience, None if it has no rows yet; `lock` locks it until the transaction ends."""
     values = {"persona": persona, "kind": key.kind, "server": key.server, "ref": key.ref}
-    return connection.execute(_FIND, values).scalar()
+    return connection.execute(_HOLD if lock else _FIND, values).scalar()
 
 
 def lock(connection: Connection, persona: str, audience_id: int) -> None:
