@@ -269,6 +269,7 @@ def _select_seen(all_of_server: bool, family: str) -> Part:
         one("direct", nowhere, _WHO),
         one("saved", nowhere, _WHO),
         one("conversation", _SERVER, _KEY),
+        one("conversation", nowhere, _KEY),  # a direct message on a server, of nobody in particular
         thread(_SERVER),
     )
     stored = (

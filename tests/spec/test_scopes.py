@@ -248,6 +248,17 @@ def test_f16_server_in_direct_sees_what_is_public_on_the_servers_where_the_perso
     assert heard(direct(stage, "cid", SERVER_IN_DIRECT=1)) == set()
 
 
+def test_f17_a_room_of_two_that_is_made_direct_still_knows_its_lines(stage: Stage) -> None:
+    """It has no one person, so its rows belong to it alone; the host goes on naming the server."""
+    for who in ("Ann", "Bob"):
+        stage.say(f"zebra of {who}", "discord/c1", who, server="s1")
+    there = stage.scope("discord/c1", participant="discord/ann", server="s1")
+    assert set_conversation_privacy("discord/c1", "direct", db=stage.db, scope=there)["chat_history_cache"] == 2
+    assert len(search_memories(keywords=["zebra"], db=stage.db, scope=there)) == 2
+    elsewhere = stage.scope("discord/c2", participant="discord/ann", server="s1")
+    assert search_memories(keywords=["zebra"], db=stage.db, scope=elsewhere) == []
+
+
 def test_f16_private_stays_private_off_knows_the_server_of_the_conversation(stage: Stage) -> None:
     """A host that leaves out the server must not see less with the setting off than with it on."""
     for number, path in enumerate(("discord/c1", "discord/c2")):
