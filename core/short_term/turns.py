@@ -19,7 +19,7 @@ from ..errors import MessageError
 from ..memories.rules import is_marked
 from ..scope import KEY_BYTES, NO_SERVER, Privacy, Scope, key_text, optional_key
 from ..shapes import Sender
-from ..text.folding import clean
+from ..text.folding import clean, one_line
 from ..text.host_values import as_text, get, is_plain, newest_items, text_at
 from ..text.times import parse_time
 from .rules import Since
@@ -137,9 +137,8 @@ def _read_item(message: Any, user: str, user_name: str) -> Item | None:
     if role == "persona":
         return Item("model", content, _name(sender), at, answers=as_text(read_field(message, "triggered_by"))[0] or "")
     who = text_at(message, "participant").strip() or sender.id
-    return Item(
-        "user", content, _name(sender) or (user_name if who in ("", user) else ""), at, who=who or user or _name(sender)
-    )
+    named = _name(sender) or (user_name if who in ("", user) else "")
+    return Item("user", content, named, at, who=who or user or one_line(_name(sender)).strip())
 
 
 def _name(sender: Sender) -> str:

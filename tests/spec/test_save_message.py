@@ -19,7 +19,7 @@ from core.lifelong import consolidate_history
 from core.privacy import link_participants, scope_of, set_privacy
 from core.prompt_engine import build_json_prompt, build_messages
 from core.scope import Scope
-from core.short_term import write_turn
+from core.short_term import get_for_user, write_turn
 from core.synth_core_memory import search_memories
 from tests.spec.stage import Stage, message
 from tests.store.world import of_today
@@ -199,6 +199,17 @@ def test_f88_every_way_to_hand_in_a_name_alone_means_the_same_person(stage: Stag
     done = forget(participant="web/ann", **call)
     assert (done["chat_history_cache"], done["short_term_memories"], done["conversation_summaries"]) == (2, 1, 1)
     assert [line["text"] for line in load_chat_history(ROOM, **call)] == ["It snows", "Fine"]
+
+
+def test_f88_a_name_of_two_lines_is_one_id_in_a_turn_too(stage: Stage) -> None:
+    call = {"db": stage.db, "settings": Settings(), "scope": Scope(stage.persona)}
+    save_message(spoken("Or at five", from_user={"name": "ann\nlee"}), **call)
+    said = [{"text": "Tea?", "speaker": "ann\nlee"}, {"text": "Now?", "speaker": "bob"}]
+    turn = {"user": {"name": "bob"}, "interface": "web", "channel": "kitchen", "messages": said}
+    assert write_turn(turn, "Yes", **call).stored == 1
+    set_privacy("web/ann lee", "full", **call)
+    (entry,) = get_for_user("web/bob", **call)
+    assert [line["content"] for line in entry["messages"]] == ["Now?", "Yes"]
 
 
 def test_f88_the_persons_own_id_and_the_scope_come_before_the_name(stage: Stage) -> None:
