@@ -172,6 +172,11 @@ def test_c4_a_summary_is_stored_in_every_case(stage: Stage) -> None:
         assert "7391" not in row.summary and (n == 0 or "ferry" in row.summary)
 
 
+def test_c4_of_a_message_longer_than_a_summary_reads_the_beginning_is_summarised(stage: Stage) -> None:
+    stage.say("The ferry to Sardinia leaves at noon. " * 1000)
+    assert add(stage).stored and "ferry" in listed(stage)[0]["summary"]
+
+
 def test_c4_in_the_background_a_failing_model_is_asked_again_before_the_extract_is_stored(stage: Stage) -> None:
     """F56: retried, then the fallback; a refused key is not tried again."""
     db: Any = stage.db
