@@ -378,6 +378,9 @@ def _add_versions(call: Call, row_id: int, line: Line) -> None:
             free += 1
 
     def work(connection: Any) -> None:
+        stored = table_lines.hold_line(connection, call.persona, row_id)
+        if stored is None or not table_lines.is_open(connection, call.persona, stored, call.settings.privacy_default):
+            return
         table_recaps.insert_alternatives(connection, call.persona, added)
         if line.text in numbers:
             table_recaps.set_current_alternative(connection, call.persona, row_id, numbers[line.text])

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from core import privacy
 from core.config import Settings
 from core.conversations import list_saved_memories
 from core.database.engine import Database
 from core.database.rows import read_list
-from core.database.schema import chat_history_cache, memories
+from core.database.schema import chat_history_cache, memories, message_alternatives
 from core.errors import TransferError
 from core.scope import Scope
 from core.transfer import storage as storing
@@ -174,6 +175,18 @@ def test_f20_nothing_is_imported_of_people_who_do_not_want_it(db: Database, tmp_
     result = import_file(path, persona="Iris", db=db, scope=scope, settings=Settings(privacy_default="full"))
     assert (result.imported, result.left_out) == (0, {"privacy": 4})
     assert _stored(db, scope) == []
+
+
+def test_f20_no_further_answer_to_somebody_at_full_is_imported(db: Database, tmp_path: Path) -> None:
+    path, scope = tmp_path / "conversations.json", own_scope()
+    said = {"id": "u", "text": "Is there tea?", "sender": "human", "created_at": "2026-03-10T12:00:00Z"}
+    answers = [{**said, "id": each, "sender": "assistant", "text": each, "parent_message_uuid": "u"} for each in "ab"]
+    for number in (1, 2):
+        path.write_text(json.dumps([{"uuid": "c", "chat_messages": [said, *answers[:number]]}]))
+        done = _import(db, scope, path)
+        privacy.set_privacy("claude/user", "full", db=db, scope=scope)
+    assert (done.edited, done.left_out) == (0, {"privacy": 1})
+    assert count(db, message_alternatives, scope.persona) == 0
 
 
 @pytest.mark.parametrize("edited", [False, True])
