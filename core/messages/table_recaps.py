@@ -182,7 +182,7 @@ def update_recap(
     same = merged == recap.data and all(
         name in ("token_count", "provenance") or getattr(recap, name) == value for name, value in columns.items()
     )
-    if same and recap.updated_at is not None:
+    if same:
         return False
     values = {**columns, "data": merged or None, "updated_at": db.clock()}
     own = (_R.persona_id == persona, _R.message_row == row_id, _R.alternative == OWN)

@@ -72,8 +72,7 @@ def set_data(
         if key == "exclude":
             return table_hidden.set_excluded(connection, call.persona, row_id, excluded=bool(new))
         if key == "include":
-            table_recaps.set_include(connection, call.persona, [row_id], new)
-            return True
+            return table_recaps.set_include(connection, call.persona, [row_id], new) > 0
         return table_recaps.update_recap(connection, call.db, call.persona, call.conversation, row_id, columns, data)
 
     result = _change_message(call, work, keeps_text=new is not None and key not in _SWITCHES)

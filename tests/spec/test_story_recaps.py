@@ -113,6 +113,14 @@ def test_s3_s13_values_are_kept_apart_from_the_message_and_counted(story: Story)
     assert story.memory(message) is None
 
 
+@pytest.mark.parametrize(("key", "value"), [("error", None), ("memory", " "), ("include", None), ("include", "x")])
+def test_s3_a_value_that_changes_nothing_is_not_stored(story: Story, key: str, value: str | None) -> None:
+    """Such as a place in the prompt for a message without a recap."""
+    (message,) = story.write("one")
+    assert story.set(message, key, value).reason == "unchanged"
+    assert story.get(message) == {}
+
+
 def test_s3_the_keys_of_a_scene_show_it_and_its_functions_change_it(story: Story) -> None:
     (message,) = story.write("one")
     with pytest.raises(ValueError, match="Use add_scene_break"):
