@@ -70,6 +70,13 @@ def test_l35_a_page_that_is_not_there_is_a_page(operator: Operator) -> None:
     assert "screens" not in operator.client.get("/admin/page/nothing", headers=browser).text
 
 
+@pytest.mark.parametrize("screen", ["people", "conversations", "conversations/one"])
+def test_l33_a_number_beyond_every_row_is_no_failure_of_the_page(operator: Operator, stage: Stage, screen: str) -> None:
+    stage.say("hello", "tg/7")
+    params = {"key": "tg/7", **dict.fromkeys(("offset", "before"), "9999999999999999999")}
+    assert operator.ask("GET", f"/page/{screen}", params=params).status_code == (200 if "one" in screen else 422)
+
+
 def test_l35_items_tell_people_and_conversations_by_their_names(operator: Operator, stage: Stage, life: Life) -> None:
     stage.say("Good morning", path="tg/42", title="Tea room")
     life.item("Tofu is a cat", path="tg/42", participant="tg/ann")

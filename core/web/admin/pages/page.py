@@ -20,6 +20,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from ....access import overview
 from ....access.rules import show_key
+from ....base.wire_ids import find_id
 from ....config import Settings
 from ....database.engine import Database
 from ....errors import StoreError
@@ -63,8 +64,7 @@ MOST_PERSONAS = 200
 
 
 def split_ids(text: str) -> list[int]:
-    parts = [part.strip() for part in text.split(",")]
-    return [int(part) for part in parts if part.isascii() and part.isdigit() and len(part) < 20]
+    return [row_id for part in text.split(",") if (row_id := find_id(part.strip())) is not None]
 
 
 Id = Annotated[int, BeforeValidator(lambda text: next(iter(split_ids(str(text))), 0))]
@@ -73,7 +73,7 @@ Ids = Annotated[list[int], BeforeValidator(lambda texts: split_ids(",".join(text
 SPLIT_COMMAS = BeforeValidator(lambda texts: [part.strip() for part in ",".join(texts).split(",") if part.strip()])
 Words = Annotated[list[str], SPLIT_COMMAS]
 Fraction = Annotated[float | None, BeforeValidator(lambda text: text.replace(",", "."))]
-Offset = Annotated[int, Field(ge=0)]
+Offset = Annotated[int, Field(ge=0, le=1_000_000_000)]
 Key = Annotated[str, StringConstraints(strip_whitespace=True)]
 
 
