@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
 LineRole = Literal["user", "persona"]
+MOST_PAIRS = 20_000
+"""Maximum number of pairs of equal lines that are all compared; thousands of lines like "Continue" take minutes."""
 
 
 class Spoken(NamedTuple):
@@ -71,9 +74,14 @@ def _is_repeated(lines: Sequence[Spoken], matches: Sequence[int | None], stored:
 
 
 def _pair_equal(lines: Sequence[Spoken], stored: Sequence[Spoken]) -> list[int | None]:
-    """Return, for each line, the index of an equal stored line, in order; of equal lines, the latest is taken."""
+    """Return, for each line, the index of an equal stored line, in order; of equal lines, the latest is taken.
+
+    Above MOST_PAIRS, very common lines are paired only beside other equal lines.
+    """
     matches: list[int | None] = [None] * len(lines)
-    pairs = SequenceMatcher(None, lines[::-1], stored[::-1], autojunk=False)
+    counts = Counter(stored)
+    is_repetitive = sum(counts[line] for line in lines) > MOST_PAIRS
+    pairs = SequenceMatcher(None, lines[::-1], stored[::-1], autojunk=is_repetitive)
     for at, index, size in pairs.get_matching_blocks():
         for step in range(size):
             matches[len(lines) - 1 - at - step] = len(stored) - 1 - index - step

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -14,6 +15,15 @@ from core.transcripts.rules import Spoken, match_lines
 def spoken(text: str) -> list[Spoken]:
     """Return lines: people in small letters, the persona in capitals."""
     return [Spoken("persona" if each.isupper() else "user", each) for each in text.split()]
+
+
+def test_f62_a_list_of_lines_that_repeat_is_compared_in_bounded_time() -> None:
+    lines, stored = ([Spoken("user", "ok" if n % 2 else f"{name}{n}") for n in range(most)]
+                     for name, most in (("a", 1000), ("b", 2000)))  # fmt: skip
+    began = time.process_time()
+    match_lines(lines, stored)
+    assert time.process_time() - began < 10
+    assert match_lines(lines, lines) == [*range(1000)]
 
 
 @pytest.mark.parametrize(
