@@ -105,7 +105,8 @@ def _insert_part(
             ready += _hold_conversation(connection, db, own, {row_id: by_id[row_id] for _, row_id in group}, outcomes)
         if any(messages_table.is_late(db, persona, message, row_id) for row_id, message, _ in ready):
             raise RollbackError(None)  # forgotten while this waited for a conversation: try once more, without these
-        spoke = {m.participant: m.sender_name for _, m, _ in ready if m.participant}
+        by_time = sorted((m for _, m, _ in ready), key=lambda m: (bool(m.sender_name), m.at))
+        spoke = {m.participant: m.sender_name for m in by_time if m.participant}
         table_participants.note_names(connection, db, persona, spoke, levels)
         messages_table.write_rows(connection, db, persona, sorted(ready, key=lambda each: each[0]))
         if write_beside is not None:

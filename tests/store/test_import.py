@@ -14,7 +14,7 @@ from core.config import Settings
 from core.conversations import list_saved_memories
 from core.database.engine import Database
 from core.database.rows import read_list
-from core.database.schema import chat_history_cache, memories, message_alternatives
+from core.database.schema import chat_history_cache, memories, message_alternatives, participants
 from core.errors import TransferError
 from core.scope import Scope
 from core.transfer import storage as storing
@@ -175,6 +175,14 @@ def test_f20_nothing_is_imported_of_people_who_do_not_want_it(db: Database, tmp_
     result = import_file(path, persona="Iris", db=db, scope=scope, settings=Settings(privacy_default="full"))
     assert (result.imported, result.left_out) == (0, {"privacy": 4})
     assert _stored(db, scope) == []
+
+
+def test_r21_a_speaker_keeps_the_name_of_the_newest_line_of_a_file(db: Database, tmp_path: Path) -> None:
+    chats = [_rows(1, conversation=name, speakers=(name,))[0] | {"speaker_id": "7"} for name in ("z", "b")]
+    chats[1]["timestamp"] = "2026-01-01T00:00:00Z"
+    scope = own_scope()
+    _import(db, scope, _file(tmp_path, chats))
+    assert [row.display_name for row in rows_of(db, participants, scope.persona)] == ["b"]
 
 
 def test_f20_no_further_answer_to_somebody_at_full_is_imported(db: Database, tmp_path: Path) -> None:
