@@ -166,7 +166,7 @@ def _name(entry: zipfile.ZipInfo) -> str:
 
 
 def _refusal(entry: zipfile.ZipInfo, name: str) -> str:
-    is_out = name.startswith("/") or ".." in name.split("/") or ":" in name.split("/", maxsplit=1)[0] or "\x00" in name
+    is_out = name.startswith("/") or ".." in name.split("/") or name[1:2] == ":" or "\x00" in name
     if is_out or stat.S_ISLNK(entry.external_attr >> 16):
         return "its path leads out of the archive"
     if name.lower().endswith(_ARCHIVES):

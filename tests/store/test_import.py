@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +184,15 @@ def test_r21_a_speaker_keeps_the_name_of_the_newest_line_of_a_file(db: Database,
     scope = own_scope()
     _import(db, scope, _file(tmp_path, chats))
     assert [row.display_name for row in rows_of(db, participants, scope.persona)] == ["b"]
+
+
+def test_r23_a_colon_in_the_name_of_a_file_leads_nowhere(db: Database, tmp_path: Path) -> None:
+    path = tmp_path / "chats.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in ("Team: tea.jsonl", "C:/tea.jsonl"):
+            archive.writestr(name, json.dumps(_rows(1)[0]))
+    done = _import(db, own_scope(), path)
+    assert (done.imported, [fault.place for fault in done.errors]) == (1, ["C:/tea.jsonl"])
 
 
 def test_f20_no_further_answer_to_somebody_at_full_is_imported(db: Database, tmp_path: Path) -> None:
