@@ -135,15 +135,14 @@ def keep_conversation(
     new = [v for v in versions if v.number >= next_number]
     values: dict[str, Any] = {} if metadata is None else {"metadata": dict(metadata)}
     if new:
-        values["next_recap_version"] = max(v.number for v in new) + 1
-        values["current_recap_version"] = max(v.number for v in new) if current is None else current
+        ready = [table_running.build_row(persona, conversation, replace(v, provenance=PROVENANCE)) for v in new]
+        rows.insert_rows(connection, running_recaps, ready)
+        newest = max(v.number for v in new)
+        if current is None or table_running.find_version(connection.execute, persona, conversation, current) is None:
+            current = newest  # a version of the file may be deleted here
+        values |= {"next_recap_version": newest + 1, "current_recap_version": current}
     if values:
         connection.execute(update(conversations).where(*here).values(**values))
-    rows.insert_rows(
-        connection,
-        running_recaps,
-        [table_running.build_row(persona, conversation, replace(v, provenance=PROVENANCE)) for v in new],
-    )
     return len(new)
 
 

@@ -56,6 +56,19 @@ def _stored(db: Database, scope: Scope) -> list[Any]:
     return sorted(rows_of(db, chat_history_cache, scope.persona), key=lambda row: (row.timestamp, row.id))
 
 
+def test_s28_a_version_that_a_file_names_and_this_side_deleted_does_not_become_current(
+    db: Database, tmp_path: Path
+) -> None:
+    scope = own_scope()
+    here: dict[str, Any] = {"db": db, "scope": replace(scope, conversation="import/c")}
+    for count_of in (2, 3):
+        recap = {"current_version": 1, "versions": world.versions_of([*range(count_of)])}
+        header = {"user_name": "Ann", "character_name": "Iris", "chat_metadata": {RUNNING: recap}}
+        _import(db, scope, _file(tmp_path / "c.jsonl", [header, _say(0)]))
+        stories.delete_running_recap_version(1, **here)
+    assert stories.get_running_recap_storage(**here)["current_version"] == 2
+
+
 def _say(n: int, **fields: Any) -> dict[str, Any]:
     said = {"name": "Iris" if n % 2 else "Ann", "is_user": n % 2 == 0, "is_system": False, "mes": f"line {n}"}
     return {**said, "send_date": f"2025-01-01T{n // 60 % 24:02}:{n % 60:02}:00.000Z", "extra": {}, **fields}
