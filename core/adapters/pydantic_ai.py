@@ -6,8 +6,6 @@ import asyncio
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..base import logs
-from ..errors import StoreError
 from ..scope import Scope
 from . import missing
 from .recall import RECALL_CHARS, build_recall, find_scope, save_lines
@@ -63,10 +61,7 @@ class Memory(AbstractCapability[Any]):
         lines = [("user", _read_prompt(message)) for message in result.new_messages()]
         if isinstance(result.output, str):
             lines.append(("assistant", result.output))
-        try:
-            await asyncio.to_thread(save_lines, lines, turn=getattr(ctx, "run_id", None), **self._given(ctx))
-        except StoreError as error:
-            logs.warning("turn_not_kept", error=type(error).__name__)
+        await asyncio.to_thread(save_lines, lines, turn=getattr(ctx, "run_id", None), **self._given(ctx))
         return result
 
     def _given(self, ctx: Any) -> dict[str, Any]:

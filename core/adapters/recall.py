@@ -12,10 +12,10 @@ from uuid import uuid4
 
 from ..base import logs
 from ..calls import defaults
-from ..calls.call import GivenSettings, open_call
+from ..calls.call import GivenSettings
 from ..chat_history_cache import save_chat_message
 from ..database.engine import Database
-from ..errors import CoreError, MessageError
+from ..errors import CoreError, MessageError, StoreError
 from ..prompt.pipeline import build_records
 from ..prompt.request import PromptRequest
 from ..scope import Scope
@@ -47,14 +47,14 @@ def build_recall(
     """
     if not text.strip():
         return ""
-    own, known_settings = defaults.handle(db), defaults.settings_for(settings)
+    known_settings = defaults.settings_for(settings)
     where = defaults.scope_for(scope, known_settings)
-    message: dict[str, Any] = {"message_id": None, "date": own.clock(), "text": text}
+    message: dict[str, Any] = {"message_id": None, "date": None, "text": text}
     if where.conversation:
         message["interface_path"] = where.conversation
     # the request has the last lines of the conversation; the search finds earlier ones
     flags = known_settings.replace(history_lines=0, enable_history_recent=False)
-    request = PromptRequest(message, {}, max_chars=max_chars, db=own, settings=flags, scope=where)
+    request = PromptRequest(message, {}, max_chars=max_chars, db=db, settings=flags, scope=where)
     try:
         return build_records(request, [text, *shown]).text
     except CoreError as error:  # the request continues without memories
@@ -72,6 +72,8 @@ def save_lines(
 ) -> None:
     """Store the lines of a turn, each `(role, text)`, in the scope's conversation; blank ones are skipped.
 
+    If the database fails, the rest is not stored, and the failure is logged.
+
     Args:
         lines: role `user` for the speaker, `assistant` for the persona.
         turn: id of the turn, which is stored once; None makes a new id. Without an id, an answer equal to a recent one
@@ -79,20 +81,23 @@ def save_lines(
 
     Raises:
         MessageError: the scope names no conversation.
-        StoreWriteError: a line was not stored.
     """
-    call = open_call(db, settings, scope)
-    if not call.scope.conversation:
+    known_settings = defaults.settings_for(settings)
+    where = defaults.scope_for(scope, known_settings)
+    if not where.conversation:
         raise MessageError(
             "The scope names no conversation, so a turn cannot be kept. Use Scope(persona, conversation=...).",
             fields=("conversation",),
         )
     named = turn or uuid4().hex
-    for place, (role, text) in enumerate(lines):
-        if text.strip():
-            done = save_chat_message(
-                call.scope.conversation, text, message_id=f"{named}/{place}",
-                sender_id="self" if role == "assistant" else None, db=call.db, settings=call.settings, scope=call.scope,
-            )  # fmt: skip
-            if done.reason == "privacy":
-                logs.warning("turn_refused", reason=done.reason)
+    try:
+        for place, (role, text) in enumerate(lines):
+            if text.strip():
+                done = save_chat_message(
+                    where.conversation, text, message_id=f"{named}/{place}",
+                    sender_id="self" if role == "assistant" else None, db=db, settings=known_settings, scope=where,
+                )  # fmt: skip
+                if done.reason == "privacy":
+                    logs.warning("turn_refused", reason=done.reason)
+    except StoreError as error:
+        logs.warning("turn_not_kept", error=type(error).__name__)
