@@ -335,8 +335,7 @@ def edit_chat_message(
 
     Args:
         message: the row id that saving returned, of a message that the scope sees; or the platform's message id
-            together
-        with `interface_path`.
+            together with `interface_path`.
         message_text: the new text.
 
     Returns:

@@ -50,8 +50,7 @@ def set_persona_text(
 
     Args:
         text: prompts replace `{{char}}` by the persona's name, `{{user}}` by the name of the person asking. A blank
-            text
-        removes the file.
+            text removes the file.
 
     Raises:
         MessageError: more than 1,000,000 bytes, or a lone surrogate.

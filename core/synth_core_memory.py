@@ -73,8 +73,7 @@ def search_memories(
         exclude: `(source, id)` pairs, and conversation keys for chat rows.
         since, until: earliest time, included; latest time, not included. Words name a span: `last week`, `3 days ago`.
         mode: `all` returns a page of all matches, oldest first, of the best 200: for lists and counts. `total` in the
-            report
-        is their number.
+            report is their number.
         offset: with `all`, how many to skip.
         embedder: compares the message with rows by meaning; None takes that of `configure` or EMBEDDER.
 
@@ -284,8 +283,7 @@ def silently_record_memory(
         message_id: the source message, by the platform's id in the scope's conversation or by its row id; editing or
         deleting that message removes the item.
         recalled: memories shown for this turn; an equal text is not stored again. The memories of the conversation's
-            last
-        prompt count too.
+            last prompt count too.
 
     Returns:
         `(True, id, "")`; reason `empty`, `refused` or `privacy`; or `duplicate` with the id of the existing item, which

@@ -43,8 +43,7 @@ def extract_tags(
     Args:
         text: as said; None and blank give []; MessageError for another type.
         vocabulary: known tags to look for (`tags.table.load`); None takes the words of the text. Stop words of the
-            text's
-        language and of LANGUAGES are never tags.
+            text's language and of LANGUAGES are never tags.
 
     >>> from prompt_engine.synth_tagging import extract_tags
     >>> extract_tags("Ann drinks green tea in Rome")

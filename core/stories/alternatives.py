@@ -63,8 +63,7 @@ def add_alternative(
 
     Raises:
         MessageError: the scope sees no such message; the sender or the person it answers is at privacy level full; the
-            text
-        is blank, of another type or over 16 MB.
+            text is blank, of another type or over 16 MB.
     """
     content = rows.text(text, "text")
     if not content.strip():

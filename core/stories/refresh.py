@@ -281,8 +281,7 @@ def auto_hide_plan(
 
     Args:
         count: newest scenes that stay visible, the current one included: 1 and 0 hide through the last break, a
-            negative
-        number changes nothing; None is AUTO_HIDE_SCENE_COUNT.
+            negative number changes nothing; None is AUTO_HIDE_SCENE_COUNT.
 
     Returns:
         `hide` and `show`, each a list of `(first, last)`; both empty if nothing would change.

@@ -269,8 +269,7 @@ def get_running_recap_injection(
 
     Returns:
         The value is "" without a recap, with stories switched off for the conversation, and if not even one sentence
-            fits
-        into RUNNING_RECAP_CONTEXT_LIMIT.
+        fits into RUNNING_RECAP_CONTEXT_LIMIT.
 
     Raises:
         ValueError: an unknown position, depth or role; the error names the allowed ones.

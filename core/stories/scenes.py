@@ -108,8 +108,7 @@ def add_scene_break(
 
     Returns:
         `(True, scene id, "")`; `duplicate` with the id of the scene that ends there already; `unchanged` if the scope
-            sees
-        no such message.
+        sees no such message.
     """
     notes: list[str] = []
     called = rows.name(name, "name", table_scenes.NAME_CHARS, notes)
