@@ -265,6 +265,7 @@ class HostMessage(BaseModel):
     interface_path: Key | None = Field(default=None, description="Conversation key.", examples=["web/7"])
     from_user: Person | None = None
     server_id: ServerId | None = None
+    server_name: Annotated[str | None, BeforeValidator(lambda name: str(name) if type(name) is int else name)] = None
     is_private: bool | None = None
     chat: dict[str, Any] | None = Field(default=None, description="Id, type and title of the chat on its platform.")
     payload: dict[str, Any] | None = None

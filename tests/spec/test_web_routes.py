@@ -394,6 +394,8 @@ def test_r11_many_messages_at_once_or_none(world: World) -> None:
         late[1] = {"message": said("x", reply_to_message={"message_id": wrong})}
         refused = host.post("/v1/messages", {"messages": late}, 422)
         assert refused["fields"] == ["reply_to_message.message_id"]
+    late[1] = {"message": said("x", server_name=["a"])}
+    assert "server_name" in host.post("/v1/messages", {"messages": late}, 422)["message"]
     scope = Scope(world.persona, "web/ann", "web/ann", privacy="direct")
     texts = [line["text"] for line in chat_history_cache.load_chat_history("web/ann", 100, db=world.db, scope=scope)]
     assert len(texts) == 22 and "fine" not in texts
