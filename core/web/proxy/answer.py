@@ -16,7 +16,7 @@ _TEXT_EVENTS = ("response.output_text.delta", "response.refusal.delta")
 _FAILURES = ("error", "response.failed")
 _ENDS = ("response.completed", "response.incomplete")
 """Types of the last event of a stream in the Responses API."""
-_LINE_END = re.compile(rb"\r\n|\n|\r")
+_LINE_END = re.compile(rb"\r\n|\n|\r(?!\Z)")  # the "\n" of a "\r" at the end may come with the next bytes
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 

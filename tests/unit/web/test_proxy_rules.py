@@ -28,13 +28,14 @@ def event(delta: dict[str, Any], **more: Any) -> bytes:
 
 def test_r15_an_answer_is_read_however_it_is_cut() -> None:
     events = b"".join(event({"content": text}) for text in ("Grü", "ße, ", "🍰"))
-    whole = b": hello\r\n\r\n" + events + b"data: [DONE]\r\n\r\n"
+    in_lines = event({"content": "!"}).replace(b"0, ", b"0,\r\ndata: ")
+    whole = b": hello\r\n\r\n" + events + in_lines + b"data: [DONE]\r\n\r\n"
     for size in (1, 2, 3, 7, 1000):
         reader = AnswerReader()
         for start in range(0, len(whole), size):
-            assert reader.is_complete is (b"[DONE]\r" in whole[:start])
+            assert reader.is_complete is (b"[DONE]\r\n" in whole[:start])
             reader.feed(whole[start : start + size])
-        assert reader.is_complete and reader.text() == "Grüße, 🍰", size
+        assert reader.is_complete and reader.text() == "Grüße, 🍰!", size
     assert read(events) is None
 
 
