@@ -78,11 +78,11 @@ class Session:
         return [_read_item(line) for line in lines]
 
     async def add_items(self, items: list[Any], *, wrapper: Any = None) -> None:
-        """Append items, all or none.
+        """Append items; each 500 are stored all or none.
 
         Raises:
             TypeError, ValueError: an item cannot be written as JSON.
-            StoreWriteError: nothing was stored.
+            StoreWriteError: nothing was stored, or only whole parts of 500.
         """
         if items:
             await _settle(self._add_items, self._call(wrapper), items)
