@@ -220,7 +220,7 @@ def _build_end(connection: Connection, call: Call, lines: Sequence[Line], summar
     placed = table_participants.keep_allowed(connection, call.persona, placed, call.settings.privacy_default)
     if not placed:
         return None
-    texts = tuple(line for line in placed if line.row_id is None)
+    texts = tuple(rules_summaries.cut(line) for line in placed if line.row_id is None)
     number = rules_summaries.number_end(placed[-1])
     return End(summary_id, number, placed[-1].at or now, tuple(line.row_id for line in placed), texts)
 
@@ -276,6 +276,7 @@ def make_summary(settings: Settings, lines: Sequence[Line], model: Any, *, retri
     Raises:
         ModelError: the model failed, and with `retries` a later try may succeed.
     """
+    lines = list(map(rules_summaries.cut, lines))
     if model is None:
         return rules_summaries.extract_summary(lines)
     renderer = Renderer(settings.templates_dir)

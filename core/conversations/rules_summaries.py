@@ -106,17 +106,20 @@ def _line(given: Any, conversation: str, interface: str, order: int) -> Line | N
 
 
 def keep_newest(lines: Sequence[Line]) -> list[Line]:
-    """Return the newest messages that fit, in order; if even the newest is too long, it is cut."""
+    """Return the newest messages that fit, in order; if even the newest is too long, it alone."""
     kept: list[Line] = []
     room = MOST_CHARS
     for line in reversed(lines[-MOST_MESSAGES:]):
-        if len(line.text) > room:
-            if not kept:
-                kept.append(replace(line, text=line.text[:MOST_CHARS]))
-            break
         room -= len(line.text)
+        if kept and room < 0:
+            break
         kept.append(line)
     return kept[::-1]
+
+
+def cut(line: Line) -> Line:
+    """Return a message with at most MOST_CHARS characters."""
+    return replace(line, text=line.text[:MOST_CHARS])
 
 
 def number_end(line: Line) -> int:

@@ -24,7 +24,7 @@ from ..messages.new_message import NewMessage
 from ..messages.table_batches import Seen
 from ..scope import Scope
 from ..shapes import OPEN_STATES, WriteResult
-from .rules_summaries import MOST_CHARS, Line
+from .rules_summaries import Line
 
 _C = conversation_summaries.c
 _ALL = 2**31 - 1
@@ -252,10 +252,9 @@ def read_lines(db: Database, persona: str, conversation: str, ids: Iterable[int]
 
 
 def are_as_read(connection: Connection, persona: str, lines: Iterable[Line]) -> bool:
-    """Return whether the stored messages among these lines, which `keep_newest` may have cut, have the same texts."""
+    """Return whether the stored messages among these lines still have the same texts."""
     texts = {line.row_id: line.text for line in lines if line.row_id is not None}
-    stored = table_lines.read_texts(connection.execute, persona, texts)
-    return {row_id: text[:MOST_CHARS] for row_id, text in stored.items()} == texts
+    return table_lines.read_texts(connection.execute, persona, texts) == texts
 
 
 def find_stored_rows(connection: Connection, scope: Scope, lines: Sequence[Line], now: datetime) -> list[int | None]:

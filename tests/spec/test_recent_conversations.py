@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import update
 
 from core import conversations, jobs, lifelong, privacy
-from core.chat_history_cache import save_chat_message
+from core.chat_history_cache import delete_chat_message, save_chat_message
 from core.config import Settings
 from core.conversations import (
     add_recent_conversation,
@@ -175,6 +175,17 @@ def test_c4_a_summary_is_stored_in_every_case(stage: Stage) -> None:
 def test_c4_of_a_message_longer_than_a_summary_reads_the_beginning_is_summarised(stage: Stage) -> None:
     stage.say("The ferry to Sardinia leaves at noon. " * 1000)
     assert add(stage).stored and "ferry" in listed(stage)[0]["summary"]
+
+
+@pytest.mark.parametrize("times", [1, 1000])
+def test_p69_a_message_handed_in_and_then_deleted_is_in_no_summary(stage: Stage, times: int) -> None:
+    """However long: it is the stored one."""
+    text = "The ferry to Sardinia leaves at noon. " * times
+    row = stage.say(text, minutes=0)
+    add(stage, [{"text": text, "sender_id": "ann", "timestamp": NOW}], wait=False)
+    assert delete_chat_message(row, db=stage.db, scope=stage.scope(HERE)).stored
+    run(stage)
+    assert listed(stage) == []
 
 
 def test_c4_in_the_background_a_failing_model_is_asked_again_before_the_extract_is_stored(stage: Stage) -> None:
