@@ -103,6 +103,7 @@ def left_out(line: Line, settings: Settings, disabled: Collection[str] = (), tok
     `tokens` counts its text; None if MESSAGE_LENGTH_THRESHOLD is off.
     """
     named = [name for name in (line.sender_id, line.sender_name) if name]
+    disabled = (disabled,) if isinstance(disabled, str) else disabled
     checks: tuple[tuple[Reason, bool], ...] = (
         ("program", line.metadata.get(PROGRAM) is True),
         ("excluded", line.excluded),

@@ -336,6 +336,8 @@ def test_s10_the_reason_a_message_takes_no_part(story: Story) -> None:
     assert why() == ["", "", "excluded", "program", "disabled", "disabled", ""]
     assert why(INCLUDE_USER_MESSAGES=0)[4:] == ["user", "user", "user"]
     assert story.call(stories.check_message_exclusion, story.messages[5]) == ""
+    for disabled, reason in (("Bob", "disabled"), ("Bobby", "")):  # a text is one name
+        assert story.call(stories.check_message_exclusion, story.messages[5], disabled=disabled) == reason
     with pytest.raises(Exception, match="There is no such message"):
         story.call(stories.check_message_exclusion, 17)
 
