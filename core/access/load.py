@@ -29,7 +29,7 @@ from sqlalchemy.types import NullType
 
 from ..config import Settings
 from ..database import compiled
-from ..database.compiled import Part
+from ..database.compiled import CompiledStatement
 from ..database.dialects import ID, Key
 from ..database.engine import Database
 from ..database.schema import (
@@ -246,13 +246,15 @@ _P, _KEY, _WHO, _SERVER = (
 
 
 @lru_cache(maxsize=4)
-def _select_seen(all_of_server: bool, family: str) -> Part:
+def _select_seen(all_of_server: bool, family: str) -> CompiledStatement:
     """Return the CTE `seen`: candidates for the audiences that the scope sees."""
     a, c, p = audiences.c, conversations.c, participants.c
     rows = select(a.audience_id, a.kind, a.server_id, a.ref).where(a.persona_id == _P)
     if all_of_server:  # The conversation's own server is included: the scope may not name it.
         known = select(c.server_id).where(c.persona_id == _P, c.conversation_key == _KEY).scalar_subquery()
-        return Part(rows.where(or_(a.server_id.in_([_SERVER, literal("", Key(191))]), a.server_id == known)), family)
+        return CompiledStatement(
+            rows.where(or_(a.server_id.in_([_SERVER, literal("", Key(191))]), a.server_id == known)), family
+        )
 
     def one(kind: str, server: Any, ref: Any) -> Any:
         return and_(a.kind == literal(kind, Key(12)), a.server_id == server, a.ref == ref)
@@ -287,11 +289,11 @@ def _select_seen(all_of_server: bool, family: str) -> Part:
             participants, audiences, or_(one("direct", nowhere, p.person_key), one("saved", nowhere, p.person_key))
         ).where(p.persona_id == _P, p.participant_key == _WHO),
     )
-    return Part(selects, family, in_order=True)
+    return CompiledStatement(selects, family, in_order=True)
 
 
 @lru_cache(maxsize=2)
-def _select_always(family: str) -> tuple[Part, ...]:
+def _select_always(family: str) -> tuple[CompiledStatement, ...]:
     """Return the SELECTs that always run: conversations, participant, audiences."""
     c, p = conversations.c, participants.c
     facts = _row(
@@ -308,11 +310,11 @@ def _select_always(family: str) -> tuple[Part, ...]:
         select(*person).where(p.persona_id == _P, p.participant_key == _WHO),
         audience,
     ]
-    return tuple(Part(each, family) for each in parts)
+    return tuple(CompiledStatement(each, family) for each in parts)
 
 
 @lru_cache(maxsize=2)
-def _select_spoken_in(family: str) -> Part:
+def _select_spoken_in(family: str) -> CompiledStatement:
     """Return the SELECT of public audiences of the servers on which the participant spoke most recently.
 
     A participant at privacy level `full` gets none.
@@ -337,19 +339,19 @@ def _select_spoken_in(family: str) -> Part:
         .group_by(c.audience_id)
         .order_by(func.max(rooms.c.last).desc())
     )
-    return Part(spoken_in.limit(MOST_SERVERS), family)
+    return CompiledStatement(spoken_in.limit(MOST_SERVERS), family)
 
 
 @lru_cache(maxsize=4)
-def _select_inserted(numbers: tuple[int, ...], family: str) -> Part:
+def _select_inserted(numbers: tuple[int, ...], family: str) -> CompiledStatement:
     """Return the SELECT that checks whether externally inserted rows of these sources wait to be indexed."""
     tables = [BY_NUMBER[number].table for number in numbers]
     waiting = [exists(t.c.id).where(t.c.persona_id == _P, t.c.indexed == 0) for t in tables]
-    return Part(select(*_row(INSERTED)).where(or_(*waiting)), family)
+    return CompiledStatement(select(*_row(INSERTED)).where(or_(*waiting)), family)
 
 
 @lru_cache(maxsize=2)
-def _select_vocabulary(family: str) -> tuple[Part, ...]:
+def _select_vocabulary(family: str) -> tuple[CompiledStatement, ...]:
     """Return the SELECTs of the persona's tags; they return no rows if the caller's version is current."""
     version = select(counters.c.value).where(
         counters.c.persona_id == _P, counters.c.name == literal("tag_vocabulary", Key(64))
@@ -368,11 +370,11 @@ def _select_vocabulary(family: str) -> tuple[Part, ...]:
             tag_links.c.persona_id == _P, stale
         ),
     )
-    return tuple(Part(each, family) for each in parts)
+    return tuple(CompiledStatement(each, family) for each in parts)
 
 
 @lru_cache(maxsize=4)
-def _select_recent(all_of_server: bool, family: str) -> tuple[Part, ...]:
+def _select_recent(all_of_server: bool, family: str) -> tuple[CompiledStatement, ...]:
     """Return the SELECTs of other conversations: in each audience, those with the newest messages."""
     a, c = audiences.c, conversations.c
     known = select(c.server_id).where(c.persona_id == _P, c.conversation_key == _KEY).scalar_subquery()
@@ -382,7 +384,7 @@ def _select_recent(all_of_server: bool, family: str) -> tuple[Part, ...]:
     person_or_self = func.coalesce(person.scalar_subquery(), _WHO)
     here, nowhere, blank = func.coalesce(known, _SERVER), literal("", Key(191)), literal("", Key(512))
     if all_of_server:
-        return tuple(Part(_newest_of(c.server_id == server, family), family) for server in (here, nowhere))
+        return tuple(CompiledStatement(_newest_of(c.server_id == server, family), family) for server in (here, nowhere))
     parts = []
     for kind, server, ref, unless_same in (
         ("server", here, blank, ()),
@@ -392,12 +394,12 @@ def _select_recent(all_of_server: bool, family: str) -> tuple[Part, ...]:
         audience = select(a.audience_id).where(
             a.persona_id == _P, a.kind == literal(kind, Key(12)), a.server_id == server, a.ref == ref, *unless_same
         )
-        parts.append(Part(_newest_of(c.audience_id == audience.scalar_subquery(), family), family))
+        parts.append(CompiledStatement(_newest_of(c.audience_id == audience.scalar_subquery(), family), family))
     return tuple(parts)
 
 
 @lru_cache(maxsize=2)
-def _select_recent_inserted(family: str) -> Part:
+def _select_recent_inserted(family: str) -> CompiledStatement:
     """Return the SELECT of conversations that only external rows name; the whole persona sees these rows."""
     a, c, m = audiences.c, conversations.c, chat_history_cache.c
     everywhere = select(a.audience_id).where(
@@ -414,7 +416,7 @@ def _select_recent_inserted(family: str) -> Part:
         ~exists(c.id).where(c.persona_id == _P, c.conversation_key == newest.interface_path)
     )
     last = rooms.group_by(newest.interface_path, newest.audience_id).order_by(func.max(newest.timestamp).desc())
-    return Part(last.limit(bindparam("recent", type_=Integer())), family)
+    return CompiledStatement(last.limit(bindparam("recent", type_=Integer())), family)
 
 
 def _newest_of(which: Any, family: str) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, case, or_, select, update
 
-from ..database.compiled import Part, Reader
+from ..database.compiled import CompiledStatement, Reader
 from ..database.dialects import Key, Time, insert_ignore
 from ..database.engine import Database
 from ..database.failures import DUPLICATE_KEY
@@ -93,13 +93,13 @@ def find_among(connection: Connection, persona: str, keys: Iterable[str]) -> dic
 
 
 @lru_cache(maxsize=8)
-def _touch(family: str, named: tuple[str, ...]) -> Part:
+def _touch(family: str, named: tuple[str, ...]) -> CompiledStatement:
     c = conversations.c
     at = bindparam("at", type_=Time())
     newer = case((or_(c.last_message_at.is_(None), c.last_message_at < at), at), else_=c.last_message_at)
     values: dict[str, Any] = {"last_message_at": newer, "status": "open", "closed_at": None}
     values |= {name: bindparam(f"new_{name}", type_=c[name].type) for name in named}
-    return Part(update(conversations).where(_ONE).values(values), family)
+    return CompiledStatement(update(conversations).where(_ONE).values(values), family)
 
 
 def touch(

@@ -12,7 +12,7 @@ from sqlalchemy import Integer, bindparam, column, select, table
 
 from ..access.view import Recent, Viewer
 from ..database import compiled, sources
-from ..database.compiled import FIRST, KEY, NUMBER, TEXT, TIME, Branch, Part, Shape, hide_from_index
+from ..database.compiled import FIRST, KEY, NUMBER, TEXT, TIME, Branch, CompiledStatement, Shape, hide_from_index
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
 from ..database.schema import ai_diary, chat_history_cache
@@ -166,29 +166,29 @@ _OF_EACH, _NEWEST = table("of_each", column("id"), column("at")), table("newest"
 
 
 @lru_cache(maxsize=2)
-def _ids(family: str) -> Part:
+def _ids(family: str) -> CompiledStatement:
     return _newest_of([_C.id, _C.timestamp.label("at")], family)
 
 
 @lru_cache(maxsize=2)
-def _newest(family: str) -> Part:
+def _newest(family: str) -> CompiledStatement:
     newest = select(_OF_EACH.c.id).order_by(_OF_EACH.c.at.desc(), _OF_EACH.c.id.desc())
-    return Part(newest.limit(bindparam("most", type_=Integer())), family)
+    return CompiledStatement(newest.limit(bindparam("most", type_=Integer())), family)
 
 
 @lru_cache(maxsize=2)
-def _newest_lines(family: str) -> Part:
+def _newest_lines(family: str) -> CompiledStatement:
     lines = select(*_LINE).select_from(_NEWEST.join(chat_history_cache, _C.id == _NEWEST.c.id))
     lines = lines.where(hide_from_index(_C.persona_id, family) == bindparam("persona", type_=Key(64)))
-    return Part(lines.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)
+    return CompiledStatement(lines.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)
 
 
 @lru_cache(maxsize=2)
-def _lines(family: str) -> Part:
+def _lines(family: str) -> CompiledStatement:
     return _newest_of(_LINE, family)
 
 
-def _newest_of(columns: Sequence[Any], family: str) -> Part:
+def _newest_of(columns: Sequence[Any], family: str) -> CompiledStatement:
     """Return the statement that reads the newest lines of one conversation."""
     where = [
         _C.persona_id == bindparam("persona", type_=Key(64)),
@@ -197,7 +197,7 @@ def _newest_of(columns: Sequence[Any], family: str) -> Part:
         sources.open_to(sources.CHAT),
     ]
     newest = select(*columns).where(*where).order_by(_C.timestamp.desc(), _C.id.desc())
-    return Part(newest.limit(bindparam("rows", type_=Integer())), family)
+    return CompiledStatement(newest.limit(bindparam("rows", type_=Integer())), family)
 
 
 # The diary
@@ -219,7 +219,7 @@ def diary_branch(since: datetime) -> Branch:
 
 
 @lru_cache(maxsize=2)
-def _diary_entries(family: str) -> Part:
+def _diary_entries(family: str) -> CompiledStatement:
     where = [
         _D.persona_id == bindparam("persona", type_=Key(64)),
         _D.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
@@ -231,4 +231,4 @@ def _diary_entries(family: str) -> Part:
         id=_D.id, at=_D.timestamp, content=_D.content, thought=_D.personal_thought, summary=_D.interaction_summary
     )
     newest = select(*columns).where(*where).order_by(_D.timestamp.desc(), _D.id.desc())
-    return Part(newest.limit(DIARY_ROWS), family)
+    return CompiledStatement(newest.limit(DIARY_ROWS), family)

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, func, literal, select
 from ..access import table as audience_table
 from ..access.view import Viewer
 from ..database import rows
-from ..database.compiled import FIRST, KEY, NUMBER, TEXT, TIME, Branch, Part, Shape
+from ..database.compiled import FIRST, KEY, NUMBER, TEXT, TIME, Branch, CompiledStatement, Shape
 from ..database.dialects import Key
 from ..database.engine import Database
 from ..database.ids import retry_duplicates
@@ -168,7 +168,7 @@ def order_saved(rows: Iterable[SavedText]) -> list[SavedText]:
 
 
 @lru_cache(maxsize=4)
-def _part(family: str) -> Part:
+def _part(family: str) -> CompiledStatement:
     p = participants.c
     name = select(p.display_name).where(
         p.persona_id == _C.persona_id, p.participant_key == func.coalesce(_C.participant_key, literal("", Key(255)))
@@ -182,7 +182,7 @@ def _part(family: str) -> Part:
         at=_C.timestamp,
     )
     newest = select(*columns).where(*match_seen(family), *match_in_force(KIND))
-    return Part(newest.order_by(_C.timestamp.desc(), _C.id.desc()).limit(MOST_READ), family)
+    return CompiledStatement(newest.order_by(_C.timestamp.desc(), _C.id.desc()).limit(MOST_READ), family)
 
 
 def read_shown(db: Database, viewer: Viewer) -> list[SavedText]:

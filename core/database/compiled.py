@@ -65,7 +65,7 @@ def hide_from_index(column: Any, family: str) -> Any:
     return UnaryExpression(column, operator=operators.custom_op("+"), type_=column.type)
 
 
-class Part:
+class CompiledStatement:
     """One compiled statement."""
 
     __slots__ = ("_lists", "_mark", "_names", "_pieces")
@@ -218,7 +218,7 @@ class Branch:
     """One SELECT of the prompt's last statement."""
 
     shape: Shape[Any]
-    select: Callable[[str], Part]
+    select: Callable[[str], CompiledStatement]
     """Returns the compiled SELECT for a server family; the function should be cached (`functools.lru_cache`)."""
     values: Mapping[str, Any]
     """Parameters besides `persona`, `audiences`, `local_only` and `now`, which every branch may use."""

@@ -23,7 +23,7 @@ from ..base.logs import event
 from ..errors import DuplicateKeyError, StoreError, StoreReadError, StoreWriteError
 from ..shapes import now_utc
 from . import connections, failures
-from .compiled import Part
+from .compiled import CompiledStatement
 from .connections import Target
 from .ids import Ids
 
@@ -210,7 +210,7 @@ class Database:
         """
         sql: Any = statement
         bound: list[Any] | None = None
-        if isinstance(statement, Part):
+        if isinstance(statement, CompiledStatement):
             sql = statement.text(cast("Mapping[str, Any]", values), bound := [])
         elif isinstance(statement, str):
             bound = list(values or ())

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Integer, bindparam, or_, select
 
-from ..database.compiled import Part as Statement
+from ..database.compiled import CompiledStatement
 from ..database.dialects import ID, Key
 from ..database.engine import Database
 from ..database.schema import search_vector
@@ -39,7 +39,7 @@ _Vector = tuple[int, int, int, int, bytes]
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class VectorPart:
     """Some vectors of an audience, sorted by id and source of their rows; the vectors of a row are adjacent."""
 
     row_id: Column
@@ -97,7 +97,7 @@ class Part:
         nearest: Floats = found[np.argmax(np.einsum("ij,j->i", found, asked))]
         return nearest
 
-    def without(self, gone: Mapping[RowId, int]) -> Part:
+    def without(self, gone: Mapping[RowId, int]) -> VectorPart:
         """Return the part without vectors that are older than the deletion of their row's vectors."""
         at = np.flatnonzero(np.isin(self.row_id, np.array([row_id for _, row_id in gone], np.int64)))
         facts = zip(*(column[at].tolist() for column in (self.source, self.row_id, self.stamp)), strict=True)
@@ -105,12 +105,12 @@ class Part:
         kept[at] = [stamp >= gone.get((source, row_id), 0) for source, row_id, stamp in facts]
         return self if kept.all() else self.take(kept)
 
-    def take(self, which: Flags | Ints) -> Part:
+    def take(self, which: Flags | Ints) -> VectorPart:
         """Return a part with only these vectors."""
-        return Part(*(getattr(self, name)[which] for name in _ARRAYS))
+        return VectorPart(*(getattr(self, name)[which] for name in _ARRAYS))
 
 
-def build_part(rows: Sequence[_Vector], dimensions: int) -> Part:
+def build_part(rows: Sequence[_Vector], dimensions: int) -> VectorPart:
     """Return vectors as a part."""
     fitting = [row for row in rows if len(row[4]) == dimensions]
     source, row_id, at_us, stamp = (
@@ -120,10 +120,10 @@ def build_part(rows: Sequence[_Vector], dimensions: int) -> Part:
     lengths = np.empty(len(matrix), np.float32)
     for at in range(0, len(matrix), COMPARED):
         lengths[at : at + COMPARED] = np.linalg.norm(matrix[at : at + COMPARED].astype(np.float32), axis=1)
-    return _sort(Part(row_id, source, at_us, stamp, matrix, np.maximum(lengths, 1e-9)))
+    return _sort(VectorPart(row_id, source, at_us, stamp, matrix, np.maximum(lengths, 1e-9)))
 
 
-def _sort(part: Part) -> Part:
+def _sort(part: VectorPart) -> VectorPart:
     """Return a part sorted by row; the vectors of one row keep their order."""
     return part.take(np.lexsort((part.source, part.row_id)))
 
@@ -133,7 +133,7 @@ class _Held:
     """All vectors of an audience that one model made, at a version."""
 
     version: int
-    parts: tuple[Part, ...]
+    parts: tuple[VectorPart, ...]
 
     @cached_property
     def size(self) -> int:
@@ -148,7 +148,7 @@ _Key = tuple[str, int, int]
 """Model, dimensions and audience."""
 
 
-def read_parts(db: Database, model: str, audiences: Collection[int], dimensions: int) -> list[Part]:
+def read_parts(db: Database, model: str, audiences: Collection[int], dimensions: int) -> list[VectorPart]:
     """Return all vectors of audiences that one model made, part by part."""
     cache: LruCache[_Key, _Held] = db.caches.setdefault(HELD, LruCache())
     held = cache.list_held()
@@ -167,7 +167,7 @@ def read_parts(db: Database, model: str, audiences: Collection[int], dimensions:
     return [part for one in in_use.values() for part in one.parts if len(part)]
 
 
-def _walk(db: Database, model: str, dimensions: int, audience: int) -> Iterator[Part]:
+def _walk(db: Database, model: str, dimensions: int, audience: int) -> Iterator[VectorPart]:
     """Yield the vectors of an audience in parts of at most CHUNK."""
     at_us, source, row_id = _FIRST
     while True:
@@ -201,19 +201,19 @@ def _follow(db: Database, model: str, audience: int, dimensions: int, one: _Held
     return _Held(version, tuple(_merged(part for part in (*parts, fresh) if len(part))))
 
 
-def _merged(parts: Iterable[Part]) -> list[Part]:
+def _merged(parts: Iterable[VectorPart]) -> list[VectorPart]:
     """Return the parts, each small part merged with the one before it."""
-    made: list[Part] = []
+    made: list[VectorPart] = []
     for part in parts:
         while made and len(made[-1]) + len(part) <= CHUNK:
             before = made.pop()
-            joined = Part(*(np.concatenate([getattr(before, name), getattr(part, name)]) for name in _ARRAYS))
+            joined = VectorPart(*(np.concatenate([getattr(before, name), getattr(part, name)]) for name in _ARRAYS))
             part = _sort(joined)  # noqa: PLW2901 - grows until it is large enough
         made.append(part)
     return made
 
 
-def _read(db: Database, statement: Statement, values: Mapping[str, object]) -> list[_Vector]:
+def _read(db: Database, statement: CompiledStatement, values: Mapping[str, object]) -> list[_Vector]:
     return [(*row[:4], bytes(row[4])) for row in db.read(statement, values, source="search_vector")]
 
 
@@ -223,15 +223,15 @@ _OF_AUDIENCE = _V.audience_id == bindparam("audience", type_=ID)
 
 
 @lru_cache(maxsize=2)
-def _after(family: str) -> Statement:
+def _after(family: str) -> CompiledStatement:
     at, after, row = (bindparam(name, type_=ID) for name in ("at", "after", "row"))
     later = or_(_V.at_us > at, _V.source > after, (_V.source == after) & (_V.row_id > row))
     chosen = select(*_COLUMNS).where(_OF_AUDIENCE, _OF_MODEL, _V.at_us >= at, later)
     most = bindparam("most", type_=Integer())
-    return Statement(chosen.order_by(_V.at_us, _V.source, _V.row_id, _V.part).limit(most), family)
+    return CompiledStatement(chosen.order_by(_V.at_us, _V.source, _V.row_id, _V.part).limit(most), family)
 
 
 @lru_cache(maxsize=2)
-def _since(family: str) -> Statement:
+def _since(family: str) -> CompiledStatement:
     chosen = select(*_COLUMNS).where(_OF_AUDIENCE, _OF_MODEL, _V.stamp > bindparam("since", type_=ID))
-    return Statement(chosen.order_by(_V.source, _V.row_id, _V.part), family)
+    return CompiledStatement(chosen.order_by(_V.source, _V.row_id, _V.part), family)

@@ -19,7 +19,7 @@ from sqlalchemy.types import NullType
 
 from ..database import compiled
 from ..database.bulk import chunks
-from ..database.compiled import Part
+from ..database.compiled import CompiledStatement
 from ..database.dialects import ID, Key
 from ..database.engine import Database
 from ..database.schema import search_block, search_fresh, search_gone, search_segment
@@ -227,7 +227,7 @@ def _number(value: int) -> ColumnElement[int]:
 
 
 @lru_cache(maxsize=2)
-def _state_parts(family: str) -> tuple[Part, ...]:
+def _state_parts(family: str) -> tuple[CompiledStatement, ...]:
     s, f, g = search_segment.c, search_fresh.c, search_gone.c
     seen = bindparam("audiences", expanding=True, type_=ID)
     columns = (
@@ -241,7 +241,9 @@ def _state_parts(family: str) -> tuple[Part, ...]:
         (g.audience_id.in_(seen),),
     )
     return tuple(
-        Part(select(*(c.label(f"c{n}") for n, c in enumerate((_number(kind), *rest)))).where(*which), family)
+        CompiledStatement(
+            select(*(c.label(f"c{n}") for n, c in enumerate((_number(kind), *rest)))).where(*which), family
+        )
         for (kind, *rest), which in zip(columns, where, strict=True)
     )
 
@@ -260,11 +262,11 @@ def _read_column(db: Database, name: str, segments: Sequence[Segment]) -> dict[S
 
 
 @lru_cache(maxsize=4)
-def _column_part(name: str, family: str) -> Part:
+def _column_part(name: str, family: str) -> CompiledStatement:
     s = search_segment.c
     of_audiences = s.audience_id.in_(bindparam("audiences", expanding=True, type_=ID))
     stamped = s.stamp.in_(bindparam("stamps", expanding=True, type_=ID))
-    return Part(select(s.audience_id, s.segment_id, s[name]).where(of_audiences, stamped), family)
+    return CompiledStatement(select(s.audience_id, s.segment_id, s[name]).where(of_audiences, stamped), family)
 
 
 def _read_fresh(db: Database, places: Sequence[tuple[int, int, int]]) -> list[FreshRow]:
@@ -280,14 +282,14 @@ def _read_fresh(db: Database, places: Sequence[tuple[int, int, int]]) -> list[Fr
 
 
 @lru_cache(maxsize=2)
-def _fresh_part(family: str) -> Part:
+def _fresh_part(family: str) -> CompiledStatement:
     f = search_fresh.c
     these = (
         f.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
         f.source.in_(bindparam("sources", expanding=True, type_=Integer())),
         f.row_id.in_(bindparam("ids", expanding=True, type_=ID)),
     )
-    return Part(select(f.audience_id, f.source, f.row_id, f.digest, f.content).where(*these), family)
+    return CompiledStatement(select(f.audience_id, f.source, f.row_id, f.digest, f.content).where(*these), family)
 
 
 def _read_blocks(
@@ -317,7 +319,7 @@ def _read_blocks(
 
 
 @lru_cache(maxsize=2)
-def _blocks_part(family: str) -> Part:
+def _blocks_part(family: str) -> CompiledStatement:
     s, b = search_segment.c, search_block.c
     keys = bindparam("keys", expanding=True, type_=Key(255))
     of_segment = and_(
@@ -332,4 +334,4 @@ def _blocks_part(family: str) -> Part:
     chosen = select(*columns).select_from(joined.join(search_block, and_(of_segment, asked)))
     # No condition on the segment number: SQLite would scan all later blocks. Segment 0 has no blocks.
     chosen = chosen.where(s.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)))
-    return Part(chosen.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)
+    return CompiledStatement(chosen.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)

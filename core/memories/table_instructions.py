@@ -13,7 +13,7 @@ from ..access import table as audience_table
 from ..access import table_conversations
 from ..access.view import Viewer
 from ..database import rows
-from ..database.compiled import FIRST, OBJECT, TEXT, TIME, Branch, Part, Shape, hide_from_index
+from ..database.compiled import FIRST, OBJECT, TEXT, TIME, Branch, CompiledStatement, Shape, hide_from_index
 from ..database.dialects import ID, Key
 from ..database.engine import Database
 from ..database.schema import memories, participants
@@ -249,13 +249,13 @@ SHOWN = Shape(FIRST + 24, _read_shown, content=TEXT, metadata=OBJECT, at=TIME)
 
 
 @lru_cache(maxsize=4)
-def _part(known: bool, family: str) -> Part:
+def _part(known: bool, family: str) -> CompiledStatement:
     chosen = select(*SHOWN.columns(id=_C.id, content=_C.content, metadata=_C.metadata, at=_C.timestamp)).where(
         *match_seen(family),
         match_person(known),
         *match_in_force(INSTRUCTION),
     )
-    return Part(chosen.order_by(_C.timestamp.desc(), _C.id.desc()).limit(MOST_READ), family)
+    return CompiledStatement(chosen.order_by(_C.timestamp.desc(), _C.id.desc()).limit(MOST_READ), family)
 
 
 def section_part(viewer: Viewer) -> Branch:

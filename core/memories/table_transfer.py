@@ -29,7 +29,7 @@ _C = table.c
 COLUMNS = (*item_rows.COLUMNS, _C.response_text, _C.intensity, _C.emotion_state)
 
 
-class Place(NamedTuple):
+class ExportPosition(NamedTuple):
     """Position of a row in an export: oldest first, rows without time before all others."""
 
     at: datetime | None
@@ -50,7 +50,7 @@ def oldest_first(
     *,
     limit: int,
     session_ttl_seconds: int,
-    after: Place | None = None,
+    after: ExportPosition | None = None,
     seen: Sequence[int] | None = None,
 ) -> Iterator[Any]:
     """Yield rows of `COLUMNS` that are not archived, replaced or expired; at most PART whole rows are in memory."""

@@ -14,7 +14,7 @@ from ..access.rules import plain_key
 from ..access.table_conversations import resolve_key
 from ..access.view import ConversationFacts
 from ..database import rows
-from ..database.compiled import IDS, Part
+from ..database.compiled import IDS, CompiledStatement
 from ..database.dialects import Key, Time
 from ..database.engine import Database, RollbackError
 from ..database.ids import another_id
@@ -151,7 +151,7 @@ def _hold_place(
 
 
 @lru_cache(maxsize=2)
-def _facts(family: str) -> Part:
+def _facts(family: str) -> CompiledStatement:
     """Return the statement that reads all facts about a new message: conversation, privacy levels, duplicates."""
     c = conversations_table.c
     persona: Any = bindparam("persona", type_=Key(64))
@@ -179,7 +179,7 @@ def _facts(family: str) -> Part:
         same_id.scalar_subquery(),
         same_text.order_by(_C.timestamp.desc(), _C.id.desc()).limit(1).scalar_subquery(),
     ).where(c.persona_id == persona, c.conversation_key == bindparam("conversation", type_=Key(512)))
-    return Part(statement, family)
+    return CompiledStatement(statement, family)
 
 
 def is_private(message: NewMessage, levels: Mapping[str, table_participants.Known], default: str) -> bool:

@@ -11,7 +11,19 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, and_, bindparam, case, delete, func, or_, select, update
 
-from ..database.compiled import FIRST, IDS, PLAIN, TEXT, TIME, Branch, Part, Reader, Shape, execute_parts, read_parts
+from ..database.compiled import (
+    FIRST,
+    IDS,
+    PLAIN,
+    TEXT,
+    TIME,
+    Branch,
+    CompiledStatement,
+    Reader,
+    Shape,
+    execute_parts,
+    read_parts,
+)
 from ..database.dialects import ID, Key, Time, insert_ignore
 from ..database.engine import Database
 from ..database.rows import insert_rows, read_object
@@ -130,7 +142,7 @@ _MOST_LINES = 2000
 
 
 @lru_cache(maxsize=2)
-def section(family: str) -> Part:
+def section(family: str) -> CompiledStatement:
     """Return the SELECT of the included recaps of `conversation`."""
     off = select(conversations.c.stories_off).where(
         conversations.c.persona_id == bindparam("persona", type_=Key(64)),
@@ -153,7 +165,7 @@ def section(family: str) -> Part:
         .order_by(_C.timestamp.desc(), _C.id.desc())
         .limit(bindparam("most", type_=Integer()))
     )
-    return Part(statement.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)
+    return CompiledStatement(statement.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)
 
 
 def section_part(conversation: str) -> Branch:

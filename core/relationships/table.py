@@ -13,7 +13,7 @@ from sqlalchemy import Connection, bindparam, exists, func, select, update
 from ..access import table_participants, tombstones
 from ..access.table_participants import LINKED, MINE
 from ..calls.call import Call
-from ..database.compiled import FIRST, KEY, NUMBER, TIME, Branch, Part, Shape
+from ..database.compiled import FIRST, KEY, NUMBER, TIME, Branch, CompiledStatement, Shape
 from ..database.dialects import Key, Time, upsert
 from ..database.engine import Database
 from ..database.schema import participants, privacy_levels, user_relationships
@@ -119,7 +119,7 @@ OTHERS = OWN.numbered(FIRST + 41)
 
 
 @lru_cache(maxsize=4)
-def _part(shape: Shape[StoredRelationship], family: str) -> Part:
+def _part(shape: Shape[StoredRelationship], family: str) -> CompiledStatement:
     p = participants.c
     strictest = table_participants.strictest_rank(USER)
     row = shape.columns(
@@ -142,7 +142,7 @@ def _part(shape: Shape[StoredRelationship], family: str) -> Part:
             .select_from(joined)
             .where(p.persona_id == PERSONA, p.person_key == bindparam("person", type_=Key(255)))
         )
-    return Part(chosen, family, in_order=True)
+    return CompiledStatement(chosen, family, in_order=True)
 
 
 def build_branches(key: str, person: str) -> tuple[Branch, ...]:
@@ -257,8 +257,8 @@ _COUNT = (
 
 
 @lru_cache(maxsize=4)
-def _count(family: str) -> Part:
-    return Part(_COUNT, family)
+def _count(family: str) -> CompiledStatement:
+    return CompiledStatement(_COUNT, family)
 
 
 def _change(

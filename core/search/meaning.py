@@ -13,7 +13,7 @@ from ..database import sources
 from ..database.dialects import microseconds
 from ..database.engine import Database
 from ..index import held_vectors
-from ..index.held_vectors import Part
+from ..index.held_vectors import VectorPart
 from ..index.numbers import Column, Floats
 from ..index.shapes import RowId
 from ..llm import embedder as semantic_embedder
@@ -56,7 +56,7 @@ LEAST_SPREAD = 0.25
 class _Compared(NamedTuple):
     """Vectors of rows that were compared with the message."""
 
-    part: Part
+    part: VectorPart
     like: Floats
     """Cosine between the message and the most similar vector of each row."""
 

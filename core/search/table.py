@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Integer, bindparam, case, func, literal, l
 
 from ..base import logs
 from ..database import sources
-from ..database.compiled import Part, hide_from_index
+from ..database.compiled import CompiledStatement, hide_from_index
 from ..database.dialects import ID, Key, Time, has_keyword, json_has_text, like_pattern, microseconds
 from ..database.engine import Database
 from ..database.schema import chat_history_cache, participants
@@ -72,11 +72,11 @@ def read_values(search: Search, db: Database) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=8)
-def _by_id(number: int, family: str) -> Part:
+def _by_id(number: int, family: str) -> CompiledStatement:
     source = sources.BY_NUMBER[number]
     row = source.table.c
     where = [*_of_rows(row, family), source.findable, *stays(row)]
-    return Part(select(*list_columns(number)).where(*where), family)
+    return CompiledStatement(select(*list_columns(number)).where(*where), family)
 
 
 def _of_audiences(row: Any) -> tuple[ColumnElement[bool], ...]:
@@ -217,7 +217,7 @@ class _Shape(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _part(shape: _Shape, family: str) -> Part:
+def _part(shape: _Shape, family: str) -> CompiledStatement:
     """Return the statement for the newest matching rows of a source, tier 1 first: `tier` and the row's columns."""
     source = sources.BY_NUMBER[shape.source]
     row = source.table.c
@@ -242,7 +242,7 @@ def _part(shape: _Shape, family: str) -> Part:
         tier = case((or_(*as_tag) & or_(*as_word), 1), else_=2)
     found = select(tier.label("tier"), *list_columns(shape.source)).where(*where)
     newest = found.order_by(literal_column("tier"), row.timestamp.desc(), row.id.desc())
-    return Part(newest.limit(bindparam("pool", type_=Integer())), family)
+    return CompiledStatement(newest.limit(bindparam("pool", type_=Integer())), family)
 
 
 def read_newest(
@@ -300,13 +300,13 @@ def find_nth_newest(db: Database, search: Search, source: sources.SourceTable, c
 
 
 @lru_cache(maxsize=8)
-def _nth_part(number: int, family: str) -> Part:
+def _nth_part(number: int, family: str) -> CompiledStatement:
     row = sources.BY_NUMBER[number].table.c
     visible = select(row.timestamp).where(*_of_audiences(row))
     ordered = (
         visible.order_by(row.timestamp.desc()).limit(literal_column("1")).offset(bindparam("skipped", type_=Integer()))
     )
-    return Part(ordered, family)
+    return CompiledStatement(ordered, family)
 
 
 # Messages repeated many times: a bot command, a greeting of every morning

@@ -12,7 +12,7 @@ from sqlalchemy import Integer, and_, bindparam, literal_column, or_, select
 from ..access.table_participants import IDENTITIES, LINKED, MINE
 from ..access.view import Viewer
 from ..context.section_base import StoredRows
-from ..database.compiled import FIRST, KEY, NUMBER, TIME, Branch, Kind, Part, Shape, hide_from_index
+from ..database.compiled import FIRST, KEY, NUMBER, TIME, Branch, CompiledStatement, Kind, Shape, hide_from_index
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
 from ..database.schema import conversations, short_term_memories
@@ -146,13 +146,15 @@ _SHAPES = tuple(_ENTRY.numbered(FIRST + 30 + place) for place in range(3))
 
 
 @lru_cache(maxsize=64)
-def _build_part(place: int, which: Which, family: str, *, trusted: bool = False, of_lineage: bool = False) -> Part:
+def _build_part(
+    place: int, which: Which, family: str, *, trusted: bool = False, of_lineage: bool = False
+) -> CompiledStatement:
     columns = _SHAPES[place].columns(
         id=_C.id, user=_C.participant_key, channel=_C.channel_id, updated=_C.last_updated, items=_C.messages,
         summary=_C.summary, summary_at=_C.summary_updated_at, channel_name=_C.channel_name,
         turns=_C.turns_since_summary, lineage=_C.lineage_id, server=_C.server_id, server_name=_C.server_name,
     )  # fmt: skip
-    return Part(_select_entries(columns, which, family, trusted=trusted, of_lineage=of_lineage), family)
+    return CompiledStatement(_select_entries(columns, which, family, trusted=trusted, of_lineage=of_lineage), family)
 
 
 def build_branches(viewer: Viewer, lookups: Sequence[Lookup], since: Since) -> list[Branch]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Integer, and_, bindparam, func, or_, select, update
 
 from ..access import table_conversations
-from ..database.compiled import FIRST, KEY, TEXT, Branch, Part, Reader, Shape
+from ..database.compiled import FIRST, KEY, TEXT, Branch, CompiledStatement, Reader, Shape
 from ..database.dialects import ID, Key
 from ..database.engine import Database
 from ..database.rows import read_object
@@ -83,7 +83,7 @@ CURRENT = Shape(FIRST + 11, CurrentRecap, content=TEXT, provenance=KEY)
 
 
 @lru_cache(maxsize=2)
-def section(family: str) -> Part:
+def section(family: str) -> CompiledStatement:
     """Return the query for the current version of `conversation`, empty if stories are switched off."""
     statement = (
         select(*CURRENT.columns(id=_V.version, content=_V.content, provenance=_V.provenance))
@@ -106,7 +106,7 @@ def section(family: str) -> Part:
             _V.deleted_at.is_(None),
         )
     )
-    return Part(statement, family, in_order=True)
+    return CompiledStatement(statement, family, in_order=True)
 
 
 def section_part(conversation: str) -> Branch:

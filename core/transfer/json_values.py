@@ -114,7 +114,7 @@ def _refuse(member: Member, row: int, problem: str) -> TransferError:
 Path = tuple[str | int, ...]
 
 
-class Part(NamedTuple):
+class JsonPart(NamedTuple):
     """One value of a document."""
 
     path: Path
@@ -135,7 +135,7 @@ def _opens(path: Path) -> bool:
     return False
 
 
-def read_parts(stream: TextIO) -> Iterator[Part]:
+def read_parts(stream: TextIO) -> Iterator[JsonPart]:
     """Yield the values of a document: elements of lists of chats and messages one by one, other values whole."""
     text = stream.read(WHOLE_CHARS + 1).lstrip(_BLANK)
     if not text:
@@ -144,14 +144,14 @@ def read_parts(stream: TextIO) -> Iterator[Part]:
     if not isinstance(value, BadJson):
         yield from _walk((), value)
     elif value.is_deep:
-        yield Part((), BadJson("it is nested too deeply"))
+        yield JsonPart((), BadJson("it is nested too deeply"))
     else:
         yield from _stream(text, stream)
 
 
-def _walk(path: Path, value: Any) -> Iterator[Part]:
+def _walk(path: Path, value: Any) -> Iterator[JsonPart]:
     if not isinstance(value, (dict, list)) or not _opens(path):
-        yield Part(path, value)
+        yield JsonPart(path, value)
         return
     for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
         yield from _walk((*path, step), inner)
@@ -170,21 +170,21 @@ class _Bytes:
         return (text or self._stream.read(size)).encode("utf-8", "surrogatepass")
 
 
-def _stream(text: str, rest: TextIO) -> Iterator[Part]:
+def _stream(text: str, rest: TextIO) -> Iterator[JsonPart]:
     try:
         import ijson  # noqa: PLC0415 - an extra, which large and broken documents alone need
     except ImportError:
         reason = "it is broken, or too large to read at once; pip install 'prompt-engine[import]' reads it part by part"
-        yield Part((), BadJson(reason))
+        yield JsonPart((), BadJson(reason))
         return
     events = ijson.basic_parse(_Bytes(text, rest), use_float=True)
     try:
         yield from _parts(events, ijson.ObjectBuilder)
     except (ijson.JSONError, ValueError, RecursionError):
-        yield Part((), BadJson("from here on the file is broken or cut off"))
+        yield JsonPart((), BadJson("from here on the file is broken or cut off"))
 
 
-def _parts(events: Iterable[tuple[str, Any]], builder: Any) -> Iterator[Part]:
+def _parts(events: Iterable[tuple[str, Any]], builder: Any) -> Iterator[JsonPart]:
     """Yield the values of parsing events; `builder` builds the values that are read whole."""
     path: list[str | int] = []
     building: Any = None
@@ -197,7 +197,9 @@ def _parts(events: Iterable[tuple[str, Any]], builder: Any) -> Iterator[Part]:
             if size <= MAX_VALUES:
                 building.event(event, value)
             if depth == 0:
-                yield Part(tuple(path), building.value if size <= MAX_VALUES else BadJson("it holds too many values"))
+                yield JsonPart(
+                    tuple(path), building.value if size <= MAX_VALUES else BadJson("it holds too many values")
+                )
                 building = None
         elif event == "map_key":
             path[-1] = value
@@ -212,10 +214,10 @@ def _parts(events: Iterable[tuple[str, Any]], builder: Any) -> Iterator[Part]:
                 building, depth, size = builder(), 1, 0
                 building.event(event, value)
             else:
-                yield Part(tuple(path), value)
+                yield JsonPart(tuple(path), value)
 
 
-def each_part(member: Member) -> Iterator[Part | Fault]:
+def each_part(member: Member) -> Iterator[JsonPart | Fault]:
     """Yield the parts of a JSON file, and a fault for each unreadable part."""
     broken: list[Fault] = []
     with member.guarded(broken) as text:

@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 
 from ...errors import TransferError
 from ..files import MAX_BYTES, Export, Member
-from ..json_values import BadJson, Part, each_part, read_value
+from ..json_values import BadJson, JsonPart, each_part, read_value
 from ..shapes import Fault, Left, Read, Reading
 from . import branches, declared, messengers, records, sillytavern, whatsapp
 
@@ -175,7 +175,7 @@ _MARKS: dict[str, tuple[declared.Paths, ...]] = {
 """Marks of each program: groups of field paths; a value that has all paths of one group was written by the program."""
 
 
-def _kind_of_part(part: Part | Fault) -> str:
+def _kind_of_part(part: JsonPart | Fault) -> str:
     if isinstance(part, Fault):
         return ""
     step = part.path[-1]

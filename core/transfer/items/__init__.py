@@ -17,7 +17,7 @@ from ...database.rows import read_json
 from ...memories import table_transfer
 from ...memories.rules import DEFAULT_KIND, INSTRUCTION
 from ...memories.table_reading import item_of
-from ...memories.table_transfer import Place
+from ...memories.table_transfer import ExportPosition
 from ...scope import Scope
 from ...text.strict_json import make_strict
 from ...text.times import iso_text, parse_time
@@ -170,12 +170,12 @@ def _check_syntax(fmt: str) -> None:
         raise ValueError(f"fmt is {fmt[:40]!r}. It must be {', '.join(MEDIA_TYPES)}.")
 
 
-def _read_place(after: str) -> Place:
+def _read_place(after: str) -> ExportPosition:
     match = _PLACE.match(after) if isinstance(after, str) else None
     at = parse_time(match["at"]) if match and match["at"] else None
     if match is None or (match["at"] and at is None) or int(match["id"]) >= 2**63:
         raise ValueError("after is no place in an export. Pass `next_after` of the export that came before.")
-    return Place(at, int(match["id"]))
+    return ExportPosition(at, int(match["id"]))
 
 
 # Import

@@ -22,7 +22,7 @@ from core.transfer.files import Export
 from core.transfer.formats import PROGRAMS, ChatFiles, branches, declared
 from core.transfer.formats.whatsapp import ATTACHED
 from core.transfer.items.formats import read_items
-from core.transfer.json_values import BadJson, Part, read_parts
+from core.transfer.json_values import BadJson, JsonPart, read_parts
 from core.transfer.shapes import Fault, Line, Reading, Speaker
 from core.transfer.survey import count_export
 
@@ -103,8 +103,8 @@ def test_parts_are_the_same_whole_and_one_by_one(monkeypatch: pytest.MonkeyPatch
     whole = list(read_parts(io.StringIO(text)))
     monkeypatch.setattr(json_values, "WHOLE_CHARS", 10)
     assert list(read_parts(io.StringIO("\ufeff" + text))) == whole
-    assert Part(("messages", 1), value["messages"][1]) in whole and Part(("x",), 12345) in whole
-    assert Part(("chats", "list", 0, "messages", 1), {"a": []}) in whole
+    assert JsonPart(("messages", 1), value["messages"][1]) in whole and JsonPart(("x",), 12345) in whole
+    assert JsonPart(("chats", "list", 0, "messages", 1), {"a": []}) in whole
 
 
 def test_what_stands_before_the_broken_place_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
