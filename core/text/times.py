@@ -42,10 +42,12 @@ def read_time(value: Any) -> tuple[datetime | None, bool]:
         if len(value) > _ISO_CHARS:
             return None, False
         text = value.strip()
+        if _SECONDS.fullmatch(text):  # first: `fromisoformat` reads 1734120512056 as the year 1734
+            return _from_seconds(float(text))
         try:
             value = datetime.fromisoformat(text[:-1] + "+00:00" if text[-1:] in ("Z", "z") else text)
         except ValueError:
-            return _from_seconds(float(text)) if _SECONDS.fullmatch(text) else (None, False)
+            return None, False
     if isinstance(value, date) and not isinstance(value, datetime):
         value = datetime.combine(value, time.min)
     return _in_utc(value) if isinstance(value, datetime) else (None, False)

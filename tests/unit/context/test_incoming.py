@@ -258,3 +258,8 @@ def test_f64_attachments_pass_through_and_what_is_no_list_is_left_out() -> None:
     assert found["image"] == {}
     assert input_facts({}, attachments="x")["attachments"] == []
     assert input_facts({}, image_data={"data": "AA"})["image"] == {"data": "AA"}
+
+
+@pytest.mark.parametrize("milliseconds", [1734120512056, 1710101020123, 1772112359059])
+def test_g7_milliseconds_as_text_are_not_a_date_of_the_eighteenth_century(milliseconds: int) -> None:
+    assert parse_time(str(milliseconds)) == parse_time(milliseconds) != EARLIEST
