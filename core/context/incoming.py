@@ -206,7 +206,8 @@ class IncomingMessage:
         path, interface = _read_conversation(message, chat, context_memory, interface_name)
         chat_id = _read_key(get(chat, "id"), "chat.id")
         sender_id = read_part(message, "sender_id")
-        sender_id = _read_person_id(read_part(message, "person")) if sender_id is None else sender_id
+        if sender_id is None or (isinstance(sender_id, str) and not sender_id.strip()):
+            sender_id = _read_person_id(read_part(message, "person"))
         sender = replace(read_sender(message), id=_read_key(sender_id, "from_user.id") or "")
         if not sender.identity and read_role(message) != "persona":
             sender = Sender(

@@ -263,3 +263,8 @@ def test_f64_attachments_pass_through_and_what_is_no_list_is_left_out() -> None:
 @pytest.mark.parametrize("milliseconds", [1734120512056, 1710101020123, 1772112359059])
 def test_g7_milliseconds_as_text_are_not_a_date_of_the_eighteenth_century(milliseconds: int) -> None:
     assert parse_time(str(milliseconds)) == parse_time(milliseconds) != EARLIEST
+
+
+@pytest.mark.parametrize("blank", ["", " "])
+def test_p2_a_blank_sender_id_does_not_hide_the_persons_own(blank: str) -> None:
+    assert read(text="hi", sender_id=blank, from_user={"id": 5, "name": "Ann"}).sender == Sender("5", "Ann")
