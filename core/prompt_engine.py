@@ -76,8 +76,8 @@ def build_json_prompt(
         limit_tokens: maximum number of tokens in addition, counted by `counter`.
         destination: `remote` or `local`; only a local prompt contains local_only rows.
         replacing: the platform's id of a stored message of this conversation that this message replaces, or whose
-            answer is
-        made again: the prompt leaves out this message and the persona's later lines. Nothing stored changes.
+            answer is made again: the prompt leaves out this message and the persona's later lines. Nothing stored
+            changes.
         db, settings, scope: those of the process by default.
 
     Returns:
@@ -343,8 +343,7 @@ def to_messages(
 
     Returns:
         openai: a list of `{role, content}` with the attribute `breakpoints`. anthropic: `{system, messages}` of text
-            blocks;
-        the last block of the system and the static context carry `cache_control`.
+            blocks; the last block of the system and the static context carry `cache_control`.
 
     Raises:
         ValueError: an unknown dialect, position, depth or role.

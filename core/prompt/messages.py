@@ -95,7 +95,7 @@ def _alternate(parts: list[MessagePart]) -> list[MessagePart]:
         if not turns and part.role == "assistant":
             turns.append(MessagePart(_BEGINNING))
         if turns and turns[-1].role == ("assistant" if part.role == "assistant" else "user"):
-            turns[-1] = turns[-1]._replace(content=f"{turns[-1].text}\n\n{part.text}", is_turn=part.is_turn)
+            turns[-1] = part._replace(content=f"{turns[-1].text}\n\n{part.text}", role=turns[-1].role)
         else:
             turns.append(part if part.role == "assistant" else part._replace(role="user"))
     return turns
@@ -260,7 +260,7 @@ def _build_part(content: dict[str, Any], *, is_static: bool = False) -> list[Mes
 
 
 def _split_history(history: dict[str, Any], depth: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Split the history `depth` lines before this chat's end; lines of other chats stay in the first part."""
+    """Split the history `depth` lines before this end; lines of other chats stay in the first part, if there is one."""
     lines = history.get(CURRENT)
     chat: list[Any] = lines if isinstance(lines, list) else []
     at = max(0, len(chat) - depth + 1)

@@ -180,3 +180,7 @@ def test_s42_the_door_takes_the_settings() -> None:
     assert shown(prompt_engine.to_messages(given, settings=last)) == "system h1 h2 h3 R input"
     by_hand = prompt_engine.to_messages(given, injection={"position": "in_prompt", "depth": 2, "role": "assistant"})
     assert [each["role"] for each in by_hand] == ["system", "assistant", "user", "user"]
+
+
+def test_a_message_that_also_holds_the_input_is_no_prefix_to_cache() -> None:
+    assert to_messages(full(), "alternating").breakpoints == (0,)
