@@ -117,7 +117,8 @@ def _texts(given: Any) -> list[str]:
     """Return the tags in a list that a hook gave."""
     if given is not None and not isinstance(given, (list, tuple, set, frozenset)):
         raise TypeError(f"A list of tags was expected, {type(given).__name__} came.")
-    return [str(tag) for tag in given or () if isinstance(tag, (str, int))]
+    tags = [str(tag) for tag in given or () if isinstance(tag, (str, int))]
+    return sorted(tags) if isinstance(given, (set, frozenset)) else tags
 
 
 # Conversations whose live lines may be seen

@@ -513,3 +513,10 @@ def test_p63_recalled_text_never_reaches_the_system_message(stage: Stage) -> Non
     assert "canaryword" not in messages[0]["content"]
     quiet = to_messages(Stage(stage.db).prompt("hi"))
     assert messages[0] == quiet[0]
+
+
+def test_g8_a_set_of_tags_from_a_hook_is_taken_in_order(stage: Stage) -> None:
+    """The order of a set depends on the hash seed of the process."""
+    tags = [f"tag{n:02}" for n in range(12)]
+    set_hook("extract_tags", lambda text: set(tags))
+    assert stage.explain("pizza")[1]["search"]["tags"] == tags
