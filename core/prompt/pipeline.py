@@ -266,7 +266,7 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
     if started is not None:
         recalled = search.finish_search(call, started, drop)
     else:
-        recalled = search.ask_search_hook(call, seeing, lists) if memories is None else Recalled(memories)
+        recalled = search.ask_search_hook(call, seeing, lists, drop) if memories is None else Recalled(memories)
     hits = _add_days(call, _name_speakers(recalled.hits, recalled, lists), recalled)
     sections["memory_gap"] = Built(recalled.gap)
     if seeing.index is not None and call.settings.enable_upcoming and not call.is_down:

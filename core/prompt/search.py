@@ -19,7 +19,7 @@ from ..search.question.spans import describe_spans
 from ..search.ranking.rows import FoundRow
 from ..shapes import HistoryEntry, Hit, LeftOut
 from ..text import times
-from ..text.folding import collapsed
+from ..text.folding import collapsed, fold
 from ..text.hits import compared_text, content_digest, entry_digest
 from .call import PromptCall, Recalled, VisibleContext, with_asker_zone
 
@@ -84,8 +84,8 @@ def _describe_gap(result: searching.Selection) -> str:
     return " ".join(describe_spans(spans, times.zone(current.search.settings.timezone) or UTC))
 
 
-def ask_search_hook(call: PromptCall, visible: VisibleContext, lists: HistoryLists) -> Recalled:
-    """Return the hits of the hook `search`, filtered by the same rules; none if the hook is not set."""
+def ask_search_hook(call: PromptCall, visible: VisibleContext, lists: HistoryLists, drop: searching.Drop) -> Recalled:
+    """Return the hits of the hook `search`, without those for which `drop` gives a reason; none without the hook."""
     function, s = hooks.get_hook("search"), call.settings
     tags, words = list(visible.tags), list(visible.keywords)
     if function is None or not s.enable_memories or not (tags or words):
@@ -107,18 +107,14 @@ def ask_search_hook(call: PromptCall, visible: VisibleContext, lists: HistoryLis
         return hits
 
     nothing: list[Hit] = []
-    hits = call.guard("search", work, nothing)
-    lines = {"visible": lists.visible, "replaced": lists.replaced}
-    rows = {reason: {entry.row_id for entry in entries} for reason, entries in lines.items()}
-    digests = {reason: {entry_digest(entry) for entry in entries} for reason, entries in lines.items()}
-
-    def why_not(hit: Hit) -> str:
-        is_line, digest = hit["source"] == "chat_history", content_digest(hit["snippet"])
-        return next((each for each in lines if (is_line and hit["id"] in rows[each]) or digest in digests[each]), "")
-
-    judged = [(why_not(hit), hit) for hit in hits]
-    call.report.leave_out([LeftOut("memories", why, str(hit["id"])) for why, hit in judged if why])
+    judged = [(drop(_as_row(hit)), hit) for hit in call.guard("search", work, nothing)]
+    call.report.leave_out([LeftOut("memories", why, f"{hit['source']}/{hit['id']}") for why, hit in judged if why])
     return Recalled([hit for why, hit in judged if not why])
+
+
+def _as_row(hit: Hit) -> FoundRow:
+    text, number = hit["snippet"], sources.BY_NAME[hit["source"]].number
+    return FoundRow(number, hit["id"], 0, (text,), fold(text), content_digest(text))
 
 
 def build_dropper(call: PromptCall, lists: HistoryLists, sections: Mapping[str, Built]) -> searching.Drop:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from core import search, synth_tagging
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
+from core.conversations import add_saved_memory
 from core.database.engine import Database
 from core.database.schema import chat_history_cache, memories
 from core.errors import PromptTooLargeError
@@ -179,7 +180,7 @@ def test_g2_a_hook_acts_on_the_next_prompt(stage: Stage) -> None:
     set_hook("search", lambda tags, keywords: [hit])
     assert snippets(stage.context("pizza")) == ["mine"]
     report = stage.explain("pizza", {HERE: [{"sender_name": "Ann", "text": "mine"}]})[1]
-    assert {"section": "memories", "reason": "visible", "id": "1"} in report["left_out"]
+    assert {"section": "memories", "reason": "visible", "id": "memories/1"} in report["left_out"]
     set_hook("extract_tags", lambda text: [text.upper()])
     assert stage.explain("pizza")[1]["search"]["tags"] == ["PIZZA"]
     line = {"sender_name": "Zoe", "text": "from the host", "timestamp": NOW.isoformat()}
@@ -520,3 +521,13 @@ def test_g8_a_set_of_tags_from_a_hook_is_taken_in_order(stage: Stage) -> None:
     tags = [f"tag{n:02}" for n in range(12)]
     set_hook("extract_tags", lambda text: set(tags))
     assert stage.explain("pizza")[1]["search"]["tags"] == tags
+
+
+def test_p72_hits_of_a_hook_that_another_list_shows_are_left_out(stage: Stage) -> None:
+    scope = stage.scope(participant="discord/ann")
+    saved = add_saved_memory("I love green tea", db=stage.db, scope=scope)
+    found = {"source": "memories", "id": saved.id, "snippet": "I love green tea"}
+    set_hook("search", lambda tags: [found])
+    prompt, report = stage.explain("any tea?", scope=scope)
+    assert prompt["context"]["saved_memories"] and prompt["context"]["memories"] == []
+    assert {"section": "memories", "reason": "visible", "id": f"memories/{saved.id}"} in report["left_out"]
