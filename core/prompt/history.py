@@ -12,7 +12,7 @@ from ..access.view import Recent
 from ..context import context as context_rules
 from ..context import table as context_table
 from ..context.context import CURRENT, RECENT
-from ..context.history import HistoryBuilder, HistoryLists, Replaced
+from ..context.history import HistoryBuilder, HistoryLists, Replaced, entry_id
 from ..context.live import read_line
 from ..context.section_base import Built
 from ..context.table import HistoryWanted, StoredLines
@@ -147,6 +147,8 @@ def compose(
         parts["tags_placeholder"] = []
     parts |= {key: built.value for key, built in sections.items()}
     ids = {"memories": names[:most]} | {key: list(built.ids) for key, built in sections.items() if built.ids}
+    lines, count = [entry_id(entry) for entry in lists.visible], len(lists.current)
+    ids |= {CURRENT: lines[:count], RECENT: lines[count:]}
     of_sections = [item for built in sections.values() for item in built.left_out]
     over = [LeftOut("memories", "limit", name) for name in names[most:]]
     call.report.leave_out([*lists.left_out, *of_sections, *over])

@@ -71,6 +71,8 @@ class Line(NamedTuple):
     turn: MessagePart | None = None
     mark: str = ""
     """Citation mark, which is also in `head`; "" for none."""
+    id: str = ""
+    """Id in the report."""
 
     @property
     def text(self) -> str:
@@ -149,9 +151,11 @@ class MessageLines:
         for section, value in self.gathered.context.items():
             if section in LEFT_OUT or not value:
                 continue
+            ids = self.gathered.ids.get(section, ())
             if section == CURRENT and turns:
                 marks = find_day_marks(turns, self.at, self.zone)
-                lines += [Line(section, part.text, marks.get(n, ""), turn=part) for n, part in enumerate(turns)]
+                named = enumerate(zip(turns, ids, strict=True))
+                lines += [Line(section, part.text, marks.get(n, ""), turn=part, id=own) for n, (part, own) in named]
             elif section == INJECTED and recap_role is not None:
                 text = mark_lines(value)
                 lines.append(Line(section, text, turn=MessagePart(text, recap_role)))
@@ -163,8 +167,9 @@ class MessageLines:
                 asker = "the user" if self.asker == UNKNOWN else self.asker
                 lines.append(Line(section, f"How you stand to {asker}: {facts}."))
             else:
-                for item in value if isinstance(value, list) else [value]:
-                    lines += self._build_lines(section, item)
+                for n, item in enumerate(value if isinstance(value, list) else [value]):
+                    own = ids[n] if n < len(ids) else ""
+                    lines += [line._replace(id=own) for line in self._build_lines(section, item)]
         return lines
 
     def _build_memory(self, hit: Hit, mark: str) -> Line:
@@ -221,7 +226,7 @@ class MessageLines:
         """
 
         def build(line: Line) -> Item:
-            own = f"{line.hit['source']}/{line.hit['id']}" if line.hit else ""
+            own = f"{line.hit['source']}/{line.hit['id']}" if line.hit else line.id
             return Item(line.section, None, line, measure(line.text) + (2 if line.turn else 1), own)
 
         def cut(n: int, most: int) -> Item | None:

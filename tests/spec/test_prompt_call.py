@@ -20,7 +20,15 @@ from core.database.engine import Database
 from core.database.schema import chat_history_cache, memories
 from core.errors import PromptTooLargeError
 from core.prompt import pipeline
-from core.prompt_engine import build_json_prompt, build_messages, set_hook, to_json, to_messages
+from core.prompt_engine import (
+    build_json_prompt,
+    build_messages,
+    explain_json_prompt,
+    explain_messages,
+    set_hook,
+    to_json,
+    to_messages,
+)
 from core.scope import Scope
 from core.synth_core_memory import explain_search, search_memories, silently_record_memory
 from tests.databases import traced
@@ -531,3 +539,15 @@ def test_p72_hits_of_a_hook_that_another_list_shows_are_left_out(stage: Stage) -
     prompt, report = stage.explain("any tea?", scope=scope)
     assert prompt["context"]["saved_memories"] and prompt["context"]["memories"] == []
     assert {"section": "memories", "reason": "visible", "id": f"memories/{saved.id}"} in report["left_out"]
+
+
+def test_p60_a_chat_line_that_is_cut_is_named_by_its_id(stage: Stage) -> None:
+    for n in range(6):
+        stage.say(f"line {n} " * 60, minutes=20 + n)
+    asked = message("tea?")
+    for _, report in (
+        explain_json_prompt(asked, db=stage.db, scope=Scope(stage.persona), max_chars=1500),
+        explain_messages(asked, db=stage.db, scope=Scope(stage.persona), max_chars=1000),
+    ):
+        cut = [each["id"] for each in report["left_out"] if each["reason"] == "cut"]
+        assert cut and "" not in cut and len(set(cut)) == len(cut)
