@@ -261,11 +261,13 @@ def open_call(request: PromptRequest) -> PromptCall:
 
 
 def with_asker_zone(call: PromptCall) -> PromptCall:
-    """Return the call with the asker's time zone as TIMEZONE."""
+    """Return the call with the asker's time zone as TIMEZONE; an unknown one is UTC, with a note."""
     s, zone = call.settings, call.message.time_zone
-    if zone and zone != s.timezone and times.zone(zone):
-        return replace(call, settings=replace(s, timezone=zone))
-    return call
+    if not zone or zone == s.timezone:
+        return call
+    unknown = times.local_time(call.message.date, zone)[1]
+    call.report.note(*([unknown] if unknown else ()))
+    return replace(call, settings=replace(s, timezone="UTC" if unknown else zone))
 
 
 def put_under_key(message: IncomingMessage, live: LiveHistory, key: str | None) -> tuple[IncomingMessage, LiveHistory]:

@@ -551,3 +551,11 @@ def test_p60_a_chat_line_that_is_cut_is_named_by_its_id(stage: Stage) -> None:
     ):
         cut = [each["id"] for each in report["left_out"] if each["reason"] == "cut"]
         assert cut and "" not in cut and len(set(cut)) == len(cut)
+
+
+def test_p12_messages_take_an_unknown_zone_as_utc_too(stage: Stage) -> None:
+    asked = message("tea?", time_zone="Mars/Base")
+    flags = Settings(timezone="Asia/Tokyo")
+    messages, report = explain_messages(asked, db=stage.db, settings=flags, scope=Scope(stage.persona))
+    assert NOW.strftime("%Y-%m-%d %H:%M") in messages[-1]["content"]  # type: ignore[index]
+    assert report["notes"] == ["time zone 'Mars/Base' is unknown, UTC is used"]
