@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ..shapes import SOURCES, Hit
 from ..text.folding import clean
 from ..text.hits import known_name
+from ..text.host_values import all_items
 from ..text.times import iso_text, parse_time
 
 CURRENT, RECENT, MEMORIES = "history_current_chat", "history_recent", "memories"
@@ -82,7 +83,8 @@ def order_context(parts: Mapping[str, Any]) -> dict[str, Any]:
 def read_hits(given: Any) -> tuple[list[Hit], int]:
     """Return `(hits, refused)`: the valid hits in a host's memories, and the number of invalid items."""
     hits: list[Hit] = []
-    items = given if isinstance(given, (list, tuple)) else [] if given is None else [given]
+    is_one = isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable)
+    items = [] if given is None else [given] if is_one else all_items(given, "memories")
     for item in items:
         text = item.get("snippet") if isinstance(item, Mapping) else None
         if not isinstance(item, Mapping) or not isinstance(text, str):
