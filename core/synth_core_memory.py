@@ -64,8 +64,7 @@ def search_memories(
 
     Args:
         query: the message as said; without tags and keywords, the search uses its words and the known tags in it, as
-            for a
-        prompt.
+            for a prompt.
         tags: a row matches if one of its tags equals one of these; in the chat, a tag is one more keyword.
         keywords: a row matches if its text contains one of these, folded; `%` and `_` are ordinary characters.
         limit: maximum number of hits, 1 to 200.
@@ -211,6 +210,8 @@ def free_memory_search(
     >>> synth_core_memory.free_memory_search("cat dog", db=db)
     ['Tofu is a grey cat.']
     """
+    if not isinstance(query, str):
+        raise MessageError.of_type("query", query, "a text")
     hits = search_memories(
         keywords=query.split(),
         include_chat=False,
@@ -220,7 +221,7 @@ def free_memory_search(
         settings=settings,
         scope=scope,
     )
-    return [hit["snippet"] for hit in hits]
+    return list(dict.fromkeys(hit["snippet"] for hit in hits))
 
 
 def should_remember(

@@ -123,7 +123,9 @@ def prepare(request: SearchRequest, settings: Settings, clock: Callable[[], date
     wanted_tags, notes = read_tags(request.tags)
     wanted_words, more = read_keywords(request.keywords)
     notes = [*notes, *more]
-    given = request.query if isinstance(request.query, str) else ""
+    if not isinstance(request.query, str | None):
+        raise TypeError(f"query is of type {type(request.query).__name__}. It must be a text, or None.")
+    given = request.query or ""
     text = shorten_asked(given)
     if text != given:
         notes.append(f"query has {len(given)} characters; {MOST_ASKED_CHARS} of them are searched for")

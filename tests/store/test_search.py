@@ -15,9 +15,9 @@ from sqlalchemy import update
 
 from core.database.engine import Database
 from core.database.schema import memories as table
-from core.errors import StoreReadError
+from core.errors import MessageError, StoreReadError
 from core.scope import Scope
-from core.synth_core_memory import explain_search, search_memories
+from core.synth_core_memory import explain_search, free_memory_search, search_memories
 from tests.databases import traced
 from tests.store.search_world import ago, entered, explain, find, ids, matched, memory, places, remember, said
 from tests.store.world import NOW, Untouchable
@@ -212,3 +212,17 @@ def test_t39_a_source_that_fails_is_left_out_and_told(
             find(db, scope, keywords=["tofu"], ranking=ranking)
         with away(db, "chat_history_cache", "search_segment"):
             assert ids(find(db, scope, keywords=["tofu"], ranking=ranking)) == [kept]
+
+
+@BOTH
+def test_f66_a_query_that_is_no_text_is_refused(db: Database, scope: Scope, ranking: str) -> None:
+    with pytest.raises(TypeError, match="query is of type bytes"):
+        find(db, scope, query=b"tofu", ranking=ranking)
+    with pytest.raises(MessageError, match="query"):
+        free_memory_search(None, db=db, scope=scope)  # type: ignore[arg-type]
+
+
+def test_a_free_search_returns_equal_snippets_once(db: Database, scope: Scope) -> None:
+    for end in "ab":
+        memory(db, scope, f"tofu {'x' * 500}{end}")
+    assert len(free_memory_search("tofu", db=db, scope=scope)) == 1
