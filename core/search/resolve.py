@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ..access.rules import mark_server
 from ..access.view import Request, Viewer
 from ..calls.call import Call, load_access
 from ..calls.defaults import default_embedder
 from ..config import Settings
 from ..database.engine import Database
 from ..errors import StoreReadError
+from ..scope import NO_SERVER
 from ..tags import rules as tag_rules
 from ..tags import table as tags_table
 from ..text.search_words import least_pairs
@@ -89,12 +91,19 @@ def load_viewer(call: Call, query: Query) -> tuple[Query, Viewer]:
     """Return the query with the tags in its text, and the viewer of its scope."""
     version = tags_table.get_held(call.db, call.persona)[0] if query.is_of_text else None
     seen = load_access(call, Request(vocabulary_version=version, inserted_into=query.numbers, servers=True))
-    notes = (*query.notes, *seen.notes)
+    query, notes = _exclude_marked(query, seen.viewer), (*query.notes, *seen.notes)
     if not query.is_of_text:
         return replace(query, notes=notes) if seen.notes else query, seen.viewer
     vocabulary = tags_table.hold(call.db, call.persona, seen.vocabulary_version, seen.vocabulary)
     tags = tag_rules.extract(query.text, vocabulary=vocabulary, languages=call.settings.languages)
     return replace(query, notes=notes, tags=tuple(tag_rules.expand(tags, vocabulary))), seen.viewer
+
+
+def _exclude_marked(query: Query, viewer: Viewer) -> Query:
+    """Return the query, which also excludes rooms of the viewer's server whose stored keys have a server mark."""
+    keys = query.exclude.conversations
+    marked = {mark_server(key, server) for key in keys for server in (viewer.own.server, NO_SERVER) if server}
+    return replace(query, exclude=replace(query.exclude, conversations=keys | marked)) if marked else query
 
 
 def read_index(viewer: Viewer, db: Database) -> tuple[IndexState | None, StoreReadError | ValueError | None]:

@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -298,3 +299,14 @@ def test_f81_a_message_that_is_saved_looks_for_its_room_once(stage: Stage) -> No
     with traced(stage.db) as reads:
         assert chat.save_message(line, db=stage.db, settings=rooms.flags, scope=Scope(stage.persona)).stored
     assert sum("conversation_key IN" in read for read in reads) == 1
+
+
+@pytest.mark.parametrize("ranking", ["relevance", "recency"])
+def test_t37_a_room_is_excluded_by_its_name_on_every_server(stage: Stage, ranking: str) -> None:
+    rooms = Rooms(stage)
+    for server in SERVERS:
+        rooms.say(server, ROOM)
+    for server in SERVERS:
+        scope = replace(stage.scope("discord/other"), server=server)
+        asked = {"query": "canary", "ranking": ranking, "db": stage.db, "scope": scope}
+        assert search_memories(**asked) and search_memories(**asked, exclude=[ROOM]) == []
