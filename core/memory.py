@@ -6,13 +6,13 @@ from typing import Any
 
 from . import chat_history_cache, db, forgetting, lifelong, prompt_engine, synth_core_memory
 from .calls import defaults
-from .context.incoming import ID_BYTES, IncomingMessage
+from .context.incoming import ID_BYTES, IncomingMessage, read_role
 from .database.engine import Database
 from .errors import MessageError
 from .forgetting import Forgotten
 from .prompt.messages import Messages
 from .scope import KEY_BYTES, Scope, key_text
-from .shapes import Hit, ProfileStatement, WriteResult
+from .shapes import Hit, ProfileStatement, Sender, WriteResult
 
 __all__ = ["Memory"]
 
@@ -89,7 +89,8 @@ class Memory:
         """
         message = {"text": message} if isinstance(message, str) else message
         read = IncomingMessage.read(message, now=self.db.clock())
-        user = read.sender.id or (read.sender.identity if user in (None, "") else user)
+        who = Sender() if read_role(read.raw) == "persona" else read.sender  # the persona answers a user
+        user = who.id or (who.identity if user in (None, "") else user)
         if read.interface_path:
             return {"message": message, "db": self.db, "scope": Scope(self.persona)}
         if user == "":

@@ -308,6 +308,14 @@ def test_f1_a_message_that_names_its_conversation_is_said_there(memory: Memory) 
     assert [line["text"] for line in load_chat_history("web/room", db=memory.db, scope=Scope("iris"))] == [room["text"]]
 
 
+def test_f1_a_line_of_the_persona_belongs_to_the_user_it_answers(memory: Memory) -> None:
+    """Bots have ids of their own on most platforms."""
+    memory.save("Who is my cat?", user="ann")
+    memory.save({"text": "Tofu!", "role": "assistant", "from_user": {"id": "bot7"}}, user="ann")
+    lines = load_chat_history("web/ann", db=memory.db, scope=memory.scope("ann"))
+    assert [line["text"] for line in lines] == ["Who is my cat?", "Tofu!"]
+
+
 def test_p71_a_message_without_speaker_and_place_is_refused(memory: Memory) -> None:
     for asked in ("Who is my cat?", QUESTION, [{"role": "user", "content": "hello"}]):
         with pytest.raises(MessageError, match="says neither who speaks nor where"):
