@@ -291,10 +291,7 @@ def clear_chat_history(
 
 
 def get_cache_stats(
-    *,
-    db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
-    scope: Scope | None = None,
+    *, db: Database | None = None, settings: Settings | Mapping[str, object] | None = None, scope: Scope | None = None
 ) -> CacheStats:
     """Return the number and times of the messages that the scope sees.
 

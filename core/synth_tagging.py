@@ -55,11 +55,7 @@ def extract_tags(
             f"vocabulary is of type {type(vocabulary).__name__}. It must be what tags.table.load gives, or None."
         )
     settings = settings_for(settings)
-    return rules.extract(
-        _text(text),
-        vocabulary=vocabulary,
-        languages=settings.languages,
-    )
+    return rules.extract(_text(text), vocabulary=vocabulary, languages=settings.languages)
 
 
 def _text(text: object) -> str:
@@ -188,10 +184,7 @@ def link_tags(
 
 
 def list_tags(
-    *,
-    db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
-    scope: Scope | None = None,
+    *, db: Database | None = None, settings: Settings | Mapping[str, object] | None = None, scope: Scope | None = None
 ) -> list[KnownTag]:
     """Return the persona's vocabulary with aliases and links, most used tags first, ties by name.
 

@@ -88,10 +88,7 @@ def embed_rows(
 
 
 def count_vectors(
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> dict[str, int]:
     """Return the number of vectors of the persona's rows by model name.
 
@@ -105,11 +102,7 @@ def count_vectors(
 
 
 def drop_vectors(
-    model: str,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    model: str, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> int:
     """Delete the vectors that a model made of the persona's rows; return their number. They may be made again.
 

@@ -100,11 +100,7 @@ def stored_form(value: object) -> tuple[list[str], list[int]]:
 
 
 def extract(
-    text: str | None,
-    *,
-    vocabulary: Vocabulary | None,
-    limit: int = TAGS_LIMIT,
-    languages: Sequence[str],
+    text: str | None, *, vocabulary: Vocabulary | None, limit: int = TAGS_LIMIT, languages: Sequence[str]
 ) -> list[str]:
     """Return the tags of a text in order of appearance, without stop words: its words, or the known tags among them."""
     if not text or limit <= 0:
