@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple, TypedDict, Unpack, get_args
 
 from . import hooks
 from . import search as searching
+from .base.hints import shown
 from .calls import defaults
 from .calls.call import Call, GivenSettings, open_call
 from .calls.defaults import check_handle, handle, settings_for
@@ -165,7 +166,9 @@ def _search(
     check_handle(db)
     known = defaults.settings_for(settings)
     if mode not in get_args(SearchMode) or isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
-        raise ValueError(f"mode is {mode!r}, offset {offset!r}. mode must be 'best' or 'all', offset 0 or more.")
+        raise ValueError(
+            f"mode is {shown(mode)}, offset {shown(offset)}. mode must be 'best' or 'all', offset at least 0."
+        )
     request = searching.SearchRequest(query=query, **arguments)
     wanted = searching.prepare(request, known, clock=lambda: defaults.handle(db).clock())
     page = wanted.limit
@@ -300,9 +303,10 @@ def silently_record_memory(
     ['', 'duplicate']
     """
     if isinstance(recalled, (str, bytes)) or not isinstance(recalled, Iterable):
-        raise MessageError(
-            f"recalled is of type {type(recalled).__name__}. Pass a list of texts.", fields=("recalled",)
-        )
+        raise MessageError.of_type("recalled", recalled, "a list of texts")
+    texts = newest_items(recalled, "recalled")
+    for text in (each for each in texts if not isinstance(each, str)):
+        raise MessageError.of_type("An item of recalled", text, "a text")
     db = handle(db)
     row_id = db.ids.one()  # before the time is taken: the id tells whether `forget` came later
     own, named = _read_scope(scope)
@@ -329,8 +333,7 @@ def silently_record_memory(
         call.scope,
         memory,
         privacy_default=call.settings.privacy_default,
-        refused={content_digest(text) for text in newest_items(recalled, "recalled")}
-        | shown_texts.read_turn(call.db, call.scope),
+        refused={*map(content_digest, texts), *shown_texts.read_turn(call.db, call.scope)},
         row_id=row_id,
         once=True,
     )

@@ -50,12 +50,15 @@ def extract_tags(
     ['ann', 'drinks', 'green', 'tea', 'rome']
     """
     check_handle(db)
-    if vocabulary is not None and not hasattr(vocabulary, "aliases"):
-        raise TypeError(
-            f"vocabulary is of type {type(vocabulary).__name__}. It must be what tags.table.load gives, or None."
-        )
+    _check_vocabulary(vocabulary)
     settings = settings_for(settings)
     return rules.extract(_text(text), vocabulary=vocabulary, languages=settings.languages)
+
+
+def _check_vocabulary(vocabulary: object) -> None:
+    if not isinstance(vocabulary, Vocabulary | None):
+        kind = type(vocabulary).__name__
+        raise TypeError(f"vocabulary is of type {kind}. It must be what tags.table.load gives, or None.")
 
 
 def _text(text: object) -> str:
@@ -106,16 +109,17 @@ def expand_tags(
     (True, ['tea', 'green'])
     """
     check_handle(db)
-    if not rules.expand(rules.tag_items(tags), None, 1):
+    _check_vocabulary(vocabulary)
+    given = rules.tag_items(tags)
+    if not rules.expand(given, None, 1):
         return []
     settings = settings_for(settings)
     if vocabulary is None:
         try:
-            handle_ = handle(db)
-            vocabulary = table.load(handle_, scope_for(scope, settings_for(settings)).persona)
+            vocabulary = table.load(handle(db), scope_for(scope, settings).persona)
         except StoreError as error:
             logs.warning("tag_links_not_read", source=error.source, number=error.number)
-    return rules.expand(rules.tag_items(tags), vocabulary)
+    return rules.expand(given, vocabulary)
 
 
 def add_tag(

@@ -243,6 +243,8 @@ def _place_parts(prompt: Mapping[str, Any], injection: Mapping[str, Any] | None)
 
 def _read_injection(static: Mapping[str, Any], injection: Mapping[str, Any]) -> tuple[str, int, list[MessagePart]]:
     """Return `(slot, depth, parts)` of the running recap; depth 1 is right after the last chat line."""
+    if not isinstance(injection, Mapping):
+        raise TypeError(f"injection is of type {type(injection).__name__}. Pass a dict of position, depth and role.")
     position: str = check_position(injection.get("position", "in_chat"))
     depth = check_depth(injection.get("depth", 0))
     role = check_role(injection.get("role", "user"))

@@ -15,14 +15,7 @@ from ..text.folding import word_runs
 from ..text.forms.spellings import joins_words
 from ..text.forms.variants import list_compounds, list_look_alikes
 from ..text.kinds import find_kinds
-from ..text.search_words import (
-    SHORTEST_STEM,
-    choose_nearest,
-    may_be_misspelt,
-    minor_words,
-    search_form,
-    split_halves,
-)
+from ..text.search_words import SHORTEST_STEM, choose_nearest, may_be_misspelt, minor_words, search_form, split_halves
 from ..text.stems import list_forms, script_language, stem, with_prefixes
 from ..text.words import Fragment, fragments, index_terms, is_short_word
 from ..text.words import words as plain_words

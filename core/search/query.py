@@ -16,14 +16,7 @@ from ..shapes import now_utc
 from ..text import search_words, times
 from ..text.folding import fold
 from ..text.languages import languages_of, likely_languages
-from ..text.question_words import (
-    asked_words,
-    asks_about_person,
-    holds,
-    is_question,
-    may_ask_about_person,
-    opens_late,
-)
+from ..text.question_words import asked_words, asks_about_person, holds, is_question, may_ask_about_person, opens_late
 from ..text.search_words import KEYWORD_LIMIT, TAGS_LIMIT
 from ..text.stems import list_forms, stem
 from ..text.time import CALENDARS, Span, mask_time, read_moment

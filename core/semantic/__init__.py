@@ -117,6 +117,8 @@ def drop_vectors(
     >>> drop_vectors("a model nobody used", db=open_database("sqlite://"))
     0
     """
+    if not isinstance(model, str):
+        raise TypeError(f"model is of type {type(model).__name__}. Give the name of an embedder.")
     call = open_call(db, settings, scope)
     count = embeddings.drop_model(call.db, call.persona, model)
     embeddings_writing.forget_reach(call.db, call.persona, model)

@@ -11,6 +11,7 @@ from functools import cached_property, lru_cache
 from itertools import islice
 from typing import NamedTuple
 
+from ..base.hints import shown
 from ..base.patterns import lazy_pattern
 from ..shapes import Vocabulary
 from ..text.folding import SPACELESS, clean, fold, fold_case, marks_class
@@ -163,10 +164,10 @@ def check_link(a: object, b: object, weight: object = 1.0) -> tuple[str, str, fl
     if first == second:
         raise ValueError(f"a and b are both {first!r}. A link joins two different tags.")
     low, high = WEIGHTS
-    number = float(weight) if isinstance(weight, (int, float)) and not isinstance(weight, bool) else math.nan
+    number = weight if isinstance(weight, (int, float)) and not isinstance(weight, bool) else math.nan
     if not low < number <= high:
-        raise ValueError(f"weight is {weight!r}. It must be a number above {low:g} and at most {high:g}.")
-    return first, second, number
+        raise ValueError(f"weight is {shown(weight)}. It must be a number above {low:g} and at most {high:g}.")
+    return first, second, float(number)
 
 
 class _Token(NamedTuple):

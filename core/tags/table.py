@@ -76,8 +76,10 @@ def raise_version(connection: Connection, db: Database, persona: str) -> None:
 
 def add(db: Database, persona: str, tag: object) -> WriteResult:
     """Add a tag to the vocabulary; reason `duplicate`, `empty`, or `too_long` for more than 255 bytes."""
-    name = next(iter(map(rules.normal, rules.tag_items(tag))), "")
-    if not name:
+    names = [*map(rules.normal, rules.tag_items(tag))]
+    if len(names) > 1:
+        raise TypeError(f"tag is a list of {len(names)} tags. Add one tag at a time.")
+    if not (name := next(iter(names), "")):
         return WriteResult(False, None, "empty")
     size = len(name.encode("utf-8"))
     if size > rules.TAG_BYTES:

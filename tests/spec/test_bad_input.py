@@ -25,9 +25,11 @@ from core import (
     llm,
     privacy,
     relationships,
+    semantic,
     short_term,
     stories,
     synth_core_memory,
+    synth_tagging,
 )  # fmt: skip
 from core.ai_diary import unarchive_entries
 from core.chat_history_cache import load_chat_history, save_chat_message
@@ -41,7 +43,7 @@ from core.db import check_server, forget, insert_memory, open_database
 from core.errors import ConfigError, CoreError, MessageError, ScopeError, StoreError
 from core.lifelong import delete_items, search_items
 from core.privacy import set_conversation_privacy, set_privacy
-from core.prompt_engine import build_json_prompt, explain_json_prompt, reduce_prompt_for_llm_limit
+from core.prompt_engine import build_json_prompt, explain_json_prompt, reduce_prompt_for_llm_limit, to_messages
 from core.scope import Scope
 from core.short_term import store_short_term_memory, write_turn
 from core.synth_core_memory import explain_search, search_memories, silently_record_memory
@@ -411,3 +413,26 @@ def test_g26_what_was_said_is_in_no_log_above_debug(tmp_path: Path, caplog: pyte
     assert "zebrafish" not in said
     assert [text for text in scenario.TEXTS if text[:12] in said] == []
     made.close()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda **by: explain_search("tea", mode="x" * 100_000, **by),
+        lambda **by: search_memories("tea", offset=-(10**5000), **by),
+        lambda **by: silently_record_memory("tea", recalled=[5], **by),
+        lambda **by: silently_record_memory("tea", recalled=5, **by),
+        lambda **by: synth_tagging.expand_tags(["tea"], vocabulary=5, **by),
+        lambda **by: synth_tagging.add_tag(["tea", "coffee"], **by),
+        lambda **by: semantic.drop_vectors(None, **by),
+        lambda **_: to_messages({"context": {"running_recap": "x"}}, injection=5),  # type: ignore[arg-type]
+    ],
+)
+def test_f60_g25_a_value_of_another_kind_is_refused_in_one_short_sentence(stage: Stage, wrong: Any) -> None:
+    with pytest.raises((CoreError, TypeError, ValueError), match=r"^[^\n]{10,300}$"):
+        wrong(db=stage.db, scope=Scope(stage.persona))
+
+
+def test_t15_a_weight_of_any_size_is_refused_with_a_reason(stage: Stage) -> None:
+    result = synth_tagging.link_tags("tea", "rome", 10**5000, db=stage.db, scope=Scope(stage.persona))
+    assert result.reason == "refused" and "a number of more than 38 digits" in result.notes[0]
