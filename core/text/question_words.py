@@ -183,7 +183,4 @@ def _asking(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
     verbs, starters = any_of("verbs"), any_of("starters")
     words, persons = f"(?!{verbs} ){any_of('opens')}", any_of("self", "other", "subjects")
-    return (
-        re.compile(rf"{starters}*{words} (?=\S)"),
-        re.compile(f"(?:^{starters}+|{words}){verbs}{persons} "),
-    )
+    return (re.compile(rf"{starters}*{words} (?=\S)"), re.compile(f"(?:^{starters}+|{words}){verbs}{persons} "))

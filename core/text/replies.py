@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Literal
@@ -252,8 +253,8 @@ _SAID = lazy_pattern(
     re.IGNORECASE,
 )
 """Names of marks that are not thoughts: markup, stage directions, answers."""
-_SPECIAL = lazy_pattern(r"\A(?:\s*<\|\w+\|>)+|(?:<\|\w+\|>\s*)+\Z")
-"""Special tokens of a model's template around a reply."""
+_SPECIAL = lazy_pattern(r"(?:<\|\w+\|>\s*)+")
+"""Special tokens of a model's template, which stand around a reply."""
 _DETAILS = lazy_pattern(
     r"<details\s[^<>]{0,500}\btype=\"(?:reasoning|tool_calls|code_interpreter)\"[^<>]{0,500}>", re.IGNORECASE
 )
@@ -284,6 +285,8 @@ def strip_thoughts(reply: str) -> str:
     said: list[str] = []
     inside, opened_at, end = "", 0, 0
     tags = [(tag, (tag[2] or tag[0].strip("<>◁▷[]/")).lower()) for tag in _TAG.finditer(reply)]
+    ends = [at for at, (tag, _) in enumerate(tags) if tag[1] or tag[4] or tag[5]]
+    last = {tags[at][1]: at for at in ends}
     for number, (tag, name) in enumerate(tags):
         closes, alone = bool(tag[1] or tag[4] or tag[5]), bool(tag[3])
         if inside:
@@ -292,8 +295,9 @@ def strip_thoughts(reply: str) -> str:
             continue
         if not closes:
             said.append(reply[end : tag.start()])
-            closing = [other for later, other in tags[number + 1 :] if later[1] or later[4] or later[5]]
-            inside = "" if alone else name if name in closing or not closing else closing[0]
+            later = bisect_right(ends, number)
+            is_named = last.get(name, -1) > number or later == len(ends)
+            inside = "" if alone else name if is_named else tags[ends[later]][1]
             opened_at = tag.start()
         end = tag.end()
     if inside and reply[:opened_at].strip():
@@ -301,7 +305,8 @@ def strip_thoughts(reply: str) -> str:
     elif not inside:
         said.append(reply[end:])
     words = "".join(said).strip()
-    return _SPECIAL.sub("", words).strip() or words
+    outside = _SPECIAL.sub(lambda run: run[0] if run.start() > 0 and run.end() < len(words) else "", words)
+    return outside.strip() or words
 
 
 def _strip_channels(reply: str) -> str:

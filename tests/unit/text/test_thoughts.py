@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 
 from core.text.replies import strip_thoughts
@@ -66,3 +68,13 @@ def test_r37_only_what_was_said_is_left(reply: str, said: str) -> None:
 )  # fmt: skip
 def test_r37_marks_around_what_is_said_hide_nothing(reply: str) -> None:
     assert strip_thoughts(reply) == reply
+
+
+@pytest.mark.parametrize("part", ["<think/>", "<think>a</think>b", "<|a|> "])
+def test_g22_many_marks_take_time_in_proportion_to_their_number(part: str) -> None:
+    def measure(times: int) -> float:
+        began = process_time()
+        strip_thoughts(f"x{part * times}y")
+        return process_time() - began
+
+    assert measure(8_000) < 0.5 + 16 * measure(1_000)
