@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .base import logs
@@ -27,6 +28,7 @@ from .prompt.request import PromptRequest
 from .prompt.rules_answer import Answer, parse_answer
 from .scope import Scope
 from .text.sizes import resolve_counter, to_json
+from .text.strict_json import make_strict
 
 if TYPE_CHECKING:
     from .database.engine import Database
@@ -315,10 +317,11 @@ def _fit(prompt: Mapping[str, Any], space: Space) -> Fitted:
     """Return the prompt within the limits; log a warning if there are none or they cannot be met."""
     if space.most is None:
         logs.warning("no_limit", function="fit_prompt")
-    fitted = fit(prompt, space)
+    plain, notes = make_strict(prompt) if isinstance(prompt, Mapping) else (prompt, [])
+    fitted = fit(plain, space)
     if fitted.broken is not None:
         logs.event(40, "prompt_over_limit", size=fitted.size, limit=space.most, unit=fitted.broken)
-    return fitted
+    return replace(fitted, notes=(*notes, *fitted.notes))
 
 
 def to_messages(

@@ -39,11 +39,7 @@ class Call:
         return self.scope.destination or self.settings.prompt_destination
 
 
-def open_call(
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> Call:
+def open_call(db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None) -> Call:
     """Return the call for the arguments of a public function; None means the process's default."""
     known_db = defaults.handle(db)
     known = defaults.settings_for(settings)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from core.prompt.fit import Fitted, Item, Space, cut_text, order_items
 from core.prompt.fit import fit as fit_into
-from core.prompt_engine import reduce_prompt_for_llm_limit
+from core.prompt_engine import fit_prompt, reduce_prompt_for_llm_limit
 from core.text.sizes import size, to_json
 
 
@@ -322,3 +322,13 @@ def test_p53_the_limit_is_never_exceeded_and_the_room_is_filled() -> None:
     assert overruns == 0
     assert len(fillings) > PROMPTS / 2
     assert mean(fillings) > 0.97, mean(fillings)
+
+
+@pytest.mark.parametrize("most_chars", [1000, 60])
+def test_g12_a_fitted_prompt_shares_no_container_with_the_one_given(most_chars: int) -> None:
+    prompt: dict[str, Any] = {"context": {"history_current_chat": ["a" * 30, "b"]}, "input": {"payload": {"text": "x"}}}
+    before = deepcopy(prompt)
+    for made in (reduce_prompt_for_llm_limit(prompt, most_chars), fit_prompt(prompt, most_chars)[0]):
+        made["input"]["payload"]["text"] = "y"
+        made.get("context", {}).setdefault("history_current_chat", []).append("z")
+    assert prompt == before
