@@ -8,11 +8,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Query, Request
 
 from .. import chat_history_cache, lifelong, prompt_engine, synth_core_memory
+from ..context.incoming import read_text
+from ..database.rows import check_size
 from ..db import insert_memory
 from ..errors import ItemNotFoundError
 from ..privacy import scope_of
 from ..scope import KEY_BYTES, NO_SERVER, Scope
 from ..shapes import PERSONA_SENDER, WriteResult
+from ..text.folding import fold
 from ..text.hits import name_persona
 from ..text.strict_json import make_strict
 from ..tokens.shapes import is_own_place
@@ -84,14 +87,14 @@ def build_prompt(host: Host, body: bodies.PromptBody) -> answers.PromptAnswer:
 @router.post("/messages")
 def save_messages(host: Host, body: bodies.MessagesBody) -> answers.SavedMessagesAnswer:
     """Store messages, oldest first, each once, with the persona's replies; all or none."""
-    read = [(each, *_read_line(host, each.message)) for each in body.messages]
+    read = [(each, *_read_line(host, each)) for each in body.messages]
     return answers.SavedMessagesAnswer(messages=[_save(host, *each) for each in read])
 
 
 @router.post("/turns")
 def save_turn(host: Host, body: bodies.TurnBody) -> answers.SavedAnswer:
     """Store a whole turn: the message, the persona's reply, and both as short-term memory."""
-    return _save(host, body, *_read_line(host, body.message))
+    return _save(host, body, *_read_line(host, body))
 
 
 def _save(host: HostCall, new: bodies.NewMessage, message: dict[str, Any], scope: Scope) -> answers.SavedAnswer:
@@ -109,9 +112,11 @@ def _save(host: HostCall, new: bodies.NewMessage, message: dict[str, Any], scope
     return answer
 
 
-def _read_line(host: HostCall, message: bodies.HostMessage) -> tuple[dict[str, Any], Scope]:
-    """Return a message with its conversation filled in, and its scope."""
-    line, scope = host.read_message(message)
+def _read_line(host: HostCall, new: bodies.NewMessage) -> tuple[dict[str, Any], Scope]:
+    """Return a message with its conversation filled in, and its scope; refuse texts too long to store."""
+    line, scope = host.read_message(new.message)
+    for text in (read_text(line), new.reply.text if new.reply else ""):
+        check_size(fold(text), "text in its folded form")
     path = line.get("interface_path") or scope.conversation
     if not path:
         raise Refused(422, "interface_path is missing. A message that is stored needs its conversation.")

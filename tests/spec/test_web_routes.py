@@ -21,7 +21,7 @@ from sqlalchemy import select
 
 from core import chat_history_cache, privacy, relationships, short_term
 from core.config import Settings
-from core.database import schema
+from core.database import rows, schema
 from core.database.engine import Database
 from core.errors import StoreReadError
 from core.scope import Scope
@@ -379,7 +379,7 @@ def test_r11_a_turn_is_stored_found_and_in_the_next_prompt(world: World) -> None
     assert plain["messages"] is plain["report"] is None and len(json.dumps(plain["prompt"])) < 6000
 
 
-def test_r11_many_messages_at_once_or_none(world: World) -> None:
+def test_r11_many_messages_at_once_or_none(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     host = world.visitor()
     lines = [{"message": said(f"line {n}", message_id=n, date=1_773_000_000 + n)} for n in range(20)]
     stored = host.post("/v1/messages", {"messages": [*lines, {"message": said("x"), "reply": {"text": "y"}}]})
@@ -396,6 +396,12 @@ def test_r11_many_messages_at_once_or_none(world: World) -> None:
         assert refused["fields"] == ["reply_to_message.message_id"]
     late[1] = {"message": said("x", server_name=["a"])}
     assert "server_name" in host.post("/v1/messages", {"messages": late}, 422)["message"]
+    monkeypatch.setattr(rows, "TEXT_BYTES", 1000)
+    longest = "\ufdfa" * 300  # 900 bytes, which fold to 9,900
+    for each in ({"message": said(longest)}, {"message": said("", caption=longest)},
+                 {"message": said("x"), "reply": {"text": longest}}):  # fmt: skip
+        late[1] = each
+        assert "folded" in host.post("/v1/messages", {"messages": late}, 422)["message"]
     scope = Scope(world.persona, "web/ann", "web/ann", privacy="direct")
     texts = [line["text"] for line in chat_history_cache.load_chat_history("web/ann", 100, db=world.db, scope=scope)]
     assert len(texts) == 22 and "fine" not in texts
