@@ -67,6 +67,7 @@ FACTS = (
     conversations.c.is_private,
     conversations.c.local_only,
     conversations.c.direct_person_key,
+    conversations.c.consolidated_to,
 )
 """Columns of `ConversationFacts`."""
 _ONE = and_(

@@ -23,6 +23,8 @@ class ConversationFacts:
     """Privacy as stored: a value of `rules.STATES`, or UNSTATED."""
     local_only: bool
     direct_person: str | None
+    consolidated_to: int | None = None
+    """Row id up to which the conversation's messages are consolidated; None if none are."""
 
     @property
     def is_private(self) -> bool:

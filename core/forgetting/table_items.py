@@ -16,9 +16,9 @@ from ..database.rows import read_list
 from ..database.schema import chat_history_cache, conversation_summaries, memories
 from ..database.sources import MEMORIES
 from ..index import indexed
+from ..messages.table import CONSOLIDATION
 from .table_rows import MADE, Removal
 
-CONSOLIDATION = "CONSOLIDATION"
 REASON = "forgotten"
 NO_NAMES: Mapping[str, Collection[str]] = {}
 _M, _C, _Z = memories.c, chat_history_cache.c, conversation_summaries.c

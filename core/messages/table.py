@@ -26,6 +26,7 @@ from ..database.stored_values import decode_row
 from ..index import entries as index_entries
 from ..index import indexed
 from ..index import table as index_table
+from ..jobs import table as jobs_table
 from ..memories import shown_texts, table_instructions
 from ..memories.rules_instructions import Instruction
 from ..scope import Privacy, Scope
@@ -35,6 +36,8 @@ from . import table_hidden, table_recaps
 from .new_message import SAME_WITHIN, NewMessage
 from .table_lines import Line
 
+CONSOLIDATION = "CONSOLIDATION"
+"""Operation that makes memory items of the messages listed in its payload."""
 _C = chat_history_cache.c
 
 
@@ -195,7 +198,7 @@ def write_rows(
     persona: str,
     ready: Sequence[tuple[int, NewMessage, table_conversations.AudienceRow]],
 ) -> None:
-    """Insert the rows, then their index rows, which many writers share."""
+    """Insert the rows, then their index rows, which many writers share; queue the consolidation of late rows."""
     made_with = [
         shown_texts.read_rows(db, persona, m.conversation, m.at) if m.is_persona else None for _, m, _ in ready
     ]
@@ -219,6 +222,13 @@ def write_rows(
         for row_id, m, place in ready
     ]
     index_table.add(connection, db.family, entries)
+    late: dict[str, list[int]] = {}
+    for row_id, m, place in ready:  # an id made by a clock that lags may be below the mark of consolidation
+        if place.facts is not None and row_id <= (place.facts.consolidated_to or 0):
+            late.setdefault(m.conversation, []).append(row_id)
+    for key, listed in sorted(late.items()):
+        payload = {"reason": "late", "rows": listed}
+        jobs_table.enqueue(connection, db, persona, CONSOLIDATION, conversation=key, payload=payload)
 
 
 def _row(persona: str, row_id: int, message: NewMessage, place: table_conversations.AudienceRow) -> dict[str, Any]:

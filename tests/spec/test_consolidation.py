@@ -17,12 +17,14 @@ from core.calls.call import Call
 from core.config import Settings
 from core.conversations import add_saved_memory, delete_saved_memory
 from core.database import schema
+from core.database.ids import Ids, made_at
 from core.errors import MessageError, ModelError, StoreWriteError
 from core.forgetting import forget
 from core.jobs import Worker, table_claiming
 from core.lifelong import consolidation
 from core.lifelong import table_windows as windows
 from core.memories import table as memories
+from core.messages import insert_messages, new_message
 from core.scope import Scope
 from tests.spec.lifelong_world import ANN, DAY, MEMORIES, SEED, Life, Model, said_in
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, at_once
@@ -237,6 +239,27 @@ def test_l17_what_comes_between_meanwhile_is_not_passed_over(life: Life) -> None
 
     exclude(1)
     assert life.consolidate_history(HERE, model=Model(answer)) == 1 and life.texts() == ["3 lines"]
+
+
+@pytest.mark.engines()
+@pytest.mark.parametrize("is_batch", [False, True])
+def test_l17_a_message_of_a_process_whose_clock_lags_is_not_skipped(
+    life: Life, monkeypatch: pytest.MonkeyPatch, is_batch: bool
+) -> None:
+    talk(life, 1)
+    assert life.consolidate_history(HERE, model=facts("a")) == 1
+    monkeypatch.setattr(life.db, "ids", Ids(lambda: made_at(life.mark() or 0) - timedelta(seconds=2)))
+    if is_batch:
+        scope, line = life.stage.scope(HERE, participant=ANN), {"sender_name": "Ann", "sender_id": "ann"}
+        new = new_message.read_message(scope, HERE, "late", now=NOW, **line)
+        assert new is not None and insert_messages(life.db, scope, [new], privacy_default="none")[0].stored
+    else:
+        life.stage.say("late", message_id="late")
+    monkeypatch.undo()
+    model = Model(lambda prompt: json.dumps({"key_facts": said_in(prompt)}))
+    assert [each.state for each in life.run(model)] == ["completed"]
+    assert life.texts() == ["a", "late"]
+    assert life.consolidate_history(HERE, model=model) == 0
 
 
 def test_f20_nothing_for_long_of_those_who_want_none(life: Life, stage: Stage) -> None:
