@@ -26,7 +26,7 @@ from ..tags.rules import stored_form
 from ..text.hits import stored_tags
 from . import table as audience_table
 from . import table_conversations
-from .rules import AudienceKey, split_key
+from .rules import AudienceKey, named_participant, split_key
 from .table_conversations import AudienceRow
 
 RANGE = 200
@@ -101,8 +101,8 @@ def _complete(db: Database, source: SourceTable, row: Mapping[str, Any]) -> dict
         columns["created_at"] = at
     if source is sources.CHAT:
         columns["role"] = "persona" if row["sender_id"] == PERSONA_SENDER else row["role"]
-        name = row["sender_name"] if columns["role"] == "user" else None
-        columns["participant_key"] = participant_of(row["interface_path"], row["sender_id"] or name or "")
+        name = str(row["sender_name"] or "") if columns["role"] == "user" else ""
+        columns["participant_key"] = participant_of(row["interface_path"], row["sender_id"], name)
     return columns
 
 
@@ -127,10 +127,12 @@ def _find_places(connection: Connection, db: Database, persona: str, keys: set[s
     return dict.fromkeys(keys, everyone) | places
 
 
-def participant_of(conversation: str, speaker: str) -> str | None:
-    """Return the speaker's participant key; None for the persona, for no speaker, and for a key that is too long."""
+def participant_of(conversation: str, sender: str | None, name: str) -> str | None:
+    """Return the speaker's participant key; None for the persona, for no speaker, and for an id that is too long."""
     interface = split_key(conversation)[0]
-    if not interface or not speaker or speaker == PERSONA_SENDER:
+    if not interface or sender == PERSONA_SENDER:
         return None
-    key = f"{interface}/{speaker}"
+    if not sender:
+        return named_participant(interface, name)
+    key = f"{interface}/{sender}"
     return key if len(key.encode("utf-8", "surrogatepass")) <= KEY_BYTES["participant"] else None

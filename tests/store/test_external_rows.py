@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, select
 
+from core import chat_history_cache as chat_log
 from core.access import external_rows, load
 from core.database.engine import Database
 from core.database.schema import ai_diary, audiences, chat_history_cache, conversations, memories, tags
@@ -93,6 +94,16 @@ def test_d40_messages_and_diary_entries_are_found_in_both_modes(db: Database) ->
     assert verify_index(db) == []
     row = db.read(select(chat_history_cache), source="tests")[0]
     assert (row.participant_key, row.role, row.text_folded) == ("telegram_bot/7", "user", "the marmalade is ready")
+
+
+@pytest.mark.parametrize("name", ["Ann", "  Ann Lee ", "Ann\nLee", "\u00e4" * 250, "self"])
+def test_f88_an_inserted_row_without_an_id_has_the_id_that_a_saved_one_has(db: Database, name: str) -> None:
+    sql = "INSERT INTO chat_history_cache (interface_path, message_text, sender_name, sender_id) VALUES (?, ?, ?, '')"
+    run_sql(db, sql, "tg/42", "inserted", name)
+    assert external_rows.index_all_rows(db) == 1
+    assert chat_log.save_chat_message("tg/42", "saved", name, db=db, scope=Scope()).stored
+    keys = db.read(select(chat_history_cache.c.participant_key), source="tests")
+    assert len(set(keys)) == 1 and keys[0][0] is not None
 
 
 def test_d40_reindex_takes_them_in(db: Database) -> None:
