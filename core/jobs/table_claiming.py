@@ -116,7 +116,7 @@ def begin(
 ) -> Claim | None:
     """Claim a waiting or a new operation of a type; return None while an operation of the types `alone` is running.
 
-    A waiting operation gets the keys of this payload.
+    The first waiting operation is claimed, and gets the keys of this payload.
     """
     mine: dict[str, Any] = {"persona": persona, "token": _make_token(), "id": 0}
     values = {"persona": persona, "types": list(alone), "type": kind, "conversation": conversation, "now": db.clock()}
@@ -160,6 +160,7 @@ _FREE = (
         _J.type == bindparam("type"),
         _is_free,
     )
+    .order_by(_J.priority, _J.created_at, _J.id)
     .limit(1)
 )
 

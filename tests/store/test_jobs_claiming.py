@@ -37,6 +37,12 @@ def test_s45_one_of_two_workers_gets_an_operation(queue: Queue) -> None:
     assert queue.claimed() is None and queue.states() == {only: "in_progress"}
 
 
+def test_the_first_waiting_operation_is_begun(queue: Queue) -> None:
+    added = [queue.add(priority, priority=priority) for priority in ("LOW", "HIGH", "NORMAL", "HIGH")]
+    begun = jobs_claiming.begin(queue.db, queue.persona, KIND, [KIND], None, {}, 60)
+    assert begun is not None and begun.operation.id == added[1]
+
+
 def test_s45_after_a_crash_it_is_pending_again_when_the_lease_ends_and_its_effect_happens_once(queue: Queue) -> None:
     """The worker was not dead but slow: whoever comes second stores nothing."""
     only = queue.add("a")
