@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -32,13 +33,15 @@ CLOCK_TOLERANCE = timedelta(minutes=5)
 BATCH = 500
 """Maximum number of rows changed in one statement."""
 
+_counting = threading.Lock()
 _S = short_term_memories.c
 _PERSONA = bindparam("persona", type_=Key(64))
 
 
 def count_error(db: Database) -> None:
     """Count a turn that this process failed to store."""
-    db.caches[SOURCE] = read_errors(db) + 1
+    with _counting:
+        db.caches[SOURCE] = read_errors(db) + 1
 
 
 def read_errors(db: Database) -> int:

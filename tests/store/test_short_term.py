@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -82,6 +83,19 @@ def channels(entries: Sequence[Any]) -> list[str]:
 
 def said(entry: Any) -> list[str]:
     return [message["content"] for message in entry["messages"]]
+
+
+def test_turns_that_fail_at_once_are_all_counted(tmp_path: Any) -> None:
+    class SlowDict(dict[str, Any]):
+        def get(self, *key: Any) -> Any:
+            value = super().get(*key)
+            time.sleep(0.05)
+            return value
+
+    gone = Database(f"sqlite:///{tmp_path}/no-tables.db", clock=Clock())
+    gone.caches = SlowDict()
+    run_at_once([lambda: short_term_table.count_error(gone)] * 3)
+    assert short_term_table.read_errors(gone) == 3
 
 
 def test_m1_a_turn_is_not_failed_by_the_store(tmp_path: Any) -> None:
