@@ -8,7 +8,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -21,6 +21,7 @@ from ..database.engine import Database
 from ..errors import CoreError, MessageError, TransferError
 from ..memories.rules import SAVED_MEMORY_CHARS
 from ..scope import Scope
+from ..shapes import WriteResult
 from ..text.folding import clean, fold, one_line
 from ..text.hits import digest_folded
 from ..text.times import zone
@@ -149,8 +150,11 @@ def import_markdown(
         recent = read_sections(_read(path / RECENT)) if call.settings.enable_recent_conversations else []
         saved = read_bullets(_read(path / SAVED)) if call.settings.enable_saved_memory else []
         stored = [each.text for each in _read_sections(call)]
-        for number, section in _iter_new(recent, lambda section: section.text, stored):
-            reasons.append(_note(RECENT, number, _insert_section(call, path, section)))
+        new = _iter_new(recent, lambda section: section.text, stored)
+        done = [(number, _insert_section(call, path, section)) for number, section in new]
+        viewer, most = replace(load_access(call).viewer, destination="local"), call.settings.max_recent_conversations
+        kept = {one.id for one in table_summaries.read_summaries(call.db, viewer, most=most)}
+        reasons += [_note(RECENT, number, one.reason or ("" if one.id in kept else "limit")) for number, one in done]
         for number, text in _iter_new(saved, str, _read_memories(call)):
             reasons.append(_note(SAVED, number, _insert_memory(call, path, text)))
     counts, left_out = (len(_read_sections(call)), len(_read_memories(call))), tuple(filter(None, reasons))
@@ -264,7 +268,7 @@ def _note(name: str, number: int, reason: str) -> str:
     return f"{name}, item {number}: {reason}" if reason else ""
 
 
-def _insert_section(call: Call, folder: Path, section: Section) -> str:
+def _insert_section(call: Call, folder: Path, section: Section) -> WriteResult:
     return table_summaries.insert_summary(
         call.db,
         call.scope,
@@ -272,7 +276,7 @@ def _insert_section(call: Call, folder: Path, section: Section) -> str:
         summary=section.text,
         at=_read_time(section.time, call.settings) or _changed_at(folder / RECENT),
         most=call.settings.max_recent_conversations,
-    ).reason
+    )
 
 
 def _insert_memory(call: Call, folder: Path, text: str) -> str:

@@ -431,6 +431,16 @@ def test_c34_an_import_adds_what_is_new_and_changes_nothing(mirror: Mirror, end:
     assert mirror.take().added == 0
 
 
+def test_c34_an_import_names_the_conversations_that_the_list_has_no_place_for(mirror: Mirror) -> None:
+    mirror.known["settings"] = Settings(max_recent_conversations=10)
+    days = "".join(f"## D{n}\n**Time:** 2026-02-{n} 14:05\n**Summary:** s{n}\n" for n in range(11, 23))
+    mirror.put(RECENT, days)
+    for added in (10, 0):
+        done = mirror.take()
+        assert (done.added, done.left_out) == (added, tuple(f"{RECENT}, item {n}: limit" for n in (1, 2)))
+        assert mirror.recent == [(f"D{n}", f"s{n}") for n in range(13, 23)]
+
+
 def test_c33_c35_missing_files_change_nothing_and_other_bytes_are_refused(mirror: Mirror) -> None:
     mirror.save("I like tea")
     assert mirror.take().added == 0 and not mirror.folder.exists()
