@@ -226,14 +226,14 @@ def classify_items(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> BulkResult:
-    """Change the kind or importance of items; standing instructions keep theirs. The rest is as in `delete_items`.
+    """Change the kind or importance of items, not who sees them; instructions keep theirs. Else as in `delete_items`.
 
     Args:
         kind: one of the kinds; None keeps it.
         importance: 0 to 1; None keeps it.
 
     Raises:
-        MessageError: also if no change is named, the kind is unknown, or the importance is out of range.
+        MessageError: also for no change, an unknown kind or a wrong importance.
 
     >>> from prompt_engine import lifelong, open_database
     >>> db = open_database("sqlite://")
