@@ -110,7 +110,7 @@ def entry(
     words = min(sum(terms.values()), _MOST16)
     kept = terms
     if 4 * max(map(len, terms), default=0) > TERM_BYTES or words == _MOST16:
-        kept = {t: min(n, _MOST16) for t, n in terms.items() if _bytes(t) <= TERM_BYTES}
+        kept = {t: min(n, _MOST16) for t, n in terms.items() if len(t.encode("utf-8", "surrogatepass")) <= TERM_BYTES}
     if len(kept) > TERMS_PER_ROW:
         kept = dict(list(kept.items())[:TERMS_PER_ROW])
     if len(kept) < len(terms):
@@ -118,10 +118,6 @@ def entry(
     days = calendar.find_days(folded, at)
     at_us = dialects.microseconds(at)
     return Entry(source, row_id, audience_id, at_us, local_only, kept, words, tuple(tags), place, days)
-
-
-def _bytes(text: str) -> int:
-    return len(text.encode("utf-8", "surrogatepass"))
 
 
 # Stored rows

@@ -82,7 +82,7 @@ def named(text: str, names: Collection[str], languages: Sequence[str]) -> frozen
         return frozenset()
     said = bare(text)
     words = [part for run, _ in runs(said) for part in re.split(r"[_\d]+", run) if part]
-    capitals = _inner_capitals(text)
+    capitals = {bare(word) for word in re.findall(r"(?<=[\w,;:] )[A-Z]\w+", text)}  # not at the start of a sentence
     known = set(words)
     by_letter: dict[str, list[str]] = {}
     for word in words:
@@ -109,11 +109,6 @@ def named(text: str, names: Collection[str], languages: Sequence[str]) -> frozen
         longest = _without_shadowed(exact)
         return frozenset(longest)
     return frozenset(near)
-
-
-def _inner_capitals(text: str) -> frozenset[str]:
-    """Return the words with a capital that does not begin a sentence."""
-    return frozenset(bare(word) for word in re.findall(r"(?<=[\w,;:] )[A-Z]\w+", text))
 
 
 def _naming(parts: Sequence[str]) -> Iterator[str]:
