@@ -144,14 +144,15 @@ def delete_levels(connection: Connection, keys: Iterable[str]) -> int:
 
 
 def person_of(connection: Connection, persona: str, participant: str | None) -> str | None:
-    """Return the linked person's key of a participant, else the participant's own key."""
+    """Return the linked person's key of a participant, which is locked, else the participant's own key."""
     if not participant:
         return None
     person = connection.execute(_PERSON, {"persona": persona, "key": participant}).scalar()
     return person or participant
 
 
-_PERSON = select(_P.person_key).where(_P.persona_id == bindparam("persona"), _P.participant_key == bindparam("key"))
+_KEY = (_P.persona_id == bindparam("persona"), _P.participant_key == bindparam("key"))
+_PERSON = select(_P.person_key).where(*_KEY).with_for_update()  # waits for a change of links
 
 
 def note_names(

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from threading import Thread
 from typing import Any
 
 import pytest
 
+from core.access import table_conversations
 from core.access.load import load_snapshot
 from core.access.view import Request
 from core.ai_diary import add_diary_entry, get_recent_entries
 from core.chat_history_cache import load_chat_history, load_global_chat_history, save_chat_message
 from core.config import Settings
+from core.conversations import add_saved_memory
 from core.database.engine import Database
 from core.database.schema import ai_diary, audiences, chat_history_cache, conversations
 from core.database.schema import memories as memory_table
@@ -200,3 +204,40 @@ def test_f6_d8_linked_they_meet_unlinked_they_part(db: Database, scope: Scope) -
     assert everywhere(db, telegram) == before[0] and everywhere(db, discord) == sorted([*before[1], "while linked"])
     assert unlink_participant("dc/u1", db=db, scope=scope) == dict.fromkeys(moved, 0)
     consistent(db, scope)
+
+
+def start_within(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, change: Callable[[], object]) -> list[Thread]:
+    """Start a change within the first call of a function, which goes on when it is done or waits for a lock."""
+    call, threads = getattr(owner, name), list[Thread]()
+
+    def run(*args: Any, **more: Any) -> Any:
+        result = call(*args, **more)
+        if not threads:
+            threads.append(Thread(target=change))
+            threads[0].start()
+            threads[0].join(1)
+        return result
+
+    monkeypatch.setattr(owner, name, run)
+    return threads
+
+
+@pytest.mark.engines("mariadb", "mysql")
+@pytest.mark.parametrize("name", ["choose_place", "settle"])
+def test_f6_what_is_saved_while_identities_are_linked_is_seen_afterwards(
+    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    save(db, replace(scope, server="s1"), "web/room", "hello")
+    chat = replace(scope, conversation="web/c1", participant="web/7", privacy="separate")
+    direct = replace(scope, conversation="web/7", participant="web/7", privacy="direct")
+    telegram = replace(scope, conversation="tg/ann", participant="tg/ann", privacy="direct")
+    add_saved_memory("I like tea", db=db, scope=chat)
+    linked = start_within(
+        monkeypatch, table_conversations, name, lambda: link_participants("tg/ann", "web/7", db=db, scope=scope)
+    )
+    if name == "choose_place":
+        assert add_saved_memory("I like jazz", db=db, scope=chat).stored
+    else:
+        assert save(db, direct, "web/7", "I like jazz").stored
+    linked[0].join()
+    assert "I like jazz" in everywhere(db, telegram)
