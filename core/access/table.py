@@ -20,8 +20,8 @@ _FIND = select(audiences.c.audience_id).where(
     audiences.c.ref == bindparam("ref"),
 )
 _HOLD = _FIND.with_for_update()
-FORGOTTEN_KINDS = ("direct", "saved", "conversation")
-"""Kinds of audiences deleted with a person or conversation: their rows are written under a lock on the audience."""
+FORGOTTEN_KINDS = ("server", "direct", "saved", "conversation")
+"""Kinds of audiences that forgetting deletes: their rows are written under a lock on the audience."""
 
 
 def find_or_make(connection: Connection, db: Database, persona: str, key: AudienceKey) -> int:

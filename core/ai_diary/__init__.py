@@ -80,6 +80,7 @@ def add_diary_entry(
     thought = rows.text(personal_thought, "personal_thought")
     summary = rows.text(interaction_summary, "interaction_summary")
     message = rows.text(user_message, "user_message")
+    names = (rows.text(name, "involved_users") for name in tag_rules.tag_items(involved_users, "involved_users"))
     entry = table.NewEntry(
         content=said,
         personal_thought=thought,
@@ -87,7 +88,7 @@ def add_diary_entry(
         user_message=message,
         emotions=tuple(rows.json_value(_read_list(emotions), "emotions", notes)),
         context_tags=tuple(kept),
-        involved_users=tuple(dict.fromkeys(filter(None, map(str, _read_names(involved_users))))),
+        involved_users=tuple(dict.fromkeys(filter(None, names))),
         timestamp=read_time_or_now(timestamp, "timestamp", now, notes),
         interface=optional_key(interface, "interface", 50) or "",
         chat_id=optional_key(chat_id, "chat_id", 255) or "",
@@ -279,10 +280,6 @@ def _read_list(value: object) -> list[object]:
     if value is None:
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]
-
-
-def _read_names(value: object) -> Iterable[str]:
-    return [rows.text(name, "involved_users") for name in tag_rules.tag_items(value, "involved_users")]
 
 
 def _read_number(value: object, name: str) -> float:

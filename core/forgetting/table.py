@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Table, bindparam, delete, literal, select
 
+from ..access import table as audience_table
 from ..access import table_conversations, table_participants
 from ..database.bulk import chunks
 from ..database.compiled import AT_ONCE
@@ -242,6 +243,7 @@ def _delete_empty_audiences(removal: Removal, rooms: Collection[int]) -> None:
     connection, persona = removal.connection, removal.persona
     tables = [table for table in _TABLES.values() if "audience_id" in table.c and table is not audiences]
     for room in sorted(rooms):
+        audience_table.lock(connection, persona, room)
         own = [table for table in tables if "persona_id" in table.c]
         standing = (select(t.c.audience_id).where(t.c.persona_id == persona, t.c.audience_id == room) for t in own)
         if any(connection.execute(each.limit(1)).first() is not None for each in standing):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from threading import Thread
 from typing import Any
 
 import pytest
 
+from core.access import table as audience_table
 from core.access import table_conversations
 from core.access.load import load_snapshot
 from core.access.view import Request
@@ -20,6 +22,7 @@ from core.database.engine import Database
 from core.database.schema import ai_diary, audiences, chat_history_cache, conversations
 from core.database.schema import memories as memory_table
 from core.errors import MessageError
+from core.forgetting import forget
 from core.memories import new_item as memory_input
 from core.memories import table as memories
 from core.messages import new_message as messages
@@ -241,3 +244,17 @@ def test_f6_what_is_saved_while_identities_are_linked_is_seen_afterwards(
         assert save(db, direct, "web/7", "I like jazz").stored
     linked[0].join()
     assert "I like jazz" in everywhere(db, telegram)
+
+
+@pytest.mark.engines("mariadb", "mysql")
+def test_f47_a_room_that_is_new_while_its_server_is_forgotten_is_seen_afterwards(
+    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_server = replace(scope, server="s1")
+    save(db, on_server, "tg/old", "before")
+    change = partial(forget, server="s1", db=db, scope=scope)
+    forgetting = start_within(monkeypatch, audience_table, "find_or_make", change)
+    save(db, on_server, "tg/new", "meanwhile")
+    forgetting[0].join()
+    left = [row.message_text for row in rows_of(db, chat_history_cache, scope.persona)]
+    assert left in ([], ["meanwhile"]) and everywhere(db, on_server) == left
