@@ -103,8 +103,7 @@ def list_jobs(run: Run) -> None:
 
     asking = run.asking()
     queue: dict[str, Any] = {"persona": asking["scope"].persona, "counts": jobs.count_operations(**asking)}
-    for _, state, _ in _LISTED:
-        queue[state] = jobs.list_operations(state, limit=_SHOWN, **asking)
+    queue |= {state: jobs.list_operations(state, limit=_SHOWN, **asking) for _, state, _ in _LISTED}
     run.answer(queue, lambda: _print_queue(run, queue))
 
 
@@ -130,6 +129,7 @@ def _print_queue(run: Run, queue: dict[str, Any]) -> None:
 
 _LISTED = (
     ("Running", "in_progress", "updated_at"),
+    ("Waiting", "pending", "created_at"),
     ("Tried again", "retrying", "available_at"),
     ("Failed", "failed", "updated_at"),
 )

@@ -78,14 +78,15 @@ def test_s46_the_view_shows_what_runs_and_what_failed_and_why(run: Command, queu
     assert run("jobs", "list", "--text").out == "Nothing is queued for default.\n"
     failed, tried = queue("REFUSED", 1), queue("SLOW", 2)
     run("worker", "--once")
-    running, _ = queue("COUNTED", 3, claim=True), queue("COUNTED", 4)
+    running, waiting = queue("COUNTED", 3, claim=True), queue("COUNTED", 4)
     shown = run("jobs", "list").json
-    assert list(shown) == ["persona", "counts", "in_progress", "retrying", "failed"]
+    assert list(shown) == ["persona", "counts", "in_progress", "pending", "retrying", "failed"]
     counts = {"COUNTED": {"in_progress": 1, "pending": 1}, "REFUSED": {"failed": 1}, "SLOW": {"retrying": 1}}
     assert shown["counts"] == counts
-    assert [shown[state][0]["id"] for state in ("in_progress", "retrying", "failed")] == [running, tried, failed]
+    assert [shown[state][0]["id"] for state in list(shown)[2:]] == [running, waiting, tried, failed]
     text = run("jobs", "list", "--text").out
-    for said in ("in_progress", "Running", "Tried again", "ModelError: timeout", "Failed", "ModelError: auth (401)"):
+    failures = ("ModelError: timeout", "ModelError: auth (401)")
+    for said in ("in_progress", "Running", "Waiting", str(waiting), "Tried again", "Failed", *failures):
         assert said in text, text
     assert "jobs retry ID" in text and run("jobs", "list", "--persona-id", "iris").json["counts"] == {}
 
