@@ -345,10 +345,10 @@ def add_token(
     """
     from .. import tokens
 
-    host = host or bool(personas)
-    if (participant is not None) + host + admin != 1:
-        raise BadParameter("name exactly one of --participant, --host and --admin")
-    kind: TokenKind = "admin" if admin else "host" if host else "scope"
+    if (participant is not None) + (host or bool(personas)) + admin != 1:
+        raise BadParameter("name exactly one of --participant, --host and --admin; --personas goes with --host")
+    _check_place(participant, conversation, None)
+    kind: TokenKind = "admin" if admin else "host" if participant is None else "scope"
     try:
         scope = run.scope(conversation, participant, server)
         token = tokens.add_token(kind, label=label, personas=personas, db=run.db, settings=run.settings, scope=scope)

@@ -48,3 +48,18 @@ def test_r12_a_token_is_of_one_kind(run: Command) -> None:
     for given in ((), ("--host", "--admin"), ("--participant", "web/ann", "--host"), ("--participant", "")):
         ran = run("token", "add", *given)
         assert ran.code == 2 and ran.err, given
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--participant", "ann"), "'ann' does not say on which interface"),
+        (("--participant", "web/ann", "--conversation", "42"), "'42' does not say on which interface"),
+        (("--participant", "web/ann", "--personas", "mira"), "--personas goes with --host"),
+        (("--admin", "--personas", "mira"), "--personas goes with --host"),
+    ],
+)
+def test_a_token_that_could_not_be_used_is_not_made(run: Command, given: tuple[str, ...], said: str) -> None:
+    """A token of `ann` got a 403 for every message of web/ann."""
+    ran = run("token", "add", *given)
+    assert ran.code == 2 and said in " ".join(ran.err.split()) and not ran.out
