@@ -121,7 +121,8 @@ def _judge_core_error(error: errors.CoreError) -> Refused:
 
 def _judge_bad_values(problems: Sequence[Any]) -> Refused:
     """Return the refusal of bad parameters, with the names of all and the sentences about the first."""
-    names = [".".join(str(part) for part in problem["loc"][1:]) or "body" for problem in problems]
+    paths = [() if problem["type"] == "json_invalid" else problem["loc"][1:] for problem in problems]
+    names = [".".join(map(str, path)) or "body" for path in paths]
     # a misspelt name is named first: it explains why the right one is missing
     first = next((at for at, problem in enumerate(problems) if problem["type"] == "extra_forbidden"), 0)
     return Refused(422, describe_problem(names[first], problems[first]), fields=list(dict.fromkeys(names)))

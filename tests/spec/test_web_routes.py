@@ -122,6 +122,7 @@ def test_l33_a_bad_parameter_names_value_and_range(operator: Operator) -> None:
         answer = operator.ask(method, path, headers=headers, **sent)
         assert (answer.status_code, answer.json()["error"]) == (422, "bad_value"), path
         assert hint in answer.json()["message"], answer.json()["message"]
+        assert not any(name.isdigit() for name in answer.json()["fields"]), path  # the place of a fault in bad JSON
 
 
 def test_l35_an_operator_sees_all_audiences_of_the_persona(operator: Operator, life: Life) -> None:
