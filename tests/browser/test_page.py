@@ -339,3 +339,12 @@ def test_l35_bad_values_are_told_in_words_and_lead_back(window: Window, site: Si
         assert answer.status == 422, path
         assert word in page.inner_text(".problem"), path
         assert page.locator("text=Back").count() == 1
+
+
+def test_the_form_of_an_item_stands_below_its_facts_and_its_button_is_a_button(site: Site, window: Window) -> None:
+    """The form covered the last fact, and the button, as wide as a field, looked like one."""
+    page = window()
+    page.goto(site.at(f"memory/item?{IRIS}&id={site.ids['long']}"))
+    facts, card = (page.locator(each).bounding_box() for each in ("#facts + dl", 'form[aria-label^="Kind"]'))
+    assert card["y"] >= facts["y"] + facts["height"] + 8
+    assert page.locator('button:text-is("Change")').bounding_box()["width"] < 100
