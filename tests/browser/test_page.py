@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from core import lifelong, relationships
+from core import lifelong, relationships, tokens
 from core.scope import Scope
 from tests.browser import stage
 from tests.browser.checks import look_at, tab_through
@@ -348,3 +348,15 @@ def test_the_form_of_an_item_stands_below_its_facts_and_its_button_is_a_button(s
     facts, card = (page.locator(each).bounding_box() for each in ("#facts + dl", 'form[aria-label^="Kind"]'))
     assert card["y"] >= facts["y"] + facts["height"] + 8
     assert page.locator('button:text-is("Change")').bounding_box()["width"] < 100
+
+
+def test_a_token_is_revoked_after_a_question(site: Site, window: Window) -> None:
+    """A revoked token never comes back, and its program stops at once."""
+    made = tokens.add_token("host", label="kitchen", db=site.db, scope=Scope(PERSONA))
+    page = window()
+    page.goto(site.at(f"programs?{IRIS}"))
+    assert not page.locator('button:text-is("Revoke it")').is_visible()
+    click(page, 'summary:text-is("Revoke")')
+    assert tokens.find_token(made["token"], db=site.db) is not None
+    press(page, "Revoke it")
+    assert tokens.find_token(made["token"], db=site.db) is None
