@@ -348,6 +348,7 @@ def test_the_form_of_an_item_stands_below_its_facts_and_its_button_is_a_button(s
     facts, card = (page.locator(each).bounding_box() for each in ("#facts + dl", 'form[aria-label^="Kind"]'))
     assert card["y"] >= facts["y"] + facts["height"] + 8
     assert page.locator('button:text-is("Change")').bounding_box()["width"] < 100
+    assert not re.search(r"^\s*,", page.locator(".versions .facts").first.inner_text(), re.MULTILINE)
 
 
 def test_a_token_is_revoked_after_a_question(site: Site, window: Window) -> None:
