@@ -92,6 +92,13 @@ def test_config_preset_writes_a_file_that_is_in_order(run: Command, tmp_path: Pa
     assert run("config", "preset", "nothing").code == 2
 
 
+def test_the_preset_of_role_play_finds_the_ends_of_scenes(run: Command, call: dict[str, Any]) -> None:
+    """It names a worker for recaps of scenes; without a scene that ends there is none."""
+    assert run("config", "preset", "role-play").code == 0
+    _say(call, "discord/c1", "They walked on to the next hut.")
+    assert "SCENE_DETECTION" in jobs.count_operations(scope=Scope("default"), **call)
+
+
 @pytest.mark.posix
 def test_db_backup_is_a_whole_private_database(run: Command, call: dict[str, Any], tmp_path: Path) -> None:
     """It holds all that everybody said; a copy that every account can read gives it away. It says where it is."""
