@@ -85,8 +85,9 @@ def test_config_preset_writes_a_file_that_is_in_order(run: Command, tmp_path: Pa
     made = run("config", "preset", name).json
     assert made["file"] == "config.yaml" and made["about"][1].startswith("Needed beside: ")
     assert run("config", "check").json == []
-    changed = {row["flag"] for row in run("config", "list").json if row["source"] == "file"}
-    assert changed == set(re.findall(r"^([A-Z_]+): ", (tmp_path / "config.yaml").read_text(), re.MULTILINE)) != set()
+    helps = {row["flag"]: row["help"] for row in run("config", "list").json if row["source"] == "file"}
+    lines = re.findall(r"^# (.+)\n([A-Z_]+): ", (tmp_path / "config.yaml").read_text(), re.MULTILINE)
+    assert helps == {flag: comment for comment, flag in lines} != {}
     (tmp_path / "config.yaml").write_text("CONTEXT_VERBOSITY: 4\n")
     assert run("config", "preset", name).code == 1 and run("config", "preset", name, "--force").code == 0
     assert run("config", "preset", "nothing").code == 2
