@@ -65,8 +65,8 @@ def insert_entry(
 
     def work(connection: Connection) -> tuple[int, Sequence[str]]:
         own = _find_scope(connection, scope, entry)
-        kept, keys, notes = _drop_private(connection, scope, entry, privacy_default)
         place = table_conversations.ensure(connection, db, own, sender=own.participant)
+        kept, keys, notes = _drop_private(connection, scope, entry, privacy_default)
         if _is_late(db, own, entry, row_id):
             raise RollbackError(None)
         row = asdict(kept)

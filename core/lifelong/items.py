@@ -10,7 +10,7 @@ from typing import Any
 from ..access import table_conversations as conversations
 from ..access import table_participants
 from ..calls.call import Call, GivenSettings, open_call, with_viewer
-from ..database.engine import Database
+from ..database.engine import Database, RollbackError
 from ..database.ids import retry_duplicates
 from ..database.rows import yes_no
 from ..errors import ItemNotFoundError, MessageError
@@ -115,14 +115,14 @@ def _store(call: Call, entries: Sequence[NewMemory]) -> Added:
     notes = tuple(note for memory in entries for note in memory.notes)
 
     def work(connection: Any) -> Added:
+        place = conversations.ensure(connection, db, scope, sender=scope.participant)
         allowed = [
             (row_id, memory)
             for row_id, memory in new
             if not memories.is_private(connection, scope, memory.tier, settings.privacy_default, False)
         ]
         if not allowed:
-            return Added(notes=notes, reason="privacy")
-        place = conversations.ensure(connection, db, scope, sender=scope.participant)
+            raise RollbackError(Added(notes=notes, reason="privacy"))
         done = memories.insert_each_once(connection, db, scope, allowed, place)
         reason = "privacy" if len(allowed) < len(new) else "" if done.ids else "duplicate"
         return Added(len(done.ids), ids=done.ids, merged=done.merged, notes=notes, reason=reason)

@@ -94,9 +94,9 @@ def hold_place(
     The transaction ends with `refused` if the speaker's privacy level forbids the item, or if the person or
     conversation was forgotten after the call began.
     """
-    if is_private(connection, scope, memory.tier, privacy_default, of_person):
-        raise RollbackError(refused)
     place = conversations.ensure(connection, db, scope, sender=scope.participant)
+    if is_private(connection, scope, memory.tier, privacy_default, of_person):  # it may be set while this waits
+        raise RollbackError(refused)
     place = conversations.choose_place(connection, db, scope, place, memory.kind)
     if tombstones.is_late(db, scope.persona, row_id, people=(scope.participant,), conversation=scope.conversation):
         raise RollbackError(refused)

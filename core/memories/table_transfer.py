@@ -103,10 +103,10 @@ def store(
         return frozenset(i for i, (_, memory) in enumerate(items) if memory.tier in closed)
 
     def work(connection: Connection) -> Done:
+        place = conversations.ensure(connection, db, scope, sender=scope.participant)
         private = find_private(connection)
         if len(private) == len(items):
-            return Done(0, 0, private)
-        place = conversations.ensure(connection, db, scope, sender=scope.participant)
+            raise RollbackError(Done(0, 0, private))
         audiences.lock(connection, scope.persona, place.audience_id)
         counts = _count_stored(connection, scope, place.audience_id, {memory.digest for _, memory in items})
         new = []

@@ -103,8 +103,9 @@ def _insert_part(
         for key, group in groupby(kept, key=lambda pair: pair[0]):
             own = messages_table.build_scope(scope, key, privacy.get(key))
             ready += _hold_conversation(connection, db, own, {row_id: by_id[row_id] for _, row_id in group}, outcomes)
-        if any(messages_table.is_late(db, persona, message, row_id) for row_id, message, _ in ready):
-            raise RollbackError(None)  # forgotten while this waited for a conversation: try once more, without these
+        is_changed = table_participants.known(connection, persona, names, privacy_default) != levels
+        if is_changed or any(messages_table.is_late(db, persona, message, row_id) for row_id, message, _ in ready):
+            raise RollbackError(None)  # while this waited for a conversation: try once more, without the forgotten
         by_time = sorted((m for _, m, _ in ready), key=lambda m: (bool(m.sender_name), m.at))
         spoke = {m.participant: m.sender_name for m in by_time if m.participant}
         table_participants.note_names(connection, db, persona, spoke, levels)

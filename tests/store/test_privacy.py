@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import threading
 from dataclasses import replace
 from functools import partial
@@ -10,11 +11,14 @@ from typing import Any
 
 import pytest
 
-from core import short_term
+from core import lifelong, short_term, transfer
+from core.access import table_conversations
+from core.ai_diary import add_diary_entry
 from core.chat_history_cache import edit_chat_message, save_chat_message
 from core.config import Settings
+from core.conversations import add_saved_memory
 from core.database.engine import Database
-from core.database.schema import chat_history_cache
+from core.database.schema import ai_diary, chat_history_cache
 from core.database.schema import memories as memory_table
 from core.memories import new_item as memory_input
 from core.memories import table as memories
@@ -130,3 +134,35 @@ def test_f24_the_default_holds_for_people_who_have_not_chosen(db: Database, scop
     assert save(db, scope, "of another", "8", settings=closed).reason == "privacy"
     save(db, scope, "of one who is known", "9")
     assert save(db, scope, "and has not chosen", "9", settings=closed).reason == "privacy"
+
+
+@pytest.mark.engines("mariadb", "mysql")
+@pytest.mark.parametrize("kind", ["saved", "fact", "import", "diary", "batch"])
+def test_f21_a_write_that_waits_for_its_conversation_obeys_a_level_set_meanwhile(
+    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    ann = replace(scope, conversation="tg/1", participant="tg/7")
+    say: Any = {"db": db, "scope": ann}
+    assert save(db, ann, "hello").stored
+    ensure = table_conversations.ensure
+
+    def ensure_late(*args: Any, **more: Any) -> Any:
+        level(db, scope, "tg/7", "full")
+        return ensure(*args, **more)
+
+    monkeypatch.setattr(table_conversations, "ensure", ensure_late)
+    if kind == "saved":
+        assert add_saved_memory("my secret", **say).reason == "privacy"
+    elif kind == "fact":
+        assert lifelong.add_facts_with_meta(["my secret"], **say).reason == "privacy"
+    elif kind == "import":
+        source = json.dumps({"items": [{"text": "my secret"}]}).encode()
+        assert transfer.import_items(source, **say).errors[0].reason == "privacy"
+    elif kind == "diary":
+        assert add_diary_entry("An entry", involved_users=["Ann"], user_message="my secret", **say).stored
+    else:
+        made = [messages.read_message(ann, "tg/1", "my secret", now=NOW, sender_id=7)]
+        done = chat_batches.insert_messages(db, ann, [m for m in made if m], privacy_default="none")
+        assert [each.reason for each in done] == ["privacy"]
+    tables = (chat_history_cache, memory_table, ai_diary)
+    assert not any("my secret" in str(row) for table in tables for row in rows_of(db, table, scope.persona))
