@@ -44,7 +44,7 @@ def _write_number(value: Any) -> Any:
 # some clients send a number as the text "5", or a list as the text '["tea"]'
 Number = Annotated[int, NOT_BOOL]
 TextList = Annotated[list[Annotated[str, Field(max_length=255)]], BeforeValidator(_read_json_list)]
-Id = Annotated[Number, Field(ge=0, le=LARGEST_ID, description="Id of a memory, from memory_list.")]
+Id = Annotated[Number, Field(ge=0, le=LARGEST_ID, description="Id from memory_search or memory_list.")]
 Text = Annotated[str, Field(min_length=1, max_length=TEXT_CHARS)]
 
 
@@ -87,7 +87,7 @@ class ListArguments(Arguments):
 
 class UpdateArguments(Arguments):
     id: Id
-    text: Text = Field(description="New text of the memory.")
+    text: Text = Field(description="New text of the memory or chat line.")
 
 
 class DeleteArguments(Arguments):
