@@ -302,13 +302,13 @@ def silently_record_memory(
     >>> [synth_core_memory.silently_record_memory("I like green tea", db=db).reason for _ in range(2)]
     ['', 'duplicate']
     """
+    db = handle(db)
+    row_id = db.ids.one()  # before a list is read and the time is taken: the id tells whether `forget` came later
     if isinstance(recalled, (str, bytes)) or not isinstance(recalled, Iterable):
         raise MessageError.of_type("recalled", recalled, "a list of texts")
     texts = newest_items(recalled, "recalled")
     for text in (each for each in texts if not isinstance(each, str)):
         raise MessageError.of_type("An item of recalled", text, "a text")
-    db = handle(db)
-    row_id = db.ids.one()  # before the time is taken: the id tells whether `forget` came later
     own, named = _read_scope(scope)
     call = open_call(db, settings, own)
     memory = new_item.read(
