@@ -114,7 +114,7 @@ def test_t63_all_that_match_come_in_pages_oldest_first(db: Database, scope: Scop
     assert [text for hits, _ in pages for text in texts_of(hits)] == [text for _, text in swims]
     assert {report["total"] for _, report in pages} == {70} and [len(hits) for hits, _ in pages] == [30, 30, 10, 0]
     for wrong in ({"mode": "every"}, {"mode": "all", "offset": -1}):
-        with pytest.raises(ValueError, match="mode must be 'best' or 'all', offset 0 or more"):
+        with pytest.raises(ValueError, match="mode must be 'best' or 'all', offset at least 0"):
             explain(db, scope, query="swim", **wrong)
 
 
