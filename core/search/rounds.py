@@ -5,6 +5,7 @@ Only this module decides how deep a round is, which copies it leaves out, and wh
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from .resolve import Search, widen
 from .table import find_copies
 
 if TYPE_CHECKING:
+    from ..index.shapes import RowId
     from .match import Matches
 
 MOST_ROUNDS = 12
@@ -96,9 +98,8 @@ def _rank(current: Round, db: Database) -> tuple[Round, Ranked]:
 
 def _rank_by_index(current: Round, db: Database) -> tuple[Round, Ranked]:
     from . import match  # noqa: PLC0415 - loads numpy, which only a search needs
-    from .ranking import days  # noqa: PLC0415
 
-    search, question, is_first = current.search, current.question, not current.depth
+    begun, search, question, is_first = current, current.search, current.question, not current.depth
     every = bool(question.spans or question.order or search.embedder is not None or search.query.may_be_about_person)
     asked = question if question.is_limited or question.days else None
     left_out = [*rank.list_excluded(search), *current.copies]
@@ -106,14 +107,8 @@ def _rank_by_index(current: Round, db: Database) -> tuple[Round, Ranked]:
     ranked = rank.rank(search, question, found, find_share(current))
     if question.is_limited and is_first and not ranked.candidates:
         current, ranked = _leave_spans(current, ranked, match.match(search, left_out, every=every))
-    span = days.find_span_beside(found.audiences, ranked.candidates, question.beside) if question.beside else None
-    if span is not None:
-        search = replace(search, terms=())  # its words name the event
-        question = replace(question, beside="", spans=(span,), is_limited=True)
-        found = match.match(search, left_out, every=True, question=question)
-        beside = rank.rank(search, question, found, find_share(current))
-        if beside.candidates:
-            current, ranked = replace(current, search=search, question=question), beside
+    if question.beside:
+        current, ranked = _look_beside(begun, current, ranked, found, left_out)
     if search.query.may_be_about_person and is_first:
         ranked = rank.add_statements(ranked, db)
     if is_first and not ranked.candidates:
@@ -131,6 +126,27 @@ def _leave_spans(current: Round, ranked: Ranked, found: Matches) -> tuple[Round,
         query = replace(current.search.query, limit=min(current.search.query.limit, MOST_OUTSIDE))
         current = replace(current, search=replace(current.search, query=query))
     return current, rank.rank(current.search, question, found, find_share(current))
+
+
+def _look_beside(
+    begun: Round, current: Round, ranked: Ranked, found: Matches, left_out: Sequence[RowId]
+) -> tuple[Round, Ranked]:
+    """Return the rows beside the event that a question names; the given ones if no row is clearly about the event.
+
+    Args:
+        begun: the round before it left the spans of its question, if it did.
+    """
+    from . import match  # noqa: PLC0415 - loads numpy, which only a search needs
+    from .ranking import days  # noqa: PLC0415 - as above
+
+    span = days.find_span_beside(found.audiences, ranked.candidates, begun.question.beside)
+    if span is None:
+        return current, ranked
+    question = replace(begun.question, beside="", spans=(span,), is_limited=True)
+    there = replace(current, search=replace(begun.search, terms=()), question=question)  # its words name the event
+    found = match.match(there.search, left_out, every=True, question=question)
+    beside = rank.rank(there.search, question, found, find_share(current))
+    return (there, beside) if beside.candidates else (current, ranked)
 
 
 def run(search: Search, db: Database, drop: Drop | None = None, after: Selection | None = None) -> Selection:

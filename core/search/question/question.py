@@ -172,7 +172,7 @@ def _list_telling(name: Literal["times", "numbers"], languages: tuple[str, ...])
 
 
 @lru_cache(maxsize=1)
-def _find_signed_times() -> re.Pattern[str]:
+def _build_signed_times() -> re.Pattern[str]:
     lists = (read_lists(f"calendar/{code}")["signs"].split() for code in _SIGNED)
     return re.compile(fold("|".join(each for signs in lists for each in signs)))
 
@@ -188,7 +188,7 @@ def tells_time(text: str, languages: Sequence[str] = ()) -> bool:
     return (
         not known.isdisjoint(_LETTERS.findall(bare(said)))
         or any(pattern.search(said) for pattern in (_DATE, _CAPITAL_MONTH))
-        or (not said.isascii() and _find_signed_times().search(fold(said)) is not None)
+        or (not said.isascii() and _build_signed_times().search(fold(said)) is not None)
     )
 
 
