@@ -23,6 +23,7 @@ from ..memories import table as memories
 from ..memories.new_item import NewMemory, Provenance
 from ..memories.rules import expires_at
 from ..memories.shapes import Added
+from ..messages.table import CONSOLIDATION
 from ..scope import Scope
 from ..templates.render import Renderer
 from ..templates.words import phrases_for, refused_patterns
@@ -32,7 +33,7 @@ from .rules_consolidation import Fact
 from .table_runs import Outcome
 from .table_windows import Window
 
-OPERATION, DEEP_OPERATION = "CONSOLIDATION", "DEEP_CONSOLIDATION"
+DEEP_OPERATION = "DEEP_CONSOLIDATION"
 TEMPLATE, DEEP_TEMPLATE = "consolidation.txt.j2", "deep_consolidation.txt.j2"
 AUTHOR = "synth"
 PIECE_CHARS = 24_000
@@ -204,7 +205,7 @@ def _store(call: Call, window: Window, lines: Sequence[Line], items: Items) -> A
             raise ChangedError("What was consolidated changed meanwhile; nothing was stored.", source="memories")
         if window.is_full and window.last:
             key = window.conversation
-            jobs_table.enqueue(connection, db, persona, OPERATION, priority="LOW", conversation=key, once=True)
+            jobs_table.enqueue(connection, db, persona, CONSOLIDATION, priority="LOW", conversation=key, once=True)
         ids: list[int] = []
         merged = 0
         for who in sorted({who for _, who, _ in items}, key=lambda name: (name is None, name or "")):

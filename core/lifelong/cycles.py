@@ -22,12 +22,13 @@ from ..jobs.handlers import Effect, Tools, operation_call
 from ..jobs.rules import UNREADABLE_ANSWER
 from ..jobs.worker import LEASE_SECONDS, run_operation
 from ..memories.shapes import Added, CycleResult
+from ..messages.table import CONSOLIDATION
 from ..scope import Scope
 from ..shapes import Operation
 from ..text.folding import clean
 from . import consolidation, table_pruning, table_runs, table_windows
 from . import rules_consolidation as rules
-from .consolidation import DEEP_OPERATION, DISABLED, OPERATION
+from .consolidation import DEEP_OPERATION, DISABLED
 from .items import open_persona_call
 from .pruning import read_limits
 from .table_runs import Outcome
@@ -80,7 +81,7 @@ def consolidate_history(
         )
     most = rules.window(limit_messages, call.settings.consolidation_window)
     call = replace(call, settings=replace(call.settings, consolidation_window=most))
-    outcome = _run_here(call, model, OPERATION, {"reason": "consolidate_history"})
+    outcome = _run_here(call, model, CONSOLIDATION, {"reason": "consolidate_history"})
     return Added(len(outcome.ids), ids=outcome.ids, merged=outcome.merged, reason=outcome.reason)
 
 
@@ -224,13 +225,13 @@ def _run(
 ) -> CycleResult:
     """Run one cycle for the scope's conversation, or for all that have new messages, then clean up."""
     payload = {"reason": clean(reason)[:100]}
-    outcome = _run_here(call, model, OPERATION, payload) if shallow else Outcome()
+    outcome = _run_here(call, model, CONSOLIDATION, payload) if shallow else Outcome()
     if outcome.reasons == (BUSY,):
         return CycleResult(reason=BUSY)
     if shallow and call.scope.conversation is None:
         for key in table_windows.read_waiting(call.db, call.persona):
             own = replace(call, scope=Scope(call.persona, key, destination=call.scope.destination))
-            outcome += _run_here(own, model, OPERATION, payload)
+            outcome += _run_here(own, model, CONSOLIDATION, payload)
     if deep:
         outcome += _run_here(call, model, DEEP_OPERATION, {**payload, "prune": True} if prune else payload)
     counts = len(outcome.ids), outcome.pruned, outcome.merged, outcome.conversations
@@ -241,7 +242,7 @@ def _run_here(call: Call, model: Any, kind: str, payload: dict[str, Any]) -> Out
     """Run an operation of the queue in this call and return its outcome; a worker retries it if it failed."""
     db, settings = call.db, replace(call.settings, prompt_destination=call.destination)
     chosen_model = llm.resolve(model, settings, db)
-    types = (OPERATION, DEEP_OPERATION)
+    types = (CONSOLIDATION, DEEP_OPERATION)
     claimed = table_claiming.begin(db, call.persona, kind, types, call.scope.conversation, payload, LEASE_SECONDS)
     if claimed is None:
         return Outcome(reasons=(BUSY,))
@@ -270,7 +271,9 @@ def _count_end(connection: Connection, call: Call) -> CycleResult:
 def enqueue(connection: Connection, db: Database, scope: Scope, reason: str) -> list[int]:
     """Queue a consolidation unless one is waiting already; return its id in a list, or []."""
     key, payload = scope.conversation, {"reason": clean(reason)[:100]}
-    job_id = jobs_table.enqueue(connection, db, scope.persona, OPERATION, conversation=key, payload=payload, once=True)
+    job_id = jobs_table.enqueue(
+        connection, db, scope.persona, CONSOLIDATION, conversation=key, payload=payload, once=True
+    )
     return [] if job_id is None else [job_id]
 
 
