@@ -262,7 +262,7 @@ def _build_part(content: dict[str, Any], *, is_static: bool = False) -> list[Mes
 
 
 def _split_history(history: dict[str, Any], depth: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Split the history `depth` lines before this end; lines of other chats stay in the first part, if there is one."""
+    """Split the history `depth` lines before the chat's end; lines of other chats stay in the first part, if any."""
     lines = history.get(CURRENT)
     chat: list[Any] = lines if isinstance(lines, list) else []
     at = max(0, len(chat) - depth + 1)
