@@ -233,9 +233,13 @@ def scope_of(message: IncomingMessage, scope: Scope | None, settings: Settings) 
 
 
 def _find_participant(message: IncomingMessage, given: Scope) -> str | None:
-    """Return the speaker's key: from the message's id, else from the scope, else from the name."""
+    """Return the speaker's key: from the message's id, else from the scope, else from the name.
+
+    A line of the persona has no speaker of its own: it answers the scope's participant.
+    """
     sender = message.sender
+    if read_role(message.raw) == "persona":
+        return given.participant
     if sender.id:
         return f"{message.interface}/{sender.id}"
-    name = "" if read_role(message.raw) == "persona" else sender.identity
-    return given.participant or named_participant(message.interface, name)
+    return given.participant or named_participant(message.interface, sender.identity)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -202,6 +203,13 @@ def test_d34_a_commit_whose_answer_was_lost_is_not_repeated(
         event.remove(engine, "commit", lose)
     assert lost and result.stored
     assert [r.id for r in rows_of(db, chat_history_cache, scope.persona)] == [result.id]
+
+
+def test_f41_a_line_of_the_persona_answers_the_person_of_the_scope(db: Database, scope: Scope) -> None:
+    said = {"text": "Hi, Ann.", "sender_id": "self", "interface_path": "tg/room"}
+    door.save_message(said, db=db, scope=replace(scope, participant="tg/7"))
+    (row,) = rows_of(db, chat_history_cache, scope.persona)
+    assert (row.role, row.triggered_by) == ("persona", "tg/7")
 
 
 def test_f59_ids_keep_rising_when_the_clock_jumps_back(db: Database, scope: Scope) -> None:
