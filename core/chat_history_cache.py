@@ -6,13 +6,15 @@ only the messages that a prompt in that other conversation would see.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypedDict
 
 from .access.rules import plain_key
 from .access.view import Viewer
 from .base import logs
+from .calls import defaults
 from .calls.call import Call, find_key, open_call, with_viewer
 from .calls.defaults import check_handle, clock, scope_of, settings_for
 from .config import Settings
@@ -35,6 +37,7 @@ from .text.times import iso_text
 __all__ = ["CacheStats", "clear_chat_history", "delete_chat_message", "edit_chat_message", "get_cache_stats",
            "load_chat_history", "load_global_chat_history", "save_chat_message", "save_message"]  # fmt: skip
 
+Store = Callable[[], WriteResult]
 _MOST_LINES = 1000
 
 
@@ -93,7 +96,7 @@ def save_chat_message(
     >>> save_chat_message("web/7", "Is there tea?", "Ann", "ann", db=db).stored
     True
     """
-    return _save(
+    return _plan(
         open_call(db, settings, scope),
         interface_path,
         message_text,
@@ -107,11 +110,11 @@ def save_chat_message(
         triggered_by=triggered_by,
         title=title,
         server_name=server_name,
-    )
+    )()
 
 
-def _save(call: Call, conversation: object, text: object, reply_to: object = None, **facts: Any) -> WriteResult:
-    """Store one message; `facts` are the arguments of `new_message.read_message`."""
+def _plan(call: Call, conversation: object, text: object, reply_to: object = None, **facts: Any) -> Store:
+    """Return the function that stores one message; `facts` are the arguments of `new_message.read_message`."""
     row_id = call.db.ids.one()  # before the time is taken: the id tells whether `forget` came later
     # 1. read the message
     if isinstance(conversation, int) or (isinstance(conversation, str) and conversation.strip()):
@@ -120,12 +123,13 @@ def _save(call: Call, conversation: object, text: object, reply_to: object = Non
         facts["metadata"] = _note_reply(call, conversation, facts["metadata"], reply_to)
     message = new_message.read_message(call.scope, conversation, text, now=call.db.clock(), **facts)
     if message is None:
-        return WriteResult(False, None, "empty")
+        return lambda: WriteResult(False, None, "empty")
     # 2. recognise standing instructions
     flags = call.settings
     instructions = standing.read_instructions(message.text, flags, role=message.role, excluded=message.excluded)
     # 3. store it
-    return messages_table.insert_message(
+    return partial(
+        messages_table.insert_message,
         call.db,
         call.scope,
         message,
@@ -178,6 +182,37 @@ def save_message(
     >>> save_message(message, db=db).stored, save_message(message, db=db).reason
     (True, 'duplicate')
     """
+    return _plan_incoming(message, context_memory, interface_name, db, settings, scope)()
+
+
+def save_together(
+    messages: Sequence[tuple[Any, Scope]],
+    *,
+    db: Database | None = None,
+    settings: Settings | Mapping[str, object] | None = None,
+) -> list[WriteResult]:
+    """Store messages, each in its scope, as `save_message` does: all or none."""
+    plans: list[Store] = []  # made once, so that a repeated try keeps the ids, which tell whether `forget` came later
+
+    def store() -> list[WriteResult]:
+        results = [plan() for plan in plans]
+        for message, scope in messages[len(plans) :]:
+            plans.append(_plan_incoming(message, None, None, db, settings, scope))
+            results.append(plans[-1]())
+        return results
+
+    handle: Database = defaults.handle(db)
+    return handle.all_or_none(store, source="chat_history_cache")
+
+
+def _plan_incoming(
+    message: Any,
+    context_memory: Any,
+    interface_name: str | None,
+    db: Database | None,
+    settings: Settings | Mapping[str, object] | None,
+    scope: Scope | None,
+) -> Store:
     settings = settings_for(settings)
     incoming = IncomingMessage.read(
         message, context_memory=context_memory, interface_name=interface_name, now=clock(db)()
@@ -191,7 +226,7 @@ def save_message(
             fields=("interface_path",),
         )
     own = read_role(incoming.raw) == "persona"
-    stored = _save(
+    plan = _plan(
         call,
         place,
         incoming.text if incoming.text.strip() else incoming.text_with_attachments(),
@@ -203,7 +238,12 @@ def save_message(
         role="persona" if own else "user",
         server_name=get(incoming.raw, "server_name"),
     )
-    return WriteResult(*stored, dropped_tags=stored.dropped_tags, notes=(*incoming.notes, *stored.notes))
+
+    def store() -> WriteResult:
+        stored = plan()
+        return WriteResult(*stored, dropped_tags=stored.dropped_tags, notes=(*incoming.notes, *stored.notes))
+
+    return store
 
 
 def _describe_reply(call: Call, message: Any) -> dict[str, Any] | None:

@@ -225,6 +225,8 @@ class Database:
                             return connections.run_driver(connection, sql, tuple(bound))
                         return connection.execute(sql, values or {}).fetchall()
                 except exc.SQLAlchemyError as error:
+                    if self._joined is not None:  # `all_or_none` repeats the whole
+                        raise
                     call.release_connection()
                     too_large = self._explain_large(error)
                     in_time = call.taken < self.timeout_seconds
@@ -260,6 +262,9 @@ class Database:
     @contextlib.contextmanager
     def _reading(self, call: Call) -> Iterator[Connection]:
         """Yield the call's connection, with a time limit of the seconds that the call has left."""
+        if self._joined is not None:
+            yield self._joined
+            return
         if self._single is not None:  # the only connection of an in-memory database must not be kept from other threads
             with self.engines()[0].connect() as connection:
                 yield connection
@@ -307,6 +312,8 @@ class Database:
             StoreWriteError: nothing was written; or the commit's answer was lost, and the message says that the outcome
                 is unknown.
         """
+        if self._joined is not None:
+            return self._run_joined(self._joined, work)
         unsure = False
         first: exc.SQLAlchemyError | None = None
         self._check_file(StoreWriteError)
@@ -357,6 +364,38 @@ class Database:
                     self._note_repeat("write_repeated", error, source)
                     time.sleep(0.02 * 2**attempt * (0.5 + random.random()))
         raise AssertionError
+
+    @property
+    def _joined(self) -> Connection | None:
+        """Return the connection of this thread's `all_or_none`, None outside of one."""
+        return getattr(self._local, "joined", None)
+
+    def all_or_none(self, work: Callable[[], T], *, source: str) -> T:
+        """Run `work` with all its transactions joined to one: everything is stored or nothing.
+
+        Its reads see what it has written. `work` may run again, as that of `transaction`.
+        """
+
+        def join(connection: Connection) -> T:
+            self._local.joined = connection
+            try:
+                return work()
+            finally:
+                self._local.joined = None
+
+        return self.transaction(join, source=source)
+
+    @staticmethod
+    def _run_joined(connection: Connection, work: Callable[[Connection], T]) -> T:
+        part = connection.begin_nested()
+        try:
+            result = work(connection)
+        except RollbackError as ended:
+            part.rollback()
+            undone: T = ended.result
+            return undone
+        part.commit()
+        return result
 
     def _explain_large(self, error: exc.SQLAlchemyError) -> str:
         """Return advice if a statement was too large for the server and ended the connection, else ""."""

@@ -87,29 +87,44 @@ def build_prompt(host: Host, body: bodies.PromptBody) -> answers.PromptAnswer:
 @router.post("/messages")
 def save_messages(host: Host, body: bodies.MessagesBody) -> answers.SavedMessagesAnswer:
     """Store messages, oldest first, each once, with the persona's replies; all or none."""
-    read = [(each, *_read_line(host, each)) for each in body.messages]
-    return answers.SavedMessagesAnswer(messages=[_save(host, *each) for each in read])
+    lines: list[tuple[dict[str, Any], Scope]] = []
+    for each in body.messages:
+        message, scope = _read_line(host, each)
+        lines.append((message, scope))
+        if each.reply is not None:
+            lines.append((_read_reply(each.reply, message, scope), scope))
+    done = iter(chat_history_cache.save_together(lines, **host.asking))
+    saved = [_answer(next(done), next(done) if each.reply else None) for each in body.messages]
+    return answers.SavedMessagesAnswer(messages=saved)
+
+
+def _read_reply(reply: bodies.Reply, message: dict[str, Any], scope: Scope) -> dict[str, Any]:
+    """Return the persona's reply as a message of the same conversation."""
+    facts = reply.model_dump(include={"text", "message_id", "date"})
+    sender = {"sender_id": PERSONA_SENDER, "sender_name": reply.name or name_persona(scope.persona)}
+    return {**facts, **sender, "interface_path": message["interface_path"]}
+
+
+def _answer(saved: WriteResult, reply: WriteResult | None) -> answers.SavedAnswer:
+    answer = answers.SavedAnswer.of_result(saved)
+    if reply is not None:
+        answer.reply = answers.WrittenAnswer.of_result(reply)
+    return answer
 
 
 @router.post("/turns")
 def save_turn(host: Host, body: bodies.TurnBody) -> answers.SavedAnswer:
     """Store a whole turn: the message, the persona's reply, and both as short-term memory."""
-    return _save(host, body, *_read_line(host, body))
-
-
-def _save(host: HostCall, new: bodies.NewMessage, message: dict[str, Any], scope: Scope) -> answers.SavedAnswer:
-    path = message["interface_path"]
+    message, scope = _read_line(host, body)
     saved = chat_history_cache.save_message(message, scope=scope, **host.asking)
-    answer = answers.SavedAnswer.of_result(saved)
-    if (reply := new.reply) is not None:
-        asking = {**host.asking, "message_id": reply.message_id, "scope": replace(scope, conversation=path)}
-        if isinstance(new, bodies.TurnBody):
-            done = finish_turn(saved, new.message.text, reply.text, name=reply.name, at=reply.date, **asking)
-        else:
-            name = reply.name or name_persona(scope.persona)
-            done = chat_history_cache.save_chat_message(path, reply.text, name, PERSONA_SENDER, reply.date, **asking)
-        answer.reply = answers.WrittenAnswer.of_result(done)
-    return answer
+    reply = body.reply
+    asking = {
+        **host.asking,
+        "message_id": reply.message_id,
+        "scope": replace(scope, conversation=message["interface_path"]),
+    }
+    done = finish_turn(saved, body.message.text, reply.text, name=reply.name, at=reply.date, **asking)
+    return _answer(saved, done)
 
 
 def _read_line(host: HostCall, new: bodies.NewMessage) -> tuple[dict[str, Any], Scope]:

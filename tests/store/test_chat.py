@@ -16,6 +16,7 @@ from sqlalchemy import event, exc
 from core import chat_history_cache as door
 from core.chat_history_cache import delete_chat_message, edit_chat_message, get_cache_stats, save_chat_message
 from core.database.engine import Database
+from core.database.ids import BITS
 from core.database.schema import chat_history_cache, conversations, participants
 from core.errors import MessageError, StoreError
 from core.messages import new_message, table_batches
@@ -203,6 +204,37 @@ def test_d34_a_commit_whose_answer_was_lost_is_not_repeated(
         event.remove(engine, "commit", lose)
     assert lost and result.stored
     assert [r.id for r in rows_of(db, chat_history_cache, scope.persona)] == [result.id]
+
+
+@pytest.mark.parametrize("number", [1213, 1021])
+def test_r11_messages_of_one_call_are_stored_all_or_none(
+    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """A deadlock in the middle repeats all of them, a full disk leaves none."""
+    save(db, scope, "tg/1", "line 0", message_id=0)
+    facts: dict[str, Any] = {"interface_path": "tg/1", "date": NOW.isoformat(), "from_user": {"id": 7}}
+    lines = [({**facts, "message_id": n, "text": f"line {n}"}, scope) for n in (0, 1, 2)]
+    lines.append(({**facts, "message_id": 3, "text": "And?", "reply_to_message": {"message_id": 2}}, scope))
+    write_rows, calls = messages_table.write_rows, []
+
+    def fail_third(*given: Any) -> None:
+        write_rows(*given)
+        calls.append(given[3][0][0])
+        if len(calls) == 3:
+            raise exc.OperationalError("INSERT", {}, Exception(number, "ended"))
+
+    monkeypatch.setattr(messages_table, "write_rows", fail_third)
+    if number == 1021:
+        with pytest.raises(StoreError, match="disk is full"):
+            door.save_together(lines, db=db)
+        assert [row.message_text for row in rows_of(db, chat_history_cache, scope.persona)] == ["line 0"]
+    else:
+        results = door.save_together(lines, db=db)
+        assert [result.reason for result in results] == ["duplicate", "", "", ""]
+        assert {each >> BITS for each in calls[3:]} == {each >> BITS for each in calls[:3]}
+        row = rows_of(db, chat_history_cache, scope.persona)[-1]
+        assert "line 2" in str(row.metadata)
+    assert index_differences(db, scope.persona) == []
 
 
 def test_f41_a_line_of_the_persona_answers_the_person_of_the_scope(db: Database, scope: Scope) -> None:
