@@ -37,7 +37,7 @@ from ..config.levels import describe_bad_token
 from ..database.engine import Database
 from ..errors import ConfigError, CoreError
 from ..upkeep.migration import list_pending
-from . import access, bodies, errors, guard, http_api
+from . import access, bodies, guard, http_api
 from .access import ADMIN, WebContext
 
 NO_TELEMETRY: Any = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
@@ -166,7 +166,7 @@ def _make_bare(context: WebContext, lifespans: list[Any]) -> FastAPI:
             expose_headers=["*"],
         )
     for failure in (RequestValidationError, HTTPException):
-        app.add_exception_handler(failure, errors.pass_on)
+        app.add_exception_handler(failure, bodies.pass_on)
     return app
 
 

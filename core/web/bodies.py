@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from fastapi import Depends, Query, Request, Security
 from fastapi.dependencies.utils import get_flat_params
@@ -144,6 +145,27 @@ async def check_known(request: Request) -> None:
     ]
     if problems:
         raise RequestValidationError(problems)
+
+
+async def pass_on(request: Request, error: Exception) -> Any:
+    """Re-raise an error, so that the guard handles it instead of the web framework; name the known fields of a body."""
+    route = request.scope.get("route")
+    if isinstance(error, RequestValidationError) and isinstance(route, APIRoute) and route.body_field is not None:
+        for problem in error.errors():
+            if problem["type"] == "extra_forbidden" and "ctx" not in problem:
+                problem["ctx"] = {"known": _list_fields(route.body_field.field_info.annotation, problem["loc"][1:-1])}
+    raise error
+
+
+def _list_fields(kind: Any, path: Sequence[str | int]) -> list[str]:
+    """Return the names of the fields of the part of a body at a path."""
+    for name in path:
+        if isinstance(name, str):
+            kind = kind.model_fields[name].annotation
+            kind = next(
+                (each for each in get_args(kind) if isinstance(each, type) and issubclass(each, BaseModel)), kind
+            )
+    return list(kind.model_fields)
 
 
 _REFUSAL = {"application/json": {"schema": {"$ref": f"#/components/schemas/{ErrorAnswer.__name__}"}}}

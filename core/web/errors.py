@@ -88,11 +88,6 @@ def refuse_bad_values() -> Iterator[None]:
         raise Refused(422, str(error)) from None
 
 
-async def pass_on(_: Any, error: Exception) -> Any:
-    """Re-raise an error, so that the guard handles it instead of the web framework."""
-    raise error
-
-
 def judge(error: Exception) -> Refused:
     """Return the refusal for a failure; only errors of this package show their texts."""
     if isinstance(error, Refused):

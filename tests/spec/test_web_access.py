@@ -315,9 +315,10 @@ def test_r13_what_a_route_does_not_read_is_refused_with_what_may_be_meant(world:
     host = world.visitor()
     for method, path, body, hint in (
         ("GET", "/v1/memories?partcipant=web/ann", None, "Did you mean 'participant'?"),
-        ("POST", "/v1/search", {"qurey": "tea"}, "qurey is not known here."),
-        ("POST", "/v1/search", {"QUERY": "tea"}, "QUERY is not known here."),
-        ("POST", "/v1/turns", {"message": {"text": "hi"}, "reply": {"txt": "ho"}}, "reply.txt is not known here."),
+        ("POST", "/v1/search", {"qurey": "tea"}, "qurey is not known here. Did you mean 'query'?"),
+        ("POST", "/v1/search", {"QUERY": "tea"}, "QUERY is not known here. Did you mean 'query'?"),
+        ("POST", "/v1/turns", {"message": {"text": "hi"}, "reply": {"txt": "ho"}}, "reply.txt is not known here. Did"),
+        ("POST", "/v1/messages", {"messages": [{"mesage": {}}]}, "Did you mean 'message'?"),
         ("DELETE", "/v1/memories/7?server_id=s", None, "Did you mean 'server'?"),
     ):
         answer = host.ask(method, path, 422, json=body)
