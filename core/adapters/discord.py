@@ -24,8 +24,8 @@ INTERFACE = "discord"
 def message_of(message: discord.Message) -> dict[str, Any]:
     """Return a message as `build_json_prompt` and `save_message` take it.
 
-    Direct messages, group direct messages, private threads, and channels closed to some members are private.
-    Mentions become names. The bot's own messages are the persona's.
+    Direct messages, group direct messages, private threads, threads of an unknown channel, and channels closed to some
+    members are private. Mentions become names. The bot's own messages are the persona's.
     """
     channel, guild = message.channel, message.guild
     incoming = {
@@ -99,8 +99,8 @@ def _type_of(channel: Any) -> str:
 def _is_private(channel: Any, guild: Any) -> bool:
     if guild is None:
         return True
-    if isinstance(channel, discord.Thread):
-        return channel.is_private() or (channel.parent is not None and _is_private(channel.parent, guild))
+    if isinstance(channel, discord.Thread):  # the bot may not see the channel of the thread
+        return channel.is_private() or channel.parent is None or _is_private(channel.parent, guild)
     return not channel.permissions_for(guild.default_role).view_channel
 
 

@@ -19,7 +19,9 @@ NAMES = {BOT: "iris", ANN: "ann", BEA: "bea"}
 
 
 class World:
-    """A client's view: one server with an open and a closed channel, threads, and a direct channel with Ann."""
+    """A client's view: one server with an open and a closed channel, threads (32: of an unknown channel), and a direct
+    channel with Ann.
+    """
 
     def __init__(self, client: discord.Client) -> None:
         self.state: Any = client._connection
@@ -30,7 +32,7 @@ class World:
         data: Any = {
             "id": "1", "name": "Tea house", "owner_id": str(BEA), "roles": [everyone], "emojis": [], "features": [],
             "channels": [self._channel(20), self._channel(21, closed)],
-            "threads": [self._thread(30, 11), self._thread(31, 12)],
+            "threads": [self._thread(30, 11), self._thread(31, 12), self._thread(32, 11, "99")],
             "members": [{"user": user(n, name), "roles": [], "joined_at": "2026-01-01T00:00:00+00:00", "deaf": False,
                          "mute": False, "flags": 0} for n, name in NAMES.items()],
         }  # fmt: skip
@@ -46,8 +48,8 @@ class World:
                 "permission_overwrites": list(overwrites), "topic": None, "last_message_id": None}  # fmt: skip
 
     @staticmethod
-    def _thread(number: int, kind: int) -> dict[str, Any]:
-        return {"id": str(number), "type": kind, "name": "thread", "parent_id": "20", "owner_id": str(ANN),
+    def _thread(number: int, kind: int, parent: str = "20") -> dict[str, Any]:
+        return {"id": str(number), "type": kind, "name": "thread", "parent_id": parent, "owner_id": str(ANN),
                 "guild_id": "1",
                 "message_count": 0, "member_count": 1, "rate_limit_per_user": 0, "last_message_id": None,
                 "thread_metadata": {"archived": False, "auto_archive_duration": 60, "locked": False,

@@ -34,7 +34,7 @@ def world() -> World:
 def test_r33_a_discord_message_says_where_and_how_private(world: World, db: Database) -> None:
     where = {
         "open": world.channel(20), "closed": world.channel(21), "thread": world.channel(30),
-        "private thread": world.channel(31), "direct": world.direct,
+        "private thread": world.channel(31), "lost thread": world.channel(32), "direct": world.direct,
     }  # fmt: skip
     told = {}
     for name, channel in where.items():
@@ -46,6 +46,7 @@ def test_r33_a_discord_message_says_where_and_how_private(world: World, db: Data
         "closed": ("discord/21", "1", True, str(ANN), told["closed"][4]),
         "thread": ("discord/20/30", "1", False, str(ANN), told["thread"][4]),
         "private thread": ("discord/20/31", "1", True, str(ANN), told["private thread"][4]),
+        "lost thread": ("discord/99/32", "1", True, str(ANN), told["lost thread"][4]),
         "direct": ("discord/40", "", True, str(ANN), ()),
     }
     assert not any(note for each in told.values() for note in each[4])
