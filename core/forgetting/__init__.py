@@ -196,7 +196,7 @@ def _delete_rows(call: Call, kind: str, key: str | int) -> Done:
         tombstones.note(db, persona, cutoff, conversations=[str(key)])
     done = table.forget_target(db, persona, kind, key)
     tombstones.note(db, persona, cutoff, people=done.owner.person.keys, conversations=done.owner.conversations)
-    for _ in range(LOOKS if kind in ("participant", "conversation") else 0):
+    for _ in range(LOOKS if kind != "memory" else 0):
         late = table.forget_late(db, persona, done.owner, cutoff)
         if not any(late.counts.values()):
             break

@@ -138,26 +138,29 @@ def test_f42_entries_of_a_closed_person_are_forgotten(db: Database, level: str, 
     assert index_differences(db, scope.persona) == []
 
 
+@pytest.mark.parametrize("target", [{"participant": ANN}, {"conversation": GROUP}, {"server": "s1"}])
 def test_f47_what_another_process_was_writing_is_deleted(
-    migrated_url: str, db: Database, monkeypatch: pytest.MonkeyPatch
+    migrated_url: str, db: Database, monkeypatch: pytest.MonkeyPatch, target: dict[str, str]
 ) -> None:
     scope = own_scope()
-    own = Scope(scope.persona, GROUP, ANN)
+    own = Scope(scope.persona, GROUP, ANN, "s1")
     delete = forgetting_table.forget_target
     with of_today(migrated_url) as other:
         begun = other.ids.one()
-        message = read_message(own, "tg/new", "begun before", now=other.clock(), sender_id="ann")
+        message = read_message(
+            own, "tg/new" if "participant" in target else GROUP, "begun before", now=other.clock(), sender_id="ann"
+        )
         assert message is not None
 
         def write_meanwhile(*args: Any, **more: Any) -> Any:
             done = delete(*args, **more)
             assert insert_message(other, own, message, privacy_default="none", row_id=begun).stored
-            say(other, scope, "begun after")
+            say(other, scope, "begun after", server="s1")
             return done
 
         monkeypatch.setattr(forgetting_table, "forget_target", write_meanwhile)
-        say(db, scope, "said before")
-        assert forget(participant=ANN, **given(db, scope))["chat_history_cache"] == 2
+        say(db, scope, "said before", server="s1")
+        assert forget(**target, **given(db, scope))["chat_history_cache"] == 2
     left = [row.message_text for row in rows_of(db, chat_history_cache, scope.persona)]
     assert left == ["begun after"]
 
