@@ -120,10 +120,24 @@ def finish_turn(
     done = chat_history_cache.save_chat_message(
         scope.conversation, answer, shown, PERSONA_SENDER, at, message_id=message_id, **asking
     )
-    if (said.stored or done.stored) and scope.participant and text.strip():
-        replies = [{"text": answer, "persona_name": name}]
-        short_term.write_turn({"messages": [{"role": "user", "content": text}]}, replies, **asking)
+    note_turn((said, done), text, answer, name=name, **asking)
     return done
+
+
+def note_turn(
+    results: Sequence[WriteResult],
+    text: str,
+    answer: str,
+    *,
+    name: str | None = None,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope,
+) -> None:
+    """Store the short-term entry of a turn whose two lines were saved with these results."""
+    if any(each.stored for each in results) and scope.participant and text.strip():
+        said, replies = {"messages": [{"role": "user", "content": text}]}, [{"text": answer, "persona_name": name}]
+        short_term.write_turn(said, replies, db=db, settings=settings, scope=scope)
 
 
 class _Said(NamedTuple):

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain, islice
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Request
 
 from .. import chat_history_cache, lifelong, prompt_engine, synth_core_memory
-from ..context.incoming import read_text
-from ..database.rows import check_size
 from ..db import insert_memory
 from ..errors import ItemNotFoundError
 from ..privacy import scope_of
 from ..scope import KEY_BYTES, NO_SERVER, Scope
 from ..shapes import PERSONA_SENDER, WriteResult
-from ..text.folding import fold
 from ..text.hits import name_persona
 from ..text.strict_json import make_strict
 from ..tokens.shapes import is_own_place
-from ..transcripts import finish_turn
+from ..transcripts import note_turn
 from . import access, answers, bodies
 from .errors import Refused, refuse_bad_values
 
@@ -87,55 +85,40 @@ def build_prompt(host: Host, body: bodies.PromptBody) -> answers.PromptAnswer:
 @router.post("/messages")
 def save_messages(host: Host, body: bodies.MessagesBody) -> answers.SavedMessagesAnswer:
     """Store messages, oldest first, each once, with the persona's replies; all or none."""
-    lines: list[tuple[dict[str, Any], Scope]] = []
-    for each in body.messages:
-        message, scope = _read_line(host, each)
-        lines.append((message, scope))
-        if each.reply is not None:
-            lines.append((_read_reply(each.reply, message, scope), scope))
-    done = iter(chat_history_cache.save_together(lines, **host.asking))
-    saved = [_answer(next(done), next(done) if each.reply else None) for each in body.messages]
-    return answers.SavedMessagesAnswer(messages=saved)
-
-
-def _read_reply(reply: bodies.Reply, message: dict[str, Any], scope: Scope) -> dict[str, Any]:
-    """Return the persona's reply as a message of the same conversation."""
-    facts = reply.model_dump(include={"text", "message_id", "date"})
-    sender = {"sender_id": PERSONA_SENDER, "sender_name": reply.name or name_persona(scope.persona)}
-    return {**facts, **sender, "interface_path": message["interface_path"]}
-
-
-def _answer(saved: WriteResult, reply: WriteResult | None) -> answers.SavedAnswer:
-    answer = answers.SavedAnswer.of_result(saved)
-    if reply is not None:
-        answer.reply = answers.WrittenAnswer.of_result(reply)
-    return answer
+    lines = [_read_lines(host, each) for each in body.messages]
+    results = iter(chat_history_cache.save_together([*chain.from_iterable(lines)], **host.asking))
+    return answers.SavedMessagesAnswer(messages=[_answer(*islice(results, len(each))) for each in lines])
 
 
 @router.post("/turns")
 def save_turn(host: Host, body: bodies.TurnBody) -> answers.SavedAnswer:
     """Store a whole turn: the message, the persona's reply, and both as short-term memory."""
-    message, scope = _read_line(host, body)
-    saved = chat_history_cache.save_message(message, scope=scope, **host.asking)
-    reply = body.reply
-    asking = {
-        **host.asking,
-        "message_id": reply.message_id,
-        "scope": replace(scope, conversation=message["interface_path"]),
-    }
-    done = finish_turn(saved, body.message.text, reply.text, name=reply.name, at=reply.date, **asking)
-    return _answer(saved, done)
+    lines = _read_lines(host, body)
+    results = chat_history_cache.save_together(lines, **host.asking)
+    message, scope = lines[0]
+    scope = replace(scope, conversation=message["interface_path"])
+    note_turn(results, body.message.text, body.reply.text, name=body.reply.name, scope=scope, **host.asking)
+    return _answer(*results)
 
 
-def _read_line(host: HostCall, new: bodies.NewMessage) -> tuple[dict[str, Any], Scope]:
-    """Return a message with its conversation filled in, and its scope; refuse texts too long to store."""
-    line, scope = host.read_message(new.message)
-    for text in (read_text(line), new.reply.text if new.reply else ""):
-        check_size(fold(text), "text in its folded form")
-    path = line.get("interface_path") or scope.conversation
+def _read_lines(host: HostCall, new: bodies.NewMessage) -> list[tuple[dict[str, Any], Scope]]:
+    """Return a message with its conversation filled in, and the persona's reply as one, each with its scope."""
+    message, scope = host.read_message(new.message)
+    path = message.get("interface_path") or scope.conversation
     if not path:
         raise Refused(422, "interface_path is missing. A message that is stored needs its conversation.")
-    return {**line, "interface_path": path}, scope
+    messages = [{**message, "interface_path": path}]
+    if new.reply is not None:
+        facts = new.reply.model_dump(include={"text", "message_id", "date"})
+        sender = {"sender_id": PERSONA_SENDER, "sender_name": new.reply.name or name_persona(scope.persona)}
+        messages.append({**facts, **sender, "interface_path": path})
+    return [(each, scope) for each in messages]
+
+
+def _answer(saved: WriteResult, reply: WriteResult | None = None) -> answers.SavedAnswer:
+    answer = answers.SavedAnswer.of_result(saved)
+    answer.reply = None if reply is None else answers.WrittenAnswer.of_result(reply)
+    return answer
 
 
 ConversationPath = Annotated[
