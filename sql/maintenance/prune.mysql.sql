@@ -40,7 +40,10 @@ SET uses = uses - (SELECT COUNT(*) FROM memories AS m WHERE m.persona_id = @pers
   AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before)
   AND JSON_CONTAINS(m.tags, JSON_QUOTE(CONVERT(tags.tag USING utf8mb4))))
 WHERE persona_id = @persona
-  AND @apply = 1;
+  AND @apply = 1
+  AND EXISTS (SELECT 1 FROM memories AS m WHERE m.persona_id = @persona AND m.pinned = 0
+    AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before)
+    AND JSON_CONTAINS(m.tags, JSON_QUOTE(CONVERT(tags.tag USING utf8mb4))));
 
 DELETE FROM item_history
 WHERE persona_id = @persona

@@ -42,7 +42,10 @@ SET uses = uses - (SELECT COUNT(*) FROM memories AS m WHERE m.persona_id = (SELE
   AND (m.expires_at <= (SELECT expired_before FROM given) OR m.archived_at <= (SELECT archived_before FROM given))
   AND EXISTS (SELECT 1 FROM json_each(m.tags) AS held WHERE held.value = tags.tag))
 WHERE persona_id = (SELECT persona FROM given)
-  AND (SELECT apply FROM given) = 1;
+  AND (SELECT apply FROM given) = 1
+  AND tag IN (SELECT held.value FROM memories AS m JOIN json_each(m.tags) AS held
+    WHERE m.persona_id = (SELECT persona FROM given) AND m.pinned = 0
+    AND (m.expires_at <= (SELECT expired_before FROM given) OR m.archived_at <= (SELECT archived_before FROM given)));
 
 DELETE FROM item_history
 WHERE persona_id = (SELECT persona FROM given)
