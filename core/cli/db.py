@@ -73,7 +73,7 @@ def _find_model_usage(run: Run, db: Database) -> list[Finding]:
     today = read_usage(db, days=1)
     calls, characters = sum(each.calls for each in today), sum(each.characters for each in today)
     most = run.settings.llm_daily_calls
-    text = f"{calls:,} model calls today{f' of {most:,}' if most else ''}, {characters:,} characters"
+    text = f"{output.count(calls, 'model call')} today{f' of {most:,}' if most else ''}, {characters:,} characters"
     if most and calls >= most:
         return [Finding("warning", text, "model_usage", "Wait until tomorrow (UTC), or raise LLM_DAILY_CALLS")]
     return [Finding("note", text, "model_usage", "")] if calls else []
@@ -105,7 +105,7 @@ def reindex(run: Run) -> None:
 
     with output.bar() as bar:
         done = door.reindex(run.db, progress=bar)
-    run.answer({"done": done}, f"{done} rows were indexed.")
+    run.answer({"done": done}, f"Indexed: {output.count(done, 'row')}.")
 
 
 @command("db pack")
@@ -122,7 +122,7 @@ def pack(run: Run) -> None:
     with output.bar() as bar:
         done = door.pack_index(run.db, progress=bar)
     seconds = round(time.monotonic() - began, 1)
-    sentence = f"{done} rows were packed, in {seconds} seconds." if done else "There was nothing to pack."
+    sentence = f"Packed: {output.count(done, 'row')}, in {seconds} seconds." if done else "There was nothing to pack."
     run.answer({"done": done, "seconds": seconds}, sentence)
 
 
@@ -184,7 +184,9 @@ def copy(
     rows = [(name, f"{count:,}") for name, count in done.rows.items() if count]
     run.answer(asdict(done), lambda: output.table(("table", "rows"), rows, "The source holds no rows.", right=(1,)))
     if done.repaired:
-        output.note(f"{done.repaired} values of the source were unreadable; `prompt-engine db check` names them.")
+        output.note(
+            f"Unreadable in the source: {output.count(done.repaired, 'value')}; `prompt-engine db check` names them."
+        )
 
 
 @command("db maintenance")

@@ -63,7 +63,7 @@ def import_(
         bool | None,
         Option(
             "--private/--public",
-            help="New chats are private: direct, or restricted. Default: SillyTavern private, message lists public.",
+            help="New chats are private: direct, or restricted. Default: as where they come from; JSON lines public.",
         ),
     ] = None,
     server: ServerOption = "",
@@ -158,8 +158,9 @@ def _print_rest(
 def _end(result: ImportResult | ItemImport, file: Path, taken: int) -> None:
     """Print the number of rows that were not imported; exit with 1 if none was imported."""
     if result.error_count:
-        rows = "1 row was" if result.error_count == 1 else f"{result.error_count} rows were"
-        output.note(f"{rows} not taken; the answer gives the reasons.", style="yellow")
+        output.note(
+            f"Not taken: {output.count(result.error_count, 'row')}; the answer gives the reasons.", style="yellow"
+        )
     if not taken:
         from ..transfer.files import WHAT_TO_DO, describe_file
 
@@ -232,13 +233,13 @@ def _list_facts(result: ImportResult) -> list[tuple[str, str]]:
     first, last = (time[:16].replace("T", " ") for time in (result.first, result.last))
     facts = [
         ("Format", " and ".join(TITLES.get(name, name) for name in result.format.split("+"))),
-        ("Could import" if result.dry_run else "Imported", f"{taken:,} messages"),
+        ("Could import" if result.dry_run else "Imported", output.count(taken, "message")),
         ("There already", f"{result.duplicates:,}" if result.duplicates else ""),
         ("Edited", f"{result.edited:,}" if result.edited else ""),
-        ("Time", f"{first} to {last}, {result.days:,} days (UTC)" if first else ""),
+        ("Time", f"{first} to {last}, {output.count(result.days, 'day')} (UTC)" if first else ""),
         ("Speakers", _first(speakers)),
         ("Conversations", f"{len(chats):,}, of which {private:,} private: {_first(chats)}" if chats else ""),
-        ("Besides", "; ".join(f"{count:,} {what}" for what, count in beside.items() if count)),
+        ("Besides", "; ".join(f"{what} {count:,}" for what, count in beside.items() if count)),
         ("Instructions", f"{result.instructions:,}" if result.instructions else ""),
     ]
     return [(name, value) for name, value in facts if value]

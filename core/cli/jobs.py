@@ -70,7 +70,7 @@ def work(
     finally:
         llm.close()
     if not run.as_json:
-        output.note(f"{begun} {'operation' if begun == 1 else 'operations'} done.")
+        output.note(f"{output.count(begun, 'operation')} done.")
 
 
 def _print_left(run: Run, personas: Sequence[str] | None, failed: Sequence[OperationRun]) -> None:

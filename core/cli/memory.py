@@ -78,9 +78,9 @@ def _describe_elsewhere(run: Run, scope: Scope) -> list[str]:
     places = overview.count_places(run.db, scope.persona)
     private = sum(place.rows for place in places if place.kind in ("direct", "saved", "conversation"))
     if private and scope.conversation is None:
-        sentences.append(f"{private} rows in private conversations: --conversation KEY --user ID")
+        sentences.append(f"{output.count(private, 'row')} in private conversations: --conversation KEY --user ID")
     for place in places:
-        rows = f"{place.rows} rows"
+        rows = output.count(place.rows, "row")
         if place.kind == "server" and place.server != scope.server:
             sentences.append(f"{rows} in server {place.server}: --server {place.server}")
         elif place.kind == "public" and scope.server:
@@ -186,9 +186,9 @@ def forget(
     call: dict[str, Any] = {"db": run.db, "scope": run.scope()}
     if not dry_run and not yes:
         counted = forget_rows(**wanted, dry_run=True, **call)
-        rows = "1 row" if counted.total == 1 else f"{counted.total} rows"
         if counted.total:
-            _require_consent(f"Delete or change {rows} in {sum(map(bool, counted.values()))} tables for good?")
+            tables = output.count(sum(map(bool, counted.values())), "table")
+            _require_consent(f"Delete or change {output.count(counted.total, 'row')} in {tables} for good?")
     done = forget_rows(**wanted, dry_run=dry_run, **call)
     run.answer(done.as_dict(), lambda: _print_counts(done))
     if not done.total:
@@ -240,12 +240,10 @@ def name_near(run: Run, kind: str, key: str) -> str:
 
 
 def _print_counts(done: Forgotten) -> None:
-    rows = [(table, count) for table, count in done.items() if count]
-    if not rows:
-        output.say("There is nothing of it.")
+    if not done.total:
         return
-    output.table(("table", "rows"), rows, right=(1,))
-    output.say("Nothing was changed." if done.dry_run else f"{done.total} rows were deleted or changed.")
+    output.table(("table", "rows"), [(table, count) for table, count in done.items() if count], right=(1,))
+    output.say("Nothing was changed." if done.dry_run else f"Deleted or changed: {output.count(done.total, 'row')}.")
     if done.operations:
         output.say(f"Operations that write texts again without it: {done.operations}.")
     for path in done.files:
@@ -281,7 +279,8 @@ def consolidate(run: Run) -> None:
     finally:
         llm.close()
     archived = f"{done.pruned} archived, {done.merged} said before"
-    lines = [f"{done.stored} items stored from {done.conversations} conversations, {archived}."]
+    items, chats = output.count(done.stored, "item"), output.count(done.conversations, "conversation")
+    lines = [f"{items} stored from {chats}, {archived}."]
     lines += [output.sentence(f"One part gave nothing: {done.reason}")] if done.reason else []
     run.answer(asdict(done), lambda: output.lines(lines))
 
@@ -299,7 +298,7 @@ def prune(run: Run, dry_run: DryRunOption = False) -> None:
     items = [{"id": item, "why": why} for item, why in done.items]
 
     def show() -> None:
-        output.say(f"{int(done)} items {'would be archived' if dry_run else 'archived'}.")
+        output.say(f"{output.count(int(done), 'item')} {'would be archived' if dry_run else 'archived'}.")
         if items:
             output.table(("item", "because of"), [(item, ", ".join(why)) for item, why in done.items[:_SHOWN]])
         if len(items) > _SHOWN:

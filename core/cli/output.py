@@ -114,7 +114,8 @@ def facts(rows: Iterable[tuple[str, object]]) -> None:
 def show(value: Any, nothing: str = "") -> None:
     """Print any result: a list of objects as a table, an object as names and values."""
     if isinstance(value, Mapping):
-        facts((name.replace("_", " ").capitalize(), _cell(name, each)) for name, each in value.items())
+        cells = ((name.replace("_", " ").capitalize(), _cell(name, each)) for name, each in value.items())
+        facts((name, cell) for name, cell in cells if cell != "")
         return
     rows = list(value)
     names = list(rows[0]) if rows else []
@@ -172,6 +173,15 @@ def bar() -> Iterator[Progress]:
 
     with progress if errors.is_terminal else nullcontext():
         yield show
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    >>> count(1, "row"), count(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def sentence(text: str) -> str:

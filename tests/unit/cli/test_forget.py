@@ -30,7 +30,7 @@ def test_f40_counted_then_deleted(said: Command) -> None:
     done = said("forget", "--participant", "tg/ann", "--yes").json
     assert (done["tables"], done["dry_run"]) == (told["tables"], False)
     again = said("forget", "--participant", "tg/ann", "--yes", "--text")
-    assert (again.code, again.out) == (1, "There is nothing of it.\n")
+    assert (again.code, again.out, "'tg/ann'" in again.err) == (1, "", True)
     shown = said("forget", "--conversation", "tg/1", "--dry-run", "--text").out
     assert "chat_history_cache" in shown and "Nothing was changed." in shown
 

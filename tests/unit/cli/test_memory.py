@@ -30,7 +30,7 @@ def items(call: dict[str, Any], **more: Any) -> list[str]:
 def test_l13_consolidation_by_hand(run: Command, call: dict[str, Any]) -> None:
     save_chat_message("tg/1", "My name is Jonas. What time is it?", "Jonas", "jonas", message_id="m1", **call)
     ran = run("memory", "consolidate", "--text")
-    assert ran.code == 0 and "1 items stored from 1 conversations" in ran.out
+    assert ran.code == 0 and "1 item stored from 1 conversation," in ran.out
     assert items(call, kinds="FactsAboutUser") == ["My name is Jonas."]
     again = json.loads(run("memory", "consolidate").out)
     assert (again["stored"], again["deep"]) == (0, False)
@@ -49,4 +49,4 @@ def test_l23_pruning_shows_first_and_archives_then(
     assert items(call) == ["kept", "old", "small"]
     monkeypatch.setenv("PRUNE_MAX_AGE_DAYS", "400")
     ran = run("memory", "prune", "--text")
-    assert "1 items archived" in ran.out and items(call) == ["kept", "old"]
+    assert "1 item archived" in ran.out and items(call) == ["kept", "old"]

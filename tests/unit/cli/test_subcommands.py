@@ -86,11 +86,11 @@ def test_f76_import_reports_and_is_idempotent(run: Command, tmp_path: Path) -> N
     assert (look.json["could_import"], look.json["imported"], look.json["dry_run"]) == (1, 0, True)
     assert not (tmp_path / "own.db").exists()
     shown = run("import", file, "--dry-run", "--text").out
-    assert "Could import   1 messages\n" in shown and "Besides        1 blank\n" in shown
+    assert "Could import   1 message\n" in shown and "Besides        blank 1\n" in shown
     assert "Nothing was stored." in shown
     first = run("import", file)
     assert (first.code, first.json["imported"]) == (0, 1)
-    assert first.err == "1 row was not taken; the answer gives the reasons.\n"
+    assert first.err == "Not taken: 1 row; the answer gives the reasons.\n"
     again = run("import", file).json
     assert (again["imported"], again["duplicates"], again["skipped"]) == (0, 1, 1)
     assert again["errors"] == [{"row": 2, "reason": "the row is a list, it must be an object"}]

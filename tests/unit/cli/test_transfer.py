@@ -22,7 +22,7 @@ def test_s48_export_writes_the_file_that_was_imported(run: Command, tmp_path: Pa
     assert (ran.code, ran.json["messages"], ran.json["bytes"]) == (0, 13, SAMPLE.stat().st_size)
     assert Path("out.jsonl").read_bytes() == SAMPLE.read_bytes()
     again = run("export", "--chat", "import/tavern_chat", "out.jsonl")
-    assert (again.code, "is there already" in again.err) == (1, True)
+    assert (again.code, again.err.endswith("or replace it with --force.\n")) == (1, True)
     assert "Messages      13" in run("export", "--chat", "import/tavern_chat", "out.jsonl", "--force", "--text").out
     assert run("export", "--chat", "import/tavern_chat", "-").out.encode() == SAMPLE.read_bytes()
 
@@ -83,6 +83,7 @@ def test_c34_the_markdown_files_by_the_command(run: Command) -> None:
     path.write_text(path.read_text() + "- Call me Jo\n")
     assert run("import", "memory").json["added"] == 1
     assert run("import", "memory").json["added"] == 0
+    assert "Left out" not in run("export", "--markdown", "empty", "--persona-id", "b", "--text").out
 
 
 @pytest.mark.parametrize(
@@ -114,14 +115,17 @@ def test_r27_an_import_says_what_is_remembered(run: Command) -> None:
         "Format ChatGPT Imported 6 messages Time 2024-05-01 17:37 to",
         "Speakers ChatGPT (persona) 3, User 3 ",
         "Conversations 2, of which 2 private: chatgpt/conv-1, chatgpt/conv-2",
-        "6 alternatives",
-        "1 conversations marked not to be remembered",
+        "alternatives 6",
+        "conversations marked not to be remembered 1",
         "Instructions 1 ",
         "conversations.json: conversation 4",
         "--consolidate",
     ):
         assert part in shown, part
     assert " days (UTC) Speakers" in shown
+    Path("one.csv").write_text("speaker,text,timestamp\nAnn,Tea?,2026-03-10T12:00:00Z\n")
+    shown = " ".join(run("import", "one.csv", "--text").out.split())
+    assert "Imported 1 message Time" in shown and ", 1 day (UTC) " in shown
 
 
 def test_r27_consolidate_queues_summaries_and_memories(run: Command) -> None:
