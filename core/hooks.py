@@ -23,7 +23,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .base.hints import hint_name
+from .base.hints import hint_name, shown
 
 HOOK_NAMES = ("context", "actions", "engine_limit", "search", "extract_tags", "expand_tags", "history", "save")
 """Names that `set_hook` accepts."""
@@ -73,7 +73,7 @@ def clear_hooks() -> None:
 def _check_name(name: str) -> None:
     if name not in HOOK_NAMES:
         raise ValueError(
-            f"{str(name)[:80]!r} is no hook. The hooks are {', '.join(HOOK_NAMES)}.{hint_name(name, HOOK_NAMES)}"
+            f"{shown(name)} is no hook. The hooks are {', '.join(HOOK_NAMES)}.{hint_name(name, HOOK_NAMES)}"
         )
 
 

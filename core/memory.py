@@ -44,7 +44,8 @@ class Memory:
 
     def remember(self, text: str, *, user: str | int, tags: Any = None) -> int:
         """Save a memory of a user, and return its id."""
-        return db.insert_memory(text, str(user), self.interface, tags, scope=self.scope(user), db=self.db)
+        scope = self.scope(user)
+        return db.insert_memory(text, str(user), self.interface, tags, scope=scope, db=self.db)
 
     def save(self, message: Any, *, user: str | int | None = None) -> WriteResult:
         """Store a message: a text, a message as `build_messages` takes it, or the last of a list of chat messages."""

@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from .base.hints import shown
 from .errors import MessageError, ScopeError
 
 Destination = Literal["remote", "local"]
@@ -105,10 +106,10 @@ class Scope:
         server = "" if self.server is None else self.server
         object.__setattr__(self, "server", key_text(server, "server", KEY_BYTES["server"]))
         if self.destination not in (None, "remote", "local"):
-            raise ScopeError(f"destination is {self.destination!r}. It must be 'remote' or 'local'.")
+            raise ScopeError(f"destination is {shown(self.destination)}. It must be 'remote' or 'local'.")
         if self.privacy not in (None, *get_args(Privacy)):
             raise ScopeError(
-                f"privacy is {str(self.privacy)[:40]!r}. It must be one of {', '.join(map(repr, get_args(Privacy)))}."
+                f"privacy is {shown(self.privacy)}. It must be one of {', '.join(map(repr, get_args(Privacy)))}."
             )
         if self.server:
             object.__setattr__(self, "no_server", self.server == NO_SERVER)

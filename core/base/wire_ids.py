@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .hints import shown
+
 LARGEST_ID = 2**63 - 1
 MOST_EXACT = 2**53
 """Largest whole number that every client reads exactly."""
@@ -24,8 +26,7 @@ def read_id(value: object, name: str = "id") -> int:
     elif isinstance(value, float) and value.is_integer() and abs(value) <= MOST_EXACT:
         row_id = int(value)
     if not isinstance(row_id, int) or isinstance(row_id, bool) or not 0 <= row_id <= LARGEST_ID:
-        shown = repr(value)[:40] if isinstance(value, (str, int, float)) else f"of type {type(value).__name__}"
         raise ValueError(
-            f"{name} is {shown}. It must be an id as it was handed out: digits, as text or as a whole number."
+            f"{name} is {shown(value)}. It must be an id as it was handed out: digits, as text or as a whole number."
         )
     return row_id

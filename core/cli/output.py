@@ -114,8 +114,8 @@ def facts(rows: Iterable[tuple[str, object]]) -> None:
 def show(value: Any, nothing: str = "") -> None:
     """Print any result: a list of objects as a table, an object as names and values."""
     if isinstance(value, Mapping):
-        cells = ((name.replace("_", " ").capitalize(), _cell(name, each)) for name, each in value.items())
-        facts((name, cell) for name, cell in cells if cell != "")
+        named = ((name.replace("_", " ").capitalize(), _cell(name, each)) for name, each in value.items())
+        facts((name, cell) for name, cell in named if cell != "")
         return
     rows = list(value)
     names = list(rows[0]) if rows else []

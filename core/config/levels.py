@@ -143,7 +143,7 @@ def known_flag(name: object) -> Flag:
     if declared is None:
         near = find_nearest(flag_name(name), FLAGS) if isinstance(name, str) else None
         advice = f"The nearest known one is {near}." if near else "`prompt-engine config list` lists the flags."
-        raise ConfigError(f"{shown(name)} is no flag. {advice}", flag=str(name)[:128])
+        raise ConfigError(f"{shown(name)} is no flag. {advice}", flag=name[:128] if isinstance(name, str) else "")
     return declared
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, TypedDict, get_args
 
+from ..base.hints import shown
 from ..config.flags import RecapPosition, RecapRole
 
 KEY = "auto_recap_scene"
@@ -44,7 +45,7 @@ def check_role(value: object) -> RecapRole:
 
 def check_depth(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError(f"depth is {_quote(value)}. It must be a whole number of at least 0.")
+        raise ValueError(f"depth is {shown(value)}. It must be a whole number of at least 0.")
     return value
 
 
@@ -52,11 +53,7 @@ def _find_index(value: object, name: str, known: tuple[str, ...]) -> int:
     if value in known:
         return known.index(value)
     quoted = [repr(each) for each in known]
-    raise ValueError(f"{name} is {_quote(value)}. It must be {', '.join(quoted[:-1])} or {quoted[-1]}.")
-
-
-def _quote(value: object) -> str:
-    return repr(value[:40]) if isinstance(value, str) else repr(value)[:40]
+    raise ValueError(f"{name} is {shown(value)}. It must be {', '.join(quoted[:-1])} or {quoted[-1]}.")
 
 
 # Numbers, for the hosts that use them
@@ -93,7 +90,7 @@ def from_number(number: object, numbering: Numbering | str = "host") -> RecapPos
         return "after_prompt"
     if isinstance(number, int) and not isinstance(number, bool) and -1 <= number < len(_POSITIONS):
         return None if number == -1 else _POSITIONS[number]
-    raise ValueError(f"The number of a position is {_quote(number)}. It must be -1, 0, 1 or 2.")
+    raise ValueError(f"The number of a position is {shown(number)}. It must be -1, 0, 1 or 2.")
 
 
 def to_numbers(injection: Mapping[str, Any]) -> dict[str, Any]:

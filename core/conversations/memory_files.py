@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from ..base import logs
+from ..base.hints import shown
 from ..base.whole_file import replace_file
 from ..calls.call import Call, GivenSettings, load_access, open_call
 from ..config import Settings
@@ -306,10 +307,10 @@ def _changed_at(path: Path) -> datetime:
 def _check_folder(folder: str | Path | None, settings: Settings) -> Path:
     if folder is None:
         folder = settings.memory_folder_name
-    shown = str(folder)
-    if not isinstance(folder, (str, Path)) or not shown.strip() or "\0" in shown or shown != clean(shown):
-        raise MessageError(f"folder is {shown[:60]!r}. It must be the path of a folder.", fields=("folder",))
-    return Path(shown)
+    path = str(folder) if isinstance(folder, (str, Path)) else ""
+    if not path.strip() or "\0" in path or path != clean(path):
+        raise MessageError(f"folder is {shown(folder)}. It must be the path of a folder.", fields=("folder",))
+    return Path(path)
 
 
 def _check_owner(folder: Path, scope: Scope) -> None:

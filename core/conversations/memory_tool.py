@@ -19,6 +19,7 @@ from itertools import islice
 from typing import Any, get_args
 
 from ..base import logs
+from ..base.hints import shown
 from ..calls.call import Call, GivenSettings, open_call
 from ..config import Settings
 from ..database.engine import Database
@@ -192,7 +193,7 @@ def build_definition(form: str) -> dict[str, Any]:
     if form == "xml":
         call = f"<use_tool><name>{NAME}</name><{ARGUMENT}>...</{ARGUMENT}></use_tool>"
         return {"name": NAME, "description": DESCRIPTION, "arguments": {ARGUMENT: _ARGUMENT_ABOUT}, "call": call}
-    raise ValueError(f"form is {str(form)[:40]!r}. It must be one of {', '.join(map(repr, get_args(ToolForm)))}.")
+    raise ValueError(f"form is {shown(form)}. It must be one of {', '.join(map(repr, get_args(ToolForm)))}.")
 
 
 # Calls in a text

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from ..access.view import Viewer
+from ..base.hints import shown
 from ..calls.call import Call, GivenSettings, load_access, open_call
 from ..config import Settings
 from ..database import rows
@@ -62,7 +63,9 @@ def add_saved_memory(
 
 def _check_kind(kind: str) -> str:
     if kind not in get_args(SavedKind):
-        raise MessageError(f"kind is {kind!r}. It must be one of {', '.join(get_args(SavedKind))}.", fields=("kind",))
+        raise MessageError(
+            f"kind is {shown(kind)}. It must be one of {', '.join(get_args(SavedKind))}.", fields=("kind",)
+        )
     return kind
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from ..access import table_participants, tombstones
 from ..access.rules import check_key
 from ..base import logs
+from ..base.hints import shown
 from ..calls.call import Call, GivenSettings, find_key, open_call
 from ..conversations import memory_files
 from ..database import written_files
@@ -154,9 +155,9 @@ def _read_target(
 ) -> tuple[str, str | int]:
     """Return the kind of the target (participant, conversation, memory or server) and its key."""
     if unnamed:
-        shown = repr(unnamed[0])[:60]
+        value = shown(unnamed[0])
         raise MessageError(
-            f"forget({shown}) does not say what {shown} is. Write forget(participant={shown}), or name it "
+            f"forget({value}) does not say what {value} is. Write forget(participant={value}), or name it "
             "conversation, memory or server.",
             fields=("participant", "conversation", "memory", "server"),
         )

@@ -73,8 +73,7 @@ def enqueue_operation(
     types = sorted(handlers.list_all_types())
     if type not in types:
         raise ValueError(
-            f"type is {str(type)[:40]!r}. It must be one of {', '.join(types)}, or be registered."
-            + hint_name(type, types)
+            f"type is {shown(type)}. It must be one of {', '.join(types)}, or be registered." + hint_name(type, types)
         )
     rules.number_of(priority)
     payload, changed = make_strict(metadata or {})
@@ -221,7 +220,7 @@ def list_operations(
     wanted = [types] if isinstance(types, str) else all_items(types, "types")
     unknown = [each for each in chosen if each not in rules.STATES]
     if unknown:
-        raise ValueError(f"state is {str(unknown[0])[:40]!r}. It must be one of {', '.join(rules.STATES)}.")
+        raise ValueError(f"state is {shown(unknown[0])}. It must be one of {', '.join(rules.STATES)}.")
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= 10_000:
         raise ValueError(f"limit is {shown(limit)}. It must be a whole number of operations, 1 to 10000.")
     named = [key_text(each, "types", rules.TYPE_BYTES, required=True) for each in wanted]
@@ -253,5 +252,5 @@ def _read_ids(values: Iterable[int], field: str) -> list[int]:
     ids = all_items(values, field)
     wrong = [each for each in ids if not isinstance(each, int) or isinstance(each, bool) or not 0 <= each < 2**63]
     if wrong:
-        raise MessageError(f"{field} holds {str(wrong[0])[:40]!r}. It must be the id of an operation.", fields=(field,))
+        raise MessageError(f"{field} holds {shown(wrong[0])}. It must be the id of an operation.", fields=(field,))
     return ids

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple
 
+from ..base.hints import shown
 from ..shapes import OperationPriority, OperationState
 
 PRIORITIES: tuple[OperationPriority, ...] = ("HIGH", "NORMAL", "LOW")
@@ -34,7 +35,7 @@ Verdict = Literal["retry", "fail"]
 def number_of(priority: str) -> int:
     """Return the stored number of a priority; lower numbers run first."""
     if priority not in PRIORITIES:
-        raise ValueError(f"priority is {str(priority)[:40]!r}. It must be 'HIGH', 'NORMAL' or 'LOW'.")
+        raise ValueError(f"priority is {shown(priority)}. It must be 'HIGH', 'NORMAL' or 'LOW'.")
     return PRIORITIES.index(priority)
 
 

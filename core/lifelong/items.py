@@ -9,10 +9,11 @@ from typing import Any
 
 from ..access import table_conversations as conversations
 from ..access import table_participants
+from ..base.hints import shown
 from ..calls.call import Call, GivenSettings, open_call, with_viewer
+from ..database import rows
 from ..database.engine import Database, RollbackError
 from ..database.ids import retry_duplicates
-from ..database.rows import yes_no
 from ..errors import ItemNotFoundError, MessageError
 from ..memories import new_item, rules, table_sources
 from ..memories import table as memories
@@ -46,8 +47,8 @@ def open_persona_call(
     """Return the call for a persona and conversation; for another persona, only the scope's destination is kept."""
     call = open_call(db, settings, scope)
     own = call.scope
-    if conf_uid is not None and str(conf_uid) != own.persona:
-        own = Scope(conf_uid, destination=own.destination)
+    if conf_uid is not None and (named := Scope(conf_uid, destination=own.destination)).persona != own.persona:
+        own = named
     if history_uid is not None:
         own = replace(own, conversation=history_uid)
     return replace(call, scope=own)
@@ -55,7 +56,7 @@ def open_persona_call(
 
 def find_seen(call: Call, operator: bool) -> ReadScope:
     """Return which items the call may read; an operator reads all audiences of the persona."""
-    if yes_no(operator, "operator"):
+    if rows.yes_no(operator, "operator"):
         return ReadScope(call.persona)
     viewer = with_viewer(call).viewer
     assert viewer is not None
@@ -179,7 +180,7 @@ def find_similar_item(
     >>> lifelong.find_similar_item("I live in Rome now", db=db, scope=ann)["text"]
     'I live in Leeds'
     """
-    return find_similar(open_call(db, settings, scope), text)
+    return find_similar(open_call(db, settings, scope), rows.text(text, "text"))
 
 
 def search_items(
@@ -249,7 +250,7 @@ def search_items(
         since=_read_moment(since, "since"),
         until=_read_moment(until, "until"),
         tags=_list_wanted(filter(None, map(normal, () if tags is None else tag_items(tags))), "tags"),
-        archived=bool(yes_no(archived, "archived")),
+        archived=bool(rows.yes_no(archived, "archived")),
         here=call.scope.conversation,
     )
     seen = find_seen(call, operator)
@@ -279,7 +280,7 @@ def _read_moment(value: object, name: str) -> datetime | None:
     moment, _ = read_time(value)
     if moment is None:
         raise MessageError(
-            f"{name} is {str(value)[:40]!r}. It must be a time, such as 2026-03-10T12:00:00Z.", fields=(name,)
+            f"{name} is {shown(value)}. It must be a time, such as 2026-03-10T12:00:00Z.", fields=(name,)
         )
     return moment
 

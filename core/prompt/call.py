@@ -13,6 +13,7 @@ from .. import hooks
 from ..access.table_conversations import resolve_scope
 from ..access.view import Recent, Viewer
 from ..base import logs
+from ..base.hints import shown
 from ..calls import defaults
 from ..calls.call import Call
 from ..config import Settings
@@ -235,7 +236,7 @@ def open_call(request: PromptRequest) -> PromptCall:
     if request.db is not None:
         defaults.check_handle(request.db)
     if request.destination not in (None, "remote", "local"):
-        raise ValueError(f"destination is {str(request.destination)[:40]!r}. It must be 'remote' or 'local'.")
+        raise ValueError(f"destination is {shown(request.destination)}. It must be 'remote' or 'local'.")
     settings = defaults.settings_for(request.settings)
     now = request.db.clock if isinstance(request.db, Database) else defaults.clock()
     message = IncomingMessage.read(

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
+from ..base.hints import shown
 from ..context.context import CURRENT, MEMORIES, RECENT
 from ..shapes import Citation, LeftOut
 from ..text.folding import fold
@@ -135,7 +136,7 @@ def read_limit_argument(name: str, value: object) -> int | None:
     """Return the limit as a whole number of at least 1, or None if none was given."""
     if value is None or _is_limit(value):
         return value  # type: ignore[return-value]
-    raise ValueError(f"{name} is {_shown(value)}. It must be a whole number of at least 1, or None for no limit.")
+    raise ValueError(f"{name} is {shown(value)}. It must be a whole number of at least 1, or None for no limit.")
 
 
 EngineLimit = tuple[int | None, str | None]
@@ -146,20 +147,11 @@ def read_engine_limit(value: object) -> EngineLimit:
     """Return the limit of the hook `engine_limit`, and a note for the report if it is unusable."""
     if value is None or _is_limit(value):
         return value, None  # type: ignore[return-value]
-    return None, f"engine_limit gave {_shown(value)}, which is no whole number of at least 1; it is not used"
+    return None, f"engine_limit gave {shown(value)}, which is no whole number of at least 1; it is not used"
 
 
 def _is_limit(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
-
-
-def _shown(value: object) -> str:
-    """Describe a bad value in a few words; an object of the host by its type only."""
-    if isinstance(value, int) and value.bit_length() > 64:
-        return "a number of more than 19 digits"
-    if isinstance(value, int | float) or (isinstance(value, str) and len(value) <= 40):
-        return repr(value)
-    return f"a text of {len(value)} characters" if isinstance(value, str) else f"of type {type(value).__name__}"
 
 
 # Choosing items

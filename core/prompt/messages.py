@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta, tzinfo
 from typing import Any, Final, NamedTuple
 
+from ..base.hints import shown
 from ..context.context import CURRENT, RECENT
 from ..context.injection import check_depth, check_position, check_role
 from ..context.lines import ChatLine, Turn, mark_lines, stamp
@@ -78,7 +79,7 @@ def to_messages(
 def check_dialect(dialect: str) -> None:
     if dialect not in DIALECTS:
         known = f"{DIALECTS[0]!r}, {DIALECTS[1]!r} or {DIALECTS[2]!r}"
-        raise ValueError(f"dialect is {str(dialect)[:40]!r}. It must be {known}.")
+        raise ValueError(f"dialect is {shown(dialect)}. It must be {known}.")
 
 
 def order_for_dialect(dialect: str, system: list[str], parts: list[MessagePart]) -> Messages | dict[str, Any]:

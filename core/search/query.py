@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..base import logs
+from ..base.hints import shown
 from ..base.patterns import lazy_pattern
 from ..config import Settings
 from ..database import sources
@@ -201,7 +202,7 @@ def read_mode(value: object, settings: Settings) -> tuple[str, str]:
     mode = settings.memory_ranking if value is None else value
     if mode in ("relevance", "recency"):
         return str(mode), ""
-    return "relevance", f"ranking is {str(mode)[:40]!r}. It must be 'relevance' or 'recency'; 'relevance' is used."
+    return "relevance", f"ranking is {shown(mode)}. It must be 'relevance' or 'recency'; 'relevance' is used."
 
 
 # Words of a message for searching; shared by prompt and search

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ..base.hints import shown
 from ..calls.call import GivenSettings, open_call
 from ..database.engine import Database
 from ..errors import ConfigError
@@ -69,7 +70,7 @@ def embed_rows(
     EmbedReport(model='letters', rows=1, done=True)
     """
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
-        raise ValueError(f"limit is {str(limit)[:40]!r}. It must be a whole number of rows, 1 or more, or None.")
+        raise ValueError(f"limit is {shown(limit)}. It must be a whole number of rows, 1 or more, or None.")
     call = open_call(db, settings, scope)
     known_embedder = resolve(embedder, call.settings)
     if known_embedder is None:

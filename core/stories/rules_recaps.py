@@ -24,7 +24,7 @@ file."""
 def check_provenance(provenance: str) -> None:
     """Raise ValueError for an unknown provenance."""
     if provenance not in get_args(Provenance):
-        raise ValueError(f"provenance is {str(provenance)[:40]!r}. It must be model, extract, manual or import.")
+        raise ValueError(f"provenance is {shown(provenance)}. It must be model, extract, manual or import.")
 
 
 Kind = Literal["text", "switch", "texts", "number", "object"]

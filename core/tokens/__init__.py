@@ -10,6 +10,7 @@ import secrets
 from dataclasses import replace
 from hmac import compare_digest
 
+from ..base.hints import shown
 from ..calls import defaults
 from ..calls.call import GivenSettings, open_call
 from ..database.engine import Database
@@ -61,7 +62,7 @@ def add_token(
     >>> db.close()
     """
     if kind not in KINDS:
-        raise MessageError(f"kind is {str(kind)[:40]!r}. It must be one of {', '.join(KINDS)}.", fields=("kind",))
+        raise MessageError(f"kind is {shown(kind)}. It must be one of {', '.join(KINDS)}.", fields=("kind",))
     label = key_text(label, "label", 4 * LABEL_CHARS)
     personas = key_text(personas, "personas", 4 * PERSONAS_CHARS)
     if len(label) > LABEL_CHARS:

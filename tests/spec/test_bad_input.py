@@ -36,7 +36,7 @@ from core.chat_history_cache import load_chat_history, save_chat_message
 from core.cli import app as command
 from core.config import load, show
 from core.config.levels import SECRET_FILES
-from core.conversations import add_recent_conversation, list_recent_conversations
+from core.conversations import add_recent_conversation, export_markdown, list_recent_conversations
 from core.database.engine import Database
 from core.database.schema import TABLES
 from core.db import check_server, forget, insert_memory, open_database
@@ -47,6 +47,7 @@ from core.prompt_engine import build_json_prompt, explain_json_prompt, reduce_pr
 from core.scope import Scope
 from core.short_term import store_short_term_memory, write_turn
 from core.synth_core_memory import explain_search, search_memories, silently_record_memory
+from core.transfer import import_items
 from tests.spec.stage import Stage
 from tests.store import scenario
 from tests.store.world import count, of_today, open_db
@@ -415,6 +416,11 @@ def test_g26_what_was_said_is_in_no_log_above_debug(tmp_path: Path, caplog: pyte
     made.close()
 
 
+class Unprintable:
+    def __repr__(self) -> str:
+        raise RuntimeError
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -426,6 +432,13 @@ def test_g26_what_was_said_is_in_no_log_above_debug(tmp_path: Path, caplog: pyte
         lambda **by: synth_tagging.add_tag(["tea", "coffee"], **by),
         lambda **by: semantic.drop_vectors(None, **by),
         lambda **_: to_messages({"context": {"running_recap": "x"}}, injection=5),  # type: ignore[arg-type]
+        lambda **by: lifelong.find_similar_item(5, **by),
+        lambda **by: import_items([5], **by),
+        lambda **_: to_messages({}, Unprintable()),  # type: ignore[arg-type]
+        lambda **_: Scope("a", privacy=Unprintable()),  # type: ignore[arg-type]
+        lambda **_: load({Unprintable(): 1}),  # type: ignore[dict-item]
+        lambda **by: search_items(since=Unprintable(), **by),
+        lambda **by: export_markdown(Unprintable(), **by),
     ],
 )
 def test_f60_g25_a_value_of_another_kind_is_refused_in_one_short_sentence(stage: Stage, wrong: Any) -> None:

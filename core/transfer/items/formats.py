@@ -112,6 +112,8 @@ def read_text(source: Source, max_bytes: int = MAX_BYTES) -> str:
         TransferError: the file does not exist, is larger than allowed, or is not UTF-8.
     """
     check_bytes(max_bytes)
+    if not isinstance(source, (str, os.PathLike, bytes, bytearray)) and not hasattr(source, "read"):
+        raise TypeError(f"source is of type {type(source).__name__}. Pass a path, bytes or an open file.")
     try:
         if isinstance(source, (str, os.PathLike)):
             path = Path(source)
