@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import unquote
 
 from ..errors import StoreError
 
@@ -10,7 +11,7 @@ from ..errors import StoreError
 def check_folder(url: str) -> None:
     """Refuse an SQLite file in a missing folder; other addresses are not checked."""
     scheme, _, rest = url.partition(":")
-    file = rest.removeprefix("///").partition("?")[0]
+    file = unquote(rest.removeprefix("///").partition("?")[0])
     if scheme.partition("+")[0] == "sqlite" and file not in ("", "//", ":memory:"):
         resolve_file(file)
 

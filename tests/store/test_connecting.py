@@ -20,6 +20,7 @@ from sqlalchemy import event, text
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.database import connections, failures
 from core.database.engine import Database
+from core.database.files import check_folder
 from core.database.ids import Ids, made_at
 from core.db import check_server, insert_memory, open_database
 from core.errors import ConfigError, StoreError, StoreReadError, StoreWriteError
@@ -106,6 +107,11 @@ def test_parameters_of_a_file_that_are_not_known_are_refused(tmp_path: Path, que
     with pytest.raises(ConfigError, match="mode=ro"):
         Database(f"sqlite:///{tmp_path}/x.db?{query}")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_f73_a_folder_is_named_as_in_an_address(tmp_path: Path) -> None:
+    (tmp_path / "my data").mkdir()
+    check_folder(f"sqlite:///{tmp_path}/my%20data/persona.db")
 
 
 def test_f54_mode_ro_reads_and_never_writes(file: Path) -> None:
