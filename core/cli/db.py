@@ -229,8 +229,9 @@ def run_script(
 def _read_value(script: Script, text: str) -> tuple[str, Value | datetime]:
     """Return the name and the typed value of a `NAME=VALUE` argument."""
     name, sign, given = text.partition("=")
-    if not sign or name not in script.values:
-        raise BadParameter(f"--set {text!r}: write NAME=VALUE; names are {', '.join(script.values)}")
+    names = [each for each in script.values if each != "apply"]  # --apply sets that one
+    if not sign or name not in names:
+        raise BadParameter(f"--set {text!r}: write NAME=VALUE; names are {', '.join(names)}")
     default = script.values[name]
     if isinstance(default, str) and not _TIME.match(default):
         return name, given

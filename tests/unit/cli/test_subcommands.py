@@ -127,6 +127,7 @@ def test_d33_maintenance_scripts_run_by_name(run: Command) -> None:
     shown = run("db", "maintenance", "prune", "--set", "expired_before=2026-01-01 00:00:00", "--text").out
     assert "Nothing was changed. --apply does it." in shown
     assert "Changed" in run("db", "maintenance", "prune", "--apply", "--text").out
+    assert run("db", "maintenance", "prune", "--set", "apply=1").code == 2
 
 
 def test_config_subcommands(run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
