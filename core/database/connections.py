@@ -218,7 +218,7 @@ def _tls(target: Target) -> tuple[URL, dict[str, Any]]:
 
 
 def make_engines(
-    target: Target, timeout_seconds: float, *, left: Callable[[], float], pool_size: int = 8
+    target: Target, timeout_seconds: float, *, left: Callable[[], float], pool_size: int
 ) -> tuple[Engine, Engine]:
     """Return `(reading, writing)` engines: the first in autocommit, the second with READ COMMITTED transactions."""
     if target.family == "sqlite":

@@ -19,6 +19,7 @@ from sqlalchemy import Connection as Connection
 from sqlalchemy import Engine, exc
 from sqlalchemy.sql.util import find_tables
 
+from ..base.hints import shown
 from ..base.logs import event
 from ..errors import DuplicateKeyError, StoreError, StoreReadError, StoreWriteError
 from ..shapes import now_utc
@@ -104,8 +105,10 @@ class Database:
         *,
         timeout_seconds: float = 10.0,
         clock: Callable[[], datetime] = now_utc,
-        **options: Any,
+        pool_size: int = 8,
     ) -> None:
+        if not isinstance(pool_size, int) or pool_size < 1:
+            raise ValueError(f"pool_size is {shown(pool_size)}. It must be a whole number of connections, 1 or more.")
         self.target: Target = url if isinstance(url, Target) else connections.parse_url(url)
         self.family = self.target.family
         self.timeout_seconds = timeout_seconds
@@ -117,7 +120,7 @@ class Database:
         """Other modules' caches for this handle, each under its module's name."""
         self.repeats: Counter[int | None] = Counter()
         """Number of repeated reads and transactions by error number; None is a lost connection."""
-        self._options = options
+        self._pool_size = pool_size
         self._engines: tuple[Engine, Engine] | None = None
         self._given_up: weakref.finalize[Any, Any] | None = None
         """Finalizer that closes the connections of a handle that was never closed, once it is garbage."""
@@ -155,7 +158,7 @@ class Database:
             with self._opening:
                 if self._engines is None:
                     self._engines = connections.make_engines(
-                        self.target, self.timeout_seconds, left=self._left, **self._options
+                        self.target, self.timeout_seconds, left=self._left, pool_size=self._pool_size
                     )
                     if self.family == "sqlite":  # Python 3.13 and later warn about a file that is left open
                         self._given_up = weakref.finalize(self, _dispose, self._engines)

@@ -109,6 +109,12 @@ def test_parameters_of_a_file_that_are_not_known_are_refused(tmp_path: Path, que
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("option", [{"pool_size": -1}, {"pool_size": "8"}, {"size": 8}])
+def test_g25_an_option_that_cannot_be_is_refused_where_a_database_is_opened(option: dict[str, Any]) -> None:
+    with pytest.raises((TypeError, ValueError), match=f"__init__.*{min(option)}|^{min(option)} is "):
+        open_database("sqlite://", **option)
+
+
 def test_f73_a_folder_is_named_as_in_an_address(tmp_path: Path) -> None:
     (tmp_path / "my data").mkdir()
     check_folder(f"sqlite:///{tmp_path}/my%20data/persona.db")
