@@ -93,6 +93,7 @@ def _copy_file(source: Path, part: Path) -> None:
     with closing(sqlite3.connect(source)) as original, closing(sqlite3.connect(part)) as copy:
         original.backup(copy, pages=4096)
         with suppress(sqlite3.DatabaseError):  # damaged pages were copied as they are
+            copy.execute("PRAGMA journal_mode = DELETE")  # with WAL a copy could not be read from a read-only folder
             if copy.execute("PRAGMA quick_check(1)").fetchone() == ("ok",):
                 return
     raise StoreError(

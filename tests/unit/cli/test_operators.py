@@ -111,6 +111,7 @@ def test_db_backup_is_a_whole_private_database(run: Command, call: dict[str, Any
         os.umask(before)
     assert file.parent == tmp_path and file.name.startswith("prompt-engine-") and file.suffix == ".sqlite3"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert file.read_bytes()[18:20] == b"\1\1"  # no WAL, so that it can be restored from a read-only folder
     copy = {**call, "db": open_database(f"sqlite:///{file}")}
     scope = Scope("default", "discord/c1", "discord/u1")
     assert [line["text"] for line in load_chat_history("discord/c1", scope=scope, **copy)] == ["hello"]
