@@ -53,7 +53,7 @@ def set_hook(name: str, function: Callable[..., Any] | None) -> None:
     if function is None:
         _hooks.pop(name, None)
         return
-    if not callable(function) or inspect.iscoroutinefunction(function):
+    if not callable(function) or any(map(inspect.iscoroutinefunction, (function, type(function).__call__))):
         kind = "async" if callable(function) else f"of type {type(function).__name__}"
         raise TypeError(f"The hook {name} is {kind}. Pass a plain function, or None to remove it.")
     _hooks[name] = function

@@ -36,6 +36,12 @@ def test_g3_p5_what_is_no_plain_function_and_no_known_name_is_refused() -> None:
 
     async def later() -> None: ...
 
+    class Later:
+        async def __call__(self) -> None: ...
+
+    with pytest.raises(TypeError, match="context is async"):
+        set_hook("context", Later())
+
     with pytest.raises(TypeError, match="context is async"):
         set_hook("context", later)
     with pytest.raises(TypeError, match="context is of type int"):
