@@ -24,6 +24,7 @@ import pytest
 
 import core
 from core import synth_core_memory
+from core.upkeep.check import check_packet
 from tests.spec import image
 from tests.spec.proxy_world import ModelServer, serving, wait_until
 from tests.wheel import ROOT, Environment, build_wheel
@@ -271,6 +272,11 @@ def test_r34_make_secrets_makes_them_once(tmp_path: Path) -> None:
     texts = {path.name: path.read_text() for path in (tmp_path / "secrets").iterdir()}
     assert texts["mariadb_password"] in texts["database_url"]
     assert len(set(texts.values())) == 4 and all(len(text) >= 48 for text in texts.values())
+
+
+def test_r34_the_database_of_compose_takes_every_text() -> None:
+    (size,) = image.read_compose("compose.yaml")["services"]["mariadb"]["command"]
+    assert check_packet(int(size.removeprefix("--max-allowed-packet=").removesuffix("M")) * 2**20) == []
 
 
 @pytest.fixture
