@@ -123,7 +123,6 @@ memory_tools = _awaitable(conversations.memory_tools)
 parse_tool_call = _awaitable(conversations.parse_tool_call)
 run_tool_call = _awaitable(conversations.run_tool_call)
 
-
 build_short_term_context = _awaitable(short_term.build_short_term_context)
 clear_by_channel = _awaitable(short_term.clear_by_channel)
 clear_by_server = _awaitable(short_term.clear_by_server)
@@ -145,7 +144,6 @@ adjust = _awaitable(relationships.adjust)
 ensure_and_touch = _awaitable(relationships.ensure_and_touch)
 get = _awaitable(relationships.get)
 list_recent = _awaitable(relationships.list_recent)
-
 
 link_participants = _awaitable(privacy.link_participants)
 scope_of = _awaitable(privacy.scope_of)
@@ -233,7 +231,6 @@ import_items = _awaitable(transfer.import_items)
 export_chat = _awaitable(exports.export_chat)
 
 import_file = _awaitable(imports.import_file)
-
 
 check_server = _awaitable(db.check_server)
 configure = _awaitable(db.configure)

@@ -7,8 +7,9 @@ from collections.abc import Container, Iterator
 from typing import Any, NamedTuple
 
 from ..base import yaml_text
+from ..base.hints import shown
 from ..errors import ConfigError
-from .flag_types import BadValueError, shown
+from .flag_types import BadValueError
 
 MAX_BYTES = 1_000_000
 _HUMPS = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, fields
 from os import PathLike, fspath
 from typing import Any, ClassVar, Literal, Self, get_args
 
+from ..base.hints import shown
 from ..errors import ConfigError
-from .flag_types import DOTS, BadValueError, Choice, Frozen, Kind, Number, Switch, shown
+from .flag_types import DOTS, BadValueError, Choice, Frozen, Kind, Number, Switch
 
 ValueSource = Literal["default", "file", "environment", "argument"]
 """Source of a value, the lowest-ranking first."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import reprlib
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
 from ..base import yaml_text
+from ..base.hints import shown
 from ..text.stems import SNOWBALL
 from ..text.words import STOP_WORD_LANGUAGES
 
@@ -32,19 +32,6 @@ class BadValueError(ValueError):
     def __init__(self, hint: str = "") -> None:
         super().__init__(hint)
         self.hint = hint
-
-
-_short = reprlib.Repr()
-_short.maxstring = _short.maxother = _short.maxlong = 60
-_short.maxlevel = 2
-
-
-def shown(value: object) -> str:
-    """Return the `repr` of a value for messages, shortened if it is long."""
-    try:
-        return _short.repr(value)
-    except ValueError:  # an integer with more digits than Python prints
-        return f"a {type(value).__name__}"
 
 
 class Frozen(dict[str, Any]):

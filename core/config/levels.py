@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from ..base import logs
-from ..base.hints import find_nearest
+from ..base.hints import find_nearest, shown
 from ..errors import ConfigError
 from .file import Entry, flag_name
 from .flag_base import Flag, ValueSource
-from .flag_types import BadValueError, shown
+from .flag_types import BadValueError
 from .flags import FLAGS
 
 CONFIG_FILE = "CONFIG_FILE"

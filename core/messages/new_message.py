@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any, get_args
 
 from ..access.rules import check_key, named_participant, split_key
+from ..base.hints import shown
 from ..database import rows
 from ..errors import MessageError
 from ..memories.new_item import read_time_or_now
@@ -133,8 +134,7 @@ def _role(role: object, sender: str) -> Role:
     if role is None:
         return "persona" if sender == PERSONA_SENDER else "user"
     if role not in get_args(Role):
-        shown = repr(role[:40]) if isinstance(role, str) else f"of type {type(role).__name__}"
-        raise MessageError(f"role is {shown}. It must be one of {', '.join(get_args(Role))}.", fields=("role",))
+        raise MessageError(f"role is {shown(role)}. It must be one of {', '.join(get_args(Role))}.", fields=("role",))
     return role  # type: ignore[return-value]
 
 
