@@ -5,7 +5,7 @@
 | none of our tables | create all from `database.schema`, and write the version |
 | an older version of ours | run the newer revisions with Alembic |
 | our version with another fingerprint | refuse if the tables differ from `database.schema` |
-| a version of a newer program, or of a build before the first release | refuse |
+| a version of a newer program | refuse |
 | tables with our names but without our version | refuse: they belong to another program |
 
 The first row of `schema_version` is written before any other table: an interrupted creation continues, and no process
@@ -42,7 +42,6 @@ PATIENCE_SECONDS = 6 * 3600.0
 PAUSES = (0.5, 1.0, 2.0, 4.0)
 """Seconds before each further attempt, if another process may be doing the same work."""
 MIGRATE = "Run `prompt-engine db migrate`"
-OLD_BUILD = "Export it with that build, and import the file into a new database"
 SHOWN_DIFFERENCES = 5
 NOTHING = "The database is at the present version. Nothing was changed."
 
@@ -73,17 +72,15 @@ def list_revisions() -> list[str]:
 
 
 def read_versions(db: Database) -> dict[str, str] | None:
-    """Return `{version: fingerprint}` of `schema_version`; None if the table is missing. One round trip."""
+    """Return `{version: fingerprint}` of `schema_version`; None if it is missing or of another form. One round trip."""
     v = schema_version.c
-    for columns in ((v.version_num, v.fingerprint), (v.version_num,)):  # older builds stored no fingerprint
-        try:
-            rows = db.read(select(*columns), source="schema_version")
-        except StoreError as error:
-            if not is_missing_table(error):
-                raise
-        else:
-            return {str(version): str(*fingerprint) for version, *fingerprint in rows}
-    return None
+    try:
+        rows = db.read(select(v.version_num, v.fingerprint), source="schema_version")
+    except StoreError as error:
+        if is_missing_table(error):
+            return None
+        raise
+    return {str(version): str(fingerprint) for version, fingerprint in rows}
 
 
 def find_version(versions: Mapping[str, str] | None) -> str:
@@ -114,8 +111,6 @@ def find_mismatch(versions: Mapping[str, str] | None) -> Finding | None:
     remedy = MIGRATE
     if version > revisions[-1]:
         remedy = "A newer program made it: update this program"
-    elif version < revisions[0]:
-        what, remedy = f"{what}: a build before the first release made other tables", OLD_BUILD
     elif version == revisions[-1]:
         what = f"the tables of the database are those of another build at version {version}"
     return Finding("error", what, "schema_version", remedy)

@@ -189,13 +189,9 @@ def test_d30_tables_of_another_program_are_refused_by_name_and_stay_as_they_are(
     assert (shape(db), db.read(text(f"SELECT * FROM {table}"), source="test")) == before
 
 
-OLD_SHAPE = ["DROP TABLE schema_version", *FOREIGN["alembic"][:1]]
-"""The version table as builds before the first release had it."""
 DROPPED = "ALTER TABLE chat_history_cache DROP COLUMN no_items"
 OTHERS = {
     "9998": (["UPDATE schema_version SET version_num = '9998'"], "newer program", "Update this program"),
-    "0009": ([*OLD_SHAPE, "INSERT INTO schema_version VALUES ('0009')"], "version 0009", "Export it with that build"),
-    "0001": ([*OLD_SHAPE, "INSERT INTO schema_version VALUES ('0001')"], "version 0001", "Export it with that build"),
     "column": (
         [DROPPED, "UPDATE schema_version SET fingerprint = '0123456789abcdef'"],
         "chat_history_cache.no_items: the column is missing",
