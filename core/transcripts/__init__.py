@@ -7,6 +7,7 @@ saved, changed lines edited; another answer to the same line becomes an alternat
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -102,42 +103,32 @@ def find_replaced(
     return _Transcript(call, lines).find_replaced() if call.scope.conversation and lines else frozenset()
 
 
-def finish_turn(
-    said: WriteResult,
-    text: str,
-    answer: str,
-    *,
-    name: str | None = None,
-    at: Any = None,
-    message_id: str | int | None = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope,
-) -> WriteResult:
-    """Store the persona's answer to a saved line, and one short-term entry for both."""
-    asking: dict[str, Any] = {"db": db, "settings": settings, "scope": scope}
-    shown = name or name_persona(scope.persona)
-    done = chat_history_cache.save_chat_message(
-        scope.conversation, answer, shown, PERSONA_SENDER, at, message_id=message_id, **asking
-    )
-    note_turn((said, done), text, answer, name=name, **asking)
-    return done
+def build_reply(
+    text: str, conversation: str, persona: str, *, name: str | None = None, at: Any = None, message_id: Any = None
+) -> dict[str, Any]:
+    """Return the persona's answer as a message of a conversation."""
+    sender = {"sender_id": PERSONA_SENDER, "sender_name": name or name_persona(persona)}
+    return {"text": text, "message_id": message_id, "date": at, "interface_path": conversation, **sender}
 
 
-def note_turn(
-    results: Sequence[WriteResult],
-    text: str,
-    answer: str,
+def save_turn(
+    message: Mapping[str, Any],
+    reply: Mapping[str, Any],
     *,
     name: str | None = None,
     db: Database | None = None,
     settings: GivenSettings = None,
     scope: Scope,
-) -> None:
-    """Store the short-term entry of a turn whose two lines were saved with these results."""
+) -> list[WriteResult]:
+    """Store a message and the persona's reply, all or none, and then one short-term entry for both."""
+    asking: dict[str, Any] = {"db": db, "settings": settings}
+    results = chat_history_cache.save_together([(message, scope), (reply, scope)], **asking)
+    text = message.get("text") or ""
     if any(each.stored for each in results) and scope.participant and text.strip():
-        said, replies = {"messages": [{"role": "user", "content": text}]}, [{"text": answer, "persona_name": name}]
-        short_term.write_turn(said, replies, db=db, settings=settings, scope=scope)
+        said, replies = [{"role": "user", "content": text}], [{"text": reply["text"], "persona_name": name}]
+        place = replace(scope, conversation=reply["interface_path"])
+        short_term.write_turn({"messages": said}, replies, **asking, scope=place)
+    return results
 
 
 class _Said(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import chain, islice
 from typing import Annotated, Any
 
@@ -13,11 +12,11 @@ from ..db import insert_memory
 from ..errors import ItemNotFoundError
 from ..privacy import scope_of
 from ..scope import KEY_BYTES, NO_SERVER, Scope
-from ..shapes import PERSONA_SENDER, WriteResult
-from ..text.hits import name_persona
+from ..shapes import WriteResult
 from ..text.strict_json import make_strict
 from ..tokens.shapes import is_own_place
-from ..transcripts import note_turn
+from ..transcripts import build_reply
+from ..transcripts import save_turn as store_turn
 from . import access, answers, bodies
 from .errors import Refused, refuse_bad_values
 
@@ -93,12 +92,8 @@ def save_messages(host: Host, body: bodies.MessagesBody) -> answers.SavedMessage
 @router.post("/turns")
 def save_turn(host: Host, body: bodies.TurnBody) -> answers.SavedAnswer:
     """Store a whole turn: the message, the persona's reply, and both as short-term memory."""
-    lines = _read_lines(host, body)
-    results = chat_history_cache.save_together(lines, **host.asking)
-    message, scope = lines[0]
-    scope = replace(scope, conversation=message["interface_path"])
-    note_turn(results, body.message.text, body.reply.text, name=body.reply.name, scope=scope, **host.asking)
-    return _answer(*results)
+    (message, scope), (reply, _) = _read_lines(host, body)
+    return _answer(*store_turn(message, reply, name=body.reply.name, scope=scope, **host.asking))
 
 
 def _read_lines(host: HostCall, new: bodies.NewMessage) -> list[tuple[dict[str, Any], Scope]]:
@@ -109,9 +104,8 @@ def _read_lines(host: HostCall, new: bodies.NewMessage) -> list[tuple[dict[str, 
         raise Refused(422, "interface_path is missing. A message that is stored needs its conversation.")
     messages = [{**message, "interface_path": path}]
     if new.reply is not None:
-        facts = new.reply.model_dump(include={"text", "message_id", "date"})
-        sender = {"sender_id": PERSONA_SENDER, "sender_name": new.reply.name or name_persona(scope.persona)}
-        messages.append({**facts, **sender, "interface_path": path})
+        given: dict[str, Any] = {"name": new.reply.name, "at": new.reply.date, "message_id": new.reply.message_id}
+        messages.append(build_reply(new.reply.text, path, scope.persona, **given))
     return [(each, scope) for each in messages]
 
 

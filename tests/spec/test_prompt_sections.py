@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from core import conversations, short_term
-from core.chat_history_cache import save_message
 from core.config import Settings
 from core.db import insert_memory
 from core.errors import CoreError, MessageError
@@ -20,7 +19,7 @@ from core.history_engine import HistoryEngine
 from core.privacy import link_participants
 from core.prompt_engine import build_json_prompt, build_messages
 from core.scope import Scope
-from core.transcripts import finish_turn
+from core.transcripts import build_reply, save_turn
 from tests.databases import traced
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, message, reasons, said, snippets
 from tests.store.test_search_packed import pack
@@ -483,8 +482,8 @@ def test_m21_an_answer_without_a_name_is_the_personas(stage: Stage) -> None:
     answers = ["A text alone.", {"text": "As another.", "persona_id": "rose"}]
     short_term.write_turn({"messages": said}, answers, **asking, scope=replace(scope, conversation="tg/c1"))
     there = replace(scope, conversation="tg/c2")
-    done = save_message({"text": "Tea?", "interface_path": "tg/c2"}, **asking, scope=there)
-    finish_turn(done, "Tea?", "Green tea.", name="Lady Iris", **asking, scope=there)
+    line, reply = {"text": "Tea?", "interface_path": "tg/c2"}, build_reply("Green tea.", "tg/c2", "iris")
+    save_turn(line, reply, name="Lady Iris", **asking, scope=there)
     message = {"text": "hello", "interface_path": "tg/here", "from_user": {"id": "ann"}, "server_id": "s1"}
     asking["settings"] = Settings(enable_history_recent=False)
     made = build_json_prompt(message, **asking, scope=Scope("iris"))["context"]["short_term"]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, get_type_hints
 import mcp_types as types
 
 from ...ai_diary import archive_diary_entry, edit_diary_entry
-from ...chat_history_cache import delete_chat_message, edit_chat_message, save_chat_message
+from ...chat_history_cache import delete_chat_message, edit_chat_message
 from ...conversations import add_saved_memory
 from ...errors import ItemNotFoundError, MessageError
 from ...lifelong import delete_items, edit_item, profile, retag_items, search_items
@@ -17,7 +17,7 @@ from ...prompt.pipeline import build_records
 from ...prompt.request import PromptRequest
 from ...shapes import WriteResult
 from ...synth_core_memory import search_memories
-from ...transcripts import finish_turn
+from ...transcripts import build_reply, save_turn
 from ..answers import WrittenAnswer
 from . import schemas
 from .speaker import Speaker
@@ -201,13 +201,10 @@ def turn_save(speaker: Speaker, asked: schemas.TurnArguments) -> schemas.TurnAns
     """Store what the person said and what you answered, so that it can be recalled later. Call it once after each
     answer.
     """
-    said = save_chat_message(
-        speaker.scope.conversation,
-        asked.user_text,
-        speaker.shown_name,
-        message_id=asked.message_id or None,
-        **speaker.asking,
-    )
+    place = speaker.scope.conversation or ""
+    message = {"text": asked.user_text, "interface_path": place, "message_id": asked.message_id or None}
+    message["sender_name"] = speaker.shown_name
     answer_id = asked.message_id + ANSWER_ID if asked.message_id else None
-    answered = finish_turn(said, asked.user_text, asked.assistant_text, message_id=answer_id, **speaker.asking)
+    reply = build_reply(asked.assistant_text, place, speaker.scope.persona, message_id=answer_id)
+    said, answered = save_turn(message, reply, **speaker.asking)
     return schemas.TurnAnswer(user=WrittenAnswer.of_result(said), assistant=WrittenAnswer.of_result(answered))
