@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 PIECE_WORDS = 100
 """Words of one piece: embedders read about 200 words, and longer texts blur."""
@@ -34,8 +34,3 @@ def pack_vector(vector: Iterable[float]) -> bytes | None:
     if not 0 < len(numbers) <= MOST_DIMENSIONS or not all(map(math.isfinite, numbers)) or most <= 0.0:
         return None
     return array("b", [round(each / most * STEPS) for each in numbers]).tobytes()
-
-
-def split_batches(texts: Sequence[str], size: int) -> list[Sequence[str]]:
-    """Return the texts in batches of at most `size`."""
-    return [texts[at : at + size] for at in range(0, len(texts), size)]

@@ -176,11 +176,7 @@ def bar() -> Iterator[Progress]:
 
 
 def count(number: int, noun: str) -> str:
-    """Return a number with its noun.
-
-    >>> count(1, "row"), count(2000, "row")
-    ('1 row', '2,000 rows')
-    """
+    """Return a number with its noun, such as `1 row` and `2,000 rows`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 

@@ -17,9 +17,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-from ..base.vectors import MOST_DIMENSIONS, split_batches
+from ..base.vectors import MOST_DIMENSIONS
 from ..calls import defaults
 from ..config import Settings
+from ..database.bulk import chunks
 from ..errors import ConfigError, CoreError, ModelError
 from .client import ask_server, call_timed, read_endpoint
 
@@ -141,7 +142,7 @@ class EndpointEmbedder:
 
     def embed(self, texts: Sequence[str]) -> list[Any]:
         url = self.check()
-        return [vector for some in split_batches(texts, self.batch) for vector in self._ask(url, some)]
+        return [vector for some in chunks(texts, self.batch) for vector in self._ask(url, some)]
 
     def _ask(self, url: str, texts: Sequence[str]) -> list[Any]:
         body: dict[str, Any] = {"input": list(texts), "encoding_format": "float"}

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..base.vectors import pack_vector, split_batches, split_pieces
+from ..base.vectors import pack_vector, split_pieces
 from ..calls.call import Call
 from ..config import Settings
+from ..database.bulk import chunks
 from ..database.engine import Connection
 from ..index import embeddings_writing
 from ..index.embeddings_writing import Batch
@@ -41,7 +42,7 @@ def make_vectors(embedder: Any, batch: Batch, settings: Settings) -> Mapping[tup
             whose.append((row.source, row.id))
     vectors: dict[tuple[int, int], list[bytes]] = {}
     at = 0
-    for some in split_batches(texts, TEXTS):
+    for some in chunks(texts, TEXTS):
         for vector in client.ask(embedder, some, settings.llm_timeout_seconds):
             kept = pack_vector(vector)
             if kept is not None:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from ..base.hints import shown
 from ..base.patterns import lazy_pattern
 
 ZONE_CHARS = 100
@@ -112,8 +113,7 @@ def local_time(moment: datetime, zone_name: Any) -> tuple[dict[str, Any], str | 
     note = None
     found = zone(zone_name or "") if zone_name is None or isinstance(zone_name, str) else None
     if found is None:
-        shown = repr(zone_name[:64]) if isinstance(zone_name, str) else f"of type {type(zone_name).__name__}"
-        found, note = UTC, f"time zone {shown} is unknown, UTC is used"
+        found, note = UTC, f"time zone {shown(zone_name)} is unknown, UTC is used"
     local = moment.astimezone(found)
     part = next(name for end, name in _DAY_PARTS if local.hour < end)
     day = _WEEKDAYS[local.weekday()]
