@@ -182,7 +182,7 @@ def save_message(
     >>> save_message(message, db=db).stored, save_message(message, db=db).reason
     (True, 'duplicate')
     """
-    return _plan_incoming(message, context_memory, interface_name, db, settings, scope)()
+    return _plan_incoming(message, scope, db, settings, context_memory=context_memory, interface_name=interface_name)()
 
 
 def save_together(
@@ -197,7 +197,7 @@ def save_together(
     def store() -> list[WriteResult]:
         results = [plan() for plan in plans]
         for message, scope in messages[len(plans) :]:
-            plans.append(_plan_incoming(message, None, None, db, settings, scope))
+            plans.append(_plan_incoming(message, scope, db, settings))
             results.append(plans[-1]())
         return results
 
@@ -205,18 +205,9 @@ def save_together(
     return handle.all_or_none(store, source="chat_history_cache")
 
 
-def _plan_incoming(
-    message: Any,
-    context_memory: Any,
-    interface_name: str | None,
-    db: Database | None,
-    settings: Settings | Mapping[str, object] | None,
-    scope: Scope | None,
-) -> Store:
+def _plan_incoming(message: Any, scope: Scope | None, db: Any, settings: Any, **beside: Any) -> Store:
     settings = settings_for(settings)
-    incoming = IncomingMessage.read(
-        message, context_memory=context_memory, interface_name=interface_name, now=clock(db)()
-    )
+    incoming = IncomingMessage.read(message, **beside, now=clock(db)())
     call = open_call(db, settings, scope_of(incoming, scope, settings))
     place = incoming.interface_path or call.scope.conversation
     if not place:
