@@ -50,7 +50,7 @@ SETTINGS: tuple[tuple[Severity, str, tuple[str, ...], str, str], ...] = (
 
 
 def check_server(db: Database) -> list[Finding]:
-    """Return all findings, errors first; none if nothing is wrong and the database has no memories."""
+    """Return all findings, errors first; none if nothing is wrong."""
     if db.target.is_missing:
         return [NO_TABLES]
     facts = inspection.read_facts(db)
@@ -61,7 +61,7 @@ def check_server(db: Database) -> list[Finding]:
         return [*(one for one in findings if one.severity == "error"), NO_TABLES]
     findings += _check_tables(db, facts, versions)
     if not any(one.severity == "error" for one in findings):
-        findings += [*_check_values(db), *_check_index(db), *_count_findings(db), *_count_kinds(db)]
+        findings += [*_check_values(db), *_check_index(db), *_count_findings(db)]
     return sorted(findings, key=lambda one: SEVERITIES.index(one.severity))
 
 
@@ -336,11 +336,3 @@ def _list_counts(db: Database) -> Iterator[tuple[Severity, Select[Any], str, str
     remedy = "prompt-engine memory consolidate, or: prompt-engine worker"
     expired = select(func.count()).where(over)
     yield "note", expired, "session items have expired and still take space", "memories", remedy
-
-
-def _count_kinds(db: Database) -> Iterator[Finding]:
-    m = memories.c
-    there = (m.archived_at.is_(None), m.superseded_by.is_(None))
-    counted = select(m.kind, m.tier, func.count()).where(*there).group_by(m.kind, m.tier).order_by(m.kind, m.tier)
-    for kind, tier, count in db.read(counted, source="memories"):
-        yield Finding("note", f"{count} {tier} memories of kind {kind or '(none)'}", "memories", "")

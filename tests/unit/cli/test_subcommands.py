@@ -111,11 +111,7 @@ def test_db_subcommands_on_a_new_database(run: Command, tmp_path: Path) -> None:
     assert run("db", "check").json == []
     run("remember", "tea")
     assert run("db", "reindex").json == {"done": 1}
-    told = run("db", "check")
-    assert [set(one) for one in told.json] == [{"severity", "what", "where", "remedy"}]
-    said = run("db", "check", "--text").out.splitlines()
-    assert said[0] == "The database is in order."
-    assert said[1].startswith("note: memories: 1 long_term memories of kind ")
+    assert run("db", "check", "--text").out == "The database is in order.\n"
 
 
 def test_d33_maintenance_scripts_run_by_name(run: Command) -> None:
