@@ -1,7 +1,8 @@
 """Databases of a size on every engine, made once and kept in `.bench/` for later runs.
 
 A folder there is named after the generator's version and its tables, so that a change of either makes new databases.
-`Bench` starts the servers, loads what is missing and hands out database handles.
+`Bench` starts the servers, makes what is missing and hands out database handles. Each size is indexed once, on SQLite;
+a server gets a copy of its tables.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Self
 from bench import generator
 from bench.generator import COLUMNS, NOW, Generator
 from core import db as core_db
+from core.database.dialects import Key, StoredBytes
 from core.database.engine import Database
 from core.database.schema import TABLES
 from core.upkeep import ddl
@@ -120,38 +122,43 @@ class Bench:
         missing = [e for e in self.engines if self.rebuild or not self._mark(e, size).exists()]
         if not missing:
             return
-        files = self.folder / f"files-{size}"
-        try:
-            with _timed(f"{size:,}: generated"):
-                Generator(size, progress=say).write(files)
-            for engine in missing:
+        if self.rebuild or not self._mark(SQLITE, size).exists():
+            self._mark(SQLITE, size).unlink(missing_ok=True)
+            self._fill_sqlite(size)
+            self._mark(SQLITE, size).touch()
+        for engine in missing:
+            if engine != SQLITE:
                 self._mark(engine, size).unlink(missing_ok=True)
-                with _timed(f"{size:,}: loaded into {engine}"):
-                    self._load(engine, size, files)
-                with _timed(f"{size:,}: indexed and packed on {engine}"):
-                    core_db.reindex(self.db(engine, size))
-                    core_db.pack_index(self.db(engine, size))
+                with _timed(f"{size:,}: copied to {engine}"):
+                    self._copy(engine, size)
                 self._mark(engine, size).touch()
-        finally:
-            shutil.rmtree(files, ignore_errors=True)
 
     def _mark(self, engine: str, size: int) -> Path:
         return self.folder / f"{engine}-{size}.done"
 
-    def _load(self, engine: str, size: int, files: Path) -> None:
-        if engine == SQLITE:
-            path = self.folder / f"{size}.db"
-            for part in path.parent.glob(path.name + "*"):
-                part.unlink()
-        else:
-            self.server(engine).create_database(f"bench_{size}")
-        made = Database(self.url(engine, size), clock=lambda: NOW, timeout_seconds=3600)
-        core_db.migrate(made)
-        made.close()
-        if engine == SQLITE:
-            load_sqlite(self.folder / f"{size}.db", files)
-        else:
-            load_server(self.server(engine), f"bench_{size}", files)
+    def _fill_sqlite(self, size: int) -> None:
+        files = self.folder / f"files-{size}"
+        path = self.folder / f"{size}.db"
+        for part in path.parent.glob(path.name + "*"):
+            part.unlink()
+        try:
+            with _timed(f"{size:,}: generated"):
+                Generator(size, progress=say).write(files)
+            self.db(SQLITE, size)
+            self._open.pop((SQLITE, size)).close()
+            with _timed(f"{size:,}: loaded into {SQLITE}"):
+                load_sqlite(path, files)
+            with _timed(f"{size:,}: indexed and packed"):
+                core_db.reindex(self.db(SQLITE, size))
+                core_db.pack_index(self.db(SQLITE, size))
+        finally:
+            shutil.rmtree(files, ignore_errors=True)
+
+    def _copy(self, engine: str, size: int) -> None:
+        server, name = self.server(engine), f"bench_{size}"
+        server.create_database(name)
+        self.db(engine, size)  # makes the tables
+        copy_tables(self.folder / f"{size}.db", server, name)
 
 
 @contextlib.contextmanager
@@ -196,28 +203,54 @@ def load_sqlite(file: Path, files: Path) -> None:
     connection.close()
 
 
-def load_server(server: Server, database: str, files: Path) -> None:
-    """Fill an empty, migrated database of a server."""
-    with server.connect(database, local_infile=True, read_timeout=3600) as connection, connection.cursor() as cursor:
+def copy_tables(file: Path, server: Server, database: str) -> None:
+    """Copy every row of an SQLite file, with the packed index, to an empty, migrated database of a server."""
+    rows = file.with_suffix(".tsv")
+    with (
+        contextlib.closing(sqlite3.connect(file)) as source,
+        server.connect(database, local_infile=True, read_timeout=3600) as connection,
+        connection.cursor() as cursor,
+    ):
         cursor.execute("SET unique_checks = 0, foreign_key_checks = 0")
-        if server.name == "mysql":
-            cursor.execute("ALTER INSTANCE DISABLE INNODB REDO_LOG")
-        for table, columns in COLUMNS.items():
-            say(f"  {table}")
-            names = [f"@{name}" if name == _HEX else name for name in columns]
-            then = f" SET {_HEX} = UNHEX(@{_HEX})" if _HEX in columns else ""
-            cursor.execute(
-                f"LOAD DATA LOCAL INFILE '{files / table}.tsv' INTO TABLE {table} CHARACTER SET utf8mb4 "
-                f"FIELDS TERMINATED BY '\\t' LINES TERMINATED BY '\\n' ({', '.join(names)}){then}"
-            )
+        for name in TABLES.keys() - {"schema_version"}:
+            columns = [(column.name, isinstance(column.type, Key | StoredBytes)) for column in TABLES[name].columns]
+            if not write_rows(source, name, columns, rows):
+                continue
+            say(f"  {name}")
+            fields = ", ".join(f"@{column}" if binary else column for column, binary in columns)
+            then = ", ".join(f"{column} = UNHEX(@{column})" for column, binary in columns if binary)
+            load = f"LOAD DATA LOCAL INFILE '{rows}' INTO TABLE {name} CHARACTER SET utf8mb4 ({fields})"
+            cursor.execute(f"{load} SET {then}" if then else load)
             cursor.execute("SHOW WARNINGS")
             for level, _, text in cursor.fetchall()[:3]:
-                raise RuntimeError(f"{table}: {level}: {text}")
-        if server.name == "mysql":
-            cursor.execute("ALTER INSTANCE ENABLE INNODB REDO_LOG")
-        connection.commit()
-        cursor.execute(f"ANALYZE TABLE {', '.join(COLUMNS)}")
-        cursor.fetchall()
+                raise RuntimeError(f"{name}: {level}: {text}")
+            connection.commit()
+            cursor.execute(f"ANALYZE TABLE {name}")
+            cursor.fetchall()
+    rows.unlink(missing_ok=True)
+
+
+def write_rows(source: sqlite3.Connection, table: str, columns: Sequence[tuple[str, bool]], path: Path) -> int:
+    """Write the rows of a table for LOAD DATA, and return their number.
+
+    Args:
+        columns: name of each, and whether it is binary and written in hex digits.
+    """
+    count = 0
+    with path.open("w", encoding="utf-8", newline="\n", buffering=1 << 20) as file:
+        for row in source.execute(f"SELECT {', '.join(column for column, _ in columns)} FROM {table}"):
+            fields = [_field(value, binary) for value, (_, binary) in zip(row, columns, strict=True)]
+            file.write("\t".join(fields) + "\n")
+            count += 1
+    return count
+
+
+def _field(value: object, binary: bool) -> str:
+    if value is None:
+        return generator.NULL
+    if binary:
+        return (value if isinstance(value, bytes) else str(value).encode()).hex()
+    return str(value).replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n")
 
 
 def parsed_sizes(text: str) -> list[int]:
