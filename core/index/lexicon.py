@@ -50,6 +50,11 @@ class SortedWords:
         self._languages: SpokenCounts | None = None
 
     @property
+    def holds_words(self) -> bool:
+        """Return whether there is a word."""
+        return len(self._docs) > 0
+
+    @property
     def size(self) -> int:
         """Return the size in bytes."""
         return len(self._text) + self._starts.nbytes + self._heads.nbytes
@@ -91,13 +96,17 @@ class SortedWords:
         words = _decode(self._text[int(self._starts[first]) : end - 1]).split("\n")
         counts.update(dict(zip(words, self._docs[first:last].tolist(), strict=True)))
 
-    def rows(self, key: bytes) -> int:
-        """Return the document frequency of a word."""
-        if len(self._text) < SMALL and b"\n%b\n" % key not in self._text:
-            return 0
-        at = self._find(key)
-        is_held = at < len(self._starts) and self._text.startswith(key + b"\n", int(self._starts[at]))
-        return int(self._docs[at]) if is_held else 0
+    def count_rows(self, keys: Sequence[bytes]) -> dict[bytes, int]:
+        """Return the document frequency of those of the words that are known."""
+        if len(self._text) < SMALL:
+            keys = [key for key in keys if b"\n%b\n" % key in self._text]
+        heads, counts = np.array(keys, f"S{_HEAD_BYTES}"), {}
+        first, last = self._heads.searchsorted(heads), self._heads.searchsorted(heads, "right")
+        for key, start, end in zip(keys, first.tolist(), last.tolist(), strict=True):
+            at = start if len(key) <= _HEAD_BYTES else bisect_left(range(end), key, start, key=self._word)
+            if at < end and self._text.startswith(key + b"\n", int(self._starts[at])):
+                counts[key] = int(self._docs[at])
+        return counts
 
     def add_holding(self, letters: bytes, beginning: bytes, counts: Counter[str], most: int = MOST_COUNTED) -> None:
         """Add the document frequencies of the words with a prefix and a substring to `counts`.
@@ -162,7 +171,7 @@ class Lexicon:
     """The words of all rows that a search may read."""
 
     def __init__(self, parts: Sequence[SortedWords]) -> None:
-        self._parts = parts
+        self._parts = [part for part in parts if part.holds_words]
         self._beginnings: dict[str, Counter[str]] = {}
         self._rows: dict[str, int] = {}
 
@@ -206,10 +215,15 @@ class Lexicon:
         """Return the languages of the rows; `rows` is their number."""
         return spoken_languages([part.count_languages() for part in self._parts], rows)
 
+    def count_rows(self, words: Iterable[str]) -> Mapping[str, int]:
+        """Return the document frequency of each of these words, and perhaps of others; 0 for unknown ones."""
+        keys = {_encode(word): word for word in words if word not in self._rows}
+        self._rows |= dict.fromkeys(keys.values(), 0)
+        for part in self._parts if keys else ():
+            for key, rows in part.count_rows(list(keys)).items():
+                self._rows[keys[key]] += rows
+        return self._rows
+
     def rows(self, word: str) -> int:
         """Return the document frequency of a word."""
-        rows = self._rows.get(word)
-        if rows is None:
-            key = _encode(word)
-            rows = self._rows[word] = sum([part.rows(key) for part in self._parts])
-        return rows
+        return self.count_rows((word,))[word]

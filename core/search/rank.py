@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from ..database import sources
@@ -28,6 +28,7 @@ from .table import Rows
 from .terms import QueryTerm, count_alone, count_rows, share_groups
 
 if TYPE_CHECKING:
+    from ..index.lexicon import Lexicon
     from ..index.numbers import ViewRows
     from ..index.visible import Visible
     from .match import Matches
@@ -37,6 +38,8 @@ CONTEXT_REACH = 4
 """Number of messages before and after a match that may hold the answer."""
 FEW_HITS = 20
 """Number of requested hits up to which one place is kept for the newest match of a question about now; above, two."""
+MOST_TELLING = 3
+"""Number of rarest terms of a row that are averaged."""
 NEAR_BEST = 16
 """Minimum number of neighbours of matches that are read."""
 MOST_CORRECTED = 10
@@ -326,15 +329,15 @@ def build_query(search: Search, question: Question, found: Matches) -> RankingQu
         has_answers=has_answers,
         shares=shares,
         languages=spoken,
-        rarity=_rarity_in(search, rows) if question.is_limited else None,
+        weigh_texts=partial(_weigh_texts, search.index.lexicon, rows) if search.index and question.is_limited else None,
     )
 
 
-def _rarity_in(search: Search, rows: int) -> Callable[[str], float]:
-    """Return a function from a word to its rarity, 0 to 1."""
-    assert search.index is not None
-    lexicon, most = search.index.lexicon, rarity_weight(1, rows)
-    return lambda word: rarity_weight(lexicon.rows(word) or rows, rows) / most
+def _weigh_texts(lexicon: Lexicon, rows: int, texts: Sequence[Collection[str]]) -> list[float]:
+    """Return how informative each text is among `rows` rows, 0 to 1: the mean rarity of its rarest terms."""
+    counts, most = lexicon.count_rows({term for terms in texts for term in terms}), rarity_weight(1, rows)
+    fewest = (sorted([counts[term] or rows for term in set(terms)])[:MOST_TELLING] for terms in texts)
+    return [sum(rarity_weight(docs, rows) / most for docs in few) / MOST_TELLING for few in fewest]
 
 
 def limit_question(search: Search, question: Question) -> Question:

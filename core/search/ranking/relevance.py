@@ -38,8 +38,6 @@ CONTEXT_SHARE = 0.3, 0.5
 """Largest share of hits without a match of their own, if the limit is small, and if it is large; at least one hit."""
 READ_CLOSELY = 100
 """Number of best rows whose texts are read for times, numbers and `I`."""
-MOST_TELLING = 3
-"""Number of rarest words of a row that are averaged."""
 CLOSE_CHARS = 600
 """Characters of each text that are read."""
 OPENING_CHARS = 100
@@ -79,8 +77,13 @@ def rank_rows(rows: Sequence[ScoredRow], query: RankingQuery, near: Near | None 
     known = [reasons[n] for n in kept]
     scores = RowScores([candidates[n].long for n in kept], known, by_meaning=near is not None)
     told: list[dict[str, float]] = [{} for _ in kept]
-    for n in scores.list_best(READ_CLOSELY):
+    best = scores.list_best(READ_CLOSELY)
+    for n in best:
         told[n] = read_closely(rows[kept[n]], query)
+    if query.weigh_texts is not None:  # prefer the most informative of all rows in the span
+        texts = [list_terms(rows[kept[n]].row.folded[:CLOSE_CHARS]) for n in best]
+        for n, weight in zip(best, query.weigh_texts(texts), strict=True):
+            told[n]["told"] = weight
     scores.add(told)
     made = []
     for n, mine, more, score, parts in zip(kept, known, told, scores.round(), scores.list_parts(), strict=True):
@@ -249,9 +252,6 @@ def read_closely(row: ScoredRow, query: RankingQuery) -> dict[str, float]:
     otherwise = share_spelt_otherwise(written, row.row.shown_text[:CLOSE_CHARS])
     if otherwise:
         reasons["spelling"] = otherwise
-    if query.rarity is not None:  # prefer the most informative of all rows in the span
-        rarest = sorted(map(query.rarity, set(list_terms(text))), reverse=True)[:MOST_TELLING]
-        reasons["told"] = sum(rarest) / MOST_TELLING
     if question.wants_time and between(WEIGHTS["time"], long):
         reasons["time"] = float(tells_time(text, languages))
     if question.wants_number and between(WEIGHTS["number"], long):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -59,8 +59,8 @@ class RankingQuery:
     """For each word and phrase of the index, its groups of terms with their factors."""
     languages: Sequence[str] = ()
     """Languages of the question."""
-    rarity: Callable[[str], float] | None = None
-    """For questions about a time: rarity of a word among the visible rows; 1 for a word of a single row."""
+    weigh_texts: Callable[[Sequence[Collection[str]]], Sequence[float]] | None = None
+    """For questions about a time: how informative each text is, given its terms, 0 to 1."""
 
 
 # Rows
