@@ -1,4 +1,4 @@
-"""What the tests of the tables share: a migrated database per module and engine, and a persona per test."""
+"""What the tests of the tables share: a persona per test, a queue and a relay that can lose a commit."""
 
 from __future__ import annotations
 
@@ -12,15 +12,7 @@ from core.scope import Scope
 from core.search import rank
 from tests.store.job_world import Queue, counted, handled
 from tests.store.relay import Relay
-from tests.store.search_world import open_quick
 from tests.store.world import NOW, Clock, own_scope, url_of
-
-
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    handle = open_quick(migrated_url)
-    yield handle
-    handle.close()
 
 
 @pytest.fixture

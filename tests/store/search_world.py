@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, event, select
+from sqlalchemy import Connection, select
 
 from core import search as searching
 from core.access import load
@@ -37,24 +37,11 @@ from core.text.folding import clean, fold
 from core.text.hits import content_digest, diary_snippet_text, stored_tags
 from core.text.stems import list_forms
 from core.text.words import index_terms, is_short_word
-from tests.store.world import NOW, open_db
+from tests.store.world import NOW
 
 DEFAULTS = Settings()
 RECENCY = "recency"
 Place = tuple[str, int]
-
-
-def open_quick(url: str) -> Database:
-    """Return a migrated database; SQLite does not wait for the disk, which these tests do not look at."""
-    db = open_db(url)
-    if db.family == "sqlite":
-        db.close()
-        event.listen(db.engines()[1], "connect", _careless)
-    return db
-
-
-def _careless(connection: Any, record: Any) -> None:
-    connection.execute("PRAGMA synchronous = OFF")
 
 
 def ago(**by: float) -> datetime:

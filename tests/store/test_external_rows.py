@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
@@ -22,7 +21,7 @@ from core.privacy import set_conversation_local_only
 from core.prompt_engine import explain_json_prompt
 from core.scope import Scope
 from core.synth_core_memory import explain_search
-from tests.store.search_world import NOW, find, memory, open_quick, said
+from tests.store.search_world import NOW, find, memory, said
 from tests.store.world import verify_index
 
 pytestmark = pytest.mark.dialects
@@ -30,24 +29,16 @@ pytestmark = pytest.mark.dialects
 TEXTS = (memories, ai_diary, chat_history_cache)
 
 
-@pytest.fixture(scope="module")
-def module_db(migrated_url: str) -> Iterator[Database]:
-    handle = open_quick(migrated_url)
-    yield handle
-    handle.close()
-
-
 @pytest.fixture
-def db(module_db: Database) -> Database:
-
+def db(db: Database) -> Database:
     def work(connection: Any) -> None:
         for table in (*TEXTS, audiences, conversations, tags):
             connection.execute(delete(table))
 
-    module_db.transaction(work, source="tests")
-    module_db.caches.clear()
-    reindex(module_db)
-    return module_db
+    db.transaction(work, source="tests")
+    db.caches.clear()
+    reindex(db)
+    return db
 
 
 def run_sql(db: Database, sql: str, *values: Any) -> None:

@@ -18,8 +18,8 @@ from core.index.entries import TERMS_PER_ROW, calendar_of, entry, place_of, read
 from core.index.packing import count_differences
 from core.index.shapes import PARTIAL, Entry
 from core.scope import Scope
-from tests.store.search_world import ago, all_rows, find, ids, memory, open_quick, remember, said
-from tests.store.world import INDEX_TABLES, NOW, verify_index
+from tests.store.search_world import ago, all_rows, find, ids, memory, remember, said
+from tests.store.world import INDEX_TABLES, NOW, open_db, verify_index
 
 
 def test_d14_a_row_of_very_many_words_is_indexed_for_the_first_of_them() -> None:
@@ -60,7 +60,7 @@ def test_f85_an_unreadable_row_of_the_index_hides_no_other(
 @pytest.fixture
 def db(fresh_migrated_url: str) -> Iterator[Database]:
     """A database of the test's own: the index of everybody is built anew."""
-    with closing(open_quick(fresh_migrated_url)) as handle:
+    with closing(open_db(fresh_migrated_url)) as handle:
         yield handle
 
 

@@ -23,9 +23,9 @@ from core.scope import Scope
 from core.search import rounds
 from core.search.ranking import reasons
 from tests.databases import traced
-from tests.store.search_world import RECENCY, ago, edited, explain, find, ids, memory, open_quick, ranked, said
+from tests.store.search_world import RECENCY, ago, edited, explain, find, ids, memory, ranked, said
 from tests.store.search_world import all_rows as stored_rows
-from tests.store.world import index_differences, own_scope, run_at_once, verify_index
+from tests.store.world import index_differences, open_db, own_scope, run_at_once, verify_index
 
 WORDS = [f"word{n}" for n in range(60)]
 
@@ -33,7 +33,7 @@ WORDS = [f"word{n}" for n in range(60)]
 @pytest.fixture
 def db(fresh_migrated_url: str) -> Iterator[Database]:
     """A database without rows: to verify, pack or mend one goes through all there are."""
-    with closing(open_quick(fresh_migrated_url)) as handle:
+    with closing(open_db(fresh_migrated_url)) as handle:
         yield handle
 
 
@@ -164,7 +164,7 @@ def test_d14_two_handles_in_turns_read_no_segment_again(db: Database, fresh_migr
     said(db, scope, talk(random.Random(7), 60))
     kept = memory(db, scope, "we said tofu", ago(hours=1))
     pack(db, scope)
-    with closing(open_quick(fresh_migrated_url)) as other:
+    with closing(open_db(fresh_migrated_url)) as other:
         other.clock = db.clock
         for turn in range(4):
             for handle in (db, other):

@@ -13,8 +13,8 @@ from core.database import connections as connecting
 from core.database.engine import Database
 from core.scope import Scope
 from tests.databases import traced
-from tests.store.search_world import ago, entered, explain, memory, open_quick, said
-from tests.store.world import own_scope
+from tests.store.search_world import ago, entered, explain, memory, said
+from tests.store.world import open_db, own_scope
 
 ASKED = "Where is the café with the green lamp?"
 SETTINGS = Settings()
@@ -28,7 +28,7 @@ def scope() -> Scope:
 @pytest.fixture(scope="module")
 def db(migrated_url: str, scope: Scope) -> Iterator[Database]:
     """A chat, a memory and a diary entry with texts of several scripts."""
-    handle = open_quick(migrated_url)
+    handle = open_db(migrated_url)
     lines = ("the café is closed", "beside the library\n, 7 steps down", "a green lamp hangs there 灯 🟢")
     said(handle, scope, [(text, ago(hours=9 - n)) for n, text in enumerate(lines)])
     said(handle, scope, [(f"lamp number {n}", ago(days=n + 1)) for n in range(20)])
@@ -72,7 +72,7 @@ def test_d35_what_a_server_cuts_is_read_row_by_row(
     assert len(expected[0]) == 10 and {hit["source"] for hit in expected[0]} == {"memories", "ai_diary", "chat_history"}
     for length in (4, 60, 200, 600):
         monkeypatch.setattr(connecting, "SESSION", f"SET time_zone = '+00:00', group_concat_max_len = {length}")
-        cut = open_quick(migrated_url)
+        cut = open_db(migrated_url)
         cut.clock = db.clock
         with traced(cut) as statements:
             assert found(cut, scope) == expected
