@@ -422,7 +422,7 @@ def test_r39_a_server_that_ends_stores_what_streams_brought(tmp_path: Path, mode
             stream = stack.enter_context(asked.create(model="t", messages=chat(text), stream=True))
             assert next(iter(stream)).choices[0].delta.content == "Hello."
         child.terminate()
-        _, told = child.communicate(timeout=30)
+        _, told = child.communicate(timeout=120)
         assert b"Traceback" not in told and b"Stopped." in told, told
         assert world.lines("proxy/ann") == [("ann", "whole"), ("self", "Hello.")]
         assert world.lines("proxy/bob") == [("bob", "half")]

@@ -511,7 +511,7 @@ def test_r13_a_client_that_goes_is_one_quiet_line(db: Any, stage: Any, caplog: p
                 if ending == "reset":
                     client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 client.close()
-            assert wait_until(lambda: caplog.text.count("request_cut_off") >= len(GONE), 20), caplog.text
+            assert wait_until(lambda: caplog.text.count("request_cut_off") >= len(GONE), PATIENCE_SECONDS), caplog.text
     told = [record for record in caplog.records if record.name.startswith("prompt_engine")]
     assert [record.getMessage().split()[0] for record in told] == ["request_cut_off"] * len(GONE)
     assert not [record for record in caplog.records if record.exc_info or record.levelno > logging.INFO], caplog.text

@@ -90,7 +90,7 @@ def test_c9_whoever_adds_to_a_list_waits_for_the_one_before(db: Database) -> Non
     inside.clear()
     first = threading.Thread(target=put, args=(most, 0.4))
     first.start()
-    inside.wait(10)
+    assert inside.wait(60)
     put(most + 1)
     first.join()
     left = [row.title for row in rows_of(db, conversation_summaries, persona)]

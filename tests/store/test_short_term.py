@@ -536,14 +536,14 @@ def test_m28_who_turns_private_waits_for_a_turn_under_way(world: World, monkeypa
     def slow(*arguments: Any, **more: Any) -> Any:
         held = hold(*arguments, **more)
         under_way.set()
-        go_on.wait(5)
+        go_on.wait(60)
         return held
 
     monkeypatch.setattr(short_term_table, "hold_place", slow)
     turn = threading.Thread(target=lambda: world.turn("tg/new", "tg/c1"))
     private = threading.Thread(target=lambda: set_privacy("tg/new", "full", **world.given()))
     turn.start()
-    assert under_way.wait(5)
+    assert under_way.wait(60)
     private.start()
     private.join(0.2)
     assert private.is_alive()

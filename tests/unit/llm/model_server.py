@@ -86,7 +86,7 @@ def _nothing(handler: _Handler) -> None:
 
 
 def _slow(handler: _Handler) -> None:
-    time.sleep(3.0)
+    time.sleep(60.0)
     handler.reply(answer("late"))
 
 
@@ -101,7 +101,7 @@ BEHAVIOURS: dict[str, Callable[[Any], None]] = {
     ),
     "cookie": lambda h: h.reply(answer("ok"), Set_Cookie="session=1; Path=/"),
     "slow": _slow,
-    "dripping": lambda h: h.chunks((b" " for _ in range(30)), 0.1),
+    "dripping": lambda h: h.chunks((b" " for _ in range(600)), 0.1),
     "huge": lambda h: h.chunks(b"x" * 1_000_000 for _ in range(30)),
     "half": _half,
     "nothing": _nothing,

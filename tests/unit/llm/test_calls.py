@@ -133,11 +133,11 @@ def test_g21_all_but_a_text_is_a_failure(model: Any, reason: str, error: str, ca
 
 def test_g21_no_answer_in_time_is_a_failure() -> None:
     began = time.perf_counter()
-    for model in (lambda messages: time.sleep(3), lambda messages: asyncio.sleep(3)):
+    for model in (lambda messages: time.sleep(60), lambda messages: asyncio.sleep(60)):
         with pytest.raises(ModelError) as raised:
             llm.ask(model, ASKED, Settings(llm_timeout_seconds=0.1))
         assert raised.value.reason == "timeout"
-    assert time.perf_counter() - began < 2.5
+    assert time.perf_counter() - began < 30
 
 
 def test_g4_the_model_passed_goes_before_that_of_the_process_and_that_before_the_server() -> None:
