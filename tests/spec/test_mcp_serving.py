@@ -213,22 +213,20 @@ def test_r7_options_and_environment_say_who_speaks(migrated_url: str, db: Databa
 
     async def save_all() -> None:
         await asyncio.gather(
-            save("by variables", base, **given),
             save("by options", [*base, *options], **given),
             save("by nobody", base, PERSONA_ID=persona),
-            save("in a hall", [*base, *place], **given),
+            save("by variables in a hall", [*base, *place], **given),
         )
 
     asyncio.run(save_all())
-    for scope, text, name in (
-        (build_scope(persona, "desk/eve"), "by variables", "Eve"),
-        (build_scope(persona, "desk/fay"), "by options", "Fay"),
-        (build_scope(persona), "by nobody", "me"),
-        (build_scope(persona, "desk/eve", "web/hall", "s1"), "in a hall", "Eve"),
+    for scope, text, who, name in (
+        (build_scope(persona, "desk/fay"), "by options", "fay", "Fay"),
+        (build_scope(persona), "by nobody", "me", "me"),
+        (build_scope(persona, "desk/eve", "web/hall", "s1"), "by variables in a hall", "eve", "Eve"),
     ):
         assert [each["text"] for each in list_saved_memories(db=db, scope=scope)] == [text]
         line = load_chat_history(scope.conversation, db=db, scope=scope)[0]
-        assert (line["sender_name"], line["text"]) == (name, f"I said {text}")
+        assert (line["sender_id"], line["sender_name"], line["text"]) == (who, name, f"I said {text}")
     assert list_saved_memories(db=db, scope=Scope(persona, "web/town", "desk/eve")) == []
     assert list_saved_memories(db=db, scope=Scope(persona, "web/town", "desk/eve", "s1")) == []
 
