@@ -113,6 +113,7 @@ def test_s27_s31_a_version_and_the_storage_have_their_keys_and_are_of_one_chat(s
     assert stories.get_running_recap_versions(ELSEWHERE, **story.given) == []
     assert stories.get_running_recap(conversation=ELSEWHERE, **story.given) is None
     assert story.add("new", path=ELSEWHERE) == 0 and story.storage()["versions"] == [version]
+    assert numbers(story.storage(ELSEWHERE)["versions"][0]) == (0, 0, 0, 0)
     with pytest.raises(ValueError, match="provenance"):
         story.add("x", provenance="guess")
 
