@@ -335,6 +335,17 @@ def test_d29_a_migration_that_was_killed_is_completed_by_the_next(
     assert [hit["snippet"] for hit in search_memories(query="clarinet", db=present)] == ["Ann plays the clarinet."]
 
 
+@pytest.mark.engines("mariadb", "mysql")
+def test_d29_an_account_with_a_password_migrates(present: Database, next_version: Any) -> None:
+    """A migration has a connection of its own, which waits longer."""
+    next_version()
+    run(present, "CREATE USER mover IDENTIFIED BY 'secret'", f"GRANT ALL ON `{present.target.url.database}`.* TO mover")
+    url = present.target.url.set(username="mover", password="secret").render_as_string(hide_password=False)
+    with closing(Database(url)) as own:
+        assert migration.migrate(own).applied == ("9999",)
+    run(present, "DROP USER mover")
+
+
 @NOT_SEEKDB
 @pytest.mark.slow
 @pytest.mark.parametrize("is_empty", [True, False], ids=["empty", "a version behind"])
