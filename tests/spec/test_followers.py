@@ -189,6 +189,7 @@ def test_p69_a_platforms_id_is_one_of_its_conversation(stage: Stage) -> None:
     stage.say("Coffee for me", "tg/43", message_id="7")
     insert_memory("Ann drinks tea", "synth", "chat", [], stage.scope(HERE), message_id=7, db=stage.db)
     insert_memory("Ann drinks coffee", "synth", "chat", [], stage.scope("tg/43"), message_id="7", db=stage.db)
+    insert_memory("Ann cooks", "synth", "chat", [], stage.scope(HERE), message_id=2**63, db=stage.db)  # no row's id
     late = insert_memory("Ann drinks water", "synth", "chat", [], stage.scope(HERE), message_id="8", db=stage.db)
     chat_history_cache.delete_chat_message(here, **by(stage))
     found = search_memories(keywords=["drinks"], limit=9, db=stage.db, scope=stage.scope(HERE))
