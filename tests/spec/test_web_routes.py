@@ -264,8 +264,9 @@ def test_l35_the_page_takes_the_name_of_a_persona_as_it_is_written(operator: Ope
         assert other.ask("GET", "/page/memory/item", params={"id": item}).status_code == 404
         other.ask("POST", "/page/memory/bulk", data={"ids": str(item), "action": "add", "tags": "foreign"})
         other.ask("POST", "/page/memory/row", data={"delete": str(item)})
+    operator.ask("POST", "/page/memory/bulk", data={"ids": str(item), "action": "add", "tags": "own"})
     kept = operator.get(f"/memory/{item}")
-    assert (kept["tags"], kept["archived_at"]) == ([], "")
+    assert (kept["tags"], kept["archived_at"]) == (["own"], "")
     assert operator.client.get("/admin/page/memory?conf_uid=%20", headers=BEARER).status_code == 422
 
 
