@@ -43,8 +43,6 @@ BEFORE, AFTER = 2, 9
 """Numbers of conversations that stay on this machine: from before the first word, and marked when all was said."""
 TWIN = 5
 """Number of the rooms that two servers call the same, with the same people and message ids."""
-NEW = ("new/", "dm3/", "dm2/new")
-"""How the keys of conversations begin that are not stored yet."""
 NOTE = "HOST_NOTE"
 """Operation of a host, whose payload holds a text."""
 CANARY = re.compile(r"zq\d{7}x")
