@@ -108,6 +108,20 @@ def read_families(language: str) -> list[tuple[str, ...]]:
     return [tuple(map(fold, line.split())) for line in lines]
 
 
+@lru_cache(maxsize=64)
+def read_numbers(language: str) -> dict[str, list[str]]:
+    """Return the number words of a language by number, in figures."""
+    listed = enumerate(read_rules(language).get("numbers", "").split(), 1)
+    return {
+        str(at if at <= _BY_ONE else (at - _BY_ONE + 2) * 10): [fold(w).replace("_", " ") for w in words.split("/")]
+        for at, words in listed
+    }
+
+
+_BY_ONE = 20
+"""Number to which every number has its word in the lists; after it only the tens have."""
+
+
 @lru_cache(maxsize=8)
 def list_letters(rule: str) -> tuple[tuple[str, str], ...]:
     """Return the letters of a script with those of the other; pairs of letters come first."""

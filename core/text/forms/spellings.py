@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence, Set
-from functools import lru_cache
 from itertools import islice, product
 
 from ...base.patterns import lazy_pattern
 from ..folding import fold, fold_case, runs
 from ..words import small_words
-from .paradigms import list_letters, read_families, read_rules, transliterate
+from .paradigms import list_letters, read_families, read_numbers, read_rules, transliterate
 
 _NUMBER = lazy_pattern(r"(?<![\w.,:])(?:[1-9]\d?|100)(?![\w:]|[.,]\d)")
 _CLOCK = lazy_pattern(r"(?<![\d.:])([01]?\d|2[0-3])[:.]([0-5]\d)(?![\d:]|\.\d)(?: ?([ap])\.?m\b)?")
@@ -24,8 +23,6 @@ LOOKED_AT = 400
 LONGEST_JOINED = 24
 SHORTEST_PART = 3
 """Fewest letters of a part of a compound."""
-_BY_ONE = 20
-"""Number to which every number has its word in the lists; after it only the tens have."""
 SHORTEST_COMPOUND, LONGEST_COMPOUND = 7, 80
 MOST_PARTS = 3
 
@@ -35,16 +32,6 @@ def list_quoted(text: str) -> list[str]:
     return [phrase for phrase in (" ".join(fold(said).split()) for said in _QUOTED.findall(text)) if " " in phrase]
 
 
-@lru_cache(maxsize=64)
-def _numbers(language: str) -> dict[str, list[str]]:
-    """Return the number words of a language by number, in figures."""
-    listed = enumerate(read_rules(language).get("numbers", "").split(), 1)
-    return {
-        str(at if at <= _BY_ONE else (at - _BY_ONE + 2) * 10): [fold(w).replace("_", " ") for w in words.split("/")]
-        for at, words in listed
-    }
-
-
 def list_other_numbers(text: str, languages: Sequence[str]) -> dict[str, list[str]]:
     """Return the folded numbers and number words of a message, each with its other spellings."""
     folded = fold(text[:LOOKED_AT])
@@ -52,7 +39,7 @@ def list_other_numbers(text: str, languages: Sequence[str]) -> dict[str, list[st
     digits = dict.fromkeys(_NUMBER.findall(folded))
     said = f" {' '.join(run for run, _ in runs(folded))} "
     for language in languages:
-        for number, words in _numbers(language).items():
+        for number, words in read_numbers(language).items():
             if number in digits:
                 made.setdefault(number, []).extend(words)
             for word in words:

@@ -9,6 +9,7 @@ final `*` may have any ending. Lists with `=` give each phrase its value.
 | order | `dmy`, `mdy` or `ymd`: the order of a numeric date |
 | months, short_months, weekdays, short_weekdays, seasons | from January, Monday, spring on |
 | units; weekend | minute, hour, day, week, month, year; words for Saturday and Sunday |
+| single | the forms of units that mean one of them without a number: `неделю назад` |
 | days, near | day relative to today (`yesterday=-1`); week, month or year relative to now (`last_week=week-1`) |
 | moments | phrases for a part of a relative day: `tonight=+0.evening` |
 | ago, back; later, ahead | words after or before an amount that is counted back, or ahead, from now |
@@ -49,6 +50,7 @@ from typing import Any
 
 from ...base.patterns import lazy_pattern
 from ..folding import SPACELESS
+from ..forms.paradigms import read_numbers
 from ..languages import bare
 from ..words import read_lists
 from .spans import FEASTS, PART_HOURS
@@ -72,7 +74,8 @@ BREAK = "|"
 """Kind of a character between two sentences."""
 KINDS = {
     "months": "M", "short_months": "m", "weekdays": "W", "short_weekdays": "w", "seasons": "S", "units": "U",
-    "weekend": "U", "days": "D", "near": "E", "moments": "H", "ago": "g", "back": "b", "later": "r", "ahead": "a",
+    "single": "/", "weekend": "U",
+    "days": "D", "near": "E", "moments": "H", "ago": "g", "back": "b", "later": "r", "ahead": "a",
     "last": "L", "previous": "L", "next": "L", "this": "L", "before_last": "B", "after_next": "B", "numbers": "N",
     "ordinals": "o", "couple": "N", "few": "N", "one_and_half": "N", "half": "h", "since": "1", "after": "2",
     "before": "3", "until": "4", "from": "5", "to": "6", "between": "7", "and": "8", "since_behind": "i",
@@ -87,8 +90,8 @@ KINDS = {
 """Kind (one letter) of each list, as used in the patterns of `grammar`."""
 _VALUES = {
     "months": range(1, 13), "short_months": range(1, 13), "weekdays": range(7), "short_weekdays": range(7),
-    "seasons": range(4), "numbers": range(1, 13), "ordinals": range(1, 32), "units": UNITS, "parts": tuple(PART_HOURS),
-    "feasts": tuple(FEASTS),
+    "seasons": range(4), "numbers": range(1, 13), "ordinals": range(1, 32), "units": UNITS, "single": UNITS,
+    "parts": tuple(PART_HOURS), "feasts": tuple(FEASTS),
 }  # fmt: skip
 """Values of the lists that have several, in order."""
 _VALUE = {
@@ -184,7 +187,16 @@ def load(language: str) -> Lexicon | None:
                 _add(lexicon, phrase, "T", -1, more)
             if letter in "I1234567A:" and form in lists.get("joins", "").split():
                 _add(lexicon, phrase, "x", 0, 0)
+    for number, words in read_numbers(language).items() if language not in _HAN_NUMBERS else ():
+        for word in words if int(number) > _LISTED_NUMBERS else ():
+            _add(lexicon, _phrase(word), "N", int(number), 0)
     return lexicon
+
+
+_HAN_NUMBERS = frozenset({"ja", "zh"})
+"""Languages whose numbers `parts` reads character by character."""
+_LISTED_NUMBERS = 10
+"""Number to which the list `numbers` has all forms; larger numbers are in `prompts/word_forms`."""
 
 
 @lru_cache(maxsize=64)

@@ -68,6 +68,7 @@ def _either(one: str, others: str, read: Read) -> Table:
     return (f"{one} x* {others}", read), (f"{others} x* {one}", lambda m, v: read(m, (v[-1], *v[:-1])))
 
 
+_TENS = range(20, 100, 10)
 _MONTHS, _WEEKS = _steps("month", "year", "day"), _steps("week", "weekend", "day")
 _DATES: Table = (
     ("[Mm] x* [do] x* [Y]", lambda _, v: date_of(v[2], v[0], v[1])),
@@ -114,7 +115,7 @@ _YEARS: Table = (
 )
 _AMOUNTS: Table = (
     ("N x* U", lambda _, v: {"q": v}),
-    ("N x* N x* U", lambda _, v: {"q": v[1:]}),
+    ("N x* N x* U", lambda _, v: {"q": (v[1] + (v[0] if v[0] in _TENS and v[1] < 10 else 0), v[2])}),
     ("h x* N? x* U", lambda _, v: {"q": (0.5, v[2])}),
     ("N x* h x* U", lambda _, v: {"q": (0.5 if v[0] == 1 else v[0] + 0.5, v[2])}),
     ("N x* 8 x* N? x* h x* U", lambda _, v: {"q": (v[0] + 0.5, v[4])}),
@@ -132,8 +133,8 @@ _COUNTS: Table = (
     ("q [iv]", lambda m, v: count_window(m, -1, v[0])),
     ("q x* g x* L", lambda m, v: count_away(m, -1, *v[0])),
     ("b x* q g?", lambda m, v: count_away(m, -1, *v[1])),
-    ("U x* g", lambda m, v: count_away(m, -1, 1, v[0])),
-    ("b x* U", lambda m, v: count_away(m, -1, 1, v[1])),
+    ("/ x* g", lambda m, v: count_away(m, -1, 1, v[0])),
+    ("b x* /", lambda m, v: count_away(m, -1, 1, v[1])),
     ("a x* q r?", lambda m, v: count_away(m, 1, *v[1])),
     ("q x* r", lambda m, v: count_away(m, 1, *v[0])),
     ("a x* U x* [23] x* Z", lambda m, v: move_beside(m, v[3], v[2], v[1])),
