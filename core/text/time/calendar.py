@@ -34,7 +34,7 @@ final `*` may have any ending. Lists with `=` give each phrase its value.
 | plan, done | words for the future; words for the past |
 | not | negations: `we have not talked since Monday` does not ask for messages since Monday |
 | not_day | words before a recurring day: `every Friday`; words for recurring days: `on Fridays` |
-| ambiguous | words of these lists with another meaning: they count only beside a word of time |
+| ambiguous | words of these lists with another meaning: they count only beside a word of time, units after a number |
 | signs | regular expressions of times in a script in which one word may stand inside another |
 | strict | 1 if last Tuesday is always the Tuesday of last week |
 | endings | most letters that may be added to a word of a list |
@@ -100,7 +100,7 @@ _VALUE = {
     "early": "early", "mid": "mid", "late": "late", "begin": "begin",
     "end": "end", "first": 1, "latest": -1, "first_half": "half1", "second_half": "half2", "before": -1, "after": 1,
 }  # fmt: skip
-LEADING = frozenset("MmWwS$UDEHRFPOTKq@e")
+LEADING = frozenset("MmWwS$U!DEHRFPOTKq@e")
 """Kinds of words: a text without digits that names a time has a word of one of these."""
 _TELLING = frozenset("MWSUDHERgT1")
 """Kinds of words that always mean a time."""

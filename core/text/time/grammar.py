@@ -10,7 +10,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from ...base.patterns import lazy_pattern
-from .calendar import BREAK
+from .calendar import BREAK, UNITS
 from .meanings import Found, Moment, list_seasons
 from .parts import TimePart, level, yearly
 from .patterns import TABLES, Read
@@ -107,7 +107,7 @@ _HOURS, _IN_OR_LAST = frozenset("Pc"), frozenset("aLBe")
 _PLAIN_TIMES, _LONGER_TIMES, _NAMED = frozenset("DWZNMEo"), frozenset("XUWMmN"), frozenset("MW")
 _MONTHS, _JOINING, _IN_LIST = frozenset("Mm"), frozenset("8,x"), frozenset("x,8IAn5")
 _SURE = {"m": "M", "w": "W", "$": "S"}
-_UNSURE = frozenset("DWwPmYSUod=$")
+_UNSURE = frozenset("DWwPmYSUod=$!")
 """Kinds of words whose meaning depends on adjacent parts."""
 
 
@@ -128,6 +128,8 @@ def _make_sure(m: Moment, parts: Sequence[TimePart], n: int, made: Sequence[Time
     is_second = n > 1 and "8" in parts[n - 1].kinds and not _NAMED.isdisjoint(made[n - 2].kinds)
     is_sure = is_led or is_second or "6" in follows or len(parts) == 1
     is_season = (n > 0 and not _IN_OR_LAST.isdisjoint(parts[back].kinds)) or "Y" in follows
+    if kinds.get("!") in UNITS and n and "N" in parts[n - 1].kinds:
+        kinds["U"] = kinds["!"]
     sure = {"m": is_sure, "w": is_sure or not _HOURS.isdisjoint(follows), "$": is_season}
     kinds |= {_SURE[kind]: kinds[kind] for kind, fits in sure.items() if fits and kind in kinds}
     if is_sure and "Y" in kinds:
