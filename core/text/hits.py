@@ -19,10 +19,11 @@ ELLIPSIS = "..."
 NAME_CHARS = 64
 """Maximum number of characters of a displayed name."""
 
-_BREAK = lazy_pattern(f"[^{marks_class()}\u1100-\u11ff\u3131-\u318e\uff9e-\uffdc]")
+_BREAK = lazy_pattern(f"(?<!\u094d)[^{marks_class()}\u0640\u1100-\u11ff\u3131-\u318e\uff9e-\uffdc]")
 """Characters before which a text can be cut without changing how either part folds.
 
-They exclude characters that may join the one before: combining marks, Hangul letters, halfwidth voice marks.
+They exclude characters that may join the one before: combining marks, the Arabic stretching line, Hangul letters,
+halfwidth voice marks, and a Hindi consonant joined to the one before.
 """
 
 _BLOCK_CHARS = 512

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from core.text.folding import clean, fold
 from core.text.hits import content_digest, find_match, hit, snippet, snippet_around, snippet_of_match
 
-texts = st.text(st.sampled_from("aé\u0301ßﬁ\u1100\u1161\u11a8각ｶﾞ猫😀 İ…") | st.characters(codec="utf-8"), max_size=60)
+texts = st.text(
+    st.sampled_from("aé\u0301ßﬁ\u1100\u1161\u11a8각ｶﾞ猫😀 İ…\u0640न्द") | st.characters(codec="utf-8"), max_size=60
+)
 
 
 def test_t33_f58_a_broken_row_is_put_right() -> None:
@@ -50,6 +52,8 @@ def test_t35_the_first_match_counts_and_folding_does_not_move_it() -> None:
     assert find_match("e\u0301" * 3000 + "tea", ["tea"]) == (6000, 3)
     assert find_match("😀" * 3000 + "tea", ["😀tea"]) == (2999, 4)
     assert find_match("Cafe\u0301", ["café"]) == (0, 5)
+    assert find_match("e\u0640\u0301" * 30 + "tea", ["tea"]) == (90, 3)
+    assert find_match("हिन्दी " * 90 + "बैठक", ["बैठक"]) == (630, 4)
     assert find_match("a", [""]) is None
 
 
