@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..base.patterns import lazy_pattern
-from .folding import SPACELESS, clean, fold, runs
+from .folding import SPACELESS, clean, fold, normalize, runs
 from .languages import language_of
 from .words import small_words, stop_words, words
 
@@ -192,7 +192,7 @@ def _cut(text: str, most_chars: int) -> str:
 
 def rarest_words(texts: Sequence[str], among: Sequence[str], most: int = 8) -> list[str]:
     """Return the words that occur in the fewest texts, for a title, in the order they were said."""
-    text = unicodedata.normalize("NFKC", clean("\n".join(texts)))
+    text = normalize(clean("\n".join(texts)))
     stops = _stops(texts)
     rows = Counter(word for other in among for word in words(other))
     salient = [word for word in words(text) if word not in stops]

@@ -89,12 +89,13 @@ def fold_letters(text: str) -> str:
 
 def fold_case(text: str) -> str:
     """Return the text after NFKC and case folding; accents and spelling variants stay."""
-    if text.isascii():
-        return text.lower()
-    if _MANY_MARKS.search(text):
-        # Normalizing sorts combining marks in quadratic time, so a long run of them is folded in parts.
-        return "".join(unicodedata.normalize("NFKC", part) for part in _MANY_MARKS.split(text)).casefold()
-    return unicodedata.normalize("NFKC", text).casefold()
+    return text.lower() if text.isascii() else normalize(text).casefold()
+
+
+def normalize(text: str) -> str:
+    """Return the text after NFKC, which sorts combining marks in quadratic time: a long run of them goes in parts."""
+    parts = _MANY_MARKS.split(text) if _MANY_MARKS.search(text) else (text,)
+    return "".join(unicodedata.normalize("NFKC", part) for part in parts)
 
 
 _ONE_LETTER = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -122,6 +124,12 @@ def test_c5_the_rarest_words_in_the_order_and_spelling_of_the_text() -> None:
     assert rarest_words([], talk) == []
     assert rarest_words(["Rome, ROME, rome!"], talk) == ["Rome"]
     assert len(rarest_words(["alpha beta gamma delta epsilon zeta eta theta iota kappa"], [])) == 8
+
+
+def test_c5_a_long_run_of_combining_marks_takes_no_time() -> None:
+    began = process_time()
+    rarest_words(["e" + "\u0301\u0323" * 40_000], [])
+    assert process_time() - began < 1
 
 
 def test_c5_stretches_of_scripts_without_spaces_stay_whole() -> None:
