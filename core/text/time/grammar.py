@@ -104,10 +104,10 @@ class _Line:
 _BEFORE = frozenset("I1234567LB")
 _PLACES = frozenset("x,")
 _HOURS, _IN_OR_LAST = frozenset("Pc"), frozenset("aLBe")
-_PLAIN_TIMES, _LONGER_TIMES, _NAMED = frozenset("DWZNMEo"), frozenset("XUWMmN"), frozenset("MW")
+_PLAIN_TIMES, _LONGER_TIMES, _NAMED = frozenset("DWZNMEo"), frozenset("XUWMmN"), frozenset("MWy")
 _MONTHS, _JOINING, _IN_LIST = frozenset("Mm"), frozenset("8,x"), frozenset("x,8IAn5")
-_SURE = {"m": "M", "w": "W", "$": "S"}
-_UNSURE = frozenset("DWwPmYSUod=$!")
+_SURE = {"m": "M", "w": "W", "$": "S", ".": "y"}
+_UNSURE = frozenset("DWwPmYSUod=$!.")
 """Kinds of words whose meaning depends on adjacent parts."""
 
 
@@ -127,10 +127,11 @@ def _make_sure(m: Moment, parts: Sequence[TimePart], n: int, made: Sequence[Time
         kinds = {kind: value for kind, value in kinds.items() if kind not in "DWw"}
     is_second = n > 1 and "8" in parts[n - 1].kinds and not _NAMED.isdisjoint(made[n - 2].kinds)
     is_sure = is_led or is_second or "6" in follows or len(parts) == 1
+    follows_plan = n > 0 and "+" in parts[n - 1].kinds  # `The exam is on 3/4`
     is_season = (n > 0 and not _IN_OR_LAST.isdisjoint(parts[back].kinds)) or "Y" in follows
     if kinds.get("!") in UNITS and n and "N" in parts[n - 1].kinds:
         kinds["U"] = kinds["!"]
-    sure = {"m": is_sure, "w": is_sure or not _HOURS.isdisjoint(follows), "$": is_season}
+    sure = {"m": is_sure, "w": is_sure or not _HOURS.isdisjoint(follows), "$": is_season, ".": is_sure or follows_plan}
     kinds |= {_SURE[kind]: kinds[kind] for kind, fits in sure.items() if fits and kind in kinds}
     if is_sure and "Y" in kinds:
         kinds |= _node(fixed(of_month(kinds["Y"], 1, 12), "year"))

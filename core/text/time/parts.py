@@ -19,13 +19,15 @@ _TOKEN = lazy_pattern(
     r"|(?P<dotted>(?<![\d.])\d\d?\. ?\d\d?\.(?: ?\d{4}|\d\d)?(?!\d))"
     r"|(?P<full>(?<![\d/.-])(?:\d\d?(?P<sign1>[/.-])\d\d?(?P=sign1)(?:\d{4}|\d\d)"
     r"|\d{4}(?P<sign2>[/.]) ?\d\d?(?P=sign2) ?\d\d?\.?)(?![\d/]))"
-    r"|(?P<slashed>(?<![\d/])\d\d?/\d\d?(?![\d/]))|(?P<decimal>\d+[.,]\d+(?![\d:]))"
+    r"|(?P<slashed>(?<![\d/])(?!24/7)\d\d?/\d\d?(?![\d/]))|(?P<decimal>\d+[.,]\d+(?![\d:]))"
     r"|(?P<clock>(?<!\d)\d\d?:\d\d(?!\d)(?: ?[ap]\.?m\b\.?)?|(?<!\d)\d\d? ?[ap]\.?m\b\.?"
     r"|(?<!\d)\d\d? ?h ?(?:\d\d)?(?![\w]))"
     r"|(?P<number>\d+)(?P<ordinal>(?:st|nd|rd|th|er|e|o|a|º|ª|\.)(?=[^\w]|$))?"
     rf"|(?P<sign>[{SIGNS}])"
     r"|(?P<dash>[-\u2013\u2014\u301c~\uff5e])|(?P<break>[!?;\n]|[.](?= |\n|$))|(?P<comma>[,、])"
 )
+_FRACTIONS = frozenset({"1/2", "1/3", "2/3", "1/4", "3/4", "1/8"})
+"""Dates that are more often a part of something: they count only behind a word such as `on`."""
 _HAN = {char: at for at, char in enumerate("〇一二三四五六七八九")} | {"两": 2, "兩": 2, "十": 10}
 
 
@@ -93,7 +95,7 @@ def _read_token(token: re.Match[str], lexicon: Lexicon) -> Mapping[str, Any]:
         return _read_clock(token[0], numbers)
     if kind == "slashed":
         dated = _yearless(numbers[0], numbers[1], lexicon)
-        return {} if dated is None else {"y": dated}
+        return {} if dated is None else {"." if token[0] in _FRACTIONS else "y": dated}
     time = _read_date(kind, token[0], numbers, lexicon)
     return {} if time is None else {"Z": time, level(time): time}
 

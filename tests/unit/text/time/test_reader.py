@@ -89,6 +89,7 @@ PECULIAR = [
     ("02-18..02-19", "ru", "двадцать один день назад"),
     ("02-24..02-25", "tr", "on beş gün önce"),
     ("02-24..02-27", "ko", "2주 전"),
+    ("03-04..03-05", "en", "what happened on 3/4"),
     ("02-24..02-27", "id", "dua minggu yang lalu"),
 ]
 
@@ -116,6 +117,7 @@ NO_TIME = [
     ("en", "How did our conversation begin with Ben?"), ("en", "How did the trip begin?"),
     ("en", "Will our conversation end?"), ("en", "How many days ago did I buy milk?"), ("en", "it was years ago"),
     ("ru", "сколько дней назад"), ("it", "anni fa"), ("nl", "hoeveel dagen geleden"), ("tr", "kaç gün önce"),
+    ("en", "Does the 24/7 shop sell 1/2 litre bottles?"),
 ]  # fmt: skip
 
 
