@@ -104,7 +104,8 @@ class _Line:
 _BEFORE = frozenset("I1234567LB")
 _PLACES = frozenset("x,")
 _HOURS, _IN_OR_LAST = frozenset("Pc"), frozenset("aLBe")
-_PLAIN_TIMES, _LONGER_TIMES, _NAMED = frozenset("DWZNMEo"), frozenset("XUWMmN"), frozenset("MWy")
+_PLAIN_TIMES, _LONGER_TIMES = frozenset("DWZNMEo"), frozenset("XUWMmN")
+_NAMED, _SURE_YEAR = frozenset("MWy"), frozenset("YZ")
 _MONTHS, _JOINING, _IN_LIST = frozenset("Mm"), frozenset("8,x"), frozenset("x,8IAn5")
 _SURE = {"m": "M", "w": "W", "$": "S", ".": "y"}
 _UNSURE = frozenset("DWwPmYSUod=$!.")
@@ -125,7 +126,8 @@ def _make_sure(m: Moment, parts: Sequence[TimePart], n: int, made: Sequence[Time
     is_habit = (n and "=" in parts[last].kinds) or ("=" in kinds and not (n and "N" in parts[n - 1].kinds))
     if is_habit:
         kinds = {kind: value for kind, value in kinds.items() if kind not in "DWw"}
-    is_second = n > 1 and "8" in parts[n - 1].kinds and not _NAMED.isdisjoint(made[n - 2].kinds)
+    one = made[n - 2].kinds if n > 1 and "8" in parts[n - 1].kinds else {}
+    is_second = not _NAMED.isdisjoint(one) or _SURE_YEAR <= one.keys()
     is_sure = is_led or is_second or "6" in follows or len(parts) == 1
     follows_plan = n > 0 and "+" in parts[n - 1].kinds  # `The exam is on 3/4`
     is_season = (n > 0 and not _IN_OR_LAST.isdisjoint(parts[back].kinds)) or "Y" in follows
