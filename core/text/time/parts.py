@@ -28,7 +28,7 @@ _TOKEN = lazy_pattern(
 )
 _FRACTIONS = frozenset({"1/2", "1/3", "2/3", "1/4", "3/4", "1/8"})
 """Dates that are more often a part of something: they count only behind a word such as `on`."""
-_HAN = {char: at for at, char in enumerate("〇一二三四五六七八九")} | {"两": 2, "兩": 2, "十": 10}
+_HAN = {char: at for at, char in enumerate("〇一二三四五六七八九")} | {"零": 0, "两": 2, "兩": 2, "十": 10}
 
 
 class TimePart(NamedTuple):
@@ -77,7 +77,7 @@ def _read_han(words: list[str], at: int) -> tuple[int, Mapping[str, Any]]:
     if ten:
         return length, {"N": (_HAN.get(tens, 1) if tens else 1) * 10 + (_HAN.get(ones, 0) if ones else 0)}
     value = int("".join(str(_HAN[word]) for word in words[at : at + length]))
-    return length, {"N": value}
+    return length, {"N": value, "Y": value} if YEARS[0] <= value <= YEARS[1] else {"N": value}
 
 
 def _read_token(token: re.Match[str], lexicon: Lexicon) -> Mapping[str, Any]:
