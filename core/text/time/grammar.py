@@ -31,6 +31,8 @@ class Rule:
     """Kinds that a text must have for the pattern to match."""
     choices: tuple[frozenset[str], ...]
     """Groups of kinds; the text must have one kind of each group."""
+    is_exact: bool
+    """Whether its numbers are dates or hours, which an open number such as `few` cannot be."""
     number: int
     """Position in the table: of two equally long matches, the rule with the lower number is used."""
 
@@ -64,7 +66,12 @@ def _rule(pattern: str, read: Read, number: int) -> Rule:
     needed = [atom for atom in pattern.split() if not atom.startswith("!") and not atom.endswith(("?", "*"))]
     needs = frozenset(atom for atom in needed if len(atom) == 1)
     choices = tuple(frozenset(atom[1:-1]) for atom in needed if len(atom) > 1)
-    return Rule(lazy_pattern("".join(made)), tuple(kinds), read, begins, needs, choices, number)
+    is_exact = _AMOUNTS.isdisjoint("".join(kinds))
+    return Rule(lazy_pattern("".join(made)), tuple(kinds), read, begins, needs, choices, is_exact, number)
+
+
+_AMOUNTS = frozenset("UWqgL")
+"""Kinds beside which a number is an amount."""
 
 
 def read_parts(m: Moment, parts: Sequence[TimePart]) -> list[TimePart]:
@@ -127,7 +134,7 @@ def _make_sure(m: Moment, parts: Sequence[TimePart], n: int, made: Sequence[Time
     if is_habit:
         kinds = {kind: value for kind, value in kinds.items() if kind not in "DWw"}
     one = made[n - 2].kinds if n > 1 and "8" in parts[n - 1].kinds else {}
-    is_second = not _NAMED.isdisjoint(one) or _SURE_YEAR <= one.keys()
+    is_second = not _NAMED.isdisjoint(one) or one.keys() >= _SURE_YEAR
     is_sure = is_led or is_second or "6" in follows or len(parts) == 1
     follows_plan = n > 0 and "+" in parts[n - 1].kinds  # `The exam is on 3/4`
     is_season = (n > 0 and not _IN_OR_LAST.isdisjoint(parts[back].kinds)) or "Y" in follows
@@ -194,6 +201,8 @@ def _read_at(
                 continue
             named = parts[at + text.count("<", offset, match.start(n))].kinds
             values.append(next(named[kind] for kind in kinds if kind in named))
+        if rule.is_exact and any(isinstance(value, float) for value in values):
+            continue
         try:
             read = rule.read(m, tuple(values))
         except (OverflowError, ValueError):  # days outside the calendar

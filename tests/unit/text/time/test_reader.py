@@ -119,7 +119,7 @@ NO_TIME = [
     ("en", "How did our conversation begin with Ben?"), ("en", "How did the trip begin?"),
     ("en", "Will our conversation end?"), ("en", "How many days ago did I buy milk?"), ("en", "it was years ago"),
     ("ru", "сколько дней назад"), ("it", "anni fa"), ("nl", "hoeveel dagen geleden"), ("tr", "kaç gün önce"),
-    ("en", "Does the 24/7 shop sell 1/2 litre bottles?"),
+    ("en", "Does the 24/7 shop sell 1/2 litre bottles?"), ("zh", "我生日是几月几号?"), ("ko", "몇 월에 만났지?"),
 ]  # fmt: skip
 
 
