@@ -112,7 +112,7 @@ _BEFORE = frozenset("I1234567LB")
 _PLACES = frozenset("x,")
 _HOURS, _IN_OR_LAST = frozenset("Pc"), frozenset("aLBe")
 _PLAIN_TIMES, _LONGER_TIMES = frozenset("DWZNMEo"), frozenset("XUWMmN")
-_NAMED, _SURE_YEAR = frozenset("MWy"), frozenset("YZ")
+_NAMED, _SURE_YEAR, _COUNTING = frozenset("MWy"), frozenset("YZ"), frozenset("Nh")
 _MONTHS, _JOINING, _IN_LIST = frozenset("Mm"), frozenset("8,x"), frozenset("x,8IAn5")
 _SURE = {"m": "M", "w": "W", "$": "S", ".": "y"}
 _UNSURE = frozenset("DWwPmYSUod=$!.")
@@ -138,7 +138,7 @@ def _make_sure(m: Moment, parts: Sequence[TimePart], n: int, made: Sequence[Time
     is_sure = is_led or is_second or "6" in follows or len(parts) == 1
     follows_plan = n > 0 and "+" in parts[n - 1].kinds  # `The exam is on 3/4`
     is_season = (n > 0 and not _IN_OR_LAST.isdisjoint(parts[back].kinds)) or "Y" in follows
-    if kinds.get("!") in UNITS and n and "N" in parts[n - 1].kinds:
+    if kinds.get("!") in UNITS and n and not _COUNTING.isdisjoint(parts[n - 1].kinds):
         kinds["U"] = kinds["!"]
     sure = {"m": is_sure, "w": is_sure or not _HOURS.isdisjoint(follows), "$": is_season, ".": is_sure or follows_plan}
     kinds |= {_SURE[kind]: kinds[kind] for kind, fits in sure.items() if fits and kind in kinds}

@@ -123,8 +123,11 @@ def count_away(m: Moment, side: int, count: float, unit: str) -> Time | None:
         return fixed((of_days(min(day, near))[0], of_days(max(day, near))[1]), "day")
     if unit == "week" and count == int(count):
         return fixed(of_days(day - DAY, 3), "week")
-    if unit in ("month", "year") and count == int(count):
-        return fixed(spans.of_unit(unit, day, 0), unit)  # type: ignore[arg-type]
+    if unit in ("month", "year") and (unit == "year" or count == int(count)):
+        whole = unit if count == int(count) else "month"
+        return fixed(spans.of_unit(whole, day, 0), whole)  # type: ignore[arg-type]
+    if unit == "month":
+        return fixed(of_days(day - 3 * DAY, 7), "week")
     if unit == "weekend":
         return fixed(spans.of_unit("weekend", m.today, int(side * count)), "week")
     return fixed(of_days(day) if unit == "day" else of_days(day - DAY, 3), "day" if unit == "day" else "week")

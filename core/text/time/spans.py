@@ -123,10 +123,12 @@ def of_unit(unit: str, today: date, steps: int) -> Range:
 
 
 def shift(day: date, unit: str, count: float) -> date:
-    """Return a day moved by a number of days, weeks, months or years; half a week is three days."""
+    """Return a day moved by a number of days, weeks, months or years; half a week is 3 days, half a month 15."""
     if unit in ("month", "year"):
-        first = of_month(day.year, day.month + int(count * (12 if unit == "year" else 1)))[0].date()
-        return first.replace(day=min(day.day, monthrange(first.year, first.month)[1]))
+        months = count * (12 if unit == "year" else 1)
+        first = of_month(day.year, day.month + int(months))[0].date()
+        last = monthrange(first.year, first.month)[1]
+        return first.replace(day=min(day.day, last)) + int((months - int(months)) * 30) * DAY
     return day + int(count * (7 if unit in ("week", "weekend") else 1)) * DAY
 
 
