@@ -155,6 +155,8 @@ def of_edge(span: Range, edge: str) -> Range:
     """Return the early, mid or late part, or a half, of a week, month or year."""
     start, end = span
     days = (end - start).days
+    if edge == "mid" and days < 4:  # the middle of a weekend
+        return span
     if edge in ("half1", "half2"):
         middle = at_midnight((start + (end - start) / 2).date())
         return (start, middle) if edge == "half1" else (middle, end)
@@ -184,8 +186,9 @@ def every_year(build: Callable[[int], Range | None], precision: Precision) -> Ti
 
 def every_month(day: int) -> Time:
     def occur(around: date) -> list[Range]:
-        firsts = (of_month(around.year, around.month + step)[0] for step in range(-13, 14))
-        return [span for first in firsts if (span := of_date(first.year, first.month, day)) is not None]
+        this = around.year * 12 + around.month - 1
+        days = (of_date(month // 12, month % 12 + 1, day) for month in range(this - 13, this + 14))
+        return [span for span in days if span is not None]
 
     return Time("day", occur, "month")
 
