@@ -280,8 +280,10 @@ def strip_thoughts(reply: str) -> str:
     words follow.
     """
     reply = _strip_details(_strip_channels(reply))
-    while (behind := _find_behind_marks(reply)) is not None:
-        reply = behind
+    begin = 0
+    while (behind := _find_behind_marks(reply, begin)) is not None:
+        begin = behind
+    reply = reply[begin:]
     said: list[str] = []
     inside, opened_at, end = "", 0, 0
     tags = [(tag, (tag[2] or tag[0].strip("<>◁▷[]/")).lower()) for tag in _TAG.finditer(reply)]
@@ -317,9 +319,9 @@ def _strip_channels(reply: str) -> str:
     return reply
 
 
-def _find_behind_marks(reply: str) -> str | None:
-    """Return the text behind a pair of marks around thoughts at the beginning; None without such marks."""
-    opening = _OPENING.match(reply)
+def _find_behind_marks(reply: str, begin: int) -> int | None:
+    """Return the position behind a pair of marks around thoughts at a position; None without such marks."""
+    opening = _OPENING.match(reply, begin)
     if opening is None or _SAID.fullmatch(opening["name"]):
         return None
     left, right, name = opening["left"], opening["right"], re.escape(opening["name"])
@@ -329,12 +331,12 @@ def _find_behind_marks(reply: str) -> str | None:
     if left.startswith("<|"):
         closing = rf"{closing}|</\|?{name}\|?>"
     end = re.compile(closing, re.IGNORECASE).search(reply, opening.end())
-    is_thought = _THOUGHT.match(reply) is not None
+    is_thought = _THOUGHT.match(reply, begin) is not None
     if end is None:
-        return "" if is_thought and "|" in left else None
-    inside, behind = reply[opening.end() : end.start()].lstrip(), reply[end.end() :]
-    is_prose = not inside.startswith(("{", "[", "<", _FENCE))
-    return behind if is_thought or (is_prose and behind.strip()) else None
+        return len(reply) if is_thought and "|" in left else None
+    is_prose = not reply[opening.end() : end.start()].lstrip().startswith(("{", "[", "<", _FENCE))
+    has_words = _SPACES.match(reply, end.end()).end() < len(reply)  # type: ignore[union-attr]  # it always matches
+    return end.end() if is_thought or (is_prose and has_words) else None
 
 
 def _strip_details(reply: str) -> str:
