@@ -157,7 +157,7 @@ def _useful(texts: Sequence[str], speakers: Sequence[str]) -> list[_Sentence]:
         all_runs = list(runs(text))
         if not salient and (asks or len(all_runs) < FEWEST_WORDS):
             continue
-        tokens = (token.strip('.,!?…;:()"“”') for token in fold(text).replace("’", "'").split())
+        tokens = (token.strip('.,!?…;:()"“”') for token in fold(text).split())
         is_personal = not small_words("first_person").isdisjoint(tokens) or _FIRST_PERSON_INSIDE.search(text)
         worth = _ASKS if asks else 1.0
         worth *= _ONE_WORD if len(all_runs) == 1 and not all_runs[0][1] else 1.0

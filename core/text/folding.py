@@ -48,8 +48,8 @@ _LETTERS = (
 _ACCENTS = lazy_pattern(f"(?<=[{_LETTERS}])[\u0300-\u036f\u1ab0-\u1ace\u1dc0-\u1dff\ufe20-\ufe2f]+")
 _IS_LETTER = lazy_pattern(f"[{_LETTERS}]")
 _HAS_VARIANTS = lazy_pattern(
-    "[\u00df-\u024f\u0300-\u03ff\u0450\u0451\u045d\u0491\u0591-\u05c7\u0610-\u06ed\u06f0-\u06f9\u0901-\u0dff"
-    "\u0e50-\u0e59\u1ab0-\u1ace\u1dc0-\u1fff\ufe20-\ufe2f]"
+    "[\u00df-\u024f\u02bb\u02bc\u0300-\u03ff\u0450\u0451\u045d\u0491\u0591-\u05c7\u0610-\u06ed\u06f0-\u06f9"
+    "\u0901-\u0dff\u0e50-\u0e59\u1ab0-\u1ace\u1dc0-\u1fff\u2018\u2019\ufe20-\ufe2f]"
 )
 _HAN = lazy_pattern("[\u3400-\u9fff]")
 _NASALS = lazy_pattern("[\u0919\u091e\u0923\u0928\u092e]\u094d(?=[\u0915-\u0939])")
@@ -102,7 +102,7 @@ _ONE_LETTER = {
     "ı": "i", "ł": "l", "ø": "o", "đ": "d", "ħ": "h", "æ": "ae", "œ": "oe",
     "ё": "е", "ѐ": "е", "ѝ": "и", "ґ": "г", "\u0901": "\u0902",
     "آ": "ا", "أ": "ا", "إ": "ا", "ٱ": "ا", "ؤ": "و", "ئ": "ي", "ى": "ي", "ی": "ي", "ې": "ي", "ک": "ك",
-    "ة": "ه", "ۀ": "ه", "ە": "ه", "ۃ": "ه",
+    "ة": "ه", "ۀ": "ه", "ە": "ه", "ۃ": "ه", "\u02bb": "'", "\u02bc": "'", "\u2018": "'", "\u2019": "'",
 }  # fmt: skip
 """Letters that are interchangeable although neither is an accented form of the other."""
 _LEFT_OUT = "591-5bd 5bf 5c1-5c2 5c4-5c5 5c7 610-61a 640 64b-65f 670 6d6-6dc 6df-6e8 6ea-6ed 93c"
