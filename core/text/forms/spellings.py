@@ -12,6 +12,8 @@ from ..words import small_words
 from .paradigms import list_letters, read_families, read_numbers, read_rules, transliterate
 
 _NUMBER = lazy_pattern(r"(?<![\w.,:])(?:[1-9]\d?|100)(?![\w:]|[.,]\d)")
+_LARGE = lazy_pattern(r"(?<![\w.,:])(?!(?:19|20)\d\d(?!\d))[1-9]\d{3,8}(?![\w:]|[.,]\d)")
+"""Number that is often written with a sign between thousands, but no year."""
 _CLOCK = lazy_pattern(r"(?<![\d.:])([01]?\d|2[0-3])[:.]([0-5]\d)(?![\d:]|\.\d)(?: ?([ap])\.?m\b)?")
 _MIXED = lazy_pattern(r"[^\W\d_]+|\d+")
 _BETWEEN = lazy_pattern(r"[\s\-\u2010-\u2012/.]{1,2}")
@@ -48,6 +50,8 @@ def list_other_numbers(text: str, languages: Sequence[str]) -> dict[str, list[st
     for hour, minute, half in _CLOCK.findall(folded):
         hours = {int(hour), (int(hour) + 12) % 24 if half != "a" and int(hour) < 12 or int(hour) > 12 else int(hour)}  # noqa: RUF021
         made.setdefault(minute, []).extend(f"{one} {minute}" for one in sorted(hours))
+    for number in _LARGE.findall(folded):
+        made[number] = [f"{int(number):,}".replace(",", " ")]
     return made
 
 

@@ -156,6 +156,7 @@ def test_t57_other_spellings_of_a_message() -> None:
     }
     assert list_other_numbers("п'ятнадцять кур", ("uk",)) == {"п ятнадцять": ["15"]}
     assert list_other_numbers("twelve chairs", ("en",)) == {"twelve": ["12"]}
+    assert list_other_numbers("1250000 euros", ("en",)) == {"1250000": ["1 250 000"]}
     assert list_other_numbers("on iki sandalye", ("tr",))["on iki"] == ["12"]
     assert list_other_numbers("at 6.45 pm", ("en",)) == {"45": ["6 45", "18 45"]}
     assert list_other_numbers("at 18:45", ("en",)) == {"45": ["6 45", "18 45"]}
