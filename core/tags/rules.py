@@ -43,6 +43,8 @@ FUZZY_COMPARISONS = 1_000_000
 
 _CONTROLS = lazy_pattern("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
 _SPACES = lazy_pattern(r"\s+")
+_DOTTED = lazy_pattern("i\u0307+")
+"""A folded capital letter of Turkish: `İ`."""
 _TOKENS = lazy_pattern(f"[{SPACELESS}]+|(?:(?![{SPACELESS}])[\\w{marks_class()}])+|[^\\w\\s\x00-\x7f]")
 _SPACELESS_CHAR = lazy_pattern(f"[{SPACELESS}]")
 _LEADING = lazy_pattern(r"^\W+")
@@ -51,15 +53,13 @@ _LEADING = lazy_pattern(r"^\W+")
 def normal(tag: str) -> str:
     """Return the tag in lower case, without control characters and outer blanks, with single spaces; "" if blank."""
     # Control characters are removed first: one between a letter and its accent keeps the two apart.
-    text = fold_case(_CONTROLS.sub("", clean(tag)))
-    if not text.isascii():
-        # Folding can leave a letter before a mark that joins it (`ß` and an accent); folding again must change nothing.
-        for _ in range(4):
-            again = fold_case(text)
-            if again == text:
-                break
-            text = again
-    return _SPACES.sub(" ", text).strip()
+    text, folded = "", _CONTROLS.sub("", clean(tag))
+    # Folding can leave a letter before a mark that joins it (`ß` and an accent); folding again must change nothing.
+    for _ in range(5):
+        if folded == text:
+            break
+        text, folded = folded, _DOTTED.sub("i", fold_case(folded))
+    return _SPACES.sub(" ", folded).strip()
 
 
 def tag_items(value: object, name: str = "tags") -> list[str]:

@@ -26,6 +26,7 @@ def test_t1_a_tag_in_normal_form() -> None:
     assert normal("a \x01 b") == "a b"
     assert normal("ß\u0301") == "sś", "folding makes an s that takes the accent behind it"
     assert normal("a\x01\u0301") == "á"
+    assert normal("İstanbul") == "istanbul"
 
 
 @given(st.text() | st.text("aß \x01\x1c\u0301\u0345\u0323¨´\u1100\u1161ｶﾞ", max_size=8))
