@@ -140,6 +140,17 @@ def test_t62_a_stored_text_is_about_days(expected: str, language: str, text: str
     assert [day.isoformat() for day in find_about_days(text, NOW, UTC, (language,))] == days
 
 
+STORED = [
+    ("", "pt", "a segunda vez"), ("", "ru", "берегу окружающую среду"),
+    ("", "ja", "明日奈に会った"), ("", "ko", "매주 금요일"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("day", "language", "text"), STORED)
+def test_t62_a_stored_text_is_about_days_in_other_languages(day: str, language: str, text: str) -> None:
+    assert [f"{each:%d}" for each in find_about_days(text, NOW, UTC, (language,))] == ([day] if day else [])
+
+
 def test_t62_a_name_with_a_weekday_is_about_no_day() -> None:
     about = [find_about_days(f"The saturday {noun} is small.", NOW, UTC, ("en",)) for noun in ("market", "flight")]
     assert list(map(len, about)) == [0, 1]
