@@ -80,6 +80,7 @@ _DATES: Table = (
     ("N J", lambda _, v: yearly(v[0]) if 1 <= v[0] <= 12 else None),
     ("N u", lambda _, v: spans.every_month(v[0]) if 1 <= v[0] <= 31 else None),
     ("N u x* g", lambda m, v: count_away(m, -1, v[0], "day")),
+    ("N u x* r", lambda m, v: count_away(m, 1, v[0], "day")),
     ("L x* N u", lambda m, v: count_window(m, v[0], (v[1], "day"))),
     ("[do] x* [Mm]", lambda _, v: yearly(v[1], v[0])),
     ("U x* [do] x* [Mm]", lambda _, v: yearly(v[2], v[1]) if v[0] == "day" else None),

@@ -143,6 +143,7 @@ def test_t62_a_stored_text_is_about_days(expected: str, language: str, text: str
 STORED = [
     ("", "pt", "a segunda vez"), ("", "ru", "берегу окружающую среду"),
     ("", "ja", "明日奈に会った"), ("", "ko", "매주 금요일"),
+    ("14", "ja", "3日後に引っ越す"), ("14", "ko", "3일 후에 이사"),
 ]  # fmt: skip
 
 
