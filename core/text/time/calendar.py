@@ -11,6 +11,7 @@ final `*` may have any ending. Lists with `=` give each phrase its value.
 | units; weekend | minute, hour, day, week, month, year; words for Saturday and Sunday |
 | single | the forms of units that mean one of them without a number: `неделю назад` |
 | days, near | day relative to today (`yesterday=-1`); week, month or year relative to now (`last_week=week-1`) |
+| either | days before or after today, by the tense: `कल=1` |
 | moments | phrases for a part of a relative day: `tonight=+0.evening` |
 | ago, back; later, ahead | words after or before an amount that is counted back, or ahead, from now |
 | last, previous, next, this, before_last, after_next | which one of its kind; words of `last` also ask for an order |
@@ -75,7 +76,7 @@ BREAK = "|"
 KINDS = {
     "months": "M", "short_months": "m", "weekdays": "W", "short_weekdays": "w", "seasons": "S", "units": "U",
     "single": "/", "weekend": "U",
-    "days": "D", "near": "E", "moments": "H", "ago": "g", "back": "b", "later": "r", "ahead": "a",
+    "days": "D", "either": "{", "near": "E", "moments": "H", "ago": "g", "back": "b", "later": "r", "ahead": "a",
     "last": "L", "previous": "L", "next": "L", "this": "L", "before_last": "B", "after_next": "B", "numbers": "N",
     "ordinals": "o", "couple": "N", "few": "N", "one_and_half": "N", "half": "h", "since": "1", "after": "2",
     "before": "3", "until": "4", "from": "5", "to": "6", "between": "7", "and": "8", "since_behind": "i",
@@ -100,11 +101,11 @@ _VALUE = {
     "early": "early", "mid": "mid", "late": "late", "begin": "begin",
     "end": "end", "first": 1, "latest": -1, "first_half": "half1", "second_half": "half2", "before": -1, "after": 1,
 }  # fmt: skip
-LEADING = frozenset("MmWwS$U!DEHRFPOTKq@e")
+LEADING = frozenset("MmWwS$U!D{EHRFPOTKq@e")
 """Kinds of words: a text without digits that names a time has a word of one of these."""
-_TELLING = frozenset("MWSUDHERgT1")
+_TELLING = frozenset("MWSUD{HERgT1")
 """Kinds of words that always mean a time."""
-_NAMING = frozenset("MWDE")
+_NAMING = frozenset("MWD{E")
 _UNSURE = {"M": "m", "W": "w", "S": "$", "F": "!", "D": "!", "U": "!", "P": "!", "H": "!", "E": "!"}
 """Kind of an ambiguous word: a month, weekday or season that needs another word beside it, or "!" for no kind."""
 _MAY_END = frozenset("MWSUFPDE")
@@ -248,9 +249,9 @@ def _read_suffix(said: str) -> Mapping[str, Any]:
 
 
 def _iter_forms(name: str, listed: str) -> Iterator[tuple[str, Any]]:
-    if name in ("days", "near", "moments"):
+    if name in ("days", "either", "near", "moments"):
         for form, _, said in (each.partition("=") for each in listed.split()):
-            yield form, int(said) if name == "days" else said
+            yield form, int(said) if name in ("days", "either") else said
     elif name == "counted":
         for form, _, said in (each.partition("=") for each in listed.split()):
             count, _, unit = said.partition(".")

@@ -115,7 +115,7 @@ def find_relative_day(text: str, said_at: datetime, zone: tzinfo, languages: Seq
     return day if [_find_only_day(each) for _, each in _iter_named(again, later)] == [day + 7 * DAY] else None
 
 
-_DAY_KINDS, _AHEAD, _UNITS, _NUMBERS = frozenset("DHWwgrbq"), frozenset("a"), frozenset("U"), frozenset("N")
+_DAY_KINDS, _AHEAD, _UNITS, _NUMBERS = frozenset("D{HWwgrbq"), frozenset("a"), frozenset("U"), frozenset("N")
 """Kinds of relative days, weekdays and words for counting; and of `in`, which needs a number and a unit."""
 
 

@@ -205,6 +205,11 @@ def every_day(cut: Callable[[Range], Range]) -> Time:
     return Time("minute", lambda around: [cut(of_days(around + step * DAY)) for step in range(-2, 3)], "day")
 
 
+def either_day(today: date, days: int) -> Time:
+    """Return the day before or after today, which a word of some languages means by its tense, as a weekday does."""
+    return Time("day", lambda _: [of_days(today - days * DAY), of_days(today + days * DAY)], "week")
+
+
 def every_feast(feast: str) -> Time:
     def build(year: int) -> Range | None:
         month, day, count = FEASTS[feast]
