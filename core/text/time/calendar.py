@@ -9,6 +9,7 @@ final `*` may have any ending. Lists with `=` give each phrase its value.
 | order | `dmy`, `mdy` or `ymd`: the order of a numeric date |
 | months, short_months, weekdays, short_weekdays, seasons | from January, Monday, spring on |
 | units; weekend | minute, hour, day, week, month, year; words for Saturday and Sunday |
+| at_weekend | those words that need no other word in front: `週末` |
 | single | the forms of units that mean one of them without a number: `неделю назад` |
 | days, near | day relative to today (`yesterday=-1`); week, month or year relative to now (`last_week=week-1`) |
 | either | days before or after today, by the tense: `कल=1` |
@@ -75,7 +76,7 @@ BREAK = "|"
 """Kind of a character between two sentences."""
 KINDS = {
     "months": "M", "short_months": "m", "weekdays": "W", "short_weekdays": "w", "seasons": "S", "units": "U",
-    "single": "/", "weekend": "U",
+    "single": "/", "weekend": "U", "at_weekend": "}",
     "days": "D", "either": "{", "near": "E", "moments": "H", "ago": "g", "back": "b", "later": "r", "ahead": "a",
     "last": "L", "previous": "L", "next": "L", "this": "L", "before_last": "B", "after_next": "B", "numbers": "N",
     "ordinals": "o", "couple": "N", "few": "N", "one_and_half": "N", "half": "h", "since": "1", "after": "2",

@@ -165,6 +165,7 @@ _DAYS: Table = (
     ("U x* L x* 3 x* 9", lambda m, v: move_beside(m, v[3], -1, v[0]) if v[1] < 0 else None),
     ("L x* W x* 3 x* 9", lambda m, v: choose_weekday_beside(m, v[3], -1, v[1]) if v[0] < 0 else None),
     ("L x* W x* 9", lambda m, v: choose_weekday_beside(m, _next_day(v[2]), -1, v[1]) if v[0] < 0 else None),
+    ("}", lambda *_: spans.every_week(5, 2)),
     *_either("U", "[LB]", _WEEKS),
     *_either("W", "[LB]", lambda m, v: choose_weekday(m, v[0], v[1])),
     *_either("W", "[LB] x* U", lambda m, v: take_day(v[0], _WEEKS(m, (v[2], v[1])))),
