@@ -196,6 +196,7 @@ _CLOCKS: Table = (
     ("9 x* P x* A x* N", lambda _, v: take_clock(v[0], v[3] * 60, v[1])),
     ("A x* N x* P x* 9", lambda _, v: take_clock(v[3], v[1] * 60, v[2])),
     ("H x* A? x* [Nc]", take_hour),
+    *_either("P", "A? x* c", lambda _, v: take_clock(every_day(lambda day: day), v[2], v[0])),
     ("A? x* c", lambda _, v: every_day(lambda day: spans.of_clock(day, v[1]))),
 )
 _BESIDE: Table = (

@@ -97,6 +97,7 @@ PECULIAR = [
     ("2026-01-24..01-31", "zh", "一个半月前"),
     ("03-09..03-10", "es", "antes de ayer"),
     ("03-07..03-09", "ko", "주말에 뭐 했지?"),
+    ("03-10T14:30..03-10T15:30", "ja", "午後3時に何を言った"),
     ("03-07..03-09", "en", "what happened in the middle of the weekend"),
     ("03-01..03-02", "it", "il primo marzo"),
     ("02-24..02-27", "id", "dua minggu yang lalu"),
