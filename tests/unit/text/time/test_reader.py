@@ -98,6 +98,8 @@ PECULIAR = [
     ("03-09..03-10", "es", "antes de ayer"),
     ("03-07..03-09", "ko", "주말에 뭐 했지?"),
     ("03-10T14:30..03-10T15:30", "ja", "午後3時に何を言った"),
+    ("2024-09-01..2024-10-01", "tr", "bir buçuk yıl önce"),
+    ("03-08..03-09", "tr", "pazar günü ne yaptım"),
     ("03-07..03-09", "en", "what happened in the middle of the weekend"),
     ("03-01..03-02", "it", "il primo marzo"),
     ("02-24..02-27", "id", "dua minggu yang lalu"),
