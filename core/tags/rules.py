@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ..base.hints import shown
 from ..base.patterns import lazy_pattern
 from ..shapes import Vocabulary
-from ..text.folding import SPACELESS, clean, fold, fold_case, marks_class
+from ..text.folding import SPACELESS, SPACELESS_PATTERN, clean, fold, fold_case, marks_class
 from ..text.languages import common_words, languages_of
 from ..text.search_words import TAGS_LIMIT
 from ..text.stems import stems
@@ -46,7 +46,6 @@ _SPACES = lazy_pattern(r"\s+")
 _DOTTED = lazy_pattern("i\u0307+")
 """A folded capital letter of Turkish: `İ`."""
 _TOKENS = lazy_pattern(f"[{SPACELESS}]+|(?:(?![{SPACELESS}])[\\w{marks_class()}])+|[^\\w\\s\x00-\x7f]")
-_SPACELESS_CHAR = lazy_pattern(f"[{SPACELESS}]")
 _LEADING = lazy_pattern(r"^\W+")
 
 
@@ -188,7 +187,7 @@ def _tokens(plain: str) -> Iterator[_Token]:
         text = match.group()
         start = match.start()
         if not text.isascii():
-            if _SPACELESS_CHAR.match(text):
+            if SPACELESS_PATTERN.match(text):
                 yield _Token(start, match.end(), text, True)
                 continue
             # Leading marks belong to the character before them, such as the variation selector of an emoji.
@@ -220,7 +219,7 @@ class TagIndex:
             self._add(_plain(name), tag)
 
     def _add(self, plain: str, tag: str) -> None:
-        if not plain.isascii() and _SPACELESS_CHAR.search(plain):
+        if not plain.isascii() and SPACELESS_PATTERN.search(plain):
             self._spaceless[plain] = tag
             lengths = {len(plain), *self._lengths.get(plain[0], ())}
             self._lengths[plain[0]] = sorted(lengths, reverse=True)
@@ -311,7 +310,7 @@ class TagIndex:
 
 def _ends_well(plain: str, end: int) -> bool:
     """Return whether a tag may end here: not inside a word of a script with spaces."""
-    if end >= len(plain) or _SPACELESS_CHAR.match(plain[end - 1]) or _SPACELESS_CHAR.match(plain[end]):
+    if end >= len(plain) or SPACELESS_PATTERN.match(plain[end - 1]) or SPACELESS_PATTERN.match(plain[end]):
         return True
     return not (plain[end].isalnum() or plain[end] == "_")
 

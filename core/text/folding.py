@@ -38,7 +38,7 @@ SPACELESS = (
 )
 """Characters of scripts written without spaces, as the inside of a character class."""
 
-_SPACELESS_CHAR = SPACELESS_PATTERN = lazy_pattern(f"[{SPACELESS}]")
+SPACELESS_PATTERN = lazy_pattern(f"[{SPACELESS}]")
 _WORDS = lazy_pattern(f"[\\w{marks_class()}]+")
 _LETTERS = (
     "a-z\u00df-\u00f6\u00f8-\u02af\u1d00-\u1dbf\u1e00-\u1eff\u2c60-\u2c7f\ua722-\ua7ff\uab30-\uab6f"  # Latin
@@ -163,7 +163,7 @@ def runs(folded: str) -> Iterator[tuple[str, bool]]:
     """Yield `(run, spaceless)`: runs of word characters in scripts with or without spaces, in order."""
     for match in _WORDS.finditer(folded):
         word = match.group()
-        if word.isascii() or not _SPACELESS_CHAR.search(word):
+        if word.isascii() or not SPACELESS_PATTERN.search(word):
             yield word, False
             continue
         for part in _PARTS.finditer(word):

@@ -14,7 +14,6 @@ from .question_words import WITHOUT_SPACES
 from .stems import stem
 from .words import iter_words, read_lists
 
-LANGUAGES = ("de", "en", "es", "fr", "it", "ja", "nl", "pt", "ru", "zh")
 MOST_CLASSES = 3
 """Maximum number of class nouns expanded: `pet` to `cat`, `dog` ..."""
 
@@ -39,7 +38,7 @@ def find_kinds(text: str, languages: Sequence[str]) -> dict[str, frozenset[str]]
     found: dict[str, frozenset[str]] = {}
     folded = fold(text)
     for language in languages:
-        classes = _read_classes(language) if language in LANGUAGES else {}
+        classes = _read_classes(language)
         if language in WITHOUT_SPACES:
             named = {noun: noun for noun in classes if noun in folded}
         else:

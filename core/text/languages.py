@@ -154,12 +154,12 @@ def likely_languages(text: str, languages: Sequence[str] = ()) -> tuple[str, ...
 def languages_of(text: str, languages: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the detected language, if any, followed by the given ones."""
     found, given = language_of(text), [code.lower() for code in languages]
-    if found not in given and _SHARING.get(found, "") in given:
+    if found not in given and SHARING.get(found, "") in given:
         found = ""
     return tuple(dict.fromkeys([*([found] if found else []), *given]))
 
 
-_SHARING = {"ar": "fa", "hi": "ne"}
+SHARING = {"ar": "fa", "hi": "ne"}
 """Language that a script suggests to another of that script, which few of its letters tell."""
 
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from ..base.patterns import lazy_pattern
 from .extracts import sentences
-from .folding import SPACELESS, clean, fold_letters
+from .folding import SPACELESS, SPACELESS_PATTERN, clean, fold_letters
 
 WANTED_GROUPS = ("explicit", "facts", "preferences", "feelings")
 """explicit: asks to remember. facts: about the person. preferences: likes and dislikes. feelings: how someone feels."""
@@ -47,7 +47,6 @@ _QUOTED_NAME_CHARS = (24, 6)
 """Maximum number of characters of a quotation that is a name: with spaces, and in a script without spaces."""
 
 _APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u201b\u02bc\u00b4`\u2032\uff07", "'"))
-_SPACELESS_CHAR = lazy_pattern(f"[{SPACELESS}]")
 _NOT_TYPED = lazy_pattern(r"```.*?(?:```|\Z)|^[ \t]*>[^\n]*$", re.DOTALL | re.MULTILINE)
 """Code blocks and quoted lines."""
 _QUOTED = lazy_pattern('["“„«»”‟「『]([^"“„«»”‟「」『』\n]{0,400})["”“»«‟」』]')
@@ -117,8 +116,8 @@ def _pattern(phrase: str) -> tuple[bool, str]:
     made = re.sub(r"\\([()|$ ])", r"\1", re.escape(form)).replace("(", "(?:").replace("|) ", "|) ?")
     made = re.sub(r"(^| )\\\* ", r"\1(?:\\S+ ){0,6}?", made)
     made = re.sub(rf"(?<=[^\W{SPACELESS}])\\\*", r"\\w*", made).replace(r"\*", ".{0,30}?")
-    begins_word = bool(letters) and not form.startswith("*") and not _SPACELESS_CHAR.match(letters[0])
-    ends = r"(?!\w)" if letters and not form.endswith("*") and not _SPACELESS_CHAR.match(letters[-1]) else ""
+    begins_word = bool(letters) and not form.startswith("*") and not SPACELESS_PATTERN.match(letters[0])
+    ends = r"(?!\w)" if letters and not form.endswith("*") and not SPACELESS_PATTERN.match(letters[-1]) else ""
     return begins_word, f"(?:{made}){ends}"
 
 
@@ -168,7 +167,7 @@ def _own_lines(text: str) -> Iterator[str]:
 def _unquote(match: re.Match[str]) -> str:
     """Return a quoted name without its marks, and an ellipsis for a quoted sentence."""
     inner = match.group(1)
-    most = _QUOTED_NAME_CHARS[bool(_SPACELESS_CHAR.search(inner))]
+    most = _QUOTED_NAME_CHARS[bool(SPACELESS_PATTERN.search(inner))]
     return inner if len(inner.split()) <= 2 and len(inner) <= most else " … "
 
 

@@ -15,7 +15,7 @@ from .languages import bare, common_words
 from .question_words import MARKS, asked_words, begins_with, holds, is_question
 from .stems import script_language, stem
 from .time import mask_time
-from .words import candidates_of, iter_words, pairs, small_words, stop_words
+from .words import candidates_of, iter_words, list_symbols, pairs, small_words, stop_words
 
 TAGS_LIMIT = 12
 """Maximum number of tags of one message, for its subjects instead of each of its words."""
@@ -167,11 +167,10 @@ def _function_signs() -> frozenset[str]:
 
 def telling_symbols(text: str, limit: int) -> list[str]:
     """Return the symbols of a text that name a thing, such as a hedgehog or a key, for a message without words."""
-    found = (char for char in fold(clean(text)) if _NO_WORD.match(char) and unicodedata.category(char) == "So")
-    return list(islice(dict.fromkeys(char for char in found if not _FEELING.match(char)), limit))
+    named = (char for char in list_symbols(fold(clean(text))) if not _FEELING.match(char))
+    return list(islice(dict.fromkeys(named), limit))
 
 
-_NO_WORD = lazy_pattern(r"[^\x00-\x7f\w]")
 _FEELING = lazy_pattern(
     "[\u2605-\u2606\u2639-\u263b\u2661-\u2665\u2714\u2728\u270a-\u270d\u2763-\u2764\u00a9\u00ae\u2122"
     "\U0001f389-\U0001f38a\U0001f440-\U0001f450\U0001f485\U0001f48b-\U0001f49f\U0001f4a2-\U0001f4ab\U0001f4af\U0001f525"

@@ -120,11 +120,13 @@ def rough_words(folded: str) -> int:
 
 def index_terms(folded: str) -> dict[str, int]:
     """Return the index terms of a folded text with their counts."""
-    terms = Counter(list_terms(folded))
-    for char in () if folded.isascii() else _OTHER.findall(folded):
-        if unicodedata.category(char) == "So":
-            terms[char] += 1
-    return dict(terms)
+    return dict(Counter((*list_terms(folded), *list_symbols(folded))))
+
+
+def list_symbols(folded: str) -> list[str]:
+    """Return the symbols of a folded text in order: its characters of Unicode category So, such as a hedgehog."""
+    others = () if folded.isascii() else _OTHER.findall(folded)
+    return [char for char in others if unicodedata.category(char) == "So"]
 
 
 class Fragment(NamedTuple):
@@ -144,19 +146,19 @@ def fragments(folded_keyword: str) -> list[Fragment]:
     at, end = 0, len(folded_keyword)
     for run, spaceless in runs(folded_keyword):
         start = folded_keyword.index(run, at)
-        found.update(dict.fromkeys(_symbols(folded_keyword[at:start])))
+        found.update(_symbols(folded_keyword[at:start]))
         at = start + len(run)
         if spaceless and len(run) > 1:
             # Pairs inside the keyword are pairs of the text too, whatever is next to the keyword.
             found.update(dict.fromkeys(Fragment(pair, "pair") for pair in pairs(simplify(run))))
         else:
             found[Fragment(simplify(run), "char" if spaceless else "word", at == end)] = None
-    found.update(dict.fromkeys(_symbols(folded_keyword[at:])))
+    found.update(_symbols(folded_keyword[at:]))
     return list(found)
 
 
-def _symbols(between: str) -> Iterator[Fragment]:
-    yield from (Fragment(char, "symbol") for char in between if unicodedata.category(char) == "So")
+def _symbols(between: str) -> dict[Fragment, None]:
+    return dict.fromkeys(Fragment(char, "symbol") for char in list_symbols(between))
 
 
 MOST_LETTERS = 3

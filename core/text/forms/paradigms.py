@@ -135,21 +135,21 @@ def transliterate(text: str, letters: Iterable[tuple[str, str]]) -> str:
     return text
 
 
-def _letters(text: str, language: str) -> str:
+def to_letters(text: str, language: str) -> str:
     return hangul.to_letters(text) if language == "ko" else text
 
 
 def _list_endings(text: str, language: str) -> frozenset[str]:
     places = [place.replace("_", " _ ").split() for place in text.split("/")]
     made = {"".join(parts).replace("_", "") for parts in product(*places)}
-    return frozenset(_letters(each, language) for ending in made for each in (ending, fold(ending)))
+    return frozenset(to_letters(each, language) for ending in made for each in (ending, fold(ending)))
 
 
 def _list_changes(text: str, language: str) -> Iterator[Change]:
     for pair in text.split():
         inside, plain = pair.startswith("~"), pair.removeprefix("~")
         mark = ">" if ">" in plain else ":"
-        left, _, right = (_letters(side.replace("_", ""), language) for side in plain.partition(mark))
+        left, _, right = (to_letters(side.replace("_", ""), language) for side in plain.partition(mark))
         yield Change(left, right, mark == ">", inside)
         if mark == ":" and (fold(left), fold(right)) != (left, right) and fold(left) != fold(right):
             yield Change(fold(left), fold(right), is_one_way=False, is_inside=inside)

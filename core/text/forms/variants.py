@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from ..folding import fold, fold_case
+from ..languages import SHARING
 from ..stems import list_with_stem, script_language, stems, with_prefixes
 from . import hangul
-from .paradigms import Paradigm, read_families, read_paradigms, read_rules
+from .paradigms import Paradigm, read_families, read_paradigms, read_rules, to_letters
 
 _CYRILLIC = ("ru", "uk", "sr")
-_SHARING = {"ar": ("ar", "fa"), "hi": ("hi", "ne")}
-"""Languages that share a script, by the language that the script suggests."""
 _UKRAINIAN = re.compile("[іїєґ]")
 LONGEST_WORD = 40
 """Maximum number of letters of a word that is inflected."""
@@ -30,7 +29,7 @@ def languages_of_word(word: str, languages: Sequence[str]) -> list[str]:
     if own == "ru":
         given = [code for code in languages if code in _CYRILLIC]
         return ["uk", *given] if _UKRAINIAN.search(word) and "uk" not in given else given or [own]
-    return [next((code for code in languages if code in _SHARING.get(own, ())), own)]
+    return [next((code for code in languages if code in (own, SHARING.get(own))), own)]
 
 
 _OF_SCRIPT = frozenset({"el", "ru", "uk", "he", "ar", "fa", "hi", "ne", "ta", "hy", "ko", "ja", "zh", "th"})
@@ -52,11 +51,11 @@ def find_forms(written: str, languages: Sequence[str], beginning: Beginning) -> 
             for start, endings in list_patterns(written, language, paradigm).items():
                 found |= dict.fromkeys(match_words(start, endings, language, beginning))
         for member in find_relatives(written, language):
-            found |= dict.fromkeys(match_words(_to_letters(member, language), _NO_ENDING, language, beginning))
+            found |= dict.fromkeys(match_words(to_letters(member, language), _NO_ENDING, language, beginning))
             for one in paradigms:
                 endings = one.endings if len(member) >= _REGULAR else frozenset(e for e in one.endings if len(e) > 1)
                 for prefix in (prefix for prefix, initial in one.prefixes if not initial):
-                    start = _to_letters(prefix + member, language)
+                    start = to_letters(prefix + member, language)
                     found |= dict.fromkeys(match_words(start, endings, language, beginning))
     return list(found)
 
@@ -93,10 +92,6 @@ def _look_alikes(language: str) -> dict[str, frozenset[str]]:
 _NO_ENDING = frozenset({""})
 
 
-def _to_letters(text: str, language: str) -> str:
-    return hangul.to_letters(text) if language == "ko" else text
-
-
 def match_words(start: str, endings: frozenset[str], language: str, beginning: Beginning) -> Iterator[str]:
     """Yield the index words that are a beginning with one of the endings."""
     if language == "ko":
@@ -115,7 +110,7 @@ def list_patterns(written: str, language: str, paradigm: Paradigm) -> dict[str, 
     """Return the folded beginnings of other forms of a word, each with its possible endings."""
     made: dict[str, frozenset[str]] = {}
     for word in dict.fromkeys((fold_case(written), *_list_spelt(written, language))):
-        for stem, ending in _list_stems(_to_letters(word, language), paradigm):
+        for stem, ending in _list_stems(to_letters(word, language), paradigm):
             for other, endings in _list_variants(stem, ending, paradigm):
                 plain = fold(other) if language != "ko" else other
                 for prefix, initial in paradigm.prefixes:

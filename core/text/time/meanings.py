@@ -138,7 +138,8 @@ def count_weekdays(m: Moment, count: float, weekday: int) -> Time | None:
 
 
 def take_part(day: Time, part: str) -> Time:
-    return day.cut(lambda span: spans.of_part(span, part), "part of day")
+    first, last = spans.PART_HOURS[part]
+    return day.cut(lambda span: (span[0] + first * HOUR, span[0] + last * HOUR), "part of day")
 
 
 def take_edge(time: Time, edge: str) -> Time:

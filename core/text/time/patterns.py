@@ -99,7 +99,7 @@ _DATES: Table = (
 )
 _NEAR: Table = (
     ("D", lambda m, v: fixed(of_days(m.today + v[0] * DAY), "day")),
-    ("{", lambda m, v: spans.either_day(m.today, v[0])),
+    ("{", lambda m, v: Time("day", lambda _: [of_days(m.today + side * v[0] * DAY) for side in (-1, 1)], "week")),
     ("H", lambda m, v: read_moment(m, v[0])),
     ("E", lambda m, v: choose_unit(m, v[0][:-2], int(v[0][-2:]))),
     ("# x* U x* 0", lambda _, v: take_unit(v[2], v[1], -1)),

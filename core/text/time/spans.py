@@ -139,12 +139,6 @@ def of_date(year: int, month: int, day: int) -> Range | None:
     return of_days(date(year, month, day))
 
 
-def of_part(day: Range, part: str) -> Range:
-    """Return the morning, noon, afternoon, evening or night of a day."""
-    first, last = PART_HOURS[part]
-    return day[0] + first * HOUR, day[0] + last * HOUR
-
-
 def of_clock(day: Range, minutes: int) -> Range:
     """Return half an hour on each side of a time of day."""
     at = day[0] + timedelta(minutes=minutes)
@@ -203,11 +197,6 @@ def every_week(weekday: int, days: int = 1) -> Time:
 
 def every_day(cut: Callable[[Range], Range]) -> Time:
     return Time("minute", lambda around: [cut(of_days(around + step * DAY)) for step in range(-2, 3)], "day")
-
-
-def either_day(today: date, days: int) -> Time:
-    """Return the day before or after today, which a word of some languages means by its tense, as a weekday does."""
-    return Time("day", lambda _: [of_days(today - days * DAY), of_days(today + days * DAY)], "week")
 
 
 def every_feast(feast: str) -> Time:
