@@ -9,7 +9,7 @@ from functools import lru_cache
 import Stemmer
 
 from ..base.patterns import lazy_pattern
-from .forms.paradigms import read_families
+from .forms.paradigms import read_families, read_rules
 
 _SCRIPTS = (
     ("el", lazy_pattern("[\u0370-\u03ff\u1f00-\u1fff]")),
@@ -30,22 +30,14 @@ def script_language(word: str) -> str:
     return next((language for language, letters in _SCRIPTS if letters.search(word)), "")
 
 
-PREFIXES = {
-    "ar": ("وال", "فال", "بال", "كال", "ولل", "لل", "ال", "و"),
-    "he": ("ה", "ו", "ב", "ל", "מ", "ש", "כ", "וה", "שה", "מה", "כש"),
-}
-"""Words written as one with the next word: `and`, `the` and some prepositions."""
-_ARABIC_ENDINGS = ("هما", "ات", "ان", "ون", "ين", "يه", "ها", "هم", "نا", "كم", "ه", "ي", "ك")
-_HEBREW_ENDINGS = ("יהם", "יכם", "ותיי", "ותיו", "ות", "ים", "יה", "יו", "ה", "ת", "י")
-_HEBREW_PREFIXES = frozenset("והבלמשכ")
+@lru_cache(maxsize=16)
+def _list_affixes(language: str, name: str) -> tuple[str, ...]:
+    """Return the prefixes (`before`) or endings (`behind`) that are written as one word with another."""
+    return tuple(read_rules(language).get(name, "").split())
+
+
 _SHORTEST = 3
 _SHORTEST_HANGUL = 2
-_PARTICLES = (
-    "은 는 을 를 에 의 도 만 로 으로 에서 에게 에게서 한테 한테서 와 과 하고 랑 이랑 부터 까지 보다 처럼 마다 조차 "
-    "밖에 께서 께 이나 이야 이다 입니다 이에요 예요 이라고 라고 에는 에도 에서는 으로는 에게는 이가 이는 이를 들은 "
-    "들이 들을 들"
-)
-_KOREAN_PARTICLES = tuple(sorted(_PARTICLES.split(), key=len, reverse=True))
 
 
 def _ending_of(word: str, endings: Sequence[str], shortest: int) -> str:
@@ -55,11 +47,11 @@ def _ending_of(word: str, endings: Sequence[str], shortest: int) -> str:
 
 def _stem_arabic(word: str) -> str:
     """Remove the prefixes for `and` and `the`, and endings of number, gender and possession."""
-    for prefix in PREFIXES["ar"]:
+    for prefix in _list_affixes("ar", "before"):
         if word.startswith(prefix) and len(word) - len(prefix) >= _SHORTEST:
             word = word[len(prefix) :]
             break
-    if ending := _ending_of(word, _ARABIC_ENDINGS, _SHORTEST):
+    if ending := _ending_of(word, _list_affixes("ar", "behind"), _SHORTEST):
         word = word[: -len(ending)]
         # Before an ending, the last letter of `مدرسة` changes: `مدرستي`.
         return word[:-1] if word[-1] == "ت" and len(word) > _SHORTEST else word
@@ -70,14 +62,14 @@ def _stem_arabic(word: str) -> str:
 def _stem_hebrew(word: str) -> str:
     """Remove up to three prefixes of one letter, and the endings of plural and gender."""
     for _ in range(3):
-        if len(word) > _SHORTEST and word[0] in _HEBREW_PREFIXES:
+        if len(word) > _SHORTEST and word[0] in _list_affixes("he", "before"):
             word = word[1:]
-    return word.removesuffix(_ending_of(word, _HEBREW_ENDINGS, _SHORTEST))
+    return word.removesuffix(_ending_of(word, _list_affixes("he", "behind"), _SHORTEST))
 
 
 def _stem_korean(word: str) -> str:
     """Remove the particle, which is written as one word with its noun."""
-    if particle := _ending_of(word, _KOREAN_PARTICLES, _SHORTEST_HANGUL):
+    if particle := _ending_of(word, _list_affixes("ko", "behind"), _SHORTEST_HANGUL):
         # `이` is part of many nouns: it is removed only before another particle.
         return word[: -len(particle)] + ("이" if particle in ("이가", "이는", "이를") else "")
     return word[:-1] if word.endswith("가") and len(word) > _SHORTEST_HANGUL else word
@@ -176,7 +168,7 @@ def _stem(word: str, languages: tuple[str, ...]) -> str:
 
 def with_prefixes(form: str) -> list[str]:
     """Return a stem with each article or preposition that is written as one word with it."""
-    return [prefix + form for prefix in PREFIXES.get(script_language(form), ())]
+    return [prefix + form for prefix in _list_affixes(script_language(form), "before")]
 
 
 def forget_kept() -> None:

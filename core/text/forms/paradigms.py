@@ -15,7 +15,8 @@ forms, and `_` means nothing. Each paradigm (`noun`, `verb`) has these lines:
 
 Lines for the whole language: `stems` (fewest letters of a Snowball stem), `apart` (different words with one stem),
 `links` (letters between the parts of a compound), `spelt` (`ä:ae`), `letters` (of two scripts), `numbers` (to 20,
-then tens to 100), `participle` (letters that it loses after a prefix), `patterns` (of consonants 1 to 4 and vowels).
+then tens to 100), `participle` (letters that it loses after a prefix), `patterns` (of consonants 1 to 4 and vowels),
+`before` and `behind` (articles, prepositions and particles written as one with a word; see `stems`).
 """
 
 from __future__ import annotations

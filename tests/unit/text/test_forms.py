@@ -117,7 +117,7 @@ def test_t65_every_file_of_word_forms_is_read() -> None:
     for path in find("prompts/word_forms").iterdir():
         names = [line.partition(":")[0] for line in path.read_text(encoding="utf-8").splitlines() if ":" in line]
         assert max(Counter(names).values(), default=1) == 1, path.stem
-        whole = {"stems", "apart", "links", "spelt", "letters", "numbers", "participle", "patterns"}
+        whole = {"stems", "apart", "links", "spelt", "letters", "numbers", "participle", "patterns", "before", "behind"}
         assert all(name in whole or name.split()[-1] in kinds for name in names), (path.stem, names)
         assert all(paradigm.endings for paradigm in read_paradigms(path.stem))
         assert len(read_rules(path.stem).get("numbers", "").split()) in (0, 28), path.stem
