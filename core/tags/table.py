@@ -137,27 +137,21 @@ def link(db: Database, persona: str, a: object, b: object, weight: object = 1.0)
     return db.idempotent_transaction(work, source="tags")
 
 
-_RAW = NullType()
-
-
-def _all(persona: Any) -> Any:
-    """Return the query for the whole vocabulary. Keys have no column type, because a union mixes them."""
-    blank = literal("", String())
-    t, a, n = tags.c, tag_aliases.c, tag_links.c
-    return union_all(
-        select(literal(0, Integer()).label("part"), type_coerce(t.tag, _RAW), blank, type_coerce(t.uses, _RAW)).where(
-            t.persona_id == persona
-        ),
-        select(
-            literal(1, Integer()), type_coerce(a.alias, _RAW), type_coerce(a.tag, _RAW), literal(0, Integer())
-        ).where(a.persona_id == persona),
-        select(
-            literal(2, Integer()),
-            type_coerce(n.tag, _RAW),
-            type_coerce(n.related_tag, _RAW),
-            type_coerce(n.weight, _RAW),
-        ).where(n.persona_id == persona),
-    )
+_RAW, _BLANK = NullType(), literal("", String())
+_PERSONA = bindparam("persona", type_=tags.c.persona_id.type)
+_T, _A, _N = tags.c, tag_aliases.c, tag_links.c
+_ALL: Any = union_all(
+    select(literal(0, Integer()).label("part"), type_coerce(_T.tag, _RAW), _BLANK, type_coerce(_T.uses, _RAW)).where(
+        _T.persona_id == _PERSONA
+    ),
+    select(literal(1, Integer()), type_coerce(_A.alias, _RAW), type_coerce(_A.tag, _RAW), literal(0, Integer())).where(
+        _A.persona_id == _PERSONA
+    ),
+    select(literal(2, Integer()), *(type_coerce(column, _RAW) for column in (_N.tag, _N.related_tag, _N.weight))).where(
+        _N.persona_id == _PERSONA
+    ),
+)
+"""Query for the whole vocabulary. Keys have no column type, because a union mixes them."""
 
 
 def build_vocabulary(rows: Iterable[Any]) -> Vocabulary:
@@ -176,10 +170,6 @@ def build_vocabulary(rows: Iterable[Any]) -> Vocabulary:
                 near = links.setdefault(one, {})
                 near[two] = max(float(read_number(value) or 0), near.get(two, 0.0))
     return Vocabulary(known, aliases, {tag: tuple(near.items()) for tag, near in links.items()})
-
-
-_PERSONA = bindparam("persona", type_=tags.c.persona_id.type)
-_ALL = _all(_PERSONA)
 
 
 def load(db: Database, persona: str) -> Vocabulary:

@@ -154,8 +154,6 @@ def word_runs(folded: str) -> list[str]:
 
 def all_runs(folded: str) -> list[str]:
     """Return the runs of `runs`, without their kind."""
-    if folded.isascii() or not SPACELESS_PATTERN.search(folded):
-        return _WORDS.findall(folded)
     return [run for run, _ in runs(folded)]
 
 

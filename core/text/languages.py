@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -41,6 +40,10 @@ _SCRIPTS = (
     ("ta", lazy_pattern("[\u0b80-\u0bff]")),
 )
 """The first script found decides: Kana before Han, letters of one language before shared letters."""
+
+_BY_LANGUAGE = dict(_SCRIPTS)
+_WIDER = {"uk": _BY_LANGUAGE["ru"], "fa": _BY_LANGUAGE["ar"], "ja": lazy_pattern("[\u3040-\u30ff\u3400-\u9fff]")}
+"""All letters of languages that some of them tell."""
 
 _LATIN = lazy_pattern("[a-z\u00e0-\u024f\u1e00-\u1eff]")
 
@@ -97,14 +100,9 @@ def _by_script(said: str) -> str:
     for language, script in _SCRIPTS:
         # A foreign name in a Latin-script text does not decide; neither does a brand name in a Thai text.
         found = script.search(folded)
-        if found is not None and len(_script_class(language).findall(folded)) * 3 >= letters:
+        if found is not None and len(_WIDER.get(language, script).findall(folded)) * 3 >= letters:
             return language
     return ""
-
-
-def _script_class(language: str) -> re.Pattern[str]:
-    wider = {"uk": "[\u0400-\u052f]", "fa": "[\u0600-\u06ff]", "ja": "[\u3040-\u30ff\u3400-\u9fff]"}
-    return re.compile(wider[language]) if language in wider else dict(_SCRIPTS)[language]
 
 
 def _find_first(ranked: Sequence[tuple[float, str]], enough: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, product
 
 from ...base.patterns import lazy_pattern
@@ -157,11 +157,9 @@ def share_spelt_otherwise(written: Sequence[str], text: str) -> float:
     as_said = set(_WORD.findall(unicodedata.normalize("NFKC", text)))
     spelt = {word.casefold() for word in as_said}
     folded = {fold(word) for word in spelt}
-    return sum(fold(word) in folded and not _is_spelt(word, as_said, spelt) for word in unsure) / len(written)
-
-
-def _is_spelt(word: str, as_said: Set[str], spelt: Set[str]) -> bool:
-    return word.casefold() in spelt if word == word.casefold() else word in as_said or word.upper() in as_said
+    as_spelt = {word for word in unsure if not as_said.isdisjoint((word, word.upper()))}
+    as_spelt |= {word for word in unsure if word == word.casefold() and word in spelt}
+    return sum(fold(word) in folded and word not in as_spelt for word in unsure) / len(written)
 
 
 def holds_tone(word: str, text: str) -> bool:

@@ -124,7 +124,7 @@ class Lexicon:
     """Phrases by their first word or character, each with its meanings by kind."""
     stems: dict[str, dict[str, tuple[int, dict[str, Any]]]] = field(default_factory=dict)
     """Stems by their first three letters, each with the maximum number of further letters and its meanings by kind."""
-    suffixes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    suffixes: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     """Meaning that each ending adds to its word."""
 
     def may_hold(self, word: str) -> bool:
@@ -171,12 +171,10 @@ def load(language: str) -> Lexicon | None:
     lists = read_lists(f"calendar/{language}")
     if not lists:
         return None
-    suffixes = (each.partition("=") for each in lists.get("suffixes", "").split())
-    lexicon = Lexicon(
-        lists.get("order", "dmy"),
-        bool(lists.get("strict")),
-        suffixes={bare(ending): _read_suffix(said) for ending, _, said in suffixes},
-    )
+    lexicon = Lexicon(lists.get("order", "dmy"), bool(lists.get("strict")))
+    for ending, _, said in (each.partition("=") for each in lists.get("suffixes", "").split()):
+        name, _, value = said.partition(".")
+        lexicon.suffixes[bare(ending)] = {KINDS[name]: value or 0}
     unsure = {_phrase(form) for form in lists.get("ambiguous", "").split()}
     endings = int(lists.get("endings", "0"))
     for name, letter in KINDS.items():
@@ -242,11 +240,6 @@ def load_leading(language: str, needed: Set[str] = LEADING) -> Leading:
         for start, each in lexicon.stems.items()
     }
     return Leading(frozenset(words), {start: each for start, each in stems.items() if each}, tuple(sorted(signs)))
-
-
-def _read_suffix(said: str) -> Mapping[str, Any]:
-    name, _, value = said.partition(".")
-    return {KINDS[name]: value or 0}
 
 
 def _iter_forms(name: str, listed: str) -> Iterator[tuple[str, Any]]:
