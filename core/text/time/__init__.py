@@ -1,14 +1,4 @@
-"""Words of time as spans: one reader for questions, for stored texts, and for `since` and `until`. Pure.
-
-| module | content |
-|---|---|
-| `calendar` | the words of a language, from `prompts/calendar`, as a lexicon |
-| `parts` | splitting a text into parts: numbers, units, weekdays, directions, dates in digits |
-| `patterns`, `grammar` | patterns of parts that name a time; applying them |
-| `meanings` | the meaning of parts at a moment: `last week`, `since Monday`, `from 3 to 5 March` |
-| `spans` | days, weeks, seasons and feasts in local time, and `Span` in UTC |
-| `reader` | `read_spans` and `find_about_days`, which choose the language and read the text |
-"""
+"""Words of time as spans: one reader for questions, for stored texts, and for `since` and `until`. Pure."""
 
 from .calendar import CALENDARS as CALENDARS
 from .calendar import name_words as name_words

@@ -187,14 +187,12 @@ def load(language: str) -> Lexicon | None:
                 _add(lexicon, phrase, "T", -1, more)
             if letter in "I1234567A:" and form in lists.get("joins", "").split():
                 _add(lexicon, phrase, "x", 0, 0)
-    for number, words in read_numbers(language).items() if language not in _HAN_NUMBERS else ():
+    for number, words in read_numbers(language).items() if language not in ("ja", "zh") else ():  # `parts` reads theirs
         for word in words if int(number) > _LISTED_NUMBERS else ():
             _add(lexicon, _phrase(word), "N", int(number), 0)
     return lexicon
 
 
-_HAN_NUMBERS = frozenset({"ja", "zh"})
-"""Languages whose numbers `parts` reads character by character."""
 _LISTED_NUMBERS = 10
 """Number to which the list `numbers` has all forms; larger numbers are in `prompts/word_forms`."""
 
