@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import llm
 from ..access import table_conversations, table_participants
-from ..access.rules import check_key
+from ..access.rules import check_key, plain_key
 from ..access.view import Viewer
 from ..base import logs
 from ..calls.call import Call, GivenSettings, find_key, load_access, open_call
@@ -359,7 +359,7 @@ def read_recent(call: Call, viewer: Viewer) -> list[RecentConversation]:
             "title": one.title,
             "time": rules_summaries.format_time(one.at, call.settings.timezone),
             "summary": one.summary,
-            "conversation": one.conversation,
+            "conversation": plain_key(one.conversation),
             "provenance": one.provenance,
         }
         for one in table_summaries.read_summaries(call.db, viewer, most=call.settings.max_recent_conversations)

@@ -10,7 +10,7 @@ from typing import Any
 from ..access import table_conversations as conversations
 from ..access import table_participants
 from ..base.hints import shown
-from ..calls.call import Call, GivenSettings, open_call, with_viewer
+from ..calls.call import Call, GivenSettings, find_key, open_call, with_viewer
 from ..database import rows
 from ..database.engine import Database, RollbackError
 from ..database.ids import retry_duplicates
@@ -244,7 +244,7 @@ def search_items(
         words=_list_wanted(fold(clean(q or "")).split(), "q", "words"),
         kinds=_read_kinds(kinds),
         tier=tier or "",
-        conversation=None if conversation is None else Scope(call.persona, conversation).conversation,
+        conversation=None if conversation is None else find_key(call, conversation, "conversation"),
         participants=tuple(map(table_participants.checked_key, _list_wanted(people, "participant"))),
         min_importance=rules.read_share(min_importance, "min_importance", None),
         since=_read_moment(since, "since"),

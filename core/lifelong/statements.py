@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from .. import search as searching
 from ..access import table as audience_table
-from ..access.rules import AudienceKind
+from ..access.rules import AudienceKind, plain_key
 from ..access.table_participants import checked_key
 from ..calls.call import GivenSettings, load_access, open_call
 from ..database import sources
@@ -78,6 +78,6 @@ def _build_statement(one: StatementRow, seen_by: AudienceKind) -> ProfileStateme
         "text": one.text,
         "about": [name for group, name in _ABOUT.items() if group in one.groups],
         "timestamp": iso_text(from_microseconds(one.row.at_us)),
-        "conversation": one.row.conversation,
+        "conversation": plain_key(one.row.conversation),
         "seen_by": seen_by,
     }

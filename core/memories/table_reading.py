@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, bindparam, case, func, or_, select
 
+from ..access.rules import plain_key
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key, Time, has_keyword, json_has_text, like_pattern
 from ..database.engine import Database
@@ -97,6 +98,14 @@ def item_of(row: Any) -> Item:
     }
 
 
+def _show_item(seen: ReadScope, row: Any) -> Item:
+    """Return an item; only an operator, who names no server, sees the stored key of its conversation."""
+    item = item_of(row)
+    if item["conversation"] and seen.audiences is not None:
+        item["conversation"] = plain_key(item["conversation"])
+    return item
+
+
 def is_there() -> tuple[Any, ...]:
     return _C.archived_at.is_(None), _C.superseded_by.is_(None)
 
@@ -152,7 +161,7 @@ def search(db: Database, seen: ReadScope, wanted: ItemFilter, *, ttl_seconds: in
         return {"items": [], "total": total}
     page = select(*COLUMNS).where(*where).order_by(_C.timestamp.desc(), _C.id.desc())
     page = page.limit(bindparam("page", limit, type_=Integer())).offset(bindparam("skip", offset, type_=Integer()))
-    items = [item_of(row) for row in db.read(page, values, source="memories")]
+    items = [_show_item(seen, row) for row in db.read(page, values, source="memories")]
     if total <= MOST_COUNTED:
         return {"items": items, "total": total}
     return {"items": items, "total": max(total, offset + len(items)), "at_least": True}
@@ -176,7 +185,7 @@ def is_seen(seen: ReadScope, row: Any) -> bool:
 def find(db: Database, seen: ReadScope, row_id: int) -> Item | None:
     """Return an item that the reader sees, archived or not, or None."""
     rows = db.read(_BY_ID, {"persona": seen.persona, "ids": [row_id]}, source="memories")
-    return next((item_of(row) for row in rows if is_seen(seen, row)), None)
+    return next((_show_item(seen, row) for row in rows if is_seen(seen, row)), None)
 
 
 def lock_items(connection: Connection, seen: ReadScope, ids: Sequence[int]) -> list[Any]:

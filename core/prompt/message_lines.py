@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from ..access.rules import plain_key
 from ..base.patterns import lazy_pattern
 from ..context.context import CURRENT, MEMORIES, RECENT
 from ..context.incoming import describe_reply
@@ -187,7 +188,7 @@ class MessageLines:
             mark: {
                 "source": hit["source"],
                 "id": hit["id"],
-                "conversation": chats.get((hit["source"], hit["id"]), ""),
+                "conversation": plain_key(chats.get((hit["source"], hit["id"]), "")),
                 "speaker": hit.get("speaker", ""),
                 "timestamp": hit["timestamp"],
             }

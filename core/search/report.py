@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC
 from typing import Any
 
+from ..access.rules import plain_key
 from ..database import sources
 from ..text import times
 from ..text.times import iso_text
@@ -68,7 +69,7 @@ def _tell_hit(read: Read, one: Chosen) -> Mapping[str, object]:
         "source": one.hit["source"],
         "id": one.hit["id"],
         "timestamp": one.hit["timestamp"],
-        "conversation": one.row.conversation,
+        "conversation": plain_key(one.row.conversation),
         "speaker": one.row.said_by,
         "neighbours": _find_neighbours(read, one),
         "rank": one.rank,

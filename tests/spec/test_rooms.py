@@ -13,17 +13,23 @@ from typing import Any
 import pytest
 
 from core import chat_history_cache as chat
-from core import short_term, stories, tokens
+from core import lifelong, short_term, stories, tokens
 from core.ai_diary import add_diary_entry, get_recent_entries
 from core.config import Settings
-from core.conversations import add_saved_memory, close_conversation, list_saved_memories
+from core.conversations import (
+    add_recent_conversation,
+    add_saved_memory,
+    close_conversation,
+    list_recent_conversations,
+    list_saved_memories,
+)
 from core.database import schema
 from core.db import forget, insert_memory
 from core.errors import MessageError
 from core.privacy import set_conversation_privacy
-from core.prompt_engine import build_json_prompt
+from core.prompt_engine import build_json_prompt, build_messages, explain_json_prompt
 from core.scope import Scope
-from core.synth_core_memory import search_memories, silently_record_memory
+from core.synth_core_memory import explain_search, search_memories, silently_record_memory
 from core.transfer.imports import import_file
 from tests.databases import traced
 from tests.spec.stage import Stage, message
@@ -62,6 +68,7 @@ class Rooms:
         short_term.update_short_term_memory("irc/bob", room, f"{canary}, in short", server, **by)
         stories.edit_memory("m1", f"{canary}, recapped", interface_path=room, **by)
         stories.add_scene_break("m1", interface_path=room, name=f"{canary}, a scene", **by)
+        add_recent_conversation([f"{canary}, at length"], wait=True, **by)
 
     def read(self, server: str, room: str = ROOM) -> dict[str, str]:
         by = self.given(server, room)
@@ -77,7 +84,12 @@ class Rooms:
             "context": lambda: short_term.build_short_term_context("irc/bob", room, server, **by),
             "recap": lambda: stories.get_memory("m1", interface_path=room, **by),
             "scenes": lambda: stories.list_scenes(**by),
-            "prompt": lambda: build_json_prompt(asked, {room: []}, db=by["db"], settings=self.flags, scope=by["scope"]),
+            "prompt": lambda: build_json_prompt(asked, {room: []}, **by),
+            "explain": lambda: (explain_search("canary", limit=50, **by), explain_json_prompt(asked, **by)),
+            "messages": lambda: [made := build_messages(asked, cite=True, **by), made.citations],
+            "profile": lambda: lifelong.profile("irc/bob", **by),
+            "items": lambda: lifelong.search_items(conversation=room, **by),
+            "recent": lambda: list_recent_conversations(**by),
         }
         return {name: json.dumps(door(), default=str) for name, door in doors.items()}
 

@@ -110,7 +110,8 @@ def list_chosen(page: Page, prompt: Mapping[str, Any], report: Mapping[str, Any]
         text = row["snippet"] if row else line.text if line else items.get(hit["id"], "")
         reasons = list_reasons(hit.get("reasons") or {})
         beside = [lines[row_id] for row_id in hit["neighbours"] if row_id in lines]
-        shown.append({**hit, "is_kept": row is not None, "text": text, "beside": beside, "reasons": reasons})
+        own = {"conversation": line.conversation if line else "", "is_kept": row is not None, "text": text}
+        shown.append({**hit, **own, "beside": beside, "reasons": reasons})
     return shown
 
 
