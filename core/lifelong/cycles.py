@@ -118,8 +118,9 @@ def trigger_memory_consolidation(
     >>> len(lifelong.trigger_memory_consolidation(wait=False, db=db).queued)
     1
     """
-    call = open_persona_call(db, settings, scope, conf_uid)
-    call = replace(call, scope=replace(call.scope, conversation=history_uid))
+    call = open_persona_call(db, settings, scope, conf_uid, history_uid)
+    if history_uid is None:
+        call = replace(call, scope=replace(call.scope, conversation=None))
     if wait:
         return _run(call, model, str(reason))
     job_id = call.db.transaction(
@@ -169,8 +170,9 @@ def deep_consolidation(
     >>> done.deep, done.pruned
     (True, 1)
     """
-    call = open_persona_call(db, settings, scope, conf_uid)
-    call = replace(call, scope=replace(call.scope, conversation=history_uid))
+    call = open_persona_call(db, settings, scope, conf_uid, history_uid)
+    if history_uid is None:
+        call = replace(call, scope=replace(call.scope, conversation=None))
     return _run(call, model, str(reason), shallow=False, deep=True, prune=True)
 
 

@@ -50,7 +50,7 @@ def open_persona_call(
     if conf_uid is not None and (named := Scope(conf_uid, destination=own.destination)).persona != own.persona:
         own = named
     if history_uid is not None:
-        own = replace(own, conversation=history_uid)
+        own = replace(own, conversation=find_key(replace(call, scope=own), history_uid, "history_uid"))
     return replace(call, scope=own)
 
 

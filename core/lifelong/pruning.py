@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..calls.call import GivenSettings
+from ..calls.call import GivenSettings, find_key
 from ..config import Settings
 from ..config.flags import PruneMode
 from ..database.engine import Database
@@ -58,7 +58,7 @@ def prune_session_by_ttl(
     seconds, notes = rules.session_ttl(ttl_sec, call.settings.session_ttl_sec)
     active = call.scope.conversation
     if exclude_history_uid is not None:
-        active = Scope(call.persona, exclude_history_uid).conversation
+        active = find_key(call, exclude_history_uid, "exclude_history_uid")
     items = table_pruning.archive_expired(call.db, call.persona, seconds, given=bool(ttl_sec), active=active)
     return Pruned(len(items), items, notes=notes)
 

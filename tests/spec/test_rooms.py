@@ -123,6 +123,22 @@ def test_f81_a_thread_belongs_to_the_room_of_its_server(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("room", [ROOM, THREAD])
+def test_f81_facts_and_cycles_find_the_room_of_their_server(stage: Stage, room: str) -> None:
+    rooms = Rooms(stage)
+    for server in SERVERS:
+        by = rooms.given(server, "irc/other")
+        old = {"timestamp": "2026-01-01T12:00:00Z"}
+        chat.save_chat_message(room, "hello", **old, **rooms.given(server, room))
+        fact = {"text": f"a fact of {server}", "tier": "session", **old}
+        assert lifelong.add_facts_with_meta([fact], history_uid=room, **by) == 1
+        lifelong.prune_session_by_ttl(exclude_history_uid=room, **by)
+        assert lifelong.trigger_memory_consolidation(history_uid=room, **by).conversations == 1
+        assert lifelong.deep_consolidation(history_uid=room, **by).conversations == 1
+        kept = lifelong.search_items(conversation=room, **rooms.given(server, room))["items"]
+        assert [item["text"] for item in kept] == [f"a fact of {server}"]
+
+
+@pytest.mark.parametrize("room", [ROOM, THREAD])
 def test_f81_a_room_of_no_server_is_that_of_the_server_which_is_named_first(stage: Stage, room: str) -> None:
     rooms = Rooms(stage)
     for server, key in (("", ROOM), ("", THREAD), ("alpha", ROOM), ("beta", room)):
