@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from itertools import islice
@@ -15,6 +15,7 @@ from ..base.hints import shown
 from ..base.patterns import lazy_pattern
 from ..shapes import Vocabulary
 from ..text.folding import SPACELESS, SPACELESS_PATTERN, clean, fold, fold_case, marks_class
+from ..text.host_values import all_items
 from ..text.languages import common_words, languages_of
 from ..text.search_words import TAGS_LIMIT
 from ..text.stems import stems
@@ -62,13 +63,14 @@ def normal(tag: str) -> str:
 
 
 def tag_items(value: object, name: str = "tags") -> list[str]:
-    """Return a value as a list of texts: the elements of a list without None, anything else as one text."""
-    if not isinstance(value, (list, tuple, set, frozenset)):
+    """Return a value as a list of texts: the elements of a list or iterator without None, others as one text."""
+    if isinstance(value, (str, bytes, bytearray, Mapping)) or not isinstance(value, Iterable):
         return [] if value is None else [_text(value)]
-    for at, element in enumerate(value):
+    elements = list(value) if isinstance(value, Sized) else all_items(value, name)
+    for at, element in enumerate(elements):
         if isinstance(element, (list, tuple, set, frozenset)):
             raise TypeError(f"{name}[{at}] is of type {type(element).__name__}. Pass one flat list of texts.")
-    texts = [_text(element) for element in value if element is not None]
+    texts = [_text(element) for element in elements if element is not None]
     return sorted(texts) if isinstance(value, (set, frozenset)) else texts
 
 

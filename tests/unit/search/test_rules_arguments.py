@@ -51,6 +51,7 @@ def test_f66_one_value_counts_as_a_list_of_one_and_a_nested_one_is_refused_by_na
     assert read_tags('["cat"]') == (['["cat"]'], [])
     assert read_tags(("a", "b")) == (["a", "b"], [])
     assert read_tags({"b", "a"}) == (["a", "b"], [])
+    assert read_tags({"b": 1, "a": 2}.keys()) == read_tags(tag for tag in "ba") == (["b", "a"], [])
     for read, wrong, place in ((read_tags, ["a", ["b"]], r"tags\[1\]"), (read_keywords, [("b",)], r"keywords\[0\]")):
         with pytest.raises(TypeError, match=place):
             read(wrong)
