@@ -13,6 +13,7 @@ from ..base.hints import shown
 from ..base.patterns import lazy_pattern
 from ..config import Settings
 from ..database import sources
+from ..database.rows import yes_no
 from ..shapes import now_utc
 from ..text import search_words, times
 from ..text.folding import fold
@@ -147,7 +148,7 @@ def prepare(request: SearchRequest, settings: Settings, clock: Callable[[], date
         limit=count,
         is_limit_named=request.is_limit_named,
         ranking=mode,
-        sources=sources.ALL if request.include_chat else (sources.MEMORIES, sources.AI_DIARY),
+        sources=sources.ALL if yes_no(request.include_chat, "include_chat") else (sources.MEMORIES, sources.AI_DIARY),
         exclude=read_exclude(request.exclude),
         since=read_time(request.since, "since", read_words),
         until=read_time(request.until, "until", read_words),

@@ -214,6 +214,11 @@ def test_t39_a_source_that_fails_is_left_out_and_told(
             assert ids(find(db, scope, keywords=["tofu"], ranking=ranking)) == [kept]
 
 
+def test_f65_a_word_is_no_switch_of_the_chat(db: Database, scope: Scope) -> None:
+    with pytest.raises(MessageError, match="include_chat"):
+        find(db, scope, keywords=["tofu"], include_chat="false")
+
+
 @BOTH
 def test_f66_a_query_that_is_no_text_is_refused(db: Database, scope: Scope, ranking: str) -> None:
     with pytest.raises(TypeError, match="query is of type bytes"):
