@@ -262,7 +262,7 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
     lists = guard("history", lambda: build_history(call, seeing, lines), HistoryLists())
     lists.names.label_asker(call.message)  # before the people of sections and memories
     sections = {} if asked is None else _build_sections(call, asked, lines.sections, lists)
-    drop = search.build_dropper(call, lists, sections)
+    drop = search.build_dropper(call, lists, sections, started)
     if started is not None:
         recalled = search.finish_search(call, started, drop)
     else:

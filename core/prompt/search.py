@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC
 
 from .. import hooks
 from .. import search as searching
-from ..context import section_diary
+from ..context import section_diary, section_thoughts
 from ..context.context import read_hits
 from ..context.history import HistoryLists, echo_check
 from ..context.section_base import Built
@@ -20,7 +20,7 @@ from ..search.ranking.rows import FoundRow
 from ..shapes import HistoryEntry, Hit, LeftOut
 from ..text import times
 from ..text.folding import collapsed, fold
-from ..text.hits import compared_text, content_digest, entry_digest
+from ..text.hits import compared_text, content_digest, entry_digest, find_match
 from .call import PromptCall, Recalled, VisibleContext, with_asker_zone
 
 
@@ -117,11 +117,18 @@ def _as_row(hit: Hit) -> FoundRow:
     return FoundRow(number, hit["id"], 0, (text,), fold(text), content_digest(text))
 
 
-def build_dropper(call: PromptCall, lists: HistoryLists, sections: Mapping[str, Built]) -> searching.Drop:
+def build_dropper(
+    call: PromptCall, lists: HistoryLists, sections: Mapping[str, Built], started: searching.Read | None
+) -> searching.Drop:
     """Return a function from a row to the reason to leave it out: it is shown elsewhere, or repeats the message."""
     listed = [built for key in ("standing_wishes", "saved_memories") if (built := sections.get(key))]
     memories = {int(each) for built in listed for each in built.ids}
-    diary = {int(each) for each in sections[section_diary.KEY].ids} if section_diary.KEY in sections else set()
+    diary, thoughts = (
+        {int(each) for each in sections[key].ids} if key in sections else set[int]()
+        for key in (section_diary.KEY, section_thoughts.KEY)
+    )
+    shows_match = call.settings.snippet_window == "match"
+    terms = [term.text for term in started.ranked.search.terms] if started is not None and shows_match else []
     digests = {content_digest(text) for built in listed for text in built.said}
     digests |= {entry_digest(e) for e in lists.visible}
     lines = {e.row_id: e for e in lists.visible if e.row_id is not None}
@@ -147,7 +154,7 @@ def build_dropper(call: PromptCall, lists: HistoryLists, sections: Mapping[str, 
             if row.id in lines:
                 return "visible"
         elif row.source == sources.AI_DIARY.number:
-            if row.id in diary:
+            if row.id in diary or (row.id in thoughts and _shows_thought(row, terms)):
                 return "visible"
         elif row.id in memories or _stands_in(row, lines):
             return "visible"
@@ -157,6 +164,12 @@ def build_dropper(call: PromptCall, lists: HistoryLists, sections: Mapping[str, 
         return "visible" if row.digest is not None and row.digest in digests else ""
 
     return drop
+
+
+def _shows_thought(row: FoundRow, terms: Sequence[str]) -> bool:
+    """Return whether the snippet of a diary entry is its thought: none of its other texts match."""
+    *others, thought = row.texts
+    return find_match(thought, terms) is not None and not any(find_match(text, terms) for text in others)
 
 
 def _message_rows(row: FoundRow) -> list[int]:

@@ -204,6 +204,13 @@ def test_p39_the_last_thoughts_stay_in_order(stage: Stage) -> None:
     assert stage.context("what", ENABLE_THOUGHTS=0)["thoughts"] == []
 
 
+def test_t59_a_thought_that_is_shown_is_no_memory_too(stage: Stage) -> None:
+    stage.diary("Ann told me of Rome", personal_thought="I want to see dolphins")
+    stage.diary("We spoke of dolphins", personal_thought="Dolphins are clever")
+    context = stage.context("Do you like dolphins?", AI_DIARY_FULL=0, SNIPPET_WINDOW="match")
+    assert [hit["snippet"] for hit in context["memories"]] == ["We spoke of dolphins"]
+
+
 def test_p72_memories_are_hits(stage: Stage) -> None:
     stage.remember("tofu is white", ["tofu"], 60)
     stage.say("tofu came up", "tg/44", "Bob", minutes=60 * 24 * 3, title="P")
