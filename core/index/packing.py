@@ -9,7 +9,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, bindparam, delete, func, select, update
+from sqlalchemy import Connection, Integer, bindparam, delete, func, select, update
 
 from ..database import dialects, sources
 from ..database.bulk import chunks, write_many
@@ -28,6 +28,8 @@ MOST_IN_A_WRITE = 20_000
 """Maximum number of rows merged at the end of a writer's transaction; a worker or `pack_all` makes larger segments."""
 MOST_IN_A_STEP = 8192
 """Maximum number of rows packed in one transaction, which takes seconds; SQLite blocks other writers meanwhile."""
+MANY_GONE = 1024
+"""Number of removed rows of an audience from which segments are rewritten without them: every search reads them all."""
 _F, _S, _B, _G = search_fresh.c, search_segment.c, search_block.c, search_gone.c
 _A = bindparam("audience", type_=ID)
 _STATE_HELD = select(_S.docs).where(_S.audience_id == _A, _S.segment_id == 0).with_for_update()
@@ -45,11 +47,11 @@ class Packed(NamedTuple):
 
 
 def pack_due(connection: Connection, family: str, audience: int, most: int = MOST_IN_A_WRITE) -> int:
-    """Pack the fresh rows of an audience and merge its segments, if due; return the number of rows touched."""
+    """Pack the fresh rows of an audience and merge or purge its segments, if due; return the number of rows touched."""
     done = pack_fresh(connection, family, audience, fresh.PACK_FROM)
     while merged := merge_due(connection, family, audience, partial(choose_merge, most=most)):
         done += merged
-    return done
+    return done + purge_due(connection, family, audience, most)
 
 
 def pack_fresh(connection: Connection, family: str, audience: int, least: int = 1) -> int:
@@ -216,6 +218,8 @@ def pack_all(db: Database, progress: Progress | None = None) -> int:
                 progress("rows", packed, max(packed, total))
             done += _merge_all(db, audience, choose_merge)
         done += packed - before + _merge_all(db, audience, choose_joined if packed > before else choose_merge)
+        while rows := db.transaction(partial(purge_due, **own), source="the search index"):
+            done += rows
     return done
 
 
@@ -225,6 +229,42 @@ def _merge_all(db: Database, audience: int, choose: Choice) -> int:
     while merged := db.transaction(merge, source="the search index"):
         done += merged
     return done
+
+
+def purge_due(connection: Connection, family: str, audience: int, most: int = MOST_ROWS) -> int:
+    """If many rows of an audience are removed, rewrite the segment with most of them; return the size of the segment.
+
+    Args:
+        most: number of rows above which a segment is not rewritten.
+    """
+    if connection.execute(_COUNT_GONE, {"audience": audience}).scalar_one() < MANY_GONE:
+        return 0
+    connection.execute(_STATE_HELD, {"audience": audience})
+    gone = read_gone(connection, audience)
+    removed = {}
+    for one in list_segments(connection, audience):
+        rows = read_rows(connection, audience, one.segment_id)
+        at = np.flatnonzero(~find_staying(rows, one.segment_id, gone))
+        removed[one] = set(zip(rows.source[at].tolist(), rows.row_id[at].tolist(), strict=True))
+    small = [one for one in removed if one.docs <= most and removed[one]]
+    worst = max(small, key=lambda one: len(removed[one]), default=Packed(0, 0))
+    if worst.docs:
+        rewrite(connection, family, audience, [worst.segment_id])
+        del removed[worst]
+    settled = gone.keys() - set[RowId]().union(*removed.values())
+    for source in sources.ALL:
+        ids = sorted(row_id for number, row_id in settled if number == source.number)
+        for part in chunks(ids, fresh.AT_ONCE):
+            connection.execute(_DROP_GONE, {"audience": audience, "source": source.number, "ids": part})
+    return worst.docs
+
+
+_COUNT_GONE = select(func.count()).select_from(search_gone).where(_G.audience_id == _A)
+_DROP_GONE = delete(search_gone).where(
+    _G.audience_id == _A,
+    _G.source == bindparam("source", type_=Integer()),
+    _G.row_id.in_(bindparam("ids", expanding=True, type_=ID)),
+)
 
 
 def purge(connection: Connection, family: str, audiences: Iterable[int]) -> int:

@@ -16,7 +16,7 @@ from sqlalchemy import delete, func, select, update
 from core.database.engine import Database
 from core.database.schema import search_block, search_fresh, search_gone, search_segment
 from core.database.sources import CHAT
-from core.db import forget, reindex
+from core.db import forget, pack_index, reindex
 from core.index import indexed, packing, segment, state
 from core.index.fresh import PACK_FROM
 from core.scope import Scope
@@ -221,6 +221,26 @@ def test_d14_changes_of_packed_rows_are_found_and_the_old_text_is_not(db: Databa
     pack(db, scope)
     assert ids(find(db, scope, keywords=["zebra"])) == [] and rows[3] in ids(find(db, scope, keywords=["once"]))
     assert verify_index(db) == [] and count(db, search_gone) >= 1
+
+
+def test_d14_of_many_removed_rows_no_record_is_left(
+    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search reads every record."""
+    rows = said(db, scope, [(f"tofu number {n}", ago(minutes=n)) for n in range(90)])
+    monkeypatch.setattr(packing, "MANY_GONE", 10)
+    small = said(db, scope, [(f"tea number {n}", ago(minutes=n)) for n in range(30)])
+    pack(db, scope)
+    removed = [*rows[:5], *small[:9]]
+    db.transaction(lambda c: indexed.remove(c, db, CHAT, scope.persona, removed), source="chat_history_cache")
+    audience = audiences_of(db, scope)[0]
+    due = partial(packing.purge_due, family=db.family, audience=audience)
+    assert db.transaction(partial(due, most=60), source="t") == 30 and count(db, search_gone) == 5
+    assert db.transaction(due, source="t") == 0
+    monkeypatch.setattr(packing, "MANY_GONE", 5)
+    pack_index(db)
+    assert count(db, search_gone) == 0 and verify_index(db) == []
+    assert [len(find(db, scope, keywords=[word], limit=200)) for word in ("tofu", "tea")] == [85, 21]
 
 
 def test_f46_nothing_of_what_was_forgotten_is_left_in_a_block(db: Database, scope: Scope) -> None:
