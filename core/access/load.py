@@ -161,6 +161,7 @@ def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str,
         destination=destination,
         privacy=privacy,
         person=person,
+        identities=tuple(people) or ((scope.participant,) if scope.participant else ()),
         own=own_audience(privacy, server, scope.conversation, person) if scope.conversation else AudienceKey("persona"),
         audiences=tuple(dict.fromkeys(ids)),
         conversations=facts,
@@ -294,7 +295,7 @@ def _select_seen(all_of_server: bool, family: str) -> CompiledStatement:
 
 @lru_cache(maxsize=2)
 def _select_always(family: str) -> tuple[CompiledStatement, ...]:
-    """Return the SELECTs that always run: conversations, participant, audiences."""
+    """Return the SELECTs that always run: conversations, the participant with linked identities, audiences."""
     c, p = conversations.c, participants.c
     facts = _row(
         CONVERSATION,
@@ -302,12 +303,13 @@ def _select_always(family: str) -> tuple[CompiledStatement, ...]:
         k=[_raw(k) for k in (c.conversation_key, c.direct_person_key, c.server_id)],
     )
     keys_asked = bindparam("keys", expanding=True, type_=Key(512))
+    own = select(p.person_key).where(p.persona_id == _P, p.participant_key == _WHO).scalar_subquery()
     person = _row(PARTICIPANT, k=[_raw(p.participant_key), _raw(p.person_key)])
     keys = [_raw(k) for k in (_SEEN.c.kind, _SEEN.c.server_id, _SEEN.c.ref)]
     audience = select(*_row(AUDIENCE, n=[_SEEN.c.audience_id], k=keys))
     parts = [
         select(*facts).where(c.persona_id == _P, c.conversation_key.in_(keys_asked)),
-        select(*person).where(p.persona_id == _P, p.participant_key == _WHO),
+        select(*person).where(p.persona_id == _P, p.person_key == own),
         audience,
     ]
     return tuple(CompiledStatement(each, family) for each in parts)

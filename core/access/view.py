@@ -49,6 +49,8 @@ class Viewer:
     privacy: Privacy
     person: str | None
     """Key of the person asking, the same for all linked identities."""
+    identities: tuple[str, ...]
+    """Participant keys of the person asking."""
     own: AudienceKey
     """Audience of rows written in this scope."""
     audiences: tuple[int, ...]

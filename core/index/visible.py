@@ -359,11 +359,11 @@ class Visible(Rows):
         """Return the numbers of the sources that have rows."""
         return frozenset(self.source_sums[0].nonzero()[0].tolist())
 
-    def find_speakers(self, field: str, value: str) -> list[int]:
-        """Return the numbers of the speakers with this name, key or role."""
+    def find_speakers(self, field: str, values: Collection[str]) -> list[int]:
+        """Return the numbers of the speakers with one of these names, keys or roles."""
         packed = len(self.table.speakers)
-        fresh = (n for n, who in enumerate(self.speakers[packed:], packed) if getattr(who, field) == value)
-        return [*self.table.speakers_by_value.get((field, value), ()), *fresh]
+        fresh = (n for n, who in enumerate(self.speakers[packed:], packed) if getattr(who, field) in values)
+        return [*(n for value in values for n in self.table.speakers_by_value.get((field, value), ())), *fresh]
 
     def names_in(self, text: str) -> set[str]:
         """Return the speaker names that a text may contain: a word of the name begins like a word of the text."""
@@ -372,10 +372,10 @@ class Visible(Rows):
         new = {who.name for who in self.speakers[len(self.table.speakers) :]}
         return new.union(*(by_beginning.get(one, ()) for one in begins))
 
-    def nearness(self, here: str, person: str) -> Floats:
-        """Return the nearness of each conversation: 1 for the current one, TAKES_PART if the person spoke in it."""
+    def nearness(self, here: str, asker: Collection[str]) -> Floats:
+        """Return the nearness of each conversation: 1 for the current one, TAKES_PART if the asker spoke in it."""
         near = np.zeros(len(self.threads), np.float32)
-        for speaker in self.find_speakers("key", person) if person else ():
+        for speaker in self.find_speakers("key", asker):
             near[self.thread[self.speaker == speaker]] = TAKES_PART
         for thread in (here, "\x00" + here) if here else ():
             number = self.thread_number.get(thread)

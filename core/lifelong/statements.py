@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .. import search as searching
+from ..access import overview
 from ..access import table as audience_table
 from ..access.rules import AudienceKind, plain_key
 from ..access.table_participants import checked_key
@@ -67,7 +68,8 @@ def profile(
     search = searching.resolve(query, viewer, call.settings, call.db)
     if search.index_error is not None:
         raise search.index_error
-    rows = read_person(search, call.db, {who})[:most]
+    identities = {who, *(each.key for each in overview.read_identities(call.db, call.persona, who))}
+    rows = read_person(search, call.db, identities)[:most]
     return [_build_statement(one, keys[one.audience].kind) for one in rows if one.audience in keys]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -141,7 +141,7 @@ def read_bounds(search: Search, view: Visible, inside: Flags | None = None) -> C
     return (lambda rows: np.logical_and.reduce([test(rows) for test in tests])) if tests else None
 
 
-def list_rows_of_person(found: Matches, question: Question, asker: str) -> list[tuple[int, int]]:
+def list_rows_of_person(found: Matches, question: Question, asker: Collection[str]) -> list[tuple[int, int]]:
     """Return (id, time) of the newest matching messages of the people a question is about."""
     made: list[tuple[int, int]] = []
     for one in found.audiences:

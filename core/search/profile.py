@@ -70,8 +70,7 @@ def read_person(search: Search, db: Database, keys: Collection[str], most: int =
     audiences: dict[RowId, int] = {}
     for one in found:
         view = one.view
-        speakers = [number for key in keys for number in view.find_speakers("key", key)]
-        held = np.isin(view.speaker, speakers)
+        held = np.isin(view.speaker, view.find_speakers("key", keys))
         if anchors:
             holds = np.zeros(len(view), bool)
             holds[one.postings.rows] = True
@@ -119,9 +118,9 @@ def _find_words(anchor: str, lexicon: Lexicon) -> dict[IndexTerm, bool]:
     return {(WORD, word): True for word in words}
 
 
-def list_keys(found: Sequence[AudienceMatches], people: Collection[str], asker: str) -> set[str]:
+def list_keys(found: Sequence[AudienceMatches], people: Collection[str], asker: Collection[str]) -> Collection[str]:
     """Return the participant keys of the people a question names, or of the asker if it names nobody."""
     if not people:
-        return {asker} - {""}
+        return asker
     views = [one.view for one in found]
-    return {view.speakers[n].key for view in views for name in people for n in view.find_speakers("name", name)} - {""}
+    return {view.speakers[n].key for view in views for n in view.find_speakers("name", people)} - {""}

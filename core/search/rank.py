@@ -146,7 +146,7 @@ def rank_best(search: Search, question: Question, found: Matches, count: int) ->
     if question.spans and (days.are_short(question) or not seen or question.order):
         offered = days.list_inside(found.audiences, question)
     if question.order and not seen:
-        offered = days.list_in_order(found.audiences, query.asker if question.self_person else "", question.order)
+        offered = days.list_in_order(found.audiences, query.asker if question.self_person else (), question.order)
     audiences = found.audiences if is_of_time or search.embedder is not None else seen
     return query, ranking.rank_rows(audiences, query, offered, count)
 
@@ -321,7 +321,7 @@ def build_query(search: Search, question: Question, found: Matches) -> RankingQu
         max(sum(most.values()), 1e-9),
         mean_words,
         question,
-        asker=search.viewer.scope.participant or "",
+        asker=search.viewer.identities,
         here=search.viewer.scope.conversation or "",
         reach=CONTEXT_REACH if has_answers and not by_words else 0,
         by_words=by_words,

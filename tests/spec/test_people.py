@@ -20,7 +20,7 @@ from core.hooks import set_hook
 from core.lifelong import profile
 from core.privacy import link_participants, set_privacy, unlink_participant
 from core.scope import Scope
-from core.synth_core_memory import search_memories, silently_record_memory
+from core.synth_core_memory import explain_search, search_memories, silently_record_memory
 from core.text.question_words import asked_words, asks_about_person
 from tests.spec.stage import HERE, Stage, reasons
 from tests.spec.story import Story
@@ -240,6 +240,16 @@ def test_p75_a_question_about_the_asker_is_answered_by_what_they_stated(stage: S
     assert {"Ann keeps bees", "I can't stand lilies.", "I play the cello in a quartet."} == set(hits)
     memories = [hit["snippet"] for hit in stage.context(question)["memories"]]
     assert "I play the cello in a quartet." in memories
+
+
+def test_f6_linked_identities_have_one_profile_and_ask_about_the_lines_of_both(stage: Stage) -> None:
+    tell(stage)
+    link_participants(ANN, BOB, **stage.asking())
+    assert "I am a plumber." in texts(stage, ANN) and set(texts(stage, ANN)) == set(texts(stage, BOB))
+    asking = {"db": stage.db, "scope": stage.scope(HERE, participant=ANN)}
+    assert "I am a plumber." in [hit["snippet"] for hit in search_memories("What do you know about me?", **asking)]
+    hits = explain_search("When did I become a plumber?", **asking)[1]["hits"]
+    assert next(one["reasons"]["person"] for one in hits if "plumber" in one["words"]) > 0
 
 
 def test_p75_a_question_about_somebody_named_is_answered_by_what_they_stated(stage: Stage) -> None:

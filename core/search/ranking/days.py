@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -138,7 +138,7 @@ def list_inside(audiences: Sequence[AudienceMatches], question: Question) -> lis
     return inside
 
 
-def list_in_order(audiences: Sequence[AudienceMatches], asker: str, order: str) -> list[ViewRows]:
+def list_in_order(audiences: Sequence[AudienceMatches], asker: Collection[str], order: str) -> list[ViewRows]:
     """Return the first or last rows of each audience, sorted; with an asker, only the asker's messages."""
     found = []
     for one in audiences:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -103,7 +103,7 @@ def look_at(audiences: Sequence[AudienceMatches], query: RankingQuery) -> list[S
         view = one.view
         shares = (view.thread_means - SHORT_TURNS) / (LONG_TURNS - SHORT_TURNS)
         person = None if query.by_words else find_persons(query.question, query.asker, view)
-        near = view.nearness(*("", "") if query.by_words else (query.here, query.asker))
+        near = view.nearness(*("", ()) if query.by_words else (query.here, query.asker))
         long = shares.clip(0.0, 1.0).astype(np.float32)
         seen.append(Seen(one, threads, sessions, long, near, person))
         threads += len(view.threads)
@@ -131,14 +131,14 @@ def build_frame(seen: Sequence[Seen], rows: Sequence[ViewRows]) -> Frame:
     return Frame(starts, audience, row, words, at_us, source, is_chat, thread, session, long, near, told)
 
 
-def find_persons(question: Question, asker: str, view: Visible) -> Floats | None:
+def find_persons(question: Question, asker: Collection[str], view: Visible) -> Floats | None:
     """Return, for each speaker of an audience, 1 if the question is about them and -1 if about somebody else.
 
     Return None if the question is about nobody.
     """
-    about, is_about, others = view.find_speakers("role", PERSONA), 1, -1
+    about, is_about, others = view.find_speakers("role", [PERSONA]), 1, -1
     if question.people:
-        about = [n for name in question.people for n in view.find_speakers("name", name)]
+        about = view.find_speakers("name", question.people)
     elif question.self_person and asker:
         # `Can you tell me when I ...` is about the asker, although it says `you`.
         about = view.find_speakers("key", asker)

@@ -43,8 +43,8 @@ class RankingQuery:
     """Score of a row that holds every term and tag; above 0."""
     mean_words: float
     question: Question = field(default_factory=Question)
-    asker: str = ""
-    """Participant key of the asker."""
+    asker: Collection[str] = ()
+    """Participant keys of the asker."""
     here: str = ""
     """Conversation key of the asker."""
     reach: int = 4
