@@ -33,7 +33,6 @@ from ..text.hits import stored_tags
 
 _C = ai_diary.c
 _ALL = 2**31 - 1
-_AUDIENCES_AT_ONCE = 500
 _FEW = 8
 _NAME_BYTES = 255
 
@@ -146,7 +145,7 @@ def _find_closed_names(connection: Connection, scope: Scope, entry: NewEntry, de
     interface = split_key(scope.conversation)[0] if scope.conversation else entry.interface
     names = [name for name in entry.involved_users if len(name.encode("utf-8")) <= _NAME_BYTES]
     keys = {name: {name, f"{interface}/{name}"} for name in names}
-    for part in chunks(sorted(keys), 500):
+    for part in chunks(sorted(keys)):
         for name, key in _read_names(connection, scope.persona, part, default):
             if name in keys:  # servers ignore blanks at the end of a name; here names are compared exactly
                 keys[name].add(key)
@@ -269,7 +268,7 @@ def read_newest(
     statement = _select_newest(since is not None, viewer.sees_local_only, column, len(wanted))
     # A few audiences are read one by one along the index; a single query would sort all entries.
     few = len(viewer.audiences) <= _FEW
-    parts = [[a] for a in viewer.audiences] if few else list(chunks(viewer.audiences, _AUDIENCES_AT_ONCE))
+    parts = [[a] for a in viewer.audiences] if few else list(chunks(viewer.audiences))
     entries = [
         _read_entry(row)
         for part in parts

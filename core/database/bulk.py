@@ -14,6 +14,8 @@ from . import connections
 
 T = TypeVar("T")
 ROWS_PER_STATEMENT = 1000
+AT_ONCE = 500
+"""Maximum number of ids in one statement."""
 
 
 @lru_cache(maxsize=256)
@@ -35,7 +37,7 @@ def write_many(
         connections.execute_driver(connection, text, values, many=True)
 
 
-def chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
+def chunks(items: Iterable[T], size: int = AT_ONCE) -> Iterator[list[T]]:
     """Yield the items in lists of at most `size`."""
     iterator = iter(items)
     while part := list(islice(iterator, size)):

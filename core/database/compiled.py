@@ -20,26 +20,25 @@ from sqlalchemy.sql.elements import Label, UnaryExpression
 from sqlalchemy.types import NullType
 
 from . import connections
+from .bulk import AT_ONCE as AT_ONCE
 from .bulk import chunks
 from .dialects import Key, as_key
 from .stored_values import read_object, read_text, read_time, read_whole
 
 IDS: Any = bindparam("ids", expanding=True)
 """Parameter for the ids in statements of `read_parts` and `execute_parts`."""
-AT_ONCE = 500
-"""Maximum number of ids in one statement."""
 Reader = Callable[[Any, Mapping[str, Any]], Iterable[Any]]
 """`Database.read` to see committed rows, or `Connection.execute` to see the open transaction's rows too."""
 
 
 def read_parts(read: Reader, statement: Any, values: Mapping[str, Any], ids: Iterable[Any]) -> list[Any]:
     """Run a SELECT that binds `ids` for batches of ids, and return all rows."""
-    return [row for part in chunks(sorted(set(ids)), AT_ONCE) for row in read(statement, {**values, "ids": part})]
+    return [row for part in chunks(sorted(set(ids))) for row in read(statement, {**values, "ids": part})]
 
 
 def execute_parts(connection: Connection, statement: Any, ids: Iterable[Any]) -> int:
     """Run a change that binds `ids` for batches of ids; return the number of changed rows."""
-    parts = chunks(sorted(set(ids)), AT_ONCE)
+    parts = chunks(sorted(set(ids)))
     return sum(connection.execute(statement, {"ids": part}).rowcount for part in parts)
 
 

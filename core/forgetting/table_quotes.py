@@ -105,7 +105,7 @@ def find_answers(removal: Removal, rows: Mapping[SourceTable, Collection[int]]) 
 def change_entries(removal: Removal, changed: Mapping[int, Mapping[str, Any]]) -> None:
     """Give diary entries new values and update their index entries; NULL removes a text."""
     connection, persona = removal.connection, removal.persona
-    for part in chunks(sorted(changed), indexed.AT_ONCE):
+    for part in chunks(sorted(changed)):
         old = indexed.lock(connection, AI_DIARY, persona, part)
         texts = select(_D.id, *(_D[name] for name in index_entries.DIARY_TEXTS)).where(
             _D.persona_id == persona, _D.id.in_(part)

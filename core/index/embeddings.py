@@ -8,14 +8,12 @@ from functools import lru_cache, partial
 from sqlalchemy import Connection, Executable, Integer, bindparam, delete, func, select, update
 
 from ..database import sources
-from ..database.bulk import chunks
+from ..database.compiled import AT_ONCE, IDS, read_parts
 from ..database.dialects import ID, Key, insert_ignore
 from ..database.engine import Database
 from ..database.schema import audiences, counters, search_vector, search_vector_gone, search_vector_version
 from ..database.sources import SourceTable
 from ..database.stored_values import from_key
-
-AT_ONCE = 500
 
 _V = search_vector.c
 KEPT = 1000
@@ -72,11 +70,7 @@ def moved(connection: Connection, source: SourceTable, row_id: int, audience: in
     connection.execute(_STAMP, {"audience": to, "number": source.number, "ids": [row_id], "stamp": stamps[to]})
 
 
-_OF_ROW = (
-    _V.audience_id == bindparam("audience"),
-    _V.source == bindparam("number"),
-    _V.row_id.in_(bindparam("ids", expanding=True)),
-)
+_OF_ROW = (_V.audience_id == bindparam("audience"), _V.source == bindparam("number"), _V.row_id.in_(IDS))
 _DROP = delete(search_vector).where(*_OF_ROW)
 _MOVE = update(search_vector).where(*_OF_ROW).values(audience_id=bindparam("to"), at_us=bindparam("at"))
 _STAMP = update(search_vector).where(*_OF_ROW).values(stamp=bindparam("stamp"))
@@ -101,21 +95,13 @@ def counts(db: Database, persona: str) -> dict[str, int]:
     return {from_key(row[0]): int(row[1]) for row in found}
 
 
-_COUNTS = (
-    select(_V.model, func.count())
-    .where(_V.audience_id.in_(select(audiences.c.audience_id).where(audiences.c.persona_id == bindparam("persona"))))
-    .group_by(_V.model)
-    .order_by(_V.model)
-)
+_AUDIENCES = select(audiences.c.audience_id).where(audiences.c.persona_id == bindparam("persona"))
+_COUNTS = select(_V.model, func.count()).where(_V.audience_id.in_(_AUDIENCES)).group_by(_V.model).order_by(_V.model)
 
 
 def drop_model(db: Database, persona: str, model: str) -> int:
     """Delete the vectors of a persona's rows that one model made; return the number of vectors."""
-    own = db.read(
-        select(audiences.c.audience_id).where(audiences.c.persona_id == bindparam("persona")),
-        {"persona": persona},
-        source="audiences",
-    )
+    own = db.read(_AUDIENCES, {"persona": persona}, source="audiences")
     gone = 0
     for audience in sorted(row[0] for row in own):
         while count := db.transaction(partial(_drop_some, audience, model), source="search_vector"):
@@ -134,7 +120,7 @@ def _drop_some(audience: int, model: str, connection: Connection) -> int:
 
 _OWN = (_V.audience_id == bindparam("audience"), _V.model == bindparam("model"))
 _SOME = select(_V.row_id).where(*_OWN).limit(bindparam("most", type_=Integer()))
-_DROP_MODEL = delete(search_vector).where(*_OWN, _V.row_id.in_(bindparam("ids", expanding=True)))
+_DROP_MODEL = delete(search_vector).where(*_OWN, _V.row_id.in_(IDS))
 
 
 # Version of the vectors of an audience: a process compares it with the version of its copy
@@ -144,17 +130,17 @@ def raise_versions(connection: Connection, audiences: Collection[int], by: int =
     """Raise the version of audiences in the transaction of `connection`; return the new versions."""
     if not audiences:
         return {}
-    values = {"audiences": sorted(audiences), "by": by}
+    values = {"ids": sorted(audiences), "by": by}
     there = connection.execute(_RAISE, values).rowcount
     if there < len(audiences):
         known = {row[0] for row in connection.execute(_VERSIONS, values)}
         new = [{"audience_id": one, "version": 0} for one in sorted(audiences) if one not in known]
         connection.execute(insert_ignore(search_vector_version, connection.dialect.name), new)
-        connection.execute(_RAISE, {**values, "audiences": [one["audience_id"] for one in new]})
+        connection.execute(_RAISE, {**values, "ids": [one["audience_id"] for one in new]})
     return {row[0]: row[1] for row in connection.execute(_VERSIONS, values)}
 
 
-_OF = _N.audience_id.in_(bindparam("audiences", expanding=True, type_=ID))
+_OF = _N.audience_id.in_(IDS)
 _RAISE = update(search_vector_version).where(_OF).values(version=_N.version + bindparam("by", type_=ID))
 _VERSIONS = select(_N.audience_id, _N.version).where(_OF)
 
@@ -176,10 +162,8 @@ _CLEAN = delete(search_vector_gone).where(
 
 def read_versions(db: Database, audiences: Collection[int]) -> dict[int, int]:
     """Return the version of each audience whose vectors ever changed."""
-    found: dict[int, int] = {}
-    for part in chunks(sorted(audiences), AT_ONCE):
-        found |= {row[0]: row[1] for row in db.read(_VERSIONS, {"audiences": part}, source="search_vector_version")}
-    return found
+    read = partial(db.read, source="search_vector_version")
+    return {row[0]: row[1] for row in read_parts(read, _VERSIONS, {}, audiences)}
 
 
 def read_gone(db: Database, audience: int, since: int) -> Sequence[tuple[int, int, int]]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, Executable, Integer, bindparam, case, func, null, select
 
 from ..database import dialects, sources
-from ..database.bulk import chunks
+from ..database.compiled import AT_ONCE, IDS, read_parts
 from ..database.dialects import ID
 from ..database.engine import Database
 from ..database.schema import conversations
@@ -33,8 +33,6 @@ TERM_BYTES = 160
 Progress = Callable[[str, int, int], None]
 """Called with the name of a step, the amount done, and the total (0 if unknown)."""
 
-AT_ONCE = 500
-"""Number of rows read in one statement."""
 TERMS_PER_ROW = 5000
 """Maximum number of different words of a row in the index."""
 SEPARATOR = "\x1f"
@@ -188,11 +186,9 @@ def read_stored(source: SourceTable, row: Any, *, findable: bool = True) -> Stor
 def read_entries(connection: Connection, source: SourceTable, ids: Iterable[int], calendar: Calendar) -> list[Entry]:
     """Return the index entries of the findable rows with these ids, by id."""
     row = source.table.c
-    made: list[Entry] = []
-    for part in chunks(sorted(ids), AT_ONCE):
-        chosen = select(*indexed_columns(source)).where(row.id.in_(part), source.findable).order_by(row.id)
-        made += [read_stored(source, each).entry(source, calendar) for each in connection.execute(chosen)]
-    return made
+    chosen = select(*indexed_columns(source)).where(row.id.in_(IDS), source.findable).order_by(row.id)
+    rows = read_parts(connection.execute, chosen, {}, ids)
+    return [read_stored(source, each).entry(source, calendar) for each in rows]
 
 
 def read_audience(connection: Connection, source: SourceTable, audience: int, calendar: Calendar) -> Iterator[Entry]:

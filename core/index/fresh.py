@@ -13,6 +13,7 @@ from sqlalchemy.types import NullType
 
 from ..database import dialects, sources
 from ..database.bulk import chunks, write_many
+from ..database.compiled import IDS
 from ..database.dialects import ID
 from ..database.schema import search_fresh
 from ..database.stored_values import read_checked
@@ -21,7 +22,6 @@ from .shapes import Entry, Said, ThreadSpeaker
 
 PACK_FROM = 128
 """Number of fresh rows of an audience from which they are packed."""
-AT_ONCE = 500
 _F = search_fresh.c
 _AUDIENCE = bindparam("audience", type_=ID)
 
@@ -73,16 +73,14 @@ _COUNT = select(func.count()).select_from(search_fresh).where(_F.audience_id == 
 def remove_fresh(connection: Connection, audience: int, source: int, ids: Iterable[int]) -> int:
     """Delete fresh rows of an audience and a source; return the number of deleted rows."""
     deleted = 0
-    for part in chunks(sorted(ids), AT_ONCE):
+    for part in chunks(sorted(ids)):
         values = {"audience": audience, "source": source, "ids": part}
         deleted += connection.execute(_DELETE, values).rowcount
     return deleted
 
 
 _DELETE = delete(search_fresh).where(
-    _F.audience_id == _AUDIENCE,
-    _F.source == bindparam("source", type_=Integer()),
-    _F.row_id.in_(bindparam("ids", expanding=True, type_=ID)),
+    _F.audience_id == _AUDIENCE, _F.source == bindparam("source", type_=Integer()), _F.row_id.in_(IDS)
 )
 
 

@@ -22,10 +22,6 @@ from .shapes import RowId
 
 HELD = "vectors.held"
 """Key of the held vectors in the caches of a database handle."""
-MOST_BYTES = 64 * 2**20
-"""Maximum number of bytes of held vectors; the vectors of audiences in use are held whatever their size."""
-MOST_AUDIENCES = 1000
-"""Maximum number of audiences held; audiences in use are held whatever their number."""
 CHUNK = 8192
 """Maximum number of vectors read in one statement and held in one part."""
 COMPARED = 1024
@@ -163,7 +159,7 @@ def read_parts(db: Database, model: str, audiences: Collection[int], dimensions:
             one = _follow(db, model, audience, dimensions, one, version)
         in_use[key] = one
     outdated = {key for key, one in held.items() if not one.can_follow(versions.get(key[2], 0))}
-    cache.keep(in_use, MOST_BYTES, MOST_AUDIENCES, outdated)
+    cache.keep(in_use, outdated)
     return [part for one in in_use.values() for part in one.parts if len(part)]
 
 

@@ -19,8 +19,6 @@ from . import embeddings
 from . import table as search_index
 from .entries import Stored, calendar_of, indexed_columns, read_stored
 
-AT_ONCE = 500
-
 
 @lru_cache(maxsize=32)
 def change_row(source: SourceTable, names: tuple[str, ...]) -> Executable:
@@ -85,7 +83,7 @@ def set_columns(
         name: bindparam(f"new_{name}", value, type_=Time() if isinstance(value, datetime) else table.c[name].type)
         for name, value in columns.items()
     }
-    for part in chunks(sorted(ids), AT_ONCE):
+    for part in chunks(sorted(ids)):
         old = lock(connection, source, persona, part)
         numbers = [row.id for row in old]
         if numbers and ready:
@@ -101,7 +99,7 @@ def set_columns(
 def remove(connection: Connection, db: Database, source: SourceTable, persona: str, ids: Iterable[int]) -> int:
     """Delete rows with their index entries, lower the use counts of their tags, and return the number of rows."""
     table, gone = source.table, 0
-    for part in chunks(sorted(ids), AT_ONCE):
+    for part in chunks(sorted(ids)):
         rows = lock(connection, source, persona, part)
         if not rows:
             continue

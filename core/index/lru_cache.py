@@ -7,6 +7,11 @@ from collections import OrderedDict
 from collections.abc import Collection, Mapping
 from typing import Generic, Protocol, TypeVar
 
+MOST_BYTES = 64 * 2**20
+"""Maximum number of bytes that a cache holds; values in use are held whatever their size."""
+MOST_HELD = 1000
+"""Maximum number of values that a cache holds; values in use are held whatever their number."""
+
 
 class Sized(Protocol):
     """A value that the cache can hold."""
@@ -32,7 +37,7 @@ class LruCache(Generic[K, V]):
         with self._lock:
             return dict(self.held)
 
-    def keep(self, in_use: Mapping[K, V], most_bytes: int, most: int, outdated: Collection[K] = ()) -> None:
+    def keep(self, in_use: Mapping[K, V], outdated: Collection[K] = ()) -> None:
         """Add the values in use; drop outdated values, and the least recently used ones above the limits."""
         with self._lock:
             for key, one in in_use.items():
@@ -40,5 +45,5 @@ class LruCache(Generic[K, V]):
                 self.held.move_to_end(key)
             size = sum(one.size for one in self.held.values())
             for key in [key for key in self.held if key not in in_use]:
-                if key in outdated or size > most_bytes or len(self.held) > most:
+                if key in outdated or size > MOST_BYTES or len(self.held) > MOST_HELD:
                     size -= self.held.pop(key).size

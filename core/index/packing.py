@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Integer, bindparam, delete, func, select, upd
 
 from ..database import dialects, sources
 from ..database.bulk import chunks, write_many
+from ..database.compiled import IDS
 from ..database.dialects import ID
 from ..database.engine import Database
 from ..database.schema import search_block, search_fresh, search_gone, search_segment
@@ -254,16 +255,14 @@ def purge_due(connection: Connection, family: str, audience: int, most: int = MO
     settled = gone.keys() - set[RowId]().union(*removed.values())
     for source in sources.ALL:
         ids = sorted(row_id for number, row_id in settled if number == source.number)
-        for part in chunks(ids, fresh.AT_ONCE):
+        for part in chunks(ids):
             connection.execute(_DROP_GONE, {"audience": audience, "source": source.number, "ids": part})
     return worst.docs
 
 
 _COUNT_GONE = select(func.count()).select_from(search_gone).where(_G.audience_id == _A)
 _DROP_GONE = delete(search_gone).where(
-    _G.audience_id == _A,
-    _G.source == bindparam("source", type_=Integer()),
-    _G.row_id.in_(bindparam("ids", expanding=True, type_=ID)),
+    _G.audience_id == _A, _G.source == bindparam("source", type_=Integer()), _G.row_id.in_(IDS)
 )
 
 

@@ -32,14 +32,9 @@ from .segment import read_head, read_terms
 from .shapes import DAY, TAG, WORD, Entry, IndexTerm, RowId
 from .visible import Block, Postings, Visible, add_fresh, build_table
 
-MOST_BYTES = 64 * 2**20
-"""Maximum number of bytes of segments cached for one database; audiences in use stay whatever their size."""
-MOST_AUDIENCES = 1000
-"""Maximum number of audiences cached; audiences in use stay whatever their number."""
 READ_AGAIN = 3
 """Maximum number of attempts to read the index if it changes during the read."""
 _SEGMENT, _FRESH, _GONE = range(3)
-_AT_ONCE = 500
 FreshRow = tuple[int, int, int, object, object]
 """(audience, source, id, digest, content)."""
 T = TypeVar("T")
@@ -104,7 +99,7 @@ class IndexState:
         if changed:
             kept |= _load_changed(self._db, changed, kept)
         self.audiences: dict[int, AudienceIndex] = {audience: kept[audience] for audience in sorted(states)}
-        cache.keep(self.audiences, MOST_BYTES, MOST_AUDIENCES)
+        cache.keep(self.audiences)
         indexes = self.audiences.values()
         self.lexicon: Lexicon = Lexicon([part for one in indexes for part in (*one.words.values(), one.fresh.words)])
 
@@ -204,7 +199,7 @@ def _add_words(
 def _read_states(db: Database, audiences: Sequence[int]) -> dict[int, AudienceState]:
     """Return the segments, fresh rows and removed rows of each audience."""
     states = {audience: AudienceState(audience) for audience in audiences}
-    for part in chunks(states, _AT_ONCE):
+    for part in chunks(states):
         values: list[object] = []
         texts = [each.text({"audiences": part}, values) for each in _state_parts(db.family)]
         for row in db.read(compiled.union(texts, db.family), values, source="the search index"):
@@ -252,7 +247,7 @@ def _read_column(db: Database, name: str, segments: Sequence[Segment]) -> dict[S
     """Return a column of the segments' rows in the database."""
     by_place = {(one.audience_id, one.segment_id): one for one in segments}
     stored: dict[Segment, bytes] = {}
-    for part in chunks(segments, _AT_ONCE):
+    for part in chunks(segments):
         wanted = {"audiences": sorted({one.audience_id for one in part}), "stamps": [one.stamp for one in part]}
         rows = db.read(_column_part(name, db.family), wanted, source="search_segment")
         stored |= {by_place[row[0], row[1]]: bytes(row[2]) for row in rows}
@@ -272,7 +267,7 @@ def _column_part(name: str, family: str) -> CompiledStatement:
 def _read_fresh(db: Database, places: Sequence[tuple[int, int, int]]) -> list[FreshRow]:
     """Return the stored fresh rows with these (audience, source, id)."""
     contents: list[FreshRow] = []
-    for part in chunks(places, _AT_ONCE):
+    for part in chunks(places):
         audiences, numbers, ids = (sorted(set(column)) for column in zip(*part, strict=True))
         wanted = {"audiences": audiences, "sources": numbers, "ids": ids}
         asked = set(part)
@@ -304,8 +299,8 @@ def _read_blocks(
     }
     for kind in (WORD, TAG, DAY):
         terms = sorted(term for of, term in numbers if of == kind)
-        for some in chunks(segments, _AT_ONCE) if terms else ():
-            for keys in chunks(terms, _AT_ONCE):
+        for some in chunks(segments) if terms else ():
+            for keys in chunks(terms):
                 wanted = {"audiences": some, "keys": keys, "kind": kind}
                 rows = db.read(_blocks_part(db.family), wanted, source="search_block")
                 for audience, segment, term, postings in rows:

@@ -153,7 +153,7 @@ def _set_tags(connection: Connection, db: Database, persona: str, wanted: dict[i
     raised: Counter[str] = Counter()
     lowered: Counter[str] = Counter()
     statement = indexed.change_row(MEMORIES, ("tags", "updated_at"))
-    for part in chunks(sorted(wanted), indexed.AT_ONCE):
+    for part in chunks(sorted(wanted)):
         old = indexed.lock(connection, MEMORIES, persona, part)
         indexed.exchange(connection, db, MEMORIES, old, [replace(each, tags=tuple(wanted[each.id])) for each in old])
         for each in old:

@@ -17,6 +17,7 @@ from ..access import tombstones
 from ..access.view import Viewer, is_seen
 from ..database import rows
 from ..database.bulk import chunks
+from ..database.compiled import IDS, read_parts
 from ..database.dialects import Time
 from ..database.engine import Database, RollbackError
 from ..database.ids import retry_duplicates
@@ -196,7 +197,7 @@ def find_equal(
     if not instructions:
         where.append(_C.kind != INSTRUCTION)
     equal: dict[bytes, int] = {}
-    for part in chunks(sorted(set(digests)), 500):
+    for part in chunks(sorted(set(digests))):
         chosen = select(_C.id, _C.content_hash).where(*where, _C.content_hash.in_(part))
         for row in connection.execute(chosen.order_by(_C.timestamp.desc(), _C.id.desc())):
             equal.setdefault(bytes(row.content_hash), int(row.id))
@@ -288,10 +289,8 @@ def renew(
 
 def find_stored(connection: Connection, persona: str, ids: Sequence[int]) -> tuple[int, ...]:
     """Return those of the ids that belong to stored items."""
-    stored: list[int] = []
-    for part in chunks(sorted(ids), 500):
-        stored += connection.execute(select(_C.id).where(_C.persona_id == persona, _C.id.in_(part))).scalars()
-    return tuple(sorted(stored))
+    stored = select(_C.id).where(_C.persona_id == persona, _C.id.in_(IDS))
+    return tuple(sorted(row[0] for row in read_parts(connection.execute, stored, {}, ids)))
 
 
 def change_visible(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Integer, bindparam, case, func, or_, select
 
 from ..access.rules import plain_key
-from ..database.bulk import chunks
+from ..database.compiled import read_parts
 from ..database.dialects import ID, Key, Time, has_keyword, json_has_text, like_pattern
 from ..database.engine import Database
 from ..database.rows import read_list, read_object
@@ -190,12 +190,9 @@ def find(db: Database, seen: ReadScope, row_id: int) -> Item | None:
 
 def lock_items(connection: Connection, seen: ReadScope, ids: Sequence[int]) -> list[Any]:
     """Return the visible rows of these ids in order of id, locked until the transaction ends."""
-    locked: list[Any] = []
-    for part in chunks(sorted(set(ids)), 500):
-        chosen = _BY_ID.order_by(_C.id).with_for_update()
-        rows = connection.execute(chosen, {"persona": seen.persona, "ids": part})
-        locked += [row for row in rows if is_seen(seen, row)]
-    return locked
+    chosen = _BY_ID.order_by(_C.id).with_for_update()
+    rows = read_parts(connection.execute, chosen, {"persona": seen.persona}, ids)
+    return [row for row in rows if is_seen(seen, row)]
 
 
 _MINE = _C.persona_id == bindparam("persona", type_=Key(64))

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, bindparam, select, update
 
 from ..base.wire_ids import find_id
 from ..database import rows
-from ..database.bulk import chunks
+from ..database.compiled import IDS, execute_parts, read_parts
 from ..database.dialects import ID, Key
 from ..database.engine import Database
 from ..database.schema import chat_history_cache, item_history, memories
@@ -61,16 +61,13 @@ def join_sources(*listed: Any) -> list[int | str] | None:
 
 def close_sources(connection: Connection, persona: str, item_ids: Iterable[int]) -> None:
     """Mark the source messages of items, so that consolidation does not use them again."""
-    messages: set[int] = set()
-    for part in chunks(sorted(set(item_ids)), 500):
-        listed = select(memories.c.source_message_ids).where(
-            memories.c.persona_id == persona, memories.c.id.in_(part), memories.c.source_message_ids.is_not(None)
-        )
-        for value in connection.execute(listed).scalars():
-            messages |= {row for each in rows.read_list(value) if (row := find_id(each)) is not None}
-    for part in chunks(sorted(messages), 500):
-        where = (_C.persona_id == persona, _C.id.in_(part))
-        connection.execute(update(chat_history_cache).where(*where).values(no_items=1))
+    listed = select(memories.c.source_message_ids).where(
+        memories.c.persona_id == persona, memories.c.id.in_(IDS), memories.c.source_message_ids.is_not(None)
+    )
+    stored = read_parts(connection.execute, listed, {}, item_ids)
+    messages = {row for (value,) in stored for each in rows.read_list(value) if (row := find_id(each)) is not None}
+    these = (_C.persona_id == persona, _C.id.in_(IDS))
+    execute_parts(connection, update(chat_history_cache).where(*these).values(no_items=1), messages)
 
 
 def insert_text(

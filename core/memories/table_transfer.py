@@ -23,7 +23,6 @@ from .new_item import NewMemory
 
 PART = 200
 """Number of rows read at once."""
-_AT_ONCE = 500
 _C = table.c
 
 COLUMNS = (*item_rows.COLUMNS, _C.response_text, _C.intensity, _C.emotion_state)
@@ -135,7 +134,7 @@ def _count_stored(
     counts: Counter[tuple[bytes, str, str]] = Counter()
     same = (_C.content_hash, _C.kind, _C.tier)
     stored = select(*same, func.count()).where(*memories.match_own(scope, audience_id))
-    for part in chunks(sorted(digests), _AT_ONCE):
+    for part in chunks(sorted(digests)):
         for row in connection.execute(stored.where(_C.content_hash.in_(part)).group_by(*same)):
             counts[bytes(row[0]), row[1], row[2]] += row[3]
     return counts

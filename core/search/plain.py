@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -122,15 +121,18 @@ def _read_slices(
 ) -> tuple[list[Candidate], bool]:
     """Return the newest `pool` matching rows of a source, and whether no older rows were left out.
 
-    The newest rows are compared slice by slice until enough match. If tags and keywords are given, all rows are
-    compared at once: a row that holds both comes first, whatever its age.
+    The newest rows are compared slice by slice until enough match. Without the index, or if tags and keywords are
+    given, all rows are compared at once: a row that holds both comes first, whatever its age.
     """
+    from .holders import find_nth_newest  # noqa: PLC0415 - loads numpy, which only a search needs
+
     query, found = search.query, list[Candidate]()
     has_tiers = bool(query.tags and query.keywords)
     size = most if has_tiers else min(SLICE, most)
     until = query.until
     while True:
-        oldest = _find_nth_newest(db, search, source, size)
+        oldest_us = find_nth_newest(search, source, size)
+        oldest = None if oldest_us is None else from_microseconds(oldest_us)
         is_last = oldest is None or (query.since is not None and oldest <= query.since)
         since = query.since if is_last else oldest
         if since is None or until is None or since < until:
@@ -140,13 +142,3 @@ def _read_slices(
         if is_last or is_full or size >= most:
             return found, is_last or is_full
         size = min(SLICE_GROWTH * size, most)
-
-
-def _find_nth_newest(db: Database, search: Search, source: SourceTable, count: int) -> datetime | None:
-    """Return the time of the `count`-th newest visible row; None if there are fewer rows."""
-    if search.index is None:
-        return table.find_nth_newest(db, search, source, count)
-    from . import holders  # noqa: PLC0415 - as above
-
-    at_us = holders.find_nth_newest(search, source, count)
-    return None if at_us is None else from_microseconds(at_us)

@@ -54,7 +54,7 @@ class StatementRow:
     worth: float
 
 
-def read_person(search: Search, db: Database, keys: Collection[str], most: int = MOST_READ) -> list[StatementRow]:
+def read_person(search: Search, db: Database, keys: Collection[str]) -> list[StatementRow]:
     """Return the rows with statements about a person: memories first, then messages, each newest first.
 
     Args:
@@ -76,7 +76,7 @@ def read_person(search: Search, db: Database, keys: Collection[str], most: int =
             holds[one.postings.rows] = True
             held &= holds | ~view.is_chat
         mine = one.keep_readable(ViewRows(held.nonzero()[0]))
-        newest = mine[np.argsort(-view.at_us[mine], kind="stable")[:most]]
+        newest = mine[np.argsort(-view.at_us[mine], kind="stable")[:MOST_READ]]
         places = zip(view.source[newest].tolist(), view.row_id[newest].tolist(), strict=True)
         audiences |= dict.fromkeys(places, view.audience)
     rows, _ = read_rows(db, audiences, read_values(search, db), search.viewer.scope.persona)

@@ -124,9 +124,6 @@ class Exclude:
     conversations: frozenset[str] = frozenset()
     """Keys of conversations whose chat rows are excluded."""
 
-    def __bool__(self) -> bool:
-        return bool(self.rows or self.conversations)
-
 
 def read_exclude(value: object) -> Exclude:
     """Return the rows and conversations to exclude."""

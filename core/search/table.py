@@ -291,24 +291,6 @@ def read_newest(
     return made
 
 
-def find_nth_newest(db: Database, search: Search, source: sources.SourceTable, count: int) -> datetime | None:
-    """Return the time of the `count`-th newest visible row; None if there are fewer rows."""
-    viewer = search.viewer
-    given = {"persona": viewer.scope.persona, "audiences": viewer.audiences, "skipped": count - 1}
-    rows = db.read(_nth_part(source.number, db.family), given, source=source.name)
-    return read_time(rows[0][0]) if rows else None
-
-
-@lru_cache(maxsize=8)
-def _nth_part(number: int, family: str) -> CompiledStatement:
-    row = sources.BY_NUMBER[number].table.c
-    visible = select(row.timestamp).where(*_of_audiences(row))
-    ordered = (
-        visible.order_by(row.timestamp.desc()).limit(literal_column("1")).offset(bindparam("skipped", type_=Integer()))
-    )
-    return CompiledStatement(ordered, family)
-
-
 # Messages repeated many times: a bot command, a greeting of every morning
 
 _C = chat_history_cache.c

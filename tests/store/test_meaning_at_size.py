@@ -22,7 +22,7 @@ from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import audiences, search_vector, search_vector_gone, search_vector_version
 from core.forgetting import forget
-from core.index import embeddings, held_vectors
+from core.index import embeddings, held_vectors, lru_cache
 from core.scope import Scope
 from core.search import match, meaning
 from core.search.rank import Ranked
@@ -220,7 +220,7 @@ def test_t66_vectors_of_audiences_in_use_are_held_whatever_they_take(
         say(db, scope, "tg/1", 100, "dogs here")
         embed_rows(embedder=Directions(), db=db, scope=scope)
     for most, kept in ((0, 61), (64 * 2**20, 122)):
-        monkeypatch.setattr(held_vectors, "MOST_BYTES", most)
+        monkeypatch.setattr(lru_cache, "MOST_BYTES", most)
         for scope in scopes:
             asking = Scope(scope.persona, "tg/1", "tg/7")
             assert snippets(db, asking, "dogs anywhere", Directions()) == ["dogs here"]

@@ -17,7 +17,7 @@ from core.database.engine import Database
 from core.database.schema import search_block, search_fresh, search_gone, search_segment
 from core.database.sources import CHAT
 from core.db import forget, pack_index, reindex
-from core.index import indexed, packing, segment, state
+from core.index import indexed, lru_cache, packing, segment, state
 from core.index.fresh import PACK_FROM
 from core.scope import Scope
 from core.search import rounds
@@ -140,7 +140,7 @@ def test_d14_what_a_search_sees_is_kept_whatever_it_takes(
         memory(db, scope, f"tofu of all {n}", ago(minutes=n))
     pack(db, scope)
     assert len(audiences_of(db, scope)) > 1
-    monkeypatch.setattr(state, "MOST_BYTES", 1)
+    monkeypatch.setattr(lru_cache, "MOST_BYTES", 1)
     first = ids(find(db, here, keywords=["tofu"], limit=60))
     with traced(db) as statements:
         assert ids(find(db, here, keywords=["tofu"], limit=60)) == first
@@ -153,7 +153,7 @@ def test_d14_unpacked_rows_of_audiences_not_in_use_are_given_up(
     people = [replace(scope, conversation=f"tg/{n}", privacy="restricted") for n in range(6)]
     for person in people:
         said(db, person, [(f"tofu {n}", ago(minutes=n)) for n in range(5)], str(person.conversation))
-    monkeypatch.setattr(state, "MOST_AUDIENCES", 2)
+    monkeypatch.setattr(lru_cache, "MOST_HELD", 2)
     db.caches.pop(state.HELD, None)
     for person in people:
         assert len(find(db, person, keywords=["tofu"], limit=9)) == 5

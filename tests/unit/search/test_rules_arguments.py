@@ -87,7 +87,7 @@ def test_t37_pairs_and_conversation_keys() -> None:
     both = read_exclude([("memories", 7), ["chat_history", "9"], "discord/42", {"source": "ai_diary", "id": 1}])
     assert both.rows == {("memories", 7), ("chat_history", 9), ("ai_diary", 1)}
     assert both.conversations == {"discord/42"}
-    assert both and not read_exclude(None) and not read_exclude(())
+    assert read_exclude(None) == read_exclude(()) == Exclude()
     assert read_exclude("discord/42") == Exclude(conversations=frozenset({"discord/42"}))
     assert read_exclude(("memories", 7)) == Exclude(frozenset({("memories", 7)}))
     assert read_exclude(("a/1", "b/2")).conversations == {"a/1", "b/2"}
