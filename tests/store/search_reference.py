@@ -141,7 +141,7 @@ def _tell_places(lines: Sequence[Line], search: Search, asked: RankingQuery) -> 
     sessions: list[list[Line]] = []
     for thread, said in of_thread.items():
         gap = gap_of([b.at_us - a.at_us for a, b in pairwise(said)])
-        takes_part = any(line.speaker.key == asked.asker for line in said) if asked.asker else False
+        takes_part = any(line.speaker.key in asked.asker for line in said)
         long, before = min(1.0, max(0.0, (fmean(line.words for line in said) - 40) / 60)), None
         for line in said:
             if before is None or line.at_us - before.at_us > gap:
@@ -221,7 +221,7 @@ def person_of(asked: RankingQuery, speaker: Speaker) -> float:
     if question.self_person:
         if not asked.asker:
             return -1.0 if speaker.role == "persona" else 0.0
-        return 1.0 if speaker.key == asked.asker else -1.0
+        return 1.0 if speaker.key in asked.asker else -1.0
     if question.other:
         return 1.0 if speaker.role == "persona" else -1.0
     return 0.0

@@ -297,5 +297,5 @@ def test_t66_what_is_no_embedder_is_refused_with_a_sentence() -> None:
             defaults.check_embedder(Grams(name))
     with pytest.raises(ConfigError, match="no embedder"):
         embed_rows()
-    with pytest.raises(ValueError, match="limit is '0'"):
+    with pytest.raises(ValueError, match="limit is 0"):
         embed_rows(0, embedder=Grams())
