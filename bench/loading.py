@@ -205,14 +205,14 @@ def load_sqlite(file: Path, files: Path) -> None:
 
 def copy_tables(file: Path, server: Server, database: str) -> None:
     """Copy every row of an SQLite file, with the packed index, to an empty, migrated database of a server."""
-    rows = file.with_suffix(".tsv")
+    rows = file.with_suffix(f".{server.name}.tsv")
     with (
         contextlib.closing(sqlite3.connect(file)) as source,
         server.connect(database, local_infile=True, read_timeout=3600) as connection,
         connection.cursor() as cursor,
     ):
         cursor.execute("SET unique_checks = 0, foreign_key_checks = 0")
-        for name in TABLES.keys() - {"schema_version"}:
+        for name in (each for each in TABLES if each != "schema_version"):
             columns = [(column.name, isinstance(column.type, Key | StoredBytes)) for column in TABLES[name].columns]
             if not write_rows(source, name, columns, rows):
                 continue
