@@ -250,6 +250,7 @@ def test_f6_linked_identities_have_one_profile_and_ask_about_the_lines_of_both(s
     assert "I am a plumber." in [hit["snippet"] for hit in search_memories("What do you know about me?", **asking)]
     hits = explain_search("When did I become a plumber?", **asking)[1]["hits"]
     assert next(one["reasons"]["person"] for one in hits if "plumber" in one["words"]) > 0
+    unlink_participant(BOB, **stage.asking())
 
 
 def test_p75_a_question_about_somebody_named_is_answered_by_what_they_stated(stage: Stage) -> None:
