@@ -170,9 +170,9 @@ def _work_beside_others(db: Database, work: Callable[[], object]) -> None:
 def _migrate(db: Database, patient: Database) -> Migrated:
     from . import inspection  # noqa: PLC0415 - not needed if the database is current
 
-    db.version, facts = list_revisions()[-1], inspection.read_facts(db)
+    db.version, names = list_revisions()[-1], inspection.list_names(inspection.read_facts(db))
     versions = read_versions(db)
-    foreign = list_foreign(inspection.list_names(facts), versions)
+    foreign = list_foreign(names, versions)
     if foreign:
         raise StoreError(
             f"The database has tables or views of another program with names that this one needs: "
@@ -186,8 +186,8 @@ def _migrate(db: Database, patient: Database) -> Migrated:
         raise _refusal(mismatch)
     if version < list_revisions()[-1]:
         _work_beside_others(db, lambda: run_revisions(patient))
-        facts = inspection.read_facts(db)
-    differences = inspection.list_differences(facts, db.family)
+    # Read again: another process may have made the tables between the two reads above.
+    differences = inspection.list_differences(inspection.read_facts(db), db.family)
     if any(one.severity == "error" for one in differences) or (pending and differences):
         named = "; ".join(f"{one.where}: {one.what}" for one in differences[:SHOWN_DIFFERENCES])
         raise StoreError(

@@ -363,6 +363,23 @@ def test_d29_processes_that_migrate_at_once_wait_for_each_other(
         assert len(stored(db)["schema_version"]) == 1
 
 
+def test_d29_tables_that_another_process_makes_while_this_one_looks_are_seen(
+    fresh_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = inspection.read_facts
+
+    def read_before_they_are_made(db: Database) -> Any:
+        facts = read(db)
+        monkeypatch.setattr(inspection, "read_facts", read)
+        with closing(Database(fresh_url)) as other:
+            migration.migrate(other)
+        return facts
+
+    monkeypatch.setattr(inspection, "read_facts", read_before_they_are_made)
+    with closing(Database(fresh_url)) as db:
+        assert migration.migrate(db).messages == (migration.NOTHING,)
+
+
 @pytest.mark.engines("sqlite")
 def test_d31_a_file_of_an_earlier_version_that_is_only_read_is_refused_by_name(
     present: Database, next_version: Any
