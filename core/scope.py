@@ -138,6 +138,11 @@ def use_scope(scope: Scope) -> Iterator[Scope]:
         _current.reset(token)
 
 
+def has_current_scope() -> bool:
+    """Return whether `use_scope` is in effect."""
+    return _current.get() is not None
+
+
 def current_scope(scope: Scope | None = None) -> Scope:
     """Return the scope passed, else that of `use_scope`, else persona `default`."""
     if scope is not None:

@@ -12,7 +12,7 @@ from ..calls.defaults import clock
 from ..config import Settings
 from ..database.engine import Database
 from ..errors import MessageError, StoreError
-from ..scope import Scope, _current
+from ..scope import Scope, has_current_scope
 from ..text.times import iso_text, parse_time, zone
 from . import rules, table, table_reading, turns
 from .shapes import Entry, ShortTermEntry, ShortTermSection, ShortTermStats, Turn
@@ -85,7 +85,7 @@ def get_for_server(
 
 def _is_without_scope(scope: Scope | None) -> bool:
     """Return whether no scope says who asks; then the host itself asks, which is trusted."""
-    return scope is None and _current.get() is None
+    return scope is None and not has_current_scope()
 
 
 def _list_entries(call: Call, lookup: Lookup, lineage: object) -> list[ShortTermEntry]:
