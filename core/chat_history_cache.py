@@ -14,9 +14,8 @@ from typing import Any, TypedDict
 from .access.rules import plain_key
 from .access.view import Viewer
 from .base import logs
-from .calls import defaults
 from .calls.call import Call, find_key, open_call, with_viewer
-from .calls.defaults import check_handle, clock, scope_of, settings_for
+from .calls.defaults import check_handle, clock, handle, scope_of, settings_for
 from .config import Settings
 from .context.incoming import NON_TEXT, IncomingMessage, read_reply, read_role
 from .database import rows
@@ -201,13 +200,24 @@ def save_together(
             results.append(plans[-1]())
         return results
 
-    handle: Database = defaults.handle(db)
-    return handle.all_or_none(store, source="chat_history_cache")
+    results: list[WriteResult] = handle(db).all_or_none(store, source="chat_history_cache")
+    return results
 
 
-def _plan_incoming(message: Any, scope: Scope | None, db: Any, settings: Any, **beside: Any) -> Store:
+def _plan_incoming(
+    message: Any,
+    scope: Scope | None,
+    db: Database | None,
+    settings: Settings | Mapping[str, object] | None,
+    *,
+    context_memory: Any = None,
+    interface_name: str | None = None,
+) -> Store:
+    """Return the function that stores a message of a host, with what is noted about it."""
     settings = settings_for(settings)
-    incoming = IncomingMessage.read(message, **beside, now=clock(db)())
+    incoming = IncomingMessage.read(
+        message, context_memory=context_memory, interface_name=interface_name, now=clock(db)()
+    )
     call = open_call(db, settings, scope_of(incoming, scope, settings))
     place = incoming.interface_path or call.scope.conversation
     if not place:
