@@ -20,7 +20,6 @@ from sqlalchemy.sql.elements import Label, UnaryExpression
 from sqlalchemy.types import NullType
 
 from . import connections
-from .bulk import AT_ONCE as AT_ONCE
 from .bulk import chunks
 from .dialects import Key, as_key
 from .stored_values import read_object, read_text, read_time, read_whole

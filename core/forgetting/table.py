@@ -11,7 +11,6 @@ from sqlalchemy import Connection, Table, bindparam, delete, literal, select
 from ..access import table as audience_table
 from ..access import table_conversations, table_participants
 from ..database.bulk import chunks
-from ..database.compiled import AT_ONCE
 from ..database.engine import Database, RollbackError
 from ..database.registry import BY_TABLE, REGISTRY, Registered
 from ..database.schema import (
@@ -346,5 +345,5 @@ def build_conditions(removal: Removal, entry: Registered, owner: Owner) -> Itera
     else:
         by_keys.append((entry.conversation, owner.conversations))
     for names, keys in by_keys:
-        for part in chunks(sorted(keys), AT_ONCE):
+        for part in chunks(sorted(keys)):
             yield from (c[name].in_(part) for name in names)

@@ -9,7 +9,6 @@ from sqlalchemy import bindparam, or_, select
 from ..base.wire_ids import find_id
 from ..conversations import table_summaries
 from ..database.bulk import chunks
-from ..database.compiled import AT_ONCE
 from ..database.dialects import Time
 from ..database.ids import made_at
 from ..database.rows import read_list
@@ -84,7 +83,7 @@ def consolidate_anew(removal: Removal, rows: Iterable[int], reason: str) -> None
     for key, row in removal.read_in(select(_C.interface_path, _C.id).order_by(_C.id), _C.id, rows):
         by_key.setdefault(key, []).append(row)
     for key, listed in sorted(by_key.items()):
-        for part in chunks(listed, AT_ONCE):
+        for part in chunks(listed):
             removal.queue(CONSOLIDATION, key, payload={"reason": reason, "rows": part})
 
 

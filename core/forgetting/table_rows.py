@@ -10,7 +10,6 @@ from typing import Any
 from sqlalchemy import Connection, Table, delete, or_, select
 
 from ..database.bulk import chunks
-from ..database.compiled import AT_ONCE
 from ..database.engine import Database
 from ..database.registry import REGISTRY
 from ..database.schema import counters, search_vector, tag_aliases, tag_links
@@ -52,7 +51,7 @@ class Removal:
 
     def delete_in(self, table: Table, column: Any, values: Iterable[Any], *where: Any) -> int:
         """Delete the persona's rows with one of these values in a column, at most AT_ONCE values per statement."""
-        return sum(self.delete(table, column.in_(part), *where) for part in chunks(sorted(set(values)), AT_ONCE))
+        return sum(self.delete(table, column.in_(part), *where) for part in chunks(sorted(set(values))))
 
     def read_rows(self, statement: Any) -> Sequence[Any]:
         return self.connection.execute(statement).all()
@@ -60,9 +59,7 @@ class Removal:
     def read_in(self, statement: Any, column: Any, values: Iterable[Any]) -> list[Any]:
         """Return the persona's rows of a SELECT with one of these values in a column; AT_ONCE values per statement."""
         mine = statement.where(column.table.c.persona_id == self.persona)
-        return [
-            row for part in chunks(sorted(set(values)), AT_ONCE) for row in self.read_rows(mine.where(column.in_(part)))
-        ]
+        return [row for part in chunks(sorted(set(values))) for row in self.read_rows(mine.where(column.in_(part)))]
 
     def find_values(self, column: Any, *where: Any) -> set[Any]:
         """Return the values of a column in the persona's rows that meet all conditions."""
@@ -80,7 +77,7 @@ class Removal:
     def delete_rows(self, source: SourceTable, ids: Iterable[int]) -> int:
         """Delete rows with their index rows and vectors; return the number of deleted rows."""
         table, deleted = source.table, 0
-        for part in chunks(sorted(set(ids)), AT_ONCE):
+        for part in chunks(sorted(set(ids))):
             held = indexed.lock(self.connection, source, self.persona, part)
             if not held:
                 continue

@@ -8,7 +8,8 @@ from functools import lru_cache, partial
 from sqlalchemy import Connection, Executable, Integer, bindparam, delete, func, select, update
 
 from ..database import sources
-from ..database.compiled import AT_ONCE, IDS, read_parts
+from ..database.bulk import AT_ONCE
+from ..database.compiled import IDS, read_parts
 from ..database.dialects import ID, Key, insert_ignore
 from ..database.engine import Database
 from ..database.schema import audiences, counters, search_vector, search_vector_gone, search_vector_version

@@ -13,8 +13,8 @@ from ..access import table as audience_table
 from ..access import table_conversations, tombstones
 from ..calls.call import Call
 from ..database import schema
-from ..database.bulk import chunks
-from ..database.compiled import AT_ONCE, IDS, Reader, execute_parts
+from ..database.bulk import AT_ONCE, chunks
+from ..database.compiled import IDS, Reader, execute_parts
 from ..database.dialects import Time
 from ..database.rows import text as checked_text
 from ..database.sources import MEMORIES
@@ -103,7 +103,7 @@ class Values:
             by_namespace.setdefault(namespace, set()).add(name)
         values: list[StoredValue] = []
         for namespace, names in sorted(by_namespace.items()):
-            for part in chunks(sorted(names), AT_ONCE):
+            for part in chunks(sorted(names)):
                 here = (_V.namespace == namespace, _V.name.in_(part))
                 values += self._read(self._select(_COLUMNS, *here, expired=expired).order_by(_V.id))
         return {value.path: value for value in values}
