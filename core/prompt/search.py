@@ -20,7 +20,7 @@ from ..search.ranking.rows import FoundRow
 from ..shapes import HistoryEntry, Hit, LeftOut
 from ..text import times
 from ..text.folding import collapsed, fold
-from ..text.hits import compared_text, content_digest, entry_digest, find_match
+from ..text.hits import compared_text, content_digest, entry_digest, find_column
 from .call import PromptCall, Recalled, VisibleContext, with_asker_zone
 
 
@@ -128,7 +128,7 @@ def build_dropper(
         for key in (section_diary.KEY, section_thoughts.KEY)
     )
     shows_match = call.settings.snippet_window == "match"
-    terms = [term.text for term in started.ranked.search.terms] if started is not None and shows_match else []
+    looked_for = started.ranked.search.list_looked_for(sources.AI_DIARY.number) if started and shows_match else []
     digests = {content_digest(text) for built in listed for text in built.said}
     digests |= {entry_digest(e) for e in lists.visible}
     lines = {e.row_id: e for e in lists.visible if e.row_id is not None}
@@ -154,7 +154,7 @@ def build_dropper(
             if row.id in lines:
                 return "visible"
         elif row.source == sources.AI_DIARY.number:
-            if row.id in diary or (row.id in thoughts and _shows_thought(row, terms)):
+            if row.id in diary or (row.id in thoughts and _shows_thought(row, looked_for)):
                 return "visible"
         elif row.id in memories or _stands_in(row, lines):
             return "visible"
@@ -166,10 +166,10 @@ def build_dropper(
     return drop
 
 
-def _shows_thought(row: FoundRow, terms: Sequence[str]) -> bool:
-    """Return whether the snippet of a diary entry is its thought: none of its other texts match."""
-    *others, thought = row.texts
-    return find_match(thought, terms) is not None and not any(find_match(text, terms) for text in others)
+def _shows_thought(row: FoundRow, looked_for: Sequence[str]) -> bool:
+    """Return whether the snippet of a diary entry is its thought, the last of its texts."""
+    found = find_column(row.texts, looked_for)
+    return found is not None and found[0] == len(row.texts) - 1
 
 
 def _message_rows(row: FoundRow) -> list[int]:

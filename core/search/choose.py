@@ -271,8 +271,7 @@ def _build_hit(search: Search, row: FoundRow) -> Hit:
     chars = search.settings.snippet_chars
     text = None
     if search.settings.snippet_window == "match":
-        looked_for = [term.text for term in search.terms if term.applies(row.source)]
-        text = hits.snippet_of_match(row.texts, looked_for, chars)
+        text = hits.snippet_of_match(row.texts, search.list_looked_for(row.source), chars)
     if text is None:
         text = hits.snippet(row.shown_text, chars)
     return hits.hit(

@@ -81,6 +81,10 @@ class Search:
         rows, words = (0, 0) if self.index is None else self.index.count_rows(numbers)
         return rows, words / rows if rows else 1.0
 
+    def list_looked_for(self, source: int) -> list[str]:
+        """Return the texts around which the snippet of a row of a source is cut."""
+        return [term.text for term in self.terms if term.applies(source)]
+
     @property
     def chars(self) -> int:
         """Return the number of characters of a text that its snippet needs."""

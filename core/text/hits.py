@@ -81,13 +81,16 @@ def find_match(text: str, keywords: Iterable[str]) -> tuple[int, int] | None:
     return begin, (after.start() if after else len(text)) - begin
 
 
-def snippet_of_match(columns: Iterable[str | None], keywords: Sequence[str], chars: int) -> str | None:
+def find_column(columns: Sequence[str], keywords: Sequence[str]) -> tuple[int, tuple[int, int]] | None:
+    """Return the position of the first column with a match, and the match; None if no column has one."""
+    matches = ((at, find_match(text, keywords)) for at, text in enumerate(columns) if text)
+    return next(((at, match) for at, match in matches if match is not None), None)
+
+
+def snippet_of_match(columns: Sequence[str], keywords: Sequence[str], chars: int) -> str | None:
     """Return the snippet around the first match in the first column with a match; None if no column has one."""
-    for text in columns:
-        place = find_match(text, keywords) if text else None
-        if text and place:
-            return snippet_around(text, *place, chars)
-    return None
+    found = find_column(columns, keywords)
+    return None if found is None else snippet_around(columns[found[0]], *found[1], chars)
 
 
 def diary_snippet_text(

@@ -19,6 +19,7 @@ from core.history_engine import HistoryEngine
 from core.privacy import link_participants
 from core.prompt_engine import build_json_prompt, build_messages
 from core.scope import Scope
+from core.synth_tagging import link_tags
 from core.transcripts import build_reply, save_turn
 from tests.databases import traced
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, message, reasons, said, snippets
@@ -209,6 +210,15 @@ def test_t59_a_thought_that_is_shown_is_no_memory_too(stage: Stage) -> None:
     stage.diary("We spoke of dolphins", personal_thought="Dolphins are clever")
     context = stage.context("Do you like dolphins?", AI_DIARY_FULL=0, SNIPPET_WINDOW="match")
     assert [hit["snippet"] for hit in context["memories"]] == ["We spoke of dolphins"]
+
+
+def test_t59_a_tag_beside_the_words_does_not_make_a_thought_a_memory(stage: Stage) -> None:
+    """A snippet is cut around words of the message, never around its tags."""
+    stage.remember("Fins", ["dolphins", "sea"])
+    link_tags("dolphins", "sea", db=stage.db, scope=stage.scope())
+    stage.diary("Ann told me of the sea", personal_thought="I want to see dolphins")
+    context = stage.context("Do you like dolphins?", AI_DIARY_FULL=0, SNIPPET_WINDOW="match")
+    assert [hit["snippet"] for hit in context["memories"]] == ["Fins"]
 
 
 def test_p72_memories_are_hits(stage: Stage) -> None:
