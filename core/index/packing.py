@@ -236,28 +236,34 @@ def purge_due(connection: Connection, family: str, audience: int, most: int = MO
     """If many rows of an audience are removed, rewrite the segment with most of them; return the size of the segment.
 
     Args:
-        most: number of rows above which a segment is not rewritten.
+        most: number of rows above which a segment is not rewritten; larger ones are read only if one is rewritten.
     """
     if connection.execute(_COUNT_GONE, {"audience": audience}).scalar_one() < MANY_GONE:
         return 0
     connection.execute(_STATE_HELD, {"audience": audience})
-    gone = read_gone(connection, audience)
-    removed = {}
-    for one in list_segments(connection, audience):
-        rows = read_rows(connection, audience, one.segment_id)
-        at = np.flatnonzero(~find_staying(rows, one.segment_id, gone))
-        removed[one] = set(zip(rows.source[at].tolist(), rows.row_id[at].tolist(), strict=True))
-    small = [one for one in removed if one.docs <= most and removed[one]]
-    worst = max(small, key=lambda one: len(removed[one]), default=Packed(0, 0))
-    if worst.docs:
+    gone, segments = read_gone(connection, audience), list_segments(connection, audience)
+    small = [one for one in segments if one.docs <= most]
+    removed = {one: _find_removed(connection, audience, one, gone) for one in small}
+    worst = max(small, key=lambda one: len(removed[one]), default=None)
+    if worst is not None and removed[worst]:
         rewrite(connection, family, audience, [worst.segment_id])
-        del removed[worst]
-    settled = gone.keys() - set[RowId]().union(*removed.values())
+        segments.remove(worst)
+    elif len(small) < len(segments):
+        return 0
+    held = (removed[one] if one in removed else _find_removed(connection, audience, one, gone) for one in segments)
+    settled = gone.keys() - set[RowId]().union(*held)
     for source in sources.ALL:
         ids = sorted(row_id for number, row_id in settled if number == source.number)
         for part in chunks(ids):
             connection.execute(_DROP_GONE, {"audience": audience, "source": source.number, "ids": part})
-    return worst.docs
+    return 0 if worst is None or worst in segments else worst.docs
+
+
+def _find_removed(connection: Connection, audience: int, one: Packed, gone: Mapping[RowId, int]) -> set[RowId]:
+    """Return the rows of a segment that are removed."""
+    rows = read_rows(connection, audience, one.segment_id)
+    at = np.flatnonzero(~find_staying(rows, one.segment_id, gone))
+    return set(zip(rows.source[at].tolist(), rows.row_id[at].tolist(), strict=True))
 
 
 _COUNT_GONE = select(func.count()).select_from(search_gone).where(_G.audience_id == _A)

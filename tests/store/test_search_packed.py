@@ -238,6 +238,10 @@ def test_d14_of_many_removed_rows_no_record_is_left(
     assert db.transaction(partial(due, most=60), source="t") == 30 and count(db, search_gone) == 5
     assert db.transaction(due, source="t") == 0
     monkeypatch.setattr(packing, "MANY_GONE", 5)
+    sizes, read = [], packing.read_rows
+    monkeypatch.setattr(packing, "read_rows", lambda *which: sizes.append(len(rows := read(*which))) or rows)
+    assert db.transaction(partial(due, most=60), source="t") == 0
+    assert sizes == [21], "a writer, who comes again and again, reads no large segment in vain"
     pack_index(db)
     assert count(db, search_gone) == 0 and verify_index(db) == []
     assert [len(find(db, scope, keywords=[word], limit=200)) for word in ("tofu", "tea")] == [85, 21]
