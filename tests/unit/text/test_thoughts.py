@@ -72,9 +72,6 @@ def test_r37_marks_around_what_is_said_hide_nothing(reply: str) -> None:
 
 @pytest.mark.parametrize("part", ["x<think/>", "<think>a</think>b", "<|a|> ", "<plan>a</plan>"])
 def test_g22_many_marks_take_time_in_proportion_to_their_number(part: str) -> None:
-    def measure(times: int) -> float:
-        began = process_time()
-        strip_thoughts(f"{part * times}y")
-        return process_time() - began
-
-    assert measure(50_000) < 0.1 + 20 * measure(5_000)
+    began = process_time()
+    strip_thoughts(f"{part * 100_000}y")
+    assert process_time() - began < 30  # the square of their number took minutes
