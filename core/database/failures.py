@@ -31,6 +31,8 @@ NO_ANSWER = (
     "No answer within DB_TIMEOUT_SECONDS: another session may hold rows that are needed (SHOW PROCESSLIST), or the "
     "server is overloaded. Try again."
 )
+NO_RIGHT = frozenset({1142, 1143})
+"""Error numbers of a right that the user lacks on a table or column."""
 UNSURE = "The commit's answer was lost, so it may be stored: look before repeating it."
 TOO_LARGE = "The text is larger than the server takes in one packet: raise max_allowed_packet (64 MB takes every text)."
 _REMEDY = {
@@ -169,7 +171,7 @@ def raise_store_error(
         remedy = remedy or _REMEDY[3159]
     elif number == 2003 and "CERTIFICATE" in said:
         remedy = remedy or "Its certificate cannot be verified: name its authority by &tls_ca=FILE, or use ?tls=on."
-    elif number in (1142, 1143):
+    elif number in NO_RIGHT:
         denied = _DENIED.search(said)  # the server names the command, which is also the missing right
         remedy = remedy or f"The user lacks the right {denied[1] if denied else 'to do this'}: grant it. {LOOK}"
     if number in (1146, 1142) and (named := _NAMED.search(said)):

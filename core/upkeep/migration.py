@@ -27,7 +27,7 @@ from ..base import resources
 from ..base.logs import event
 from ..database.dialects import insert_ignore
 from ..database.engine import Database
-from ..database.failures import is_missing_table
+from ..database.failures import NO_RIGHT, is_missing_table
 from ..database.schema import TABLES, schema_version
 from ..errors import StoreError
 from ..shapes import Finding
@@ -156,8 +156,8 @@ def _work_beside_others(db: Database, work: Callable[[], object]) -> None:
     for pause in PAUSES:
         try:
             work()
-        except StoreError:
-            if db.family == "sqlite":
+        except StoreError as error:
+            if db.family == "sqlite" or error.number in NO_RIGHT:
                 raise
             time.sleep(pause)
             if find_version(read_versions(db)) == list_revisions()[-1]:
