@@ -215,6 +215,7 @@ def test_f79_an_interrupted_import_stops_at_a_whole_transaction(
     file = tmp_path / "chat.jsonl"
     file.write_text("".join(json.dumps({**row, "id": str(n), "text": f"line {n}"}) + "\n" for n in range(700)))
     insert = table_batches.insert_messages
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts in the background ignores it
 
     def interrupt(*arguments: Any, **more: Any) -> Any:
         done = insert(*arguments, **more)
