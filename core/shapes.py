@@ -362,7 +362,7 @@ class SavedMemory(TypedDict):
     saved_at: str
     """Time of saving, ISO 8601, UTC; "" if unreadable."""
     source: str
-    """Origin: `user`, or `file` for a memory from the Markdown file."""
+    """Origin: `user`, `file` for a memory from the Markdown file, `chat` or `host` for an instruction."""
     archived: bool
     """Whether it was deleted or replaced; it can be restored."""
     replaced_by: int | None

@@ -56,7 +56,7 @@ class PersonCount(NamedTuple):
 
 
 class PlaceCount(NamedTuple):
-    """Number of messages, memories and diary entries in one audience."""
+    """Number of messages, memories and diary entries in the audiences of one kind and server."""
 
     kind: str
     """Kind of the audience: persona, server, direct, saved or conversation."""
@@ -80,7 +80,7 @@ def choose_persona(db: Database, wanted: str) -> str:
 
 
 def count_places(db: Database, persona: str) -> list[PlaceCount]:
-    """Return the number of rows in each audience, the greatest first."""
+    """Return the number of rows by kind and server of their audiences, the greatest first."""
     rows = union_all(
         *(
             select(table.c.audience_id).where(table.c.persona_id == persona)

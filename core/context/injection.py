@@ -78,7 +78,7 @@ def from_number(number: object, numbering: Numbering | str = "host") -> RecapPos
 
     Args:
         number: -1, 0, 1 or 2.
-        numbering: `host`, or `seed`, where 2 is after_prompt.
+        numbering: `host`; with `seed`, 2 is after_prompt.
 
     Raises:
         ValueError: no such number or numbering.

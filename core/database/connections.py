@@ -316,7 +316,7 @@ def _set_lock_wait(line: Any, wait: int) -> None:
 
 
 def set_timeout(connection: Connection, seconds: float) -> None:
-    """Limit how long the next statement of a connection waits for the server."""
+    """Limit how long a connection waits for its server from now on; SQLite has no such limit."""
     _set_times(connection.connection.dbapi_connection, seconds)
 
 

@@ -202,7 +202,7 @@ class Database:
     def read(
         self, statement: Any, values: Mapping[str, Any] | Sequence[Any] | None = None, *, source: str = ""
     ) -> Sequence[Any]:
-        """Return all rows of one statement, read in one round trip; after a lost connection it is tried once more.
+        """Return all rows of one statement, read in one round trip; after a passing failure it is tried once more.
 
         A compiled statement, or a text with its values in order, runs on the driver's own cursor, which gives plain
         rows: through the layers above, a look-up by a key takes five times as long. `source` is the name in an error;

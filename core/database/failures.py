@@ -91,7 +91,7 @@ _SQLITE: tuple[tuple[str, int | None, str], ...] = (
     ("malformed", None, "The file is damaged: restore a backup, or try `sqlite3 FILE .recover`."),
     ("disk I/O error", None, "The disk or the network folder of the file failed: look at its log."),
 )
-"""SQLite's message, the corresponding number of MySQL, and the remedy."""
+"""SQLite's message, an error number (MySQL's where one fits), and the remedy."""
 LARGE_BYTES = 1 << 18
 """Bytes from which a statement that ends the connection may have been too large for the server."""
 

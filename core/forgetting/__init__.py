@@ -104,6 +104,8 @@ def forget(
 ) -> Forgotten:
     """Delete everything of one participant, conversation, memory or server, in one transaction.
 
+    Rows that other writers stored meanwhile follow in up to three more.
+
     Args:
         participant: key `interface/id`, with all linked identities and direct conversations. An id without interface
             selects the rows of turns that had no interface.

@@ -34,7 +34,7 @@ from .rules import Person
 from .table_rows import Removal
 
 _BY_ID = {source.table.name for source in ALL}
-"""Tables of the search index, whose rows are deleted by id together with their index rows."""
+"""Tables that the search index covers; their rows are deleted by id, with their index rows."""
 _TABLES = {entry: metadata.tables[entry.table] for entry in REGISTRY if entry.scoped != "none"}
 
 

@@ -89,7 +89,7 @@ def find_entries_on(removal: Removal, messages: Collection[int], names: Mapping[
 
 
 def find_answers(removal: Removal, rows: Mapping[SourceTable, Collection[int]]) -> list[Any]:
-    """Return the visible answers of the persona whose prompts contained one of these rows."""
+    """Return the persona's answers, not withdrawn yet, whose prompts contained one of these rows."""
     names = {f"{source.number}/{row}" for source, ids in rows.items() for row in ids}
     if not names:
         return []

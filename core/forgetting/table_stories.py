@@ -83,7 +83,7 @@ def _scenes_with(removal: Removal, story: Layout, messages: Collection[int]) -> 
 
 
 def _read_first_recaps(removal: Removal, ids: Collection[int]) -> dict[int, tuple[datetime, int]]:
-    """Return the time of the first recap of each scene, with the recap's id to order equal times."""
+    """Return the time of the first recap of each scene, with its id to order equal times."""
     made: dict[int, tuple[datetime, int]] = {}
     for row in removal.read_in(select(_R.scene_id, _R.created_at), _R.scene_id, ids):
         at = (row.created_at or datetime.min.replace(tzinfo=UTC), row.scene_id)

@@ -107,7 +107,7 @@ class VectorPart:
 
 
 def build_part(rows: Sequence[_Vector], dimensions: int) -> VectorPart:
-    """Return vectors as a part."""
+    """Return the vectors with this many dimensions as a sorted part."""
     fitting = [row for row in rows if len(row[4]) == dimensions]
     source, row_id, at_us, stamp = (
         np.array([row[n] for row in fitting], kind) for n, kind in enumerate((np.uint8, np.int64, np.int64, np.int64))

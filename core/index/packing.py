@@ -206,7 +206,7 @@ _BLOCKS = select(_B.kind, _B.term, _B.postings).where(_B.audience_id == _A, _B.s
 
 
 def pack_all(db: Database, progress: Progress | None = None) -> int:
-    """Pack all fresh rows and merge all segments that are due; return the number of rows touched."""
+    """Pack audiences with at least PACK_FROM fresh rows, merge all segments due; return the number of rows touched."""
     counted = db.read(select(_F.audience_id, func.count()).group_by(_F.audience_id), source="search_fresh")
     waiting = {row[0]: row[1] for row in counted if row[1] >= fresh.PACK_FROM}
     audiences = {row[0] for row in db.read(select(_S.audience_id).distinct(), source="search_segment")}
@@ -327,7 +327,7 @@ def rebuild(connection: Connection, *, family: str, audience: int, calendar: Cal
 
 
 def count_differences(db: Database) -> dict[str, int]:
-    """Return, by table, the number of rows missing from or superfluous in the index, over all audiences.
+    """Return, by table, how far the numbers of stored and indexed rows differ, summed over all audiences.
 
     Raises:
         ValueError: a segment is damaged.

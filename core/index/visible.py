@@ -176,7 +176,7 @@ def build_table(parts: Sequence[tuple[int, Rows]]) -> Table:
 
 @dataclass(frozen=True, eq=False)
 class FreshOffsets:
-    """Maps packed rows to view rows: a packed row moves back by the fresh rows before it."""
+    """Maps packed rows to view rows: the number of a packed row grows by the fresh rows before it."""
 
     before: Ints
     """For each fresh row, in order, the packed row after it."""
@@ -198,7 +198,7 @@ class FreshOffsets:
         return dict(zip(self.ids, self.fresh.tolist(), strict=True))
 
     def find(self, ids: Iterable[RowId]) -> list[int]:
-        """Return the view rows of the fresh rows among the ids."""
+        """Return the view rows of those ids that are fresh rows."""
         return [self.by_id[one] for one in ids if one in self.by_id]
 
     def insert(self, packed: NDArray[T], fresh: NDArray[T]) -> NDArray[T]:

@@ -40,7 +40,7 @@ PIECE_CHARS = 24_000
 """Maximum number of characters of messages in one question to a model; longer texts take several questions."""
 DEEP_TAG = "deep"
 DEEP_WINDOW = 200
-"""Number of newest messages of a conversation that deep consolidation reads: some hours of talk."""
+"""Number of newest messages, of a conversation or of the whole persona, that deep consolidation reads."""
 TRIES = 3
 """Maximum number of reads of a window whose messages change while the model is asked."""
 REFUSED = (400, 413, 422)

@@ -294,7 +294,7 @@ def enqueue(connection: Connection, db: Database, scope: Scope, reason: str) -> 
 def handle_consolidation(operation: Operation, tools: Tools) -> Effect:
     """Archive expired items, then consolidate a conversation, or queue one operation per conversation of a persona.
 
-    The payload's `rows` are messages to consolidate again, because their items were deleted.
+    The payload's `rows` are messages to consolidate though the mark is past them: edited, late, or without their items.
     """
     call = operation_call(operation, tools)
     cleaned = _archive_expired(call)

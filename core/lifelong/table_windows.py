@@ -61,7 +61,7 @@ _AGAIN = select(*LINE_COLUMNS).where(_HERE, _C.id.in_(IDS), _SAID)
 
 
 def read_again(db: Database, persona: str, conversation: str, rows: Collection[int]) -> Window:
-    """Return those of these messages that were consolidated before; the mark does not move for them."""
+    """Return those of these messages that are at or below the mark, which stays."""
     mark = _read_mark(db, persona, conversation) if rows else 0
     here = {"persona": persona, "conversation": conversation}
     lines = read_parts(db.read, _AGAIN, here, [row for row in rows if row <= mark])

@@ -102,7 +102,7 @@ _STORED = select(_C.id).where(_C.persona_id == bindparam("persona"), _C.id.in_(I
 
 
 def find_stored(connection: Connection, persona: str, ids: Sequence[int]) -> int | None:
-    """Return the first of these ids that belongs to a message, None if none does."""
+    """Return one of these ids that belongs to a message, None if none does."""
     return connection.execute(_STORED, {"persona": persona, "ids": ids}).scalar()
 
 

@@ -315,7 +315,7 @@ RECAP, DETECTION = "RECAP", "SCENE_DETECTION"
 SAID = ("user", "persona")
 """Roles whose messages get a recap automatically: people and the persona."""
 _MADE = ("model", "extract")
-"""Provenance of recaps an operation made."""
+"""Provenances of recaps that an operation made."""
 _J = memory_jobs.c
 
 

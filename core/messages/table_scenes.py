@@ -78,7 +78,7 @@ def _scene(r: Any) -> Scene:
 
 
 def read_scenes(read: Reader, persona: str, conversation: str) -> list[Scene]:
-    """Return the scenes of a conversation by their break's row id."""
+    """Return the scenes of a conversation, ordered by their break's row id."""
     return [_scene(r) for r in read(_OF_CONVERSATION, {"persona": persona, "conversation": conversation})]
 
 

@@ -21,7 +21,7 @@ from .resolve import Search
 from .terms import QueryTerm, list_owners
 
 MOST_OF_PERSON = 3
-"""Maximum number of rows of a person that are offered, the newest first."""
+"""Maximum number of messages that `list_rows_of_person` returns, for all people together."""
 
 
 @dataclass(frozen=True, eq=False)

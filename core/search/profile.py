@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from .ranking.frame import AudienceMatches
 
 MOST_READ = 300
-"""Maximum number of lines of a person that are read: the newest that contain a word of a phrase."""
+"""Maximum number of rows of a person read from each audience: the newest that contain a word of a phrase."""
 GROUPS = ABOUT_PERSON | {"wishes"}
 ITEM, LINE = 1.0, 0.8
 """Score of a memory of a person, and of a message with a statement."""

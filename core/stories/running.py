@@ -38,9 +38,9 @@ class RunningRecapVersion(TypedDict):
     scene_count: int
     excluded_count: int
     prev_scene_index: int
-    """Index of the newest scene in the previous version."""
+    """Index of the last message of the newest scene in the previous version."""
     new_scene_index: int
-    """Index of the newest scene in this version."""
+    """Index of the last message of the newest scene in this version."""
     provenance: str
     """Origin of the text: model, extract, manual or import."""
 
@@ -75,7 +75,8 @@ def add_running_recap_version(
     Args:
         content: the text; at most 16 MB.
         scene_count, excluded_count: number of scenes in it, number of newest scenes left out.
-        prev_scene_index, new_scene_index: index of the newest scene in the previous version, and in this one.
+        prev_scene_index, new_scene_index: index of the last message of the newest scene, in the previous version and
+            in this one.
         conversation: its key; None is the scope's.
         provenance: model, extract, manual or import. A `manual` text may be shorter than the current one.
 

@@ -75,7 +75,7 @@ def files_of(value: Any, *names: str) -> list[dict[str, str]]:
 
 
 def count_at(value: Any, *lists: str) -> int:
-    """Return the number in the field `count`, else the length of the first of the named lists; at least 1."""
+    """Return the number in the field `count`, else the length of the longest of the named lists; at least 1."""
     count = value.get("count") if isinstance(value, Mapping) else None
     if isinstance(count, int) and not isinstance(count, bool) and count > 0:
         return count

@@ -117,7 +117,7 @@ def find_mismatch(versions: Mapping[str, str] | None) -> Finding | None:
 
 
 def ensure_present(db: Database) -> None:
-    """Create or migrate the database when it is opened; one round trip if it is current."""
+    """Create missing tables, migrate a SQLite file, refuse a server's older tables; one round trip if current."""
     versions = read_versions(db)
     mismatch = find_mismatch(versions)
     if mismatch is not None and (db.family != "sqlite" or db.target.read_only or mismatch.remedy != MIGRATE):
@@ -134,7 +134,7 @@ def _refusal(finding: Finding) -> StoreError:
 
 
 def list_foreign(found: Container[str], versions: Mapping[str, str] | None) -> list[str]:
-    """Return tables of another program whose names are used here. `found` must be read before `versions`."""
+    """Return the names of ours that tables of another program have. `found` must be read before `versions`."""
     if find_version(versions):
         return []
     names = [name for name in TABLES if name in found]

@@ -42,9 +42,9 @@ _ABOUT = frozenset({"minute", "part of day", "day"})
 def read_spans(text: str, now: datetime, zone: tzinfo, languages: Sequence[str]) -> list[Span]:
     """Return the spans that a question names, in the order of its words; [] if none is certain.
 
-    A weekly or yearly time is its newest occurrence that has begun or, in a text about the future, the first that has
-    not ended. If the text is about neither past nor future, the future one is added with the role `about`. `first` and
-    `last` give a span with open ends and this role.
+    A time that comes again is its newest occurrence that has begun (a weekday: that has ended) or, in a text about the
+    future, the first that has not ended. If the text is about neither past nor future, the future one is added with the
+    role `about`. `first` and `last` give a span with open ends and that role.
 
     Args:
         text: text, of which the first 4,000 characters are read.

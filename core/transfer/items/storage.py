@@ -100,7 +100,7 @@ class ItemWriter:
         self._counts: Counter[str] = Counter()
         self.rows_done = 0
         self.row = 0
-        """Number of the last row that was stored or found to be a duplicate."""
+        """Number of the last row that was dealt with."""
 
     def batches(self, rows: Iterable[Row]) -> Iterator[list[_ReadyItem]]:
         """Yield the storable items in batches; count the other rows."""

@@ -36,7 +36,7 @@ _LIMIT = re.compile(
     r"|不要|字以内|字内|直接返回|只返回",
     re.IGNORECASE,
 )
-"""Signs that a program will read the answer. People may use one or two of them."""
+"""Limits on the answer's form, as programs set them. People may set one or two of them."""
 _CHAT = re.compile(
     r"\b(?:conversation|discussion|chat|session|dialogue|story|roleplay|message)\b|对话|聊天|会话|这句话", re.IGNORECASE
 )
