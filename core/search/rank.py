@@ -256,12 +256,12 @@ def add_statements(ranked: Ranked, db: Database) -> Ranked:
     if query is None or found is None or not asks_about_person(text, query.question.people, query.languages):
         return ranked
     keys = profile.list_keys(found.audiences, query.question.people, query.asker)
-    known, rows = {c.key: c for c in ranked.candidates}, dict(ranked.rows)
+    known, rows, excluded = {c.key: c for c in ranked.candidates}, dict(ranked.rows), list_excluded(search)
     for one in profile.read_person(search, db, keys):
-        key = one.row.source, one.row.id
-        candidate = known.get(key) or Candidate(*key, one.row.at_us)
-        reasons = {**candidate.reasons, "statement": one.worth}
-        known[key], rows[key] = replace(candidate, is_offered=True, reasons=reasons), one.row
+        if (key := (one.row.source, one.row.id)) not in excluded:
+            candidate = known.get(key) or Candidate(*key, one.row.at_us)
+            reasons = {**candidate.reasons, "statement": one.worth}
+            known[key], rows[key] = replace(candidate, is_offered=True, reasons=reasons), one.row
     return replace(ranked, candidates=list(known.values()), rows=rows)
 
 

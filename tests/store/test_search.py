@@ -154,6 +154,9 @@ def test_t37_rows_and_conversations_may_be_left_out(db: Database, scope: Scope, 
     assert set(ids(by_source)) == {current[0], kept}
     assert ids(find(db, scope, exclude=["tg/1", "tg/2"], tags=["salt"], **everything)) == [kept]
     assert find(db, scope, exclude=["tg/1"], ranking=ranking) == []
+    stated = said(db, scope, [("I love sailing", NOW), ("I work as a nurse", NOW)], "tg/3")
+    person = {"query": "What do you know about Ann?", "exclude": [("chat_history", stated[0])]}
+    assert ids(find(db, scope, **person)) == stated[1:]
 
 
 @BOTH
