@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -77,12 +76,9 @@ class Selection:
 
 def choose_hits(read: Read, drop: Drop | None = None) -> Selection:
     """Return the hits among the rows read, each with its rank."""
-    search, is_complete = read.ranked.search, read.ranked.is_complete
+    search = read.ranked.search
     query = search.query
-    candidates = read.ranked.candidates
-    if query.ranking == "recency":
-        candidates, is_complete = _keep_pools(search, candidates, read.ranked.cut)
-    found = [(c, read.rows[key]) for c in newest_first(candidates) if (key := c.key) in read.rows]
+    found = [(c, read.rows[key]) for c in newest_first(read.ranked.candidates) if (key := c.key) in read.rows]
     asked = read.ranked.query if query.text else None
     alone = read.ranked.alone if asked is None else None
     scored = [_complete(search, c, row, alone) for c, row in found]
@@ -98,7 +94,7 @@ def choose_hits(read: Read, drop: Drop | None = None) -> Selection:
     rank = {c: n for n, c in enumerate(ordered, 1)}
     left += [(c, "limit") for c in kept if c not in rank and not c.context]
     chosen = [Chosen(_build_hit(search, c.row), c, c.row, rank[c]) for c in kept if c in rank]
-    is_done = is_complete or len(chosen) >= query.limit
+    is_done = read.ranked.is_complete or len(chosen) >= query.limit
     repeated: Sequence[Repeated] = ()
     if not is_done and read.ranked.matches is not None:
         reasons = {c.candidate.key: (c, reason) for c, reason in left}
@@ -144,17 +140,6 @@ def _holds_both(search: Search, source: int, matched: Matched) -> bool:
     """Return whether a row holds both a tag and a keyword."""
     tags = search.tags_in_chat if source == _CHAT else search.tag_ids
     return not tags.isdisjoint(matched) and not search.keyword_ids.isdisjoint(matched)
-
-
-def _keep_pools(search: Search, found: Sequence[Candidate], cut: frozenset[int]) -> tuple[list[Candidate], bool]:
-    """Return the first `pool` rows of each source, and whether these are all that can be chosen."""
-    counts: Counter[int] = Counter()
-    kept = []
-    for c in found:
-        counts[c.source] += 1
-        if counts[c.source] <= search.query.pool:
-            kept.append(c)
-    return kept, all(counts[number] >= search.query.pool for number in cut)
 
 
 def _drop_some(

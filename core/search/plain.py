@@ -15,7 +15,7 @@ from ..errors import StoreReadError
 from ..index.shapes import RowId
 from . import table
 from .rank import Ranked, Share, leave_best, weigh_alone
-from .ranking.rows import Candidate, FoundRow, newest_first
+from .ranking.rows import Candidate, FoundRow
 from .resolve import Search
 
 if TYPE_CHECKING:
@@ -31,16 +31,9 @@ MOST_FALLBACK = 20_000
 """Maximum number of rows of a source compared, the newest first, if the index finds fewer rows than the limit."""
 
 
-def rank_newest(search: Search, db: Database, share: Share) -> Ranked:
-    """Return the newest matching rows of each source, tier 1 first."""
-    found = _read_newest(search, db, share.pool, MOST_COMPARED)
-    cut = frozenset(number for number, count in found.considered.items() if count >= share.pool)
-    return replace(found, candidates=sorted(newest_first(found.candidates), key=lambda c: c.tier), cut=cut)
-
-
 def add_newest(ranked: Ranked, db: Database, share: Share, most: int = MOST_FALLBACK) -> Ranked:
     """Return the candidates, and in addition the newest rows that match the plain predicates."""
-    found, known = _read_newest(ranked.search, db, share.plain_pool, most), {c.key for c in ranked.candidates}
+    found, known = read_newest(ranked.search, db, share.plain_pool, most), {c.key for c in ranked.candidates}
     # The tier is set again from the texts: a short word matches only as a whole word.
     every = [*ranked.candidates, *(replace(c, tier=2) for c in found.candidates if c.key not in known)]
     alone = ranked.alone or weigh_alone(ranked.search, ranked.matches)
@@ -58,7 +51,7 @@ def add_newest(ranked: Ranked, db: Database, share: Share, most: int = MOST_FALL
     )
 
 
-def _read_newest(search: Search, db: Database, pool: int, most: int) -> Ranked:
+def read_newest(search: Search, db: Database, pool: int, most: int) -> Ranked:
     """Return the newest matching rows of each source, at most `pool` of its newest `most`; skip unreadable sources."""
     found: list[Candidate] = []
     rows: dict[RowId, FoundRow] = {}

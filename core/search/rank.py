@@ -74,8 +74,6 @@ class Share:
     """Maximum number of candidates that are read in relevance mode."""
     of_each: int
     """Number of best candidates of each source that are read whatever their score."""
-    pool: int
-    """Number of newest matching rows of a source in recency mode."""
     plain_pool: int
     """Number of newest rows of a source that match the plain predicates, in relevance mode."""
 
@@ -100,8 +98,6 @@ class Ranked:
     """Scorer by words alone, used without a message."""
     rows: Rows = field(default_factory=dict)
     """Rows that are read already."""
-    cut: frozenset[int] = frozenset()
-    """In recency mode, sources that may have more matching rows than the candidates."""
     newest_only: tuple[int, ...] = ()
     """Sources of which only the newest rows were compared (recency mode)."""
     errors: Mapping[int, StoreReadError] = field(default_factory=dict)

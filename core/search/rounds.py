@@ -42,7 +42,7 @@ def find_share(current: Round) -> Share:
     least = LEAST_IN_ORDER if current.question.order else LEAST_READ
     most_read = int((max(least, 3 * query.limit) + current.extra) * 4**depth)
     plain_pool = max(query.pool, PLAIN_POOL) * 8**depth
-    return Share(BEST * 8**depth, most_read, 2 + current.extra // 4, query.pool * 4**depth, plain_pool)
+    return Share(BEST * 8**depth, most_read, 2 + current.extra // 4, plain_pool)
 
 
 def start(search: Search, db: Database, before: Selection | None = None, *, extra: int = 0) -> Read:
@@ -84,7 +84,7 @@ def _rank(current: Round, db: Database) -> tuple[Round, Ranked]:
     if not search.viewer.audiences:
         return current, Ranked(search)
     if search.query.ranking == "recency":
-        return current, plain.rank_newest(search, db, find_share(current))
+        return current, plain.read_newest(search, db, search.query.pool, plain.MOST_COMPARED)
     error = search.index_error
     if error is None:
         try:
