@@ -61,7 +61,8 @@ class Query:
     keywords: tuple[str, ...]
     """Folded keywords."""
     limit: int
-    is_limit_named: bool
+    enough: int
+    """Number of matching rows from which keywords do not match inside words."""
     ranking: str
     sources: tuple[sources.SourceTable, ...]
     exclude: Exclude
@@ -146,7 +147,7 @@ def prepare(request: SearchRequest, settings: Settings, clock: Callable[[], date
         tags=tuple(wanted_tags),
         keywords=fold_words(wanted_words),
         limit=count,
-        is_limit_named=request.is_limit_named,
+        enough=count if request.is_limit_named else 1,
         ranking=mode,
         sources=sources.ALL if yes_no(request.include_chat, "include_chat") else (sources.MEMORIES, sources.AI_DIARY),
         exclude=read_exclude(request.exclude),

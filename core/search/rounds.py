@@ -67,13 +67,12 @@ def start(search: Search, db: Database, before: Selection | None = None, *, extr
 def _rank_wide(current: Round, db: Database) -> tuple[Round, Ranked]:
     """Return the candidates of a round; if there are few, also those with a keyword inside a word."""
     (current, ranked), query = _rank(current, db), current.search.query
-    least = query.limit if query.is_limit_named else 1
-    if query.ranking == "relevance" and current.depth == 0 and ranked.matching < least:
+    if query.ranking == "relevance" and current.depth == 0 and ranked.matching < query.enough:
         wider = widen(current.search, is_empty=not ranked.matching)
         if wider is not None:
             current, ranked = _rank(replace(current, search=wider), db)
     is_by_index = query.ranking == "relevance" and ranked.index_error is None
-    if is_by_index and not query.text and ranked.matching < least:
+    if is_by_index and not query.text and ranked.matching < query.enough:
         ranked = plain.add_newest(ranked, db, find_share(current))
     return current, ranked
 

@@ -138,3 +138,6 @@ def test_t61_three_letters_find_beginnings_and_letters_inside_where_nothing_else
     told = said(db, scope, [("the Pizzeria is closed", ago(days=9))])
     assert ids(find(db, scope, keywords=["piz"])) == [rows[0], *told]
     assert ids(find(db, scope, keywords=["piz"], limit=1)) == rows[:1]
+    more = said(db, scope, [("the spitz sleeps", ago(days=8))])
+    for limit, found in ((2, [*more, rows[2]]), (3, [*told, *more, *rows[2:3]])):
+        assert ids(find(db, scope, keywords=["spitz", "zeria"], limit=limit, mode="all")) == found
