@@ -11,10 +11,10 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.patterns import lazy_pattern
 from ..shapes import SOURCES
 from ..text.folding import fold
 from ..text.times import LEAST_GAP, MOST_GAP, USUAL_STEPS
-from ..text.words import words
 from .numbers import Column, Flags, Floats, Ints, PackedRows, SegmentRows, ViewRows, take
 from .segment import MOST_TIMES, POSTING, Rows, as_rows, join_rows, rows_of
 from .shapes import Entry, IndexTerm, RowId, Said
@@ -113,7 +113,7 @@ class Table(Rows):
         """Return the speaker names by the first letters of their words; names beyond ASCII are under ""."""
         names: dict[str, set[str]] = {}
         for name in {who.name for who in self.speakers}:
-            for begins in {word[:NAME_BEGINS] for word in words(name, 1)} if name.isascii() else ("",):
+            for begins in _list_beginnings(name) if name.isascii() else ("",):
                 names.setdefault(begins, set()).add(name)
         return names
 
@@ -132,6 +132,14 @@ class Table(Rows):
         while at < end and self.at_us[at] == at_us and self.row_id[at] < row_id:
             at += 1
         return at
+
+
+_LETTERS = lazy_pattern("[a-z]+")
+
+
+def _list_beginnings(text: str) -> set[str]:
+    """Return the first letters of the runs of ASCII letters in a text."""
+    return {run[:NAME_BEGINS] for run in _LETTERS.findall(fold(text))}
 
 
 def gaps_of(thread: Column, at_us: Column, count: int) -> Ints:
@@ -368,9 +376,8 @@ class Visible(Rows):
     def names_in(self, text: str) -> set[str]:
         """Return the speaker names that a text may contain: a word of the name begins like a word of the text."""
         by_beginning = self.table.names_by_beginning
-        begins = {"", *(word[:NAME_BEGINS] for word in words(fold(text[:4000]), 1))}
         new = {who.name for who in self.speakers[len(self.table.speakers) :]}
-        return new.union(*(by_beginning.get(one, ()) for one in begins))
+        return new.union(*(by_beginning.get(one, ()) for one in ("", *_list_beginnings(text[:4000]))))
 
     def nearness(self, here: str, asker: Collection[str]) -> Floats:
         """Return the nearness of each conversation: 1 for the current one, TAKES_PART if the asker spoke in it."""
