@@ -14,7 +14,6 @@ from .forms import leave_other_words
 from .lookup import holds_term, loosen_terms
 from .rank import FEW_HITS
 from .ranking.rows import (
-    FOLDED_CHARS,
     Candidate,
     FoundRow,
     Matched,
@@ -157,7 +156,7 @@ def _drop_some(
             c.matched or c.context or c.kept or c.candidate.is_offered or c.candidate.by_meaning
         ):
             # The plain predicates also match letters inside words, and text after the characters read.
-            reason = "no match" if row.source != _CHAT or len(row.folded) < FOLDED_CHARS else ""
+            reason = "no match" if row.source != _CHAT or len(row.folded) < search.searched_chars else ""
         if not reason and drop is not None:
             reason = drop(row)
         if reason:

@@ -20,6 +20,7 @@ from ..tags import table as tags_table
 from ..text.search_words import least_pairs
 from .lookup import find_terms, loosen_terms, widen_terms
 from .query import Query, choose_words, fold_words
+from .ranking.rows import FOLDED_CHARS
 from .terms import QueryTerm
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 WHOLE = 2**24
 """Number of characters above the length of any text."""
+EXACT_CHARS = 200_000
+"""Number of characters that are searched for terms that only the text can prove."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,11 @@ class Search:
     def list_looked_for(self, source: int) -> list[str]:
         """Return the texts around which the snippet of a row of a source is cut."""
         return [term.text for term in self.terms if term.applies(source)]
+
+    @cached_property
+    def searched_chars(self) -> int:
+        """Return the number of characters of a folded text that are searched after reading."""
+        return EXACT_CHARS if any(term.is_exact for term in self.terms) else FOLDED_CHARS
 
     @property
     def chars(self) -> int:

@@ -47,11 +47,12 @@ def read_rows(
     """Return those of these rows that may be read, and the errors of unreadable sources.
 
     Args:
-        values: persona, audiences, `here`, `now`, and `chars`, the maximum number of characters of each text.
+        values: persona, audiences, `here`, `now`, and `chars`, the maximum number of characters of each text; that of
+            the folded text is `searched`, else FOLDED_CHARS.
     """
     rows, errors = dict[RowId, FoundRow](), dict[int, StoreReadError]()
     for number in sorted({source for source, _ in ids}):
-        asked = {**values, "ids": [row_id for source, row_id in ids if source == number]}
+        asked = {"searched": FOLDED_CHARS, **values, "ids": [row_id for source, row_id in ids if source == number]}
         try:
             found = db.read(_by_id(number, db.family), asked, source=sources.BY_NUMBER[number].table.name)
             rows |= {(number, row[0]): read_row(number, row, persona) for row in found}
@@ -68,6 +69,7 @@ def read_values(search: Search, db: Database) -> dict[str, Any]:
         "here": search.viewer.scope.conversation or "",
         "now": db.clock(),
         "chars": search.chars,
+        "searched": search.searched_chars,
     }
 
 
@@ -106,7 +108,7 @@ def stays(row: Any) -> list[ColumnElement[bool]]:
 def list_columns(number: int) -> list[ColumnElement[Any]]:
     """Return the columns of a row for `read_row`, with texts cut at `chars`."""
     row = sources.BY_NUMBER[number].table.c
-    first = (row.id, row.timestamp, row.content_hash, _cut(row.text_folded, literal_column(str(FOLDED_CHARS))))
+    first = (row.id, row.timestamp, row.content_hash, _cut(row.text_folded, bindparam("searched", type_=Integer())))
     texts = [_cut(row[name], bindparam("chars", type_=Integer())) for name in _TEXTS[number]]
     if number == _CHAT:
         others: tuple[ColumnElement[Any], ...] = (

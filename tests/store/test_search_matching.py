@@ -102,6 +102,8 @@ def test_t24_a_word_that_is_not_in_the_index_is_found(db: Database, scope: Scope
     assert matched(db, scope, keywords=["zucch"]) == [many, long]
     assert matched(db, scope, keywords=["zucchini"]) == [many]
     assert matched(db, scope, keywords=["w04999"]) == [many] == matched(db, scope, keywords=["w05099"])
+    deep = memory(db, scope, f"{'much talk ' * 500} of blue-green algae")  # behind the characters that are read
+    assert matched(db, scope, keywords=["blue-green algae"]) == [deep]
 
 
 def test_t24_a_letter_that_stands_in_more_words_than_are_looked_up(db: Database, scope: Scope) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 CHAT = SOURCES.index("chat_history")
 """Number of the source of messages."""
 FOLDED_CHARS = 4000
-"""Maximum number of characters of a row that are searched after reading."""
+"""Number of characters of a row that are searched after reading, if the search has no exact terms."""
 PERSONA = "persona"
 """Role of the persona's own messages."""
 UNKNOWN = -1
@@ -76,7 +76,7 @@ class FoundRow:
     texts: tuple[str, ...]
     """Text columns; the diary has four, content first."""
     folded: str
-    """First FOLDED_CHARS characters, folded."""
+    """First characters, folded (`Search.searched_chars`)."""
     digest: bytes | None
     tags: object = None
     """Tags as stored: JSON text; None for the chat."""
