@@ -174,11 +174,14 @@ def _search(
     page = wanted.limit
     if mode == "all":
         wanted = replace(wanted, limit=MOST_HITS)
-    if wanted.is_empty:
-        return _Found(wanted, None, None if mode == "best" else 0)
+    nothing = _Found(wanted, None, None if mode == "best" else 0)
+    if wanted.is_empty and not wanted.may_name_tags:
+        return nothing  # no database is opened
     call = open_call(db, known, scope)
     with call.db.request_connection():  # three reads on one connection, which is checked once
         wanted, viewer = searching.load_viewer(call, wanted)
+        if wanted.is_empty:
+            return nothing
         search = searching.resolve(wanted, viewer, call.settings, call.db, embedder)
         result = searching.run(search, call.db)
         errors = list(result.read.errors.values())

@@ -103,8 +103,16 @@ class Query:
 
     @property
     def is_empty(self) -> bool:
-        """Return whether there is nothing to search for; no statement is run then."""
+        """Return whether there is nothing to search for."""
         return not (self.tags or self.keywords or self.is_question)
+
+    @property
+    def may_name_tags(self) -> bool:
+        """Return whether known tags are looked for in the text: a letter, a digit or a symbol may be one."""
+        return self.is_of_text and _SIGN.search(self.text) is not None
+
+
+_SIGN = lazy_pattern(r"[^\W_]|[^\x00-\x7f]")
 
 
 def shorten_asked(text: str) -> str:

@@ -32,6 +32,8 @@ def test_t16_a_query_alone_gives_its_own_words_and_tags(db: Database, scope: Sco
     assert set(matched(db, scope, query="where is the tofu?")) == {tagged, told}
     assert matched(db, scope, query="where is the tofu?", keywords=["other thing"]) != []
     assert set(ids(find(db, scope, query="where is the tofu?", tags=["tofu"]))) == {tagged}
+    loved = memory(db, scope, "a third thing", tags=["❤", "c"])
+    assert [matched(db, scope, query=text) for text in ("❤", "c", "thanks ❤")] == [[loved]] * 3
 
 
 def test_t16_the_report_tells_of_every_hit_and_every_source(db: Database, scope: Scope) -> None:
