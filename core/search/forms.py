@@ -91,10 +91,9 @@ def leave_other_words(search: Search, matched: Matched, texts: Sequence[str]) ->
         if not terms[i].is_toned or any(holds_tone(terms[i].written, text) for text in texts)
     }
     pairs, least = search.least_pairs
-    held = [terms[i].text for i in kept]
-    if sum(text in pairs for text in held) < least and not any(len(text) > PAIR for text in held):
-        return {}
-    return kept
+    held, said = {terms[i].text for i in kept}, fold(search.query.text) if least else ""
+    is_other_word = len(held & pairs) < least and not any(len(text) > PAIR or text not in said for text in held)
+    return {} if is_other_word else kept
 
 
 def _is_word(term: QueryTerm) -> bool:

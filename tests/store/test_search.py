@@ -34,6 +34,8 @@ def test_t16_a_query_alone_gives_its_own_words_and_tags(db: Database, scope: Sco
     assert set(ids(find(db, scope, query="where is the tofu?", tags=["tofu"]))) == {tagged}
     loved = memory(db, scope, "a third thing", tags=["❤", "c"])
     assert [matched(db, scope, query=text) for text in ("❤", "c", "thanks ❤")] == [[loved]] * 3
+    kitten = memory(db, scope, "我有一只猫")
+    assert set(matched(db, scope, query="大学士", keywords=["猫"], tags=["c"])) == {kitten, loved}
 
 
 def test_t16_the_report_tells_of_every_hit_and_every_source(db: Database, scope: Scope) -> None:
