@@ -179,11 +179,11 @@ def _list_candidates(
     why: dict[int, Kept] = {row: reason for rows, reason in ranked.kept for row in rows.tolist()}
     following: list[int] = []
     if search.query.text:
-        places = around.frame.places
-        corrected = (best[:MOST_CORRECTED], *(rows for rows, _ in ranked.kept))
-        follows = {place + 1 for rows in corrected for place in places[rows].tolist()}
-        by_place = zip(ranked.best.tolist(), places[ranked.best].tolist(), strict=True)
-        following = [row for row, place in by_place if place in follows]
+        places, thread = around.frame.places, around.frame.thread
+        corrected = np.concatenate([best[:MOST_CORRECTED], *(rows for rows, _ in ranked.kept)])
+        after = np.minimum(corrected + 1, len(places) - 1)
+        follows = (places[after] == places[corrected] + 1) & (thread[after] == thread[corrected])
+        following = take(ranked.best, np.isin(ranked.best, after[follows])).tolist()
     chosen = [*(row for row in why if row not in chosen), *chosen]
     near = others[: max(NEAR_BEST, search.query.limit)].tolist()
     listed = LocalRows(np.array(list(dict.fromkeys([*chosen, *near, *following])), np.int64))

@@ -139,6 +139,13 @@ def test_t63_a_correction_comes_with_its_line(
     assert ranks[correction] == ranks[line] + 1
 
 
+def test_t63_the_first_line_of_another_chat_corrects_nothing(db: Database, scope: Scope) -> None:
+    talked(db, scope, [("Ann", "Actually, the lake in Berlin is cold"), *filler(4)], ago(days=20), "tg/2")
+    talked(db, scope, [*filler(4), ("Ann", "I live in Berlin near the lake")], ago(days=9), "tg/1")
+    report = explain(db, scope, query="Where does Ann live near the lake in Berlin?", limit=10)[1]
+    assert {hit["kept"] for hit in report["hits"]} == {"newest", ""}
+
+
 def test_p74_a_hit_leads_to_its_row_its_place_and_its_neighbours(db: Database, scope: Scope) -> None:
     """Whoever doubts an answer reads what stands around it; a line nobody may read is no neighbour."""
     lines = [("Ann", "So?"), ("Tom", "We chose the agency Lumen."), ("Ann", "Good."), ("Tom", "Bye.")]
