@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..database import sources
 from ..index.shapes import PHRASE, TAG, WORD, IndexTerm
-from ..text.folding import word_runs
+from ..text.folding import fold, word_runs
 from ..text.forms.spellings import joins_words
 from ..text.forms.variants import list_compounds, list_look_alikes
 from ..text.kinds import find_kinds
@@ -49,7 +49,7 @@ def find_terms(query: Query, index: IndexState | None) -> tuple[QueryTerm, ...]:
     """Return the terms of a query, each with the words of the index that match it."""
     languages = query.languages
     terms = _list_words(query, languages)
-    tags = [QueryTerm(tag, "tag", index_terms={(TAG, tag): True}) for tag in query.tags]
+    tags = [QueryTerm(t, "tag", index_terms={(TAG, t): True}, stem=stem(fold(t), languages)) for t in query.tags]
     if index is not None:
         lexicon = index.lexicon
         terms = [_find_words(term, lexicon, languages) for term in terms]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ...index.shapes import IndexTerm, RowId
 from ...shapes import SOURCES
+from ...text.folding import fold
 from ...text.hits import diary_snippet_text
 from ..question.question import Question
 from .weights import INSIDE, K1, hold_back
@@ -190,7 +191,7 @@ class WordScorer(NamedTuple):
         for i, (times, whole) in matched.items():
             term, weight = self.terms[i], self.weights[i]
             if term.kind == "tag":
-                tags[term.text] = weight
+                tags[fold(term.text)] = weight
                 continue
             gained = weight * (times * (K1 + 1) / (times + held_back))  # `saturation`
             total += gained if whole else INSIDE * gained

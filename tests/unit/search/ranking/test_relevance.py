@@ -11,7 +11,15 @@ import pytest
 from core.index.shapes import WORD
 from core.search.ranking import relevance, weights
 from core.search.ranking.reasons import SessionScores
-from core.search.ranking.rows import Candidate, FoundRow, RankingQuery, ScoredRow, choose, without_many_contexts
+from core.search.ranking.rows import (
+    Candidate,
+    FoundRow,
+    RankingQuery,
+    ScoredRow,
+    WordScorer,
+    choose,
+    without_many_contexts,
+)
 from core.search.terms import GroupShare, QueryTerm
 from core.text.question_words import is_question
 
@@ -38,6 +46,12 @@ def test_t29_other_reasons_never_decide_alone() -> None:
     others = {"person": 1.0, "length": 1.0, "time": 1.0, "number": 1.0}
     found = scored({"context": 1.0, **others}, others)
     assert found[0] > 0 == found[1]
+
+
+@pytest.mark.parametrize(("word", "tag"), [("cafe", "cafe"), ("cafe", "café"), ("かめら", "カメラ"), ("елка", "ёлка")])
+def test_t29_a_tag_that_a_text_holds_as_a_word_counts_once(word: str, tag: str) -> None:
+    alone = WordScorer([QueryTerm(word, "keyword"), QueryTerm(tag, "tag")], [1.0, 1.0], 10.0)
+    assert alone.score({0: (1, True), 1: (1, True)}, 10) == alone.score({0: (1, True)}, 10)
 
 
 def test_t16_a_row_of_the_day_asked_for_fits_by_its_day() -> None:
