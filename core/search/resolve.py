@@ -14,6 +14,7 @@ from ..calls.defaults import default_embedder
 from ..config import Settings
 from ..database.engine import Database
 from ..errors import StoreReadError
+from ..index.shapes import WORD
 from ..scope import NO_SERVER
 from ..tags import rules as tag_rules
 from ..tags import table as tags_table
@@ -85,8 +86,10 @@ class Search:
         return rows, words / rows if rows else 1.0
 
     def list_looked_for(self, source: int) -> list[str]:
-        """Return the texts around which the snippet of a row of a source is cut."""
-        return [term.text for term in self.terms if term.applies(source)]
+        """Return the texts around which the snippet of a row of a source is cut: the terms, and words that match."""
+        terms = [term for term in self.terms if term.applies(source)]
+        words = (one for term in terms for one, whole in term.index_terms.items() if whole or term.kind == "minor")
+        return [*(term.text for term in terms), *(text for kind, text in words if kind == WORD)]
 
     @cached_property
     def searched_chars(self) -> int:

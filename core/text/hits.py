@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Sequence
 
 from ..base.patterns import lazy_pattern
@@ -65,18 +66,17 @@ def _original_place(text: str, places: Sequence[int]) -> list[int]:
 
 
 def find_match(text: str, keywords: Iterable[str]) -> tuple[int, int] | None:
-    """Return `(at, length)` of the first match of a keyword in the text; None if none matches."""
+    """Return `(at, length)` of the first whole keyword, else of the first match; None if none matches."""
     folded = fold(text)
-    best: tuple[int, int] | None = None
-    for keyword in keywords:
-        wanted = fold(clean(keyword))
-        at = folded.find(wanted) if wanted else -1
-        if at >= 0 and (best is None or (at, -len(wanted)) < (best[0], -best[1])):
-            best = at, len(wanted)
-    if best is None or text.isascii():
-        return best
-    start, last = best[0], best[0] + best[1] - 1
-    begin, end_piece = _original_place(text, (start, last))
+    found = [wanted for keyword in keywords if (wanted := fold(clean(keyword))) and wanted in folded]
+    if not found:
+        return None
+    matches = ((each, re.search(rf"\b{re.escape(each)}\b", folded)) for each in found)
+    whole = [(match.start(), -len(each)) for each, match in matches if match is not None]
+    start, less = min(whole or [(folded.find(each), -len(each)) for each in found])
+    if text.isascii():
+        return start, -less
+    begin, end_piece = _original_place(text, (start, start - less - 1))
     after = _BREAK.search(text, end_piece + 1)
     return begin, (after.start() if after else len(text)) - begin
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
+from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import memories as table
 from core.errors import MessageError, StoreReadError
@@ -103,6 +104,14 @@ def test_t34_the_diary_shows_its_first_filled_text(db: Database, scope: Scope) -
     entered(db, scope, "tofu content", ago(minutes=4), interaction_summary="s")
     shown = [hit["snippet"] for hit in find(db, scope, keywords=["tofu"])]
     assert shown == ["tofu in short", "tofu asked", "tofu thought", "tofu content"]
+
+
+def test_t35_a_snippet_shows_the_word_that_matches(db: Database, scope: Scope) -> None:
+    memory(db, scope, f"They concatenate {'and so on ' * 60} my cat")
+    memory(db, scope, f"Hello {'and so on ' * 60} a grey mouse")
+    for query, end in (("cat", "on  my cat"), ("Where are the mice?", "a grey mouse")):
+        (hit,) = find(db, scope, query=query, settings=Settings(snippet_window="match", snippet_chars=80))
+        assert hit["snippet"].endswith(end), query
 
 
 @BOTH
