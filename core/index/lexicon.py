@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -84,7 +83,15 @@ class SortedWords:
         last = int(self._heads.searchsorted(head, "right"))
         return first if first == last else bisect_left(range(last), beginning, first, key=self._word)
 
-    def add_beginning(self, key: bytes, counts: Counter[str]) -> None:
+    def may_begin(self, keys: Sequence[bytes]) -> list[bytes]:
+        """Return the prefixes with words; of a long one, only the first bytes are compared."""
+        if len(self._text) < SMALL:
+            return [key for key in keys if b"\n" + key in self._text]
+        first = self._heads.searchsorted(np.array(keys, f"S{_HEAD_BYTES}"))
+        starts = self._starts[np.minimum(first, len(self._starts) - 1)].tolist()
+        return [key for key, at in zip(keys, starts, strict=True) if self._text.startswith(key[:_HEAD_BYTES], at)]
+
+    def add_beginning(self, key: bytes, counts: dict[str, int]) -> None:
         """Add the document frequencies of the words with this prefix to `counts`."""
         if len(self._text) < SMALL and b"\n" + key not in self._text:
             return  # faster than binary search: most prefixes are missing here
@@ -94,7 +101,8 @@ class SortedWords:
         last = self._find(key + _AFTER_ALL)
         end = int(self._starts[last]) if last < len(self._starts) else len(self._text)
         words = _decode(self._text[int(self._starts[first]) : end - 1]).split("\n")
-        counts.update(dict(zip(words, self._docs[first:last].tolist(), strict=True)))
+        for word, docs in zip(words, self._docs[first:last].tolist(), strict=True):
+            counts[word] = counts.get(word, 0) + docs
 
     def count_rows(self, keys: Sequence[bytes]) -> dict[bytes, int]:
         """Return the document frequency of those of the words that are known."""
@@ -110,7 +118,7 @@ class SortedWords:
                 counts[key] = int(self._docs[at])
         return counts
 
-    def add_holding(self, letters: bytes, beginning: bytes, counts: Counter[str], most: int = MOST_COUNTED) -> None:
+    def add_holding(self, letters: bytes, beginning: bytes, counts: dict[str, int], most: int = MOST_COUNTED) -> None:
         """Add the document frequencies of the words with a prefix and a substring to `counts`.
 
         Args:
@@ -125,8 +133,9 @@ class SortedWords:
         while at >= 0 and len(counts) <= most:
             start = self._text.rindex(b"\n", 0, at) + 1
             next_word = self._text.index(b"\n", at) + 1
-            word = self._text[start : next_word - 1]
-            counts[_decode(word)] += int(self._docs[self._find(word)])
+            key = self._text[start : next_word - 1]
+            word = _decode(key)
+            counts[word] = counts.get(word, 0) + int(self._docs[self._find(key)])
             at = self._text.find(letters, next_word, end)
 
 
@@ -144,10 +153,10 @@ def merge_words(parts: Iterable[SortedWords]) -> SortedWords:
     return sort_words(counts)
 
 
-def _keep_commonest(counts: Counter[str], most: int) -> Counter[str]:
+def _keep_commonest(counts: dict[str, int], most: int) -> dict[str, int]:
     if len(counts) <= most:
         return counts
-    return Counter(dict(sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:most]))
+    return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:most])
 
 
 class FreshWords:
@@ -174,41 +183,46 @@ class Lexicon:
 
     def __init__(self, parts: Sequence[SortedWords]) -> None:
         self._parts = [part for part in parts if part.holds_words]
-        self._beginnings: dict[str, Counter[str]] = {}
+        self._beginnings: dict[str, dict[str, int]] = {}
         self._rows: dict[str, int] = {}
 
-    def beginning(self, beginning: str) -> Counter[str]:
+    def may_begin(self, beginnings: Iterable[str]) -> set[str]:
+        """Return the prefixes that words may have: one call for prefixes of which few are known."""
+        keys = [each.encode("utf-8", "surrogatepass") for each in beginnings]
+        return {_decode(key) for part in self._parts if keys for key in part.may_begin(keys)}
+
+    def beginning(self, beginning: str) -> dict[str, int]:
         """Return the words with this prefix, each with its document frequency."""
         counts = self._beginnings.get(beginning)
         if counts is None:
-            counts, key = Counter(), _encode(beginning)
+            counts, key = {}, beginning.encode("utf-8", "surrogatepass")
             for part in self._parts:
                 part.add_beginning(key, counts)
             self._beginnings[beginning] = counts
             self._rows |= counts
         return counts
 
-    def commonest(self, beginning: str) -> Counter[str]:
+    def commonest(self, beginning: str) -> dict[str, int]:
         """Return the MOST_WORDS commonest words with this prefix."""
         return _keep_commonest(self.beginning(beginning), MOST_WORDS)
 
-    def holding(self, letters: str) -> Counter[str]:
+    def holding(self, letters: str) -> dict[str, int]:
         """Return the MOST_INNER commonest words that contain a substring, each with its document frequency."""
-        counts: Counter[str] = Counter()
+        counts: dict[str, int] = {}
         for part in self._parts:
             part.add_holding(_encode(letters), b"", counts)
         return _keep_commonest(counts, MOST_INNER)
 
     def list_holding(self, letters: str, most: int) -> list[str] | None:
         """Return the words that contain a substring; None if there are more than `most`."""
-        counts: Counter[str] = Counter()
+        counts: dict[str, int] = {}
         for part in self._parts:
             part.add_holding(_encode(letters), b"", counts, most)
         return list(counts) if len(counts) <= most else None
 
-    def ending(self, ending: str, beginning: str) -> Counter[str]:
+    def ending(self, ending: str, beginning: str) -> dict[str, int]:
         """Return the words with this suffix and prefix, each with its document frequency."""
-        counts: Counter[str] = Counter()
+        counts: dict[str, int] = {}
         for part in self._parts:
             part.add_holding(_encode(ending) + b"\n", _encode(beginning), counts)
         return counts

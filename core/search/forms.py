@@ -122,8 +122,9 @@ def _split(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> list[
         parts = split_compound(word, find, languages)
     is_one = not parts
     if is_one:
-        halves = ([word[:at], word[at:]] for at in range(1, len(word) - 1))
-        parts = [[part] for part in next((both for both in halves if all(map(lexicon.rows, both))), [])]
+        halves = [[word[:at], word[at:]] for at in range(1, len(word) - 1)]
+        rows = lexicon.count_rows([part for both in halves for part in both])
+        parts = [[part] for part in next((both for both in halves if all(map(rows.get, both))), [])]
     if not parts or not all(lexicon.rows(word) for words in parts for word in words):
         return []
     # Many rows hold both halves of no compound: only the phrases `check-in` and `o'leary` are searched for.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -132,11 +131,12 @@ def _find_words(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> 
     if len(pieces) == 1 and len(pieces[0].text) == len(text):
         if pieces[0].kind != "word":
             return replace(term, index_terms=dict.fromkeys(_words_of(pieces[0], lexicon), True))
-        counts = lexicon.commonest(text) if _is_beginning(text) else Counter({text: lexicon.rows(text)})
+        # Its forms are found by rules; other words that begin with it or its English stem may be compounds.
+        start = search_form(text, ("en",)) if term.written and "en" in languages else text
+        if len(start) <= SHORTEST_STEM:
+            start = text
+        counts = lexicon.commonest(start) if _is_beginning(start) else {text: lexicon.rows(text)}
         if term.written:
-            # Its forms are found by rules; other words that begin with it or its English stem may be compounds.
-            if "en" in languages and len(start := search_form(text, ("en",))) > SHORTEST_STEM:
-                counts = lexicon.commonest(start)
             others = list_look_alikes(text, "en")
             words = {w: w == text for w in counts if counts[w] and w not in others and not _is_beside(w, text)}
         else:
@@ -255,15 +255,19 @@ def _find_kinds(query: Query, lexicon: Lexicon, languages: Sequence[str]) -> lis
     """Return terms for kinds of the class nouns in a question; a kind scores like a match inside a word."""
     found = []
     for noun, kinds in find_kinds(query.text, languages).items() if query.is_question else ():
-        words = dict.fromkeys(word for kind in sorted(kinds) for word in _find_kind(kind, lexicon, tuple(languages)))
+        read = [(kind, *_read_kind(kind, tuple(languages))) for kind in sorted(kinds)]
+        known = lexicon.may_begin([beginning for *_, beginning in read])
+        some = [each for each in read if each[3] in known or each[1][0].kind != "word"]
+        words = dict.fromkeys(word for each in some for word in _find_kind(*each, lexicon, languages))
         if words:
             found.append(QueryTerm(noun, "minor", index_terms=dict.fromkeys(words, False), stem=stem(noun, languages)))
     return found
 
 
-def _find_kind(kind: str, lexicon: Lexicon, languages: tuple[str, ...]) -> list[IndexTerm]:
+def _find_kind(
+    kind: str, pieces: Sequence[Fragment], form: str, beginning: str, lexicon: Lexicon, languages: Sequence[str]
+) -> list[IndexTerm]:
     """Return the index words of a kind; in a script without spaces, those of its characters."""
-    pieces, form, beginning = _read_kind(kind, languages)
     if pieces[0].kind != "word":
         return [word for piece in pieces for word in _words_of(piece, lexicon)]
     return [(WORD, word) for word in list_forms(lexicon.beginning(beginning), kind, languages, form)]
