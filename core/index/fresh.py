@@ -57,6 +57,7 @@ def decode(audience: int, source: int, row_id: int, digest: object, content: obj
     return Entry(source, row_id, audience, at_us, local_only, terms, words, tags, place, *days)
 
 
+@lru_cache(maxsize=4096, typed=True)  # every search asks it of every fresh row
 def is_place(source: object, row_id: object) -> bool:
     """Return whether the values are the source and id of a row: another program may write anything into SQLite."""
     return type(source) is int and type(row_id) is int and source in sources.BY_NUMBER

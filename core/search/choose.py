@@ -16,7 +16,6 @@ from .rank import FEW_HITS
 from .ranking.rows import (
     Candidate,
     FoundRow,
-    Matched,
     RankingQuery,
     ScoredRow,
     WordScorer,
@@ -77,7 +76,7 @@ def choose_hits(read: Read, drop: Drop | None = None) -> Selection:
     """Return the hits among the rows read, each with its rank."""
     search = read.ranked.search
     query = search.query
-    found = [(c, read.rows[key]) for c in newest_first(read.ranked.candidates) if (key := c.key) in read.rows]
+    found = [(c, row) for c in newest_first(read.ranked.candidates) if (row := read.rows.get((c.source, c.id)))]
     asked = read.ranked.query if query.text else None
     alone = read.ranked.alone if asked is None else None
     scored = [_complete(search, c, row, alone) for c, row in found]
@@ -130,15 +129,10 @@ def _complete(search: Search, c: Candidate, row: FoundRow, alone: WordScorer | N
         if i not in matched and text in folded and term.applies(c.source) and holds_term(folded, term, languages):
             matched[i] = 1, term.least == "word" or bool(term.pieces)
     kept = leave_other_words(search, matched, row.texts) if search.is_proved_by_text else matched
-    tier = 1 if _holds_both(search, c.source, kept) else c.tier
+    tags = search.tags_in_chat if c.source == _CHAT else search.tag_ids
+    tier = c.tier if tags.isdisjoint(kept) or search.keyword_ids.isdisjoint(kept) else 1
     score = c.score if alone is None else alone.score(kept, c.words)
     return ScoredRow(c, row, kept, tier, c.context, score, c.reasons, kept=c.kept)
-
-
-def _holds_both(search: Search, source: int, matched: Matched) -> bool:
-    """Return whether a row holds both a tag and a keyword."""
-    tags = search.tags_in_chat if source == _CHAT else search.tag_ids
-    return not tags.isdisjoint(matched) and not search.keyword_ids.isdisjoint(matched)
 
 
 def _drop_some(
@@ -174,7 +168,8 @@ def _remove_copies(
     stays: dict[ScoredRow, bytes | None] = {}
     copies = []
     for c in found:
-        content = _find_content(search, c)
+        row = c.row
+        content = row.digest if row.digest is not None and row.texts[0].strip() else _find_content(search, row)
         if content is None or content not in by_content:
             stays[c] = content
             if content is not None:
@@ -192,11 +187,9 @@ def _remove_copies(
     return kept, copies
 
 
-def _find_content(search: Search, c: ScoredRow) -> bytes | None:
-    """Return the deduplication key of a row, or None if its text was cut."""
-    if c.row.digest is not None and c.row.texts[0].strip():
-        return c.row.digest
-    text = c.row.shown_text
+def _find_content(search: Search, row: FoundRow) -> bytes | None:
+    """Return the deduplication key of a row without a digest of the text it shows; None if the text was cut."""
+    text = row.shown_text
     return hits.content_digest(text) if len(text) < search.chars else None
 
 

@@ -42,7 +42,7 @@ def read_rows(ranked: Ranked, db: Database, current: Round) -> Read:
 
 
 def _read_missing(ranked: Ranked, candidates: Sequence[Candidate], db: Database) -> tuple[Rows, Errors]:
-    missing = [key for c in candidates if (key := c.key) not in ranked.rows]
+    missing = [key for c in candidates if (key := (c.source, c.id)) not in ranked.rows]
     rows, errors = table.read_rows(
         db, missing, table.read_values(ranked.search, db), ranked.search.viewer.scope.persona
     )

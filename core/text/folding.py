@@ -94,8 +94,9 @@ def fold_case(text: str) -> str:
 
 def normalize(text: str) -> str:
     """Return the text after NFKC, which sorts combining marks in quadratic time: a long run of them goes in parts."""
-    parts = _MANY_MARKS.split(text) if _MANY_MARKS.search(text) else (text,)
-    return "".join(unicodedata.normalize("NFKC", part) for part in parts)
+    if not _MANY_MARKS.search(text):
+        return unicodedata.normalize("NFKC", text)
+    return "".join(unicodedata.normalize("NFKC", part) for part in _MANY_MARKS.split(text))
 
 
 _ONE_LETTER = {

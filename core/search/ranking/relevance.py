@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heapreplace
+from itertools import compress
 
 import numpy as np
 
@@ -26,9 +27,9 @@ from .weights import (
     REPEAT_AGAIN,
     REPEAT_ROWS,
     SHORT_ROW,
-    WEIGHTS,
     WHOLE,
     between,
+    find_weight,
     saturation,
 )
 
@@ -71,15 +72,17 @@ def rank_rows(rows: Sequence[ScoredRow], query: RankingQuery, near: Near | None 
     if near is not None:
         for mine, more in zip(reasons, compare_meanings(candidates, near), strict=True):
             mine.update(more)
-    kept = [n for n, row in enumerate(rows) if may_be_hit(row, reasons[n], query)]
+    kept = [n for n, row in enumerate(rows) if not row.context or is_answer(row, reasons[n], query)]
     for n in _list_without_quotes(rows, kept, query):
         reasons[n]["quote"] = 1.0
     known = [reasons[n] for n in kept]
     scores = RowScores([candidates[n].long for n in kept], known, by_meaning=near is not None)
     told: list[dict[str, float]] = [{} for _ in kept]
     best = scores.list_best(READ_CLOSELY)
+    words = [(i, term.written) for i, term in enumerate(query.terms) if term.written]
+    spelt = frozenset(i for i, word in words if not (word.isascii() and word.islower()))
     for n in best:
-        told[n] = read_closely(rows[kept[n]], query)
+        told[n] = read_closely(rows[kept[n]], query, spelt)
     if query.weigh_texts is not None:  # prefer the most informative of all rows in the span
         texts = [list_terms(rows[kept[n]].row.folded[:CLOSE_CHARS]) for n in best]
         for n, weight in zip(best, query.weigh_texts(texts), strict=True):
@@ -132,7 +135,7 @@ class RowScores:
         if not self._parts:
             return [{} for _ in self._scores]
         rows = zip(*(part.tolist() for part in self._parts.values()), strict=True)
-        return [{name: part for name, part in zip(self._parts, parts, strict=True) if part} for parts in rows]
+        return [dict(compress(zip(self._parts, parts, strict=True), parts)) for parts in rows]
 
 
 def _list_columns(reasons: Sequence[Mapping[str, float]]) -> dict[str, Vector]:
@@ -158,11 +161,8 @@ def _takes_back(row: ScoredRow, query: RankingQuery) -> bool:
     return begins_with(asked_words(row.row.folded[:OPENING_CHARS]), "corrects", query.languages)
 
 
-def may_be_hit(row: ScoredRow, reasons: Mapping[str, float], query: RankingQuery) -> bool:
-    """Return whether a row matches, has a matching neighbour, or was said in a span of the question."""
-    if not row.context:
-        return True
-    # A neighbour of a match may be the answer, but only to a question.
+def is_answer(row: ScoredRow, reasons: Mapping[str, float], query: RankingQuery) -> bool:
+    """Return whether a row without a match may answer the question: a neighbour of a match, or said in its span."""
     if not query.has_answers:
         return False
     is_inside = any(since <= row.candidate.at_us < until for since, until in list_ranges(query.question))
@@ -202,8 +202,7 @@ def look_beside(rows: Sequence[Candidate], reasons: Sequence[Mapping[str, float]
     }
     beside = []
     for row in rows:
-        near = [own[at] for at in ((row.session, row.place - 1), (row.session, row.place + 1)) if at in own]
-        best = max(near) if near else 0.0
+        best = max(own.get((row.session, row.place - 1), 0.0), own.get((row.session, row.place + 1), 0.0))
         beside.append(best * math.exp(-max(1, row.words) / SHORT_ROW) if best > 0.0 else 0.0)
     return beside
 
@@ -241,20 +240,25 @@ def compare_meanings(rows: Sequence[Candidate], near: Near) -> list[dict[str, fl
     return reasons
 
 
-def read_closely(row: ScoredRow, query: RankingQuery) -> dict[str, float]:
-    """Return the reasons that need the text of a row."""
+def read_closely(row: ScoredRow, query: RankingQuery, spelt: frozenset[int]) -> dict[str, float]:
+    """Return the reasons that need the text of a row.
+
+    Args:
+        spelt: terms with capitals or accents, which a text in ASCII may spell otherwise.
+    """
     question, long, languages = query.question, row.candidate.long, query.languages
     text, reasons = row.row.folded[:CLOSE_CHARS], dict[str, float]()
-    if between(WEIGHTS["first"], long):
+    if find_weight("first", long):
         # A question often asks for what people say about themselves.
         reasons["first"] = float(holds(asked_words(text), "self", languages))
-    written = [word for i in row.matched if (word := query.terms[i].written)]
-    otherwise = share_spelt_otherwise(written, row.row.shown_text[:CLOSE_CHARS])
-    if otherwise:
-        reasons["spelling"] = otherwise
-    if question.wants_time and between(WEIGHTS["time"], long):
+    shown = row.row.shown_text[:CLOSE_CHARS]
+    if not (shown.isascii() and spelt.isdisjoint(row.matched)):
+        written = [word for i in row.matched if (word := query.terms[i].written)]
+        if otherwise := share_spelt_otherwise(written, shown):
+            reasons["spelling"] = otherwise
+    if question.wants_time and find_weight("time", long):
         reasons["time"] = float(tells_time(text, languages))
-    if question.wants_number and between(WEIGHTS["number"], long):
+    if question.wants_number and find_weight("number", long):
         reasons["number"] = float(has_number(text, languages))
     return reasons
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
@@ -107,6 +108,12 @@ FULL_MATCH = 0.1
 """Match from which other reasons count in full; below, they count in proportion."""
 LIKE = 0.2
 """Factor by which meaning counts in the match that is compared with FULL_MATCH."""
+
+
+@lru_cache(maxsize=1024)
+def find_weight(name: str, long: float) -> float:
+    """Return the weight of a reason on a scale from short turns (0) to long turns (1)."""
+    return between(WEIGHTS[name], long)
 
 
 def between(weight: Weight, long: Number) -> Number:
