@@ -10,6 +10,7 @@ from ..database import sources
 from ..database.dialects import from_microseconds
 from ..shapes import Hit, LeftOut
 from ..text import hits
+from ..text.times import EARLIEST, LATEST
 from .forms import leave_other_words
 from .lookup import holds_term, loosen_terms
 from .rank import FEW_HITS
@@ -95,11 +96,9 @@ def choose_hits(read: Read, drop: Drop | None = None) -> Selection:
     is_done = read.ranked.is_complete or len(chosen) >= query.limit
     repeated: Sequence[Repeated] = ()
     if not is_done and read.ranked.matches is not None:
-        reasons = {c.candidate.key: (c, reason) for c, reason in left}
-        latest = {c.candidate.key: c for c in (*scored, *kept)}
-        repeated = list_repeated(
-            (c.row, c.score, reasons[key][1] if key in reasons else "") for key, c in latest.items()
-        )
+        reasons = {(c.row.source, c.row.id): reason for c, reason in left}
+        latest = {(c.row.source, c.row.id): c for c in (*scored, *kept)}
+        repeated = list_repeated([(c.row, c.score, reasons.get(key, "")) for key, c in latest.items()])
     return Selection(read, chosen, left, is_done, repeated)
 
 
@@ -208,12 +207,8 @@ def _order(search: Search, kept: Sequence[ScoredRow], asked: RankingQuery | None
     most_contexts = max(1, round(relevance.CONTEXT_SHARE[limit > FEW_HITS] * limit))
     spaced = without_many_contexts(relevance.space_rows(best), most_contexts)
     spaced = _place_kept(spaced, limit)
-    # The row with the best own words always stays.
-    first, own = None, -1.0
-    for c in spaced:
-        if c.own > own:
-            first, own = c, c.own
-    return choose(spaced, limit, first)
+    own = [c.reasons.get("own", 0.0) for c in spaced]
+    return choose(spaced, limit, spaced[own.index(max(own))] if own else None)  # the best own words always stay
 
 
 def _order_by_time(best: Sequence[ScoredRow], *, is_first: bool) -> list[ScoredRow]:
@@ -251,6 +246,14 @@ def _build_hit(search: Search, row: FoundRow) -> Hit:
         text = hits.snippet_of_match(row.texts, search.list_looked_for(row.source), chars)
     if text is None:
         text = hits.snippet(row.shown_text, chars)
-    return hits.hit(
-        sources.BY_NUMBER[row.source].name, row.id, from_microseconds(row.at_us), text, row.tags, row.said_by
-    )
+    at = from_microseconds(row.at_us)
+    hit: Hit = {
+        "source": sources.BY_NUMBER[row.source].name,
+        "id": row.id,
+        "timestamp": "" if at is None else min(max(at, EARLIEST), LATEST).isoformat(),
+        "snippet": text,
+        "tags": hits.stored_tags(row.tags),
+    }
+    if row.said_by:
+        hit["speaker"] = row.said_by
+    return hit

@@ -8,9 +8,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from ..base.patterns import lazy_pattern
-from ..shapes import PERSONA_SENDER, HistoryEntry, Hit, Source
+from ..shapes import PERSONA_SENDER, HistoryEntry
 from .folding import clean, collapsed, fold, marks_class, one_line
-from .times import iso_text, parse_time
 
 DEFAULT_PERSONA = "default"
 """Persona id of a host that sets none."""
@@ -135,25 +134,6 @@ def known_name(*names: str) -> str:
 def name_persona(persona: str) -> str:
     """Return the name of a persona whose messages have no name: its id, unless that is the default id."""
     return PERSONA_SENDER if persona in ("", DEFAULT_PERSONA) else persona
-
-
-def hit(
-    source: Source,
-    id: int,  # noqa: A002 - the hit's keys
-    timestamp: object,
-    snippet: str,
-    tags: object,
-    speaker: str = "",
-) -> Hit:
-    """Return a normalized hit; an invalid time or invalid tags become empty."""
-    made: Hit = {
-        "source": source,
-        "id": int(id),
-        "timestamp": iso_text(parse_time(timestamp)),
-        "snippet": snippet,
-        "tags": [] if source == "chat_history" else stored_tags(tags),
-    }
-    return {**made, "speaker": speaker} if speaker else made
 
 
 def compared_text(entry: HistoryEntry) -> str:

@@ -127,7 +127,7 @@ def _rank_latin(said: str) -> list[tuple[float, str]]:
         for language, signs in _OWN_SIGNS.items():
             if not set(signs).isdisjoint(lower):
                 found[language] = found.get(language, 0.0) - 1.0
-    return sorted((worth, language) for language, worth in found.items())
+    return sorted(zip(found.values(), found, strict=True))
 
 
 LIKELY = 3

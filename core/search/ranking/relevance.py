@@ -72,7 +72,8 @@ def rank_rows(rows: Sequence[ScoredRow], query: RankingQuery, near: Near | None 
     if near is not None:
         for mine, more in zip(reasons, compare_meanings(candidates, near), strict=True):
             mine.update(more)
-    kept = [n for n, row in enumerate(rows) if not row.context or is_answer(row, reasons[n], query)]
+    ranges = list_ranges(query.question)
+    kept = [n for n, row in enumerate(rows) if not row.context or is_answer(row, reasons[n], query, ranges)]
     for n in _list_without_quotes(rows, kept, query):
         reasons[n]["quote"] = 1.0
     known = [reasons[n] for n in kept]
@@ -161,12 +162,12 @@ def _takes_back(row: ScoredRow, query: RankingQuery) -> bool:
     return begins_with(asked_words(row.row.folded[:OPENING_CHARS]), "corrects", query.languages)
 
 
-def is_answer(row: ScoredRow, reasons: Mapping[str, float], query: RankingQuery) -> bool:
-    """Return whether a row without a match may answer the question: a neighbour of a match, or said in its span."""
-    if not query.has_answers:
-        return False
-    is_inside = any(since <= row.candidate.at_us < until for since, until in list_ranges(query.question))
-    return is_inside or reasons.get("context", 0.0) >= LEAST_CONTEXT
+def is_answer(
+    row: ScoredRow, reasons: Mapping[str, float], query: RankingQuery, ranges: Sequence[tuple[int, int]]
+) -> bool:
+    """Return whether a row without a match may answer the question: a neighbour of a match, or said in its spans."""
+    is_near = reasons.get("context", 0.0) >= LEAST_CONTEXT
+    return query.has_answers and (is_near or any(start <= row.candidate.at_us < end for start, end in ranges))
 
 
 def read_passages(row: ScoredRow, query: RankingQuery) -> dict[str, float]:
