@@ -47,7 +47,7 @@ SHORTEST_BEGINNING = 3
 def find_terms(query: Query, index: IndexState | None) -> tuple[QueryTerm, ...]:
     """Return the terms of a query, each with the words of the index that match it."""
     languages = query.languages
-    terms = _list_words(query, languages)
+    terms = _list_words(query)
     tags = [QueryTerm(t, "tag", index_terms={(TAG, t): True}, stem=stem(fold(t), languages)) for t in query.tags]
     if index is not None:
         lexicon = index.lexicon
@@ -62,20 +62,18 @@ def find_terms(query: Query, index: IndexState | None) -> tuple[QueryTerm, ...]:
     return _group([*terms, *tags], languages)
 
 
-def _list_words(query: Query, languages: Sequence[str]) -> list[QueryTerm]:
+def _list_words(query: Query) -> list[QueryTerm]:
     """Return the texts of a query as terms; a stem is replaced by the word of the message."""
     said: dict[str, str] = {}
     for word in plain_words(query.text):
-        said.setdefault(search_form(word, languages), word)
+        said.setdefault(search_form(word, query.languages), word)
     written = list_written(query.text) if said else {}
-    words = {text: said.get(text, text) for text in query.texts}
-    return [QueryTerm(word, _kind_of(text, query), written=written.get(word, "")) for text, word in words.items()]
-
-
-def _kind_of(text: str, query: Query) -> Kind:
-    if text not in query.keywords:
-        return "tag word"
-    return "keyword and tag" if text in query.folded_tags else "keyword"
+    tags = query.folded_tags
+    kinds: dict[str, Kind] = {text: "keyword and tag" if text in tags else "keyword" for text in query.keywords}
+    if sources.CHAT in query.sources:
+        kinds = {**kinds, **{text: "tag word" for text in tags if text not in kinds}}
+    words = [(said.get(text, text), kind) for text, kind in kinds.items()]
+    return [QueryTerm(word, kind, written=written.get(word, "")) for word, kind in words]
 
 
 def _group(terms: Sequence[QueryTerm], languages: Sequence[str]) -> tuple[QueryTerm, ...]:
@@ -228,9 +226,9 @@ def _find_minor(
     query: Query, terms: Sequence[QueryTerm], lexicon: Lexicon, languages: Sequence[str], rows: int
 ) -> list[QueryTerm]:
     """Return the rarest stop words of a short question as terms, without very common ones and ones in many rows."""
-    taken = {stem(word, languages) for word in query.keywords}
     if len(query.keywords) >= 2 * ENOUGH_WORDS:
         return []
+    taken = {stem(word, languages) for word in query.keywords}
     most, found = MINOR_SHARE * rows, []
     beside = dict.fromkeys(stem(word, languages) for word in minor_words(query.text, languages, 3 * MOST_MINOR))
     for form in [form for form in beside if form not in taken][:MOST_MINOR]:

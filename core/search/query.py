@@ -92,14 +92,9 @@ class Query:
         return max(self.limit * 3, 50)
 
     @property
-    def texts(self) -> tuple[str, ...]:
-        """Return the texts searched for inside texts: the keywords and, if the chat is searched, the tags."""
-        return tuple(dict.fromkeys((*self.keywords, *(self.folded_tags if sources.CHAT in self.sources else ()))))
-
-    @property
     def folded_tags(self) -> tuple[str, ...]:
         """Return the folded tags, which are searched for inside texts."""
-        return tuple(dict.fromkeys(map(fold, self.tags)))
+        return fold_words(self.tags)
 
     @property
     def is_empty(self) -> bool:

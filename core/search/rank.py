@@ -291,7 +291,7 @@ def question_of(search: Search, now: datetime) -> Question:
     if not search.query.text or search.query.ranking != "relevance":
         return Question()
     zone, text = times.zone(search.settings.timezone) or UTC, search.query.text
-    question = read_question(text, now=now, zone=zone, speaker_names=(), languages=search.query.languages)
+    question = read_question(text, now=now, zone=zone, languages=search.query.languages)
     if search.query.is_question:
         return question
     # `I meet Ann on Monday` names a person and a day, but asks neither for Ann's words nor for the words of that day.

@@ -18,7 +18,7 @@ from ..index.shapes import WORD
 from ..scope import NO_SERVER
 from ..tags import rules as tag_rules
 from ..tags import table as tags_table
-from ..text.search_words import least_pairs
+from ..text.search_words import KEYWORD_LIMIT, least_pairs
 from .lookup import find_terms, loosen_terms, widen_terms
 from .query import Query, choose_words, fold_words
 from .ranking.rows import FOLDED_CHARS
@@ -150,7 +150,7 @@ def resolve(
         index, error = read_index(viewer, db)
     # In recency mode the index only selects the rows to compare.
     words_of = None if query.ranking == "recency" else index
-    if query.is_of_text:
+    if words_of is not None and len(query.words) > KEYWORD_LIMIT:
         query = replace(query, keywords=fold_words(choose_words(query.words, query.languages, words_of)))
     terms = find_terms(query, words_of)
     return Search(query, viewer, settings, terms, index, error, _resolve_embedder(embedder, settings))

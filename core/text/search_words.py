@@ -229,14 +229,12 @@ def common_words_asked(text: str, languages: Sequence[str], limit: int) -> list[
 
 def choose_rarest(words_in_order: Sequence[str], rows_by_word: Mapping[str, int], limit: int) -> list[str]:
     """Return the `limit` rarest words, in the order given; words without rows are used last."""
-    if len(words_in_order) <= limit:
-        return list(words_in_order)
 
     def rarity(at: int) -> tuple[bool, int, int]:
         rows = rows_by_word.get(words_in_order[at], 0)
         return rows <= 0, rows, at
 
-    kept = sorted(range(len(words_in_order)), key=rarity)[: max(limit, 0)]
+    kept = sorted(range(len(words_in_order)), key=rarity)[:limit]
     return [words_in_order[at] for at in sorted(kept)]
 
 
@@ -297,8 +295,6 @@ def choose_nearest(word: str, known: Mapping[str, int], score: float, *, is_held
     Args:
         is_held: a row holds the word, so that its last letters may be a slip too.
     """
-    if score <= 0 or not may_be_misspelt(word):
-        return ""
     comparable = [
         (other, rows)
         for other, rows in sorted(known.items())

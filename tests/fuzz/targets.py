@@ -32,7 +32,7 @@ from core.prompt import messages, rules_answer
 from core.relationships import rules as relationships
 from core.scope import Scope
 from core.search import rules_arguments as arguments
-from core.search.question import question
+from core.search.question import people, question
 from core.shapes import Vocabulary
 from core.short_term import turns as short_term_turn
 from core.stories import model_calls, rules_recaps, rules_running, rules_scenes
@@ -87,7 +87,9 @@ def _vocabulary() -> Vocabulary:
 
 
 def _question(value: str) -> object:
-    return question.read_question(value, now=NOW, zone=UTC, speaker_names=("Ann", "Bob Lee"), languages=SPEECH)
+    return question.read_question(value, now=NOW, zone=UTC, languages=SPEECH), people.named(
+        value, ("Ann", "Bob"), SPEECH
+    )
 
 
 def _extract_tags(value: str) -> object:

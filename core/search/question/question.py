@@ -17,7 +17,7 @@ Nothing is guessed that the tables do not contain.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import lru_cache
@@ -30,7 +30,6 @@ from ...text.languages import bare, common_words, read_language
 from ...text.question_words import LOOKED_AT, Side, asked_words, asks_about_now, begins_with, find_side, holds
 from ...text.time import CALENDARS, Span, name_words, read_spans, time_words
 from ...text.words import read_lists
-from .people import named
 from .spans import list_days
 
 
@@ -72,10 +71,8 @@ class Question:
     """Language of the question; if unknown, the languages given."""
 
 
-def read_question(
-    text: str, *, now: datetime, zone: tzinfo, speaker_names: Collection[str], languages: Sequence[str]
-) -> Question:
-    """Return the facts about a question; only the first 4,000 characters are read, and no text raises."""
+def read_question(text: str, *, now: datetime, zone: tzinfo, languages: Sequence[str]) -> Question:
+    """Return the facts about a question, without people; only the first 4,000 characters are read, no text raises."""
     said = clean(text[:LOOKED_AT])
     if not said or said.isspace():
         return Question()
@@ -100,7 +97,6 @@ def read_question(
     is_coming = wants_time and is_present and not holds(words, "habit", any_of)
     comes = [Span(now, None)] if is_coming else named_spans
     return Question(
-        people=named(said, speaker_names, known),
         self_person=holds(words, "self", known),
         other=holds(words, "other", known),
         spans=named_spans,

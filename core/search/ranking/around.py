@@ -10,10 +10,10 @@ import numpy as np
 from ...index.numbers import Flags, Floats, Ints, LocalRows, MatchRows, ViewRows, put_in_order
 from .days import are_inside
 from .frame import Frame, Seen, build_frame, choose_best
-from .own_words import HeldWords, saturate
+from .own_words import HeldWords
 from .reasons import SessionScores, find_fitting, find_open, list_reasons, weigh
 from .rows import RankingQuery
-from .weights import LEAST_CONTEXT, SHORT_ROW
+from .weights import LEAST_CONTEXT, SHORT_ROW, saturation
 
 REACH = 6
 """Minimum number of rows on either side of the best that are included as neighbours."""
@@ -137,7 +137,7 @@ def _find_contexts(
     for line, hits in zip(own, held.groups.values(), strict=True):
         to = place[hits.rows]
         here = to >= 0
-        line[to[here]] = saturate(hits.times[here], words[to[here]], query.mean_words)
+        line[to[here]] = saturation(hits.times[here], words[to[here]], query.mean_words)
     reached = own.copy()
     for step in range(1, min(steps, count - 1) + 1):
         same = run[step:] == run[:-step]

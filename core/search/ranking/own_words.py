@@ -12,7 +12,7 @@ from ...index.numbers import Column, Flags, Floats, Ints, MatchRows, ViewRows, f
 from ...index.shapes import TAG
 from .frame import AudienceMatches
 from .rows import RankingQuery
-from .weights import K1, PASSAGE, B
+from .weights import PASSAGE, saturation
 
 
 class GroupHits(NamedTuple):
@@ -66,13 +66,6 @@ class HeldWords:
         return replace(self, rows=rows_kept, starts=starts, groups=groups, own=own, turn=turn, share=share, tags=tags)
 
 
-def saturate(times: Floats, words: Floats, mean: float) -> Floats:
-    """Return `saturation` for many rows."""
-    held_back = K1 * (1 - B + B * words / max(mean, 1.0))
-    saturated: Floats = times * (K1 + 1) / (times + held_back)
-    return saturated
-
-
 class _Found(NamedTuple):
     """The matching rows of one audience, and their terms."""
 
@@ -100,8 +93,8 @@ def read_words(
         rows = MatchRows(np.concatenate([at + start for start, (at, _) in here]))
         times, weight = _join([times for _, (_, times) in here]), query.weights[group]
         groups[group] = GroupHits(weight, rows, times)
-        turn[rows] += weight * saturate(times, words[rows], query.mean_words)
-        own[rows] += weight * saturate(times, passage[rows], mean_passage)
+        turn[rows] += weight * saturation(times, words[rows], query.mean_words)
+        own[rows] += weight * saturation(times, passage[rows], mean_passage)
         share[rows] += weight * np.minimum(times, np.float32(1))
     tags = _join([one.tags for one in found])
     own, turn, share = ((each + tags) / query.total for each in (own, turn, share))

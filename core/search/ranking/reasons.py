@@ -11,7 +11,7 @@ import numpy as np
 from ...index.numbers import Column, Flags, Floats, MatchRows, ViewRows, is_among, take
 from .days import find_coming, find_days
 from .frame import Frame, Seen, choose_best
-from .own_words import HeldWords, saturate
+from .own_words import HeldWords
 from .rows import RankingQuery
 from .weights import (
     BY_MEANING,
@@ -24,6 +24,7 @@ from .weights import (
     WHOLE,
     between,
     rarity_weight,
+    saturation,
 )
 
 _LENGTHS = np.array([math.log(max(1, words) / USUAL_LENGTH) for words in range(MOST_LENGTH + 1)], np.float32)
@@ -117,7 +118,7 @@ def weigh_sessions(seen: Sequence[Seen], held: HeldWords, frame: Frame) -> Sessi
     total = sum(weights) or 1.0
     for weight, counts in zip(weights, times, strict=True):
         there = counts.nonzero()[0]
-        worth[there] += weight * saturate(counts[there].astype(np.float64), sizes[there], mean) / total
+        worth[there] += weight * saturation(counts[there].astype(np.float64), sizes[there], mean) / total
     return SessionScores(numbers, worth)
 
 

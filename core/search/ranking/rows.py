@@ -187,7 +187,7 @@ class WordScorer(NamedTuple):
     def score(self, matched: Matched, words: int) -> float:
         """Return the score of a row's terms; above 0 if the search has a text."""
         total = 0.0
-        held_back = hold_back(words, self.mean_words)
+        held_back = hold_back(words or self.mean_words, self.mean_words)
         tags = {}
         for i, (times, whole) in matched.items():
             term, weight = self.terms[i], self.weights[i]

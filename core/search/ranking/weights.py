@@ -25,14 +25,14 @@ def rarity_weight(docs: int, rows: int) -> float:
     return math.log(1 + (rows - docs + 0.5) / (docs + 0.5))
 
 
-def saturation(times: float, words: float, mean_words: float) -> float:
+def saturation(times: Number, words: Number, mean_words: float) -> Number:
     """BM25 term saturation: weight of `times` occurrences in a text of `words` words, at most K1 + 1."""
     return times * (K1 + 1) / (times + hold_back(words, mean_words))
 
 
-def hold_back(words: float, mean_words: float) -> float:
+def hold_back(words: Number, mean_words: float) -> Number:
     """BM25 length normalization of a text of `words` words."""
-    return K1 * (1 - B + B * (words or mean_words) / (max(1.0, mean_words)))
+    return K1 * (1 - B + B * words / max(1.0, mean_words))
 
 
 class Weight(NamedTuple):

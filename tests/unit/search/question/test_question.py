@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from core.search.question.people import named
 from core.search.question.question import Question, has_number, read_question, tells_time
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)  # a Tuesday
 NAMES = ("Caroline", "Anna Schmidt", "Will", "Anna Berg", "Борис", "田中", "ada_92", "김민수", "Μαρία")
 
 
-def read(text: str, **more: Any) -> Question:
-    given = {"now": NOW, "zone": UTC, "speaker_names": NAMES, "languages": ("en",), **more}
-    return read_question(text, **given)
+def read(text: str, speaker_names: Collection[str] = NAMES, **more: Any) -> Question:
+    question = read_question(text, **{"now": NOW, "zone": UTC, "languages": ("en",), **more})
+    return replace(question, people=named(text, speaker_names, question.languages))
 
 
 def test_t62_a_question_names_spans_their_days_and_an_order() -> None:
