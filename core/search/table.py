@@ -207,42 +207,36 @@ def note_unread(source: int, error: StoreReadError) -> StoreReadError:
 # The plain predicates: JSON_CONTAINS on tags and LIKE on texts
 
 
-class _Shape(NamedTuple):
-    source: int
-    counts: tuple[int, int, int]
-    """Number of tags, of keywords, and of tags searched as words."""
-    has_ids: bool
-    without_conversations: bool
-    without_rows: bool
-    has_since: bool
-    has_until: bool
-
-
 @lru_cache(maxsize=256)
-def _part(shape: _Shape, family: str) -> CompiledStatement:
-    """Return the statement for the newest matching rows of a source, tier 1 first: `tier` and the row's columns."""
-    source = sources.BY_NUMBER[shape.source]
+def _part(number: int, counts: tuple[int, int, int], given: frozenset[str], family: str) -> CompiledStatement:
+    """Return the statement for the newest matching rows of a source, tier 1 first: `tier` and the row's columns.
+
+    Args:
+        counts: number of tags, of keywords, and of tags searched as words.
+        given: optional parameters that have a value.
+    """
+    source = sources.BY_NUMBER[number]
     row = source.table.c
-    tags, keywords, tag_words = shape.counts
+    tags, keywords, tag_words = counts
     as_tag = [json_has_text(source.tags, bindparam(f"tag{i}")) > 0 for i in range(tags)]
     as_tag += [has_keyword(row.text_folded, bindparam(f"tagword{i}")) for i in range(tag_words)]
     as_word = [has_keyword(row.text_folded, bindparam(f"word{i}")) for i in range(keywords)]
-    of_rows = _of_rows(row, family) if shape.has_ids else _of_audiences(row)
+    of_rows = _of_rows(row, family) if "ids" in given else _of_audiences(row)
     where = [*of_rows, source.findable, sources.open_to(source), or_(*as_tag, *as_word), *stays(row)]
-    if shape.has_since:
+    if "since" in given:
         where.append(row.timestamp >= bindparam("since", type_=Time()))
-    if shape.has_until:
+    if "until" in given:
         before = row.timestamp < bindparam("until", type_=Time())
         # A row without a time counts as oldest.
-        where.append(before if shape.has_since else or_(before, row.timestamp.is_(None)))
-    if shape.without_conversations:
+        where.append(before if "since" in given else or_(before, row.timestamp.is_(None)))
+    if "without" in given:
         where.append(row.interface_path.not_in(bindparam("without", expanding=True, type_=Key(512))))
-    if shape.without_rows:
+    if "rows" in given:
         where.append(row.id.not_in(bindparam("rows", expanding=True, type_=ID)))
     tier: ColumnElement[int] = literal_column("2")
     if as_tag and as_word:
         tier = case((or_(*as_tag) & or_(*as_word), 1), else_=2)
-    found = select(tier.label("tier"), *list_columns(shape.source)).where(*where)
+    found = select(tier.label("tier"), *list_columns(number)).where(*where)
     newest = found.order_by(literal_column("tier"), row.timestamp.desc(), row.id.desc())
     return CompiledStatement(newest.limit(bindparam("pool", type_=Integer())), family)
 
@@ -267,26 +261,24 @@ def read_newest(
     tags = () if is_chat else search.query.tags
     keywords = [term.text for term in search.terms if term.is_keyword]
     tag_words = [term.text for term in search.terms if term.is_tag_word] if is_chat else []
-    without = [row_id for name, row_id in search.query.exclude.rows if name == source.name]
-    if not search.viewer.audiences or not (keywords or tags or tag_words):
+    viewer, exclude = search.viewer, search.query.exclude
+    if not viewer.audiences or not (keywords or tags or tag_words):
         return []
-    viewer, conversations, (since, until) = search.viewer, search.query.exclude.conversations, span
-    shape = _Shape(
-        source.number,
-        (len(tags), len(keywords), len(tag_words)),
-        has_ids=ids is not None,
-        without_conversations=is_chat and bool(conversations),
-        without_rows=bool(without),
-        has_since=since is not None,
-        has_until=until is not None,
-    )
-    values = read_values(search, db) | {"since": since, "until": until, "pool": pool, "ids": ids}
-    values |= {"local_only": int(viewer.sees_local_only), "without": sorted(conversations), "rows": sorted(without)}
+    given: dict[str, Any] = {
+        "ids": ids,
+        "since": span[0],
+        "until": span[1],
+        "without": sorted(exclude.conversations) if is_chat else (),
+        "rows": sorted(row_id for name, row_id in exclude.rows if name == source.name),
+    }
+    given = {name: value for name, value in given.items() if value}
+    values = read_values(search, db) | given | {"pool": pool, "local_only": int(viewer.sees_local_only)}
     values |= {f"tag{i}": tag for i, tag in enumerate(tags)}
     values |= {f"word{i}": like_pattern(text) for i, text in enumerate(keywords)}
     values |= {f"tagword{i}": like_pattern(text) for i, text in enumerate(tag_words)}
-    made = []
-    for tier, *columns in db.read(_part(shape, db.family), values, source=source.table.name):
+    made, counts = [], (len(tags), len(keywords), len(tag_words))
+    statement = _part(source.number, counts, frozenset(given), db.family)
+    for tier, *columns in db.read(statement, values, source=source.table.name):
         row = read_row(source.number, columns, viewer.scope.persona)
         into[row.source, row.id] = row
         made.append(Candidate(row.source, row.id, row.at_us, words=rough_words(row.folded), tier=tier))
