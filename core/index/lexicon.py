@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import methodcaller
 
 import numpy as np
 
@@ -26,12 +27,9 @@ _HEAD_BYTES = 8
 """First bytes of each word, kept in an array for binary search; words that share them are compared in the text."""
 
 
-def _encode(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
-
-
-def _decode(text: bytes) -> str:
-    return text.decode("utf-8", "surrogatepass")
+# Thousands of calls for a search: without a frame of Python.
+_encode: Callable[[str], bytes] = methodcaller("encode", "utf-8", "surrogatepass")
+_decode: Callable[[bytes], str] = methodcaller("decode", "utf-8", "surrogatepass")
 
 
 class SortedWords:
@@ -188,14 +186,14 @@ class Lexicon:
 
     def may_begin(self, beginnings: Iterable[str]) -> set[str]:
         """Return the prefixes that words may have: one call for prefixes of which few are known."""
-        keys = [each.encode("utf-8", "surrogatepass") for each in beginnings]
+        keys = list(map(_encode, beginnings))
         return {_decode(key) for part in self._parts if keys for key in part.may_begin(keys)}
 
     def beginning(self, beginning: str) -> dict[str, int]:
         """Return the words with this prefix, each with its document frequency."""
         counts = self._beginnings.get(beginning)
         if counts is None:
-            counts, key = {}, beginning.encode("utf-8", "surrogatepass")
+            counts, key = {}, _encode(beginning)
             for part in self._parts:
                 part.add_beginning(key, counts)
             self._beginnings[beginning] = counts

@@ -127,7 +127,7 @@ def _complete(search: Search, c: Candidate, row: FoundRow, alone: WordScorer | N
     for i, text, term in search.proofs:
         if i not in matched and text in folded and term.applies(c.source) and holds_term(folded, term, languages):
             matched[i] = 1, term.least == "word" or bool(term.pieces)
-    kept = leave_other_words(search, matched, row.texts) if search.is_proved_by_text else matched
+    kept = leave_other_words(search, matched, row.texts) if search.has_other_words else matched
     tags = search.tags_in_chat if c.source == _CHAT else search.tag_ids
     tier = c.tier if tags.isdisjoint(kept) or search.keyword_ids.isdisjoint(kept) else 1
     score = c.score if alone is None else alone.score(kept, c.words)

@@ -76,9 +76,14 @@ class Search:
         return least_pairs(self.query.text)
 
     @cached_property
+    def has_other_words(self) -> bool:
+        """Return whether a text can hold another word instead of a match: other tones, or too few character pairs."""
+        return bool(self.least_pairs[1]) or any(term.is_toned for term in self.terms)
+
+    @cached_property
     def is_proved_by_text(self) -> bool:
         """Return whether the text of a row found in the index must be read to prove the match."""
-        return bool(self.least_pairs[1]) or any(t.is_exact or t.least != "inside" or t.is_toned for t in self.terms)
+        return self.has_other_words or any(term.is_exact or term.least != "inside" for term in self.terms)
 
     def count_rows(self, numbers: Collection[int]) -> tuple[int, float]:
         """Return the number of visible rows of sources, and their mean length in words; 0 and 1 without an index."""

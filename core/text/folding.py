@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import repeat
 
 from ..base import resources
 from ..base.patterns import lazy_pattern
@@ -161,7 +162,13 @@ def all_runs(folded: str) -> list[str]:
 
 
 def runs(folded: str) -> Iterator[tuple[str, bool]]:
-    """Yield `(run, spaceless)`: runs of word characters in scripts with or without spaces, in order."""
+    """Return `(run, spaceless)`: runs of word characters in scripts with or without spaces, in order."""
+    if folded.isascii() or not SPACELESS_PATTERN.search(folded):
+        return zip(_WORDS.findall(folded), repeat(False))
+    return _split_runs(folded)
+
+
+def _split_runs(folded: str) -> Iterator[tuple[str, bool]]:
     for match in _WORDS.finditer(folded):
         word = match.group()
         if word.isascii() or not SPACELESS_PATTERN.search(word):

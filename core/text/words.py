@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -32,18 +32,16 @@ def pairs(run: str) -> Iterator[str]:
         yield run[at : at + 2]
 
 
-def candidates_of(run: str, spaceless: bool, min_chars: int = MIN_CHARS) -> Iterator[str]:
-    """Yield the words of a run of word characters: the run if it is long enough, or its pairs."""
+def candidates_of(run: str, spaceless: bool, min_chars: int = MIN_CHARS) -> Sequence[str]:
+    """Return the words of a run of word characters: the run if it is long enough, or its pairs."""
     if spaceless:
-        yield from (pair for pair in pairs(run) if not pair.isdigit())
-        return
+        return [pair for pair in pairs(run) if not pair.isdigit()]
     word = run.strip("_")
     if not word.isascii():
         word = _without_leading_marks(word)
         if min_chars > MIN_HANGUL and _HANGUL.search(word):
             min_chars = MIN_HANGUL
-    if len(word) >= min_chars and word and not word.isdigit():
-        yield word
+    return (word,) if len(word) >= min_chars and word and not word.isdigit() else ()
 
 
 def _without_leading_marks(word: str) -> str:
