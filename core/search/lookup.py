@@ -200,12 +200,11 @@ def _respell(word: str, terms: list[QueryTerm], lexicon: Lexicon, languages: Seq
     A keyword in a single row may be rare or misspelt in it: it stays, and the nearest word is added.
     """
     at = next((i for i, term in enumerate(terms) if term.text == word and not term.pieces), None)
-    rows = 2 if at is None else sum(lexicon.rows(found) for _, found in terms[at].index_terms)
-    if at is None or rows > 1:
+    if at is None or (rows := sum(lexicon.rows(found) for _, found in terms[at].index_terms)) > 1:
         return terms
     first, second = split_halves(word)
     alike = lexicon.beginning(first) | lexicon.ending(second, word[0])
-    docs = {other: n for other, n in alike.items() if n and (WORD, other) not in terms[at].index_terms}
+    docs = {other: n for other, n in alike.items() if (WORD, other) not in terms[at].index_terms}
     # `hedgehgo` is nearer to the stem of `hedgehogs` than to the word.
     forms = {form: other for other in sorted(docs) if other.startswith(form := stem(other, languages))}
     forms |= {other: other for other in docs}
@@ -234,9 +233,12 @@ def _find_minor(
     for form in [form for form in beside if form not in taken][:MOST_MINOR]:
         # The words may lack the last letter of the stem: `hike` of hiking, `studi` of study.
         beginning = form[:-1] if len(form) > SHORTEST_STEM and form[-1] in "ei" else form
-        term, docs = _minor_word(beginning, form, lexicon, languages)
+        counts = lexicon.beginning(beginning)
+        words = list_forms(counts, "", languages, form)
+        docs = sum(map(counts.__getitem__, words))
         if 0 < docs <= most:
-            found.append((docs, beginning, term))
+            index_terms: dict[IndexTerm, bool] = {(WORD, word): True for word in words}
+            found.append((docs, beginning, QueryTerm(beginning, "minor", index_terms=index_terms, stem=form)))
     if not found:
         return []
     telling = {
@@ -276,11 +278,3 @@ def _read_kind(kind: str, languages: tuple[str, ...]) -> tuple[Sequence[Fragment
     """Return the pieces of a kind, its stem, and the prefix of its words."""
     form = stem(kind, languages)
     return fragments(kind), form, form if kind.startswith(form) and len(form) >= SHORTEST_STEM else kind
-
-
-def _minor_word(beginning: str, form: str, lexicon: Lexicon, languages: Sequence[str]) -> tuple[QueryTerm, int]:
-    """Return a term of the index words with this prefix and stem, and the number of rows that hold one."""
-    counts = lexicon.beginning(beginning)
-    docs = {word: counts[word] for word in list_forms(counts, "", languages, form) if counts[word]}
-    index_terms: dict[IndexTerm, bool] = {(WORD, word): True for word in docs}
-    return QueryTerm(beginning, "minor", index_terms=index_terms, stem=form), sum(docs.values())

@@ -136,7 +136,9 @@ def rank_best(search: Search, question: Question, found: Matches, count: int) ->
     talk = _list_talk(tuple(query.languages)) if is_of_time else frozenset[str]()
     if is_of_time:  # the name of a speaker is no subject: `What has Ann done since May?`
         talk |= _list_name_parts(query.question, query.languages)
-    meant = [one for one, owners in found.owners.items() if any(_is_telling(search.terms[i], talk) for i in owners)]
+    # Terms of the subject of the question.
+    telling = {i for i, t in enumerate(search.terms) if not talk or (t.kind != "minor" and t.text not in talk)}
+    meant = [one for one, owners in found.owners.items() if not telling.isdisjoint(owners)]
     seen = [one for one in found.audiences if any(len(one.postings.find(each)[0]) for each in meant)]
     offered: Sequence[ViewRows] = ()
     if question.spans and (days.are_short(question) or not seen or question.order):
@@ -145,11 +147,6 @@ def rank_best(search: Search, question: Question, found: Matches, count: int) ->
         offered = days.list_in_order(found.audiences, query.asker if question.self_person else (), question.order)
     audiences = found.audiences if is_of_time or search.embedder is not None else seen
     return query, ranking.rank_rows(audiences, query, offered, count)
-
-
-def _is_telling(term: QueryTerm, talk: Collection[str]) -> bool:
-    """Return whether a term belongs to the subject of the question."""
-    return not talk or (term.kind != "minor" and term.text not in talk)
 
 
 @lru_cache(maxsize=16)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...index.numbers import Column, LocalRows, MatchRows, ViewRows
+from ...index.numbers import LocalRows, MatchRows, ViewRows
 from ...index.shapes import IndexTerm, RowId
 from .around import Around, list_words, look_around
 from .frame import AudienceMatches, Frame, Seen, build_frame, look_at
@@ -77,7 +77,8 @@ def rank_rows(
     counts = _count_sources(seen, held), int(np.count_nonzero(is_open))
     most = max(count, LEADING)
     if query.by_words:
-        around = list_words(seen, held, choose_leads(held, is_open, _list_times(seen, held), most, {}, held.turn))
+        at_us = np.concatenate([one.matches.view.at_us[rows] for one, rows in zip(seen, held.rows, strict=True)])
+        around = list_words(seen, held, choose_leads(held, is_open, at_us, most, {}, held.turn))
         return Ranking(*counts, around, around.list_best(count), (), seen, held)
     fullest = keep_fullest(held, max(MOST_RANKED, count), offered)
     if fullest is not held:
@@ -97,10 +98,6 @@ def rank_rows(
         others = around.is_match[best] & (around.reasons["person"][best] < 0)
         kept.append((LocalRows(best[others][:MOST_OTHERS]), "others"))
     return Ranking(*counts, around, best, kept, seen, held, sessions)
-
-
-def _list_times(seen: Sequence[Seen], held: HeldWords) -> Column:
-    return np.concatenate([one.matches.view.at_us[rows] for one, rows in zip(seen, held.rows, strict=True)])
 
 
 def _count_sources(seen: Sequence[Seen], held: HeldWords) -> dict[int, int]:
