@@ -172,13 +172,21 @@ def test_r21_chats_of_several_programs_in_one_zip(db: Database, tmp_path: Path) 
 def test_r21_one_chat_a_line_is_read_alike(db: Database, tmp_path: Path, name: str) -> None:
     """Sets for training are files of lines; a copy with another time of the file adds nothing."""
     (sample,) = (SAMPLES / name).iterdir()
-    path = tmp_path / "train.jsonl"
-    path.write_text("\n".join(json.dumps(chat) for chat in json.loads(sample.read_text())))
+    path, chats = tmp_path / "train.jsonl", json.loads(sample.read_text())
+    path.write_text("\n".join(json.dumps(chat) for chat in chats))
     scope, done = _import_new(db, path)
     assert (done.format, done.imported) == (name, EXPECTED[name][0])
     assert "Assam" in _texts(db, scope)
     os.utime(path, (1, 1))
     assert _import(db, scope, path).imported == 0
+    unnamed = [{key: value for key, value in chat.items() if key != "id"} for chat in (*chats, chats[0])]
+    path.write_text("\n".join(map(json.dumps, unnamed)))
+    scope, done = _import_new(db, path)
+    assert (len(done.conversations), done.duplicates) == (len(unnamed), 0)  # chats without ids are several chats
+    assert _import(db, scope, path).imported == 0
+    path.write_text(json.dumps(unnamed[0]).replace("Assam", "Oolong"))
+    assert _import(db, scope, path).edited == 0  # another file of this name overwrites nothing
+    assert {"Assam", "Oolong"} <= set(_texts(db, scope))
 
 
 def test_r21_one_conversation_as_an_object_and_several_files(db: Database, tmp_path: Path) -> None:

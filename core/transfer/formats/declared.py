@@ -11,6 +11,7 @@ import html
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -294,6 +295,7 @@ class _File:
 
     def __init__(self, form: Format, member: Member, reading: Reading) -> None:
         self._form, self._member, self._reading = form, member, reading
+        self._unnamed: Counter[str] = Counter()
 
     def read(self) -> Iterator[Read]:
         form, name = self._form, self._member.name
@@ -322,17 +324,21 @@ class _File:
         title = self._text(_first(chat, form.name))
         names = {"file": member.stem, "folder": member.folder or member.stem}
         both = f"{member.folder or member.export} {member.stem}".strip()
-        key = _id(_first(chat, form.room)) or title or names.get(form.named_after, both)
+        key = _id(_first(chat, form.room))
+        if not key:
+            key = title or names.get(form.named_after, both)
+            self._unnamed[key] += 1
+            key += f" {self._unnamed[key]}" if self._unnamed[key] > 1 else ""
         messages = next((value for path in form.messages if isinstance(value := _get(chat, path), list)), [])
         people = {self._speaker(each, "").id for each in messages if isinstance(each, Mapping)}
         room = Room(key.replace("/", "_"), title, "direct" if form.people or len(people) <= 2 else "restricted")
         at = member.changed
         for number, message in enumerate(reversed(messages) if form.newest_first else messages, 1):
-            line = self._read_message(f"{place}, message {number}", message, room, at, number)
+            line = self._read_message(f"{place}, message {number}", message, room, at)
             at = line.at if isinstance(line, Line) else at
             yield line
 
-    def _read_message(self, place: str, message: Any, room: Room, before: datetime, number: int) -> Read:
+    def _read_message(self, place: str, message: Any, room: Room, before: datetime) -> Read:
         form, zone = self._form, self._reading.zone
         if not isinstance(message, Mapping):
             return Fault(place, "it is no object")
@@ -351,8 +357,7 @@ class _File:
             self._reading.notes[NO_TIME] += 1
         return Line(
             place=place, room=room, text=text, at=at or before, speaker=self._speaker(message, role),
-            id=_id(_first(message, form.id)) or ("" if at else f"message-{number}"),
-            metadata=self._metadata(message), made_of=str(written),
+            id=_id(_first(message, form.id)), metadata=self._metadata(message), made_of=str(written),
         )  # fmt: skip
 
     def _speaker(self, message: Mapping[str, Any], role: str) -> Speaker:
