@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby, islice
 from typing import Any, NamedTuple
@@ -99,8 +100,9 @@ class ChatWriter:
         privacies = plan.privacies()
         for room, facts in plan.survey.rooms.items():  # a conversation on another server can have the same name
             key = plan.key_of(*room)
-            here = replace(call.scope, conversation=key, server=plan.server_of(facts.room), privacy=privacies[key])
-            plan.keys[room] = resolve_scope(call.db, here).conversation or key
+            with suppress(MessageError):  # of a key that is too long; each of its lines is refused later
+                here = replace(call.scope, conversation=key, server=plan.server_of(facts.room), privacy=privacies[key])
+                plan.keys[room] = resolve_scope(call.db, here).conversation or key
 
     # From lines to messages
 
@@ -138,7 +140,9 @@ class ChatWriter:
         text = said_without_thoughts(text) if own else text
         metadata = self._metadata(program, line, text, own)
         message = new_message.read_message(
-            replace(self._call.scope, conversation=key, participant=None, privacy=None),
+            replace(
+                self._call.scope, conversation=key, participant=None, privacy=None, server=plan.server_of(line.room)
+            ),
             key,
             text,
             now=self._call.db.clock(),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -324,6 +326,21 @@ def test_r23_a_bad_message_is_listed_and_the_others_are_taken(db: Database, tmp_
     assert (done.imported, done.error_count) == (3, 2)
     assert [e.place for e in done.errors] == [f"result.json: chats {n} message {n}" for n in (1, 2)]
     assert "Welcome" in _texts(db, scope)
+
+
+@pytest.mark.parametrize(("program", "field"), [("discord", "id"), ("sharegpt", "id"), ("risuai", "name")])
+def test_r23_a_name_too_long_for_a_key_refuses_its_lines_alone(
+    db: Database, tmp_path: Path, program: str, field: str
+) -> None:
+    """Such as a title of two hundred Chinese characters, in a format whose chats have no id."""
+    path = tmp_path / "export"
+    shutil.copytree(SAMPLES / program, path)
+    for file in path.rglob("*.json"):
+        text = file.read_text(encoding="utf-8")
+        file.write_text(re.sub(rf'"{field}": "(?:900|s1|Tea house)"', f'"{field}": "{"茶" * 200}"', text), "utf-8")
+    scope, done = _import_new(db, path)
+    assert done.error_count > 0 and all("bytes" in fault.reason for fault in done.errors)
+    assert done.imported + done.service + done.error_count == sum(EXPECTED[program][:2])
 
 
 def test_r23_a_broken_member_leaves_the_others(db: Database, tmp_path: Path) -> None:
