@@ -416,13 +416,14 @@ def _list_asked(prompt: Mapping[str, Any]) -> list[str]:
 
 
 def _drop_context(prompt: dict[str, Any], items: Sequence[Item], space: Space) -> Fitted:
-    """Return the prompt without its context, and the limit that it exceeds nevertheless."""
-    rest = {key: value for key, value in prompt.items() if key != "context"}
+    """Return the prompt with an empty context, and the limit that it exceeds nevertheless."""
+    rest = {key: {} if key == "context" else value for key, value in prompt.items()}
     bare = without_base64(rest)
     text = write_json(bare)
     unit = space.find_broken(text)
     measure = space.count_tokens if unit == "tokens" else len
-    parts = {key: measure(write_json(value)) for key, value in bare.items() if unit and not str(key).startswith("__")}
+    named = (key for key in bare if unit and key != "context" and not str(key).startswith("__"))
+    parts = {key: measure(write_json(bare[key])) for key in named}
     return replace(build_fitted(items, (), rest, text), parts=parts, broken=unit)
 
 

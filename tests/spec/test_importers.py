@@ -338,7 +338,7 @@ def test_r23_a_name_too_long_for_a_key_refuses_its_lines_alone(
     for file in path.rglob("*.json"):
         text = file.read_text(encoding="utf-8")
         file.write_text(re.sub(rf'"{field}": "(?:900|s1|Tea house)"', f'"{field}": "{"茶" * 200}"', text), "utf-8")
-    scope, done = _import_new(db, path)
+    _, done = _import_new(db, path)
     assert done.error_count > 0 and all("bytes" in fault.reason for fault in done.errors)
     assert done.imported + done.service + done.error_count == sum(EXPECTED[program][:2])
 
