@@ -101,7 +101,9 @@ def write_whole(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
         if path.is_dir():
             raise TransferError(f"{str(path)!r} is a folder. Name a file in it.")
         if not overwrite and path.exists():
-            raise TransferError(f"{str(path)!r} is there already. Name another file, or replace it with --force.")
+            raise TransferError(
+                f"{str(path)!r} is there already. Name another file, or replace it: --force, in Python overwrite=True."
+            )
         with replace_file(path) as part, part.open("wb") as out:
             yield out
     except (OSError, ValueError) as error:  # a path that no file can have raises ValueError

@@ -267,7 +267,7 @@ def find_order(days: Sequence[Day], separator: str, day_first: bool | None) -> s
         return min(back, key=lambda order: back[order])
     raise TransferError(
         "Whether its dates begin with the day or with the month cannot be told from the file. "
-        "Say --day-first or --month-first."
+        "Say --day-first or --month-first, in Python day_first=True or False."
     )
 
 
