@@ -239,6 +239,7 @@ def _read_document(member: Member, faults: list[Fault]) -> Any:
         faults.append(Fault(member.name, f"it has more than {most}; import it in parts"))
         return None
     if text.lstrip()[:1] not in ("{", "["):
+        csv.field_size_limit(MAX_CHARS)  # a message may be longer than the default allows
         with suppress(csv.Error):
             return list(csv.DictReader(io.StringIO(text)))
         return None
@@ -342,6 +343,8 @@ class _File:
         form, zone = self._form, self._reading.zone
         if not isinstance(message, Mapping):
             return Fault(place, "it is no object")
+        if self._member.name.lower().endswith(".csv") and "\ufffd" in str(message):
+            return Fault(place, "it is not UTF-8; save the file as UTF-8")
         role = str(_first(message, form.role)).lower() if form.role else ""
         if role and role not in form.persona | form.people:
             return Left("of the system or of tools")
