@@ -211,7 +211,6 @@ def build_line(row: Any) -> Line:
 
 _SAID = and_(_M.excluded == 0, _M.role.not_in(_NOT_SAID))
 _LAST = select(*LINE_COLUMNS).where(_HERE, _SAID).order_by(_M.timestamp.desc(), _M.id.desc()).limit(1)
-_ROW = select(_M.timestamp).where(_M.persona_id == bindparam("persona"), _M.id == bindparam("last"))
 _UP_TO = (
     select(*LINE_COLUMNS)
     .where(
@@ -234,12 +233,9 @@ def find_last_line(connection: Connection, persona: str, conversation: str) -> L
     return None if row is None else build_line(row)
 
 
-def read_lines_up_to(db: Database, persona: str, conversation: str, last: int, most: int) -> list[Line]:
-    """Return the newest messages up to message `last`, oldest first; empty if that message was deleted."""
-    ends = db.read(_ROW, {"persona": persona, "last": last}, source="chat_history_cache")
-    if not ends:
-        return []
-    values = {"persona": persona, "conversation": conversation, "last": last, "at": ends[0].timestamp, "most": most}
+def read_lines_up_to(db: Database, persona: str, conversation: str, last: int, at: datetime, most: int) -> list[Line]:
+    """Return the newest messages up to message `last` of the time `at`, oldest first, even if that one is deleted."""
+    values = {"persona": persona, "conversation": conversation, "last": last, "at": at, "most": most}
     rows = db.read(_UP_TO, values, source="chat_history_cache")
     return [build_line(row) for row in reversed(rows)]
 

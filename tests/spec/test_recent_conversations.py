@@ -255,6 +255,18 @@ def test_c10_d23_the_same_end_adds_once_and_a_later_one_takes_its_place(stage: S
     assert add(stage, handed, path="tg/c10") == (False, third.id, "duplicate")
 
 
+@pytest.mark.parametrize("is_made", [False, True])
+def test_c1_a_conversation_keeps_its_summary_when_its_last_lines_are_deleted(stage: Stage, is_made: bool) -> None:
+    """Whether the first summary is made or waits, and although each deletion comes before the next summary is made."""
+    stage.say("We sail to the island of Vis.", minutes=30)
+    last = [stage.say(f"Bring {what}.", minutes=minutes) for what, minutes in (("ropes", 20), ("lamps", 10))]
+    close_conversation(HERE, db=stage.db, settings=PLAIN, scope=stage.scope(None), wait=is_made)
+    for row in reversed(last):
+        assert delete_chat_message(row, db=stage.db, settings=PLAIN, scope=stage.scope(HERE)).stored
+    run(stage)
+    assert [one["summary"] for one in listed(stage)] == ["We sail to the island of Vis."]
+
+
 def test_c10_an_earlier_end_that_is_summarised_late_does_not_come_back(stage: Stage) -> None:
     stage.say("We fly to Rome.", minutes=9)
     early = add(stage, wait=False)
