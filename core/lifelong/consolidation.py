@@ -27,6 +27,7 @@ from ..messages.table import CONSOLIDATION
 from ..scope import Scope
 from ..templates.render import Renderer
 from ..templates.words import phrases_for, refused_patterns
+from ..text.hits import content_digest
 from . import rules_consolidation as rules
 from . import table_windows
 from .rules_consolidation import Fact
@@ -53,8 +54,8 @@ class ChangedError(StoreWriteError):
     """The messages of a window changed meanwhile: nothing was stored, and the window has to be read again."""
 
 
-Items = Sequence[tuple[int, str | None, NewMemory]]
-"""Id, participant and contents of each new item."""
+Items = Sequence[tuple[int, Fact, NewMemory]]
+"""Id, fact and contents of each new item."""
 
 
 def consolidate(call: Call, model: Any, rows: Collection[int] = ()) -> Outcome:
@@ -182,9 +183,9 @@ def _build_items(
             expires_at=expires_at(at, call.settings.session_ttl_sec) if fact.tier == "session" else None,
         )
         if item is not None:
-            items.append((fact.participant, item))
+            items.append((fact, item))
     row_ids = call.db.ids.take(len(items))
-    return [(row_id, who, item) for row_id, (who, item) in zip(row_ids, items, strict=True)]
+    return [(row_id, *each) for row_id, each in zip(row_ids, items, strict=True)]
 
 
 def _store(call: Call, window: Window, lines: Sequence[Line], items: Items) -> Added:
@@ -208,9 +209,15 @@ def _store(call: Call, window: Window, lines: Sequence[Line], items: Items) -> A
             jobs_table.enqueue(connection, db, persona, CONSOLIDATION, priority="LOW", conversation=key, once=True)
         ids: list[int] = []
         merged = 0
-        for who in sorted({who for _, who, _ in items}, key=lambda name: (name is None, name or "")):
-            theirs = [(row_id, item) for row_id, whose, item in items if whose == who]
-            done = memories.insert_each_once(connection, db, replace(call.scope, participant=who), theirs, place)
+        for who in sorted({fact.participant for _, fact, _ in items}, key=lambda name: (name is None, name or "")):
+            own, theirs = replace(call.scope, participant=who), [each for each in items if each[1].participant == who]
+            others = {fact.other_text: content_digest(fact.other_text) for _, fact, _ in theirs if fact.other_text}
+            stored = memories.find_equal(connection, db, own, place.audience_id, others.values(), instructions=False)
+            new = [
+                (row_id, replace(item, content=fact.other_text) if others.get(fact.other_text) in stored else item)
+                for row_id, fact, item in theirs
+            ]
+            done = memories.insert_each_once(connection, db, own, new, place)
             ids += done.ids
             merged += done.merged
         return Added(len(ids), ids=sorted(ids), merged=merged)

@@ -45,6 +45,8 @@ class Fact:
     participant: str | None = None
     sources: tuple[int, ...] = ()
     """Row ids of the messages that the fact was made from."""
+    other_text: str = ""
+    """The text with or without the speaker's name, as a window with fewer or more speakers gives it."""
 
 
 def window(limit: object, default: int) -> int:
@@ -111,16 +113,22 @@ def choose_facts(
         for statement in remember.read_statements(line.text, phrases_for(line.text)):
             kind = _kind(statement.groups)
             if kind and not (deep and kind == "Emotions"):
+                plain, named = statement.text, f"{line.who}: {statement.text}" if line.who else ""
                 fact = Fact(
-                    (f"{name}: {statement.text}" if name else statement.text)[:TEXT_CHARS].strip(),
+                    _cut(named if name else plain),
                     kind,
                     heuristic_importance(statement.text, True),
                     "session" if kind == "Emotions" else "long_term",
                     participant=line.participant,
                     sources=(line.row_id,) if line.row_id is not None else (),
+                    other_text=_cut(plain if name else named),
                 )
                 facts.append(fact)
     return facts
+
+
+def _cut(text: str) -> str:
+    return text[:TEXT_CHARS].strip()
 
 
 def _kind(groups: Collection[str]) -> str:
