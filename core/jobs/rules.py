@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 
 from ..base.hints import shown
-from ..shapes import OperationPriority, OperationState
+from ..shapes import OPEN_STATES, OperationPriority, OperationState
 
 PRIORITIES: tuple[OperationPriority, ...] = ("HIGH", "NORMAL", "LOW")
 """Priorities in order of execution; the index in this tuple is the stored number."""
@@ -73,10 +73,15 @@ UNREADABLE_ANSWER = error_text("ModelError", "unreadable")
 """Note of an operation that could not read the model's answer."""
 
 
+IN_ORDER = frozenset({"SCENE_RECAP"})
+"""Types that wait for the operations they depend on, but do not fail with them."""
+
+
 class Waiting(NamedTuple):
     """A waiting operation with the columns that decide its turn."""
 
     id: int
+    type: str
     priority: int
     created_at: datetime
     depends_on: tuple[int, ...]
@@ -103,10 +108,10 @@ def choose_turns(waiting: Iterable[Waiting], states: Mapping[int, str]) -> Turns
     for each in sorted(waiting, key=lambda each: (each.priority, each.created_at, each.id)):
         dependencies = {other: states[other] for other in each.depends_on if other in states}
         broken = [other for other, state in dependencies.items() if state in ("failed", "cancelled")]
-        if broken:
+        if broken and each.type not in IN_ORDER:
             failed.append((each.id, broken[0]))
         elif each.status == "in_progress" and each.tries >= MAX_TRIES:
             lost.append(each.id)
-        elif all(state == "completed" for state in dependencies.values()):
+        elif not any(state in OPEN_STATES for state in dependencies.values()):
             ready.append(each)
     return Turns(tuple(ready), tuple(failed), tuple(lost))

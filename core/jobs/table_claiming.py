@@ -59,6 +59,7 @@ def read_next(db: Database, persona: str, types: Collection[str], most: int) -> 
     waiting = tuple(
         Waiting(
             row.id,
+            row.type,
             row.priority,
             row.created_at or EPOCH,
             tuple(each for each in read_list(row.depends_on) if isinstance(each, int)),
@@ -84,7 +85,7 @@ def _next() -> Any:
     branches = []
     for status in OPEN_STATES:
         chosen = (
-            select(_J.id, _J.priority, _J.created_at, _J.depends_on, _J.status, _J.tries)
+            select(_J.id, _J.type, _J.priority, _J.created_at, _J.depends_on, _J.status, _J.tries)
             .where(
                 _J.persona_id == _P,
                 _J.status == status,

@@ -111,6 +111,16 @@ def test_s20_scene_recaps_of_a_conversation_are_made_one_after_the_other(story: 
     assert ranges == [(0, 10), (11, 30), (31, 50)]
 
 
+def test_s20_a_scene_recap_that_is_cancelled_stops_no_later_one(story: Story) -> None:
+    """The next one then covers the messages of both, as a scene begins after the nearest break that has a recap."""
+    rows = story.tell(55)
+    for at in (10, 30, 50):
+        stories.add_scene_break(rows[at], **story.given)
+    assert jobs.cancel([min(each["id"] for each in jobs.list_operations(**story.given))], **story.given) == 1
+    story.run()
+    assert ranges(story) == {rows[10]: (0, 10), rows[30]: (0, 30), rows[50]: (31, 50)}
+
+
 def test_s23_a_break_that_counts_is_made_and_its_recap_queued(story: Story) -> None:
     rows = story.tell(40)
     jobs.enqueue_operation("SCENE_DETECTION", conversation=HERE, **story.given)
