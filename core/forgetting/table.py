@@ -212,7 +212,7 @@ def _withdraw_answers(removal: Removal, deleted: Mapping[SourceTable, Collection
         own = {row.id for row in rows}
         table_stories.delete_parts(removal, key, own)
         for row in rows:
-            short_term_table.reword_lines(connection, persona, key, row.message_text, None)
+            short_term_table.reword_lines(connection, persona, key, None, row.message_text, None)
         short_term_table.drop_summaries(connection, persona, key, min(row.timestamp for row in rows))
         table_items.remove_summaries(removal, key, own)
     removal.delete_in(message_recaps, message_recaps.c.message_row, ids)

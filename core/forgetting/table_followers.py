@@ -156,7 +156,7 @@ def _change_followers(removal: Removal, message: Line, text: str | None) -> None
     if text is None:
         table_stories.delete_parts(removal, key, {message.row_id})
         table_quotes.clean_operations(removal, (), (), {message.row_id})
-        short_term_table.reword_lines(removal.connection, removal.persona, key, message.text, None)
+        short_term_table.reword_lines(removal.connection, removal.persona, key, message.participant, message.text, None)
     else:
         table_stories.delete_parts(removal, key, {message.row_id}, edited=True)
     table_quotes.change_replies(removal, key, message.message_id, message.text, text)

@@ -296,22 +296,32 @@ def remove_person(connection: Connection, persona: str, keys: Collection[str]) -
         spoke = select(_S.id).where(_S.persona_id == persona, _S.channel_id.in_(part))
         ids |= set(connection.execute(spoke).scalars())
 
-    def drop_theirs(item: Any) -> Any:
-        is_theirs = isinstance(item, dict) and any(read_name(item.get(key)) in marks for key in ("who", "for"))
-        return None if is_theirs else item
+    def is_theirs(item: Any) -> bool:
+        return isinstance(item, dict) and any(read_name(item.get(key)) in marks for key in ("who", "for"))
+
+    def drop_theirs(items: list[Any]) -> list[Any]:
+        return [item for item in items if not is_theirs(item)]
 
     emptied, edited = _change_lines(connection, persona, ids, drop_theirs, keep_summary=False)
     return deleted + emptied, edited
 
 
-def reword_lines(connection: Connection, persona: str, channel: str, old: str, new: str | None) -> None:
-    """Replace the lines that repeat a message of a channel by its new text; None removes them."""
-    ids = connection.execute(select(_S.id).where(_S.persona_id == persona, _S.channel_id == channel)).scalars().all()
+def reword_lines(
+    connection: Connection, persona: str, channel: str, participant: str | None, old: str, new: str | None
+) -> None:
+    """Replace the lines that repeat a participant's message by its new text; None removes them, and answers like them.
 
-    def reword(item: Any) -> Any:
-        if not isinstance(item, dict) or item.get("content") != cut_text(old):
-            return item
-        return None if not (new or "").strip() else {**item, "content": cut_text(new or "")}
+    If no such line of an entry names the participant, all of them count as theirs.
+    """
+    ids = connection.execute(select(_S.id).where(_S.persona_id == persona, _S.channel_id == channel)).scalars().all()
+    text, marks = cut_text(new or ""), {mark_participant(participant or ""), *([""] if new is None else [])}
+
+    def reword(items: list[Any]) -> list[Any]:
+        equal = [item for item in items if isinstance(item, dict) and item.get("content") == cut_text(old)]
+        own = [item for item in equal if read_name(item.get("who")) in marks] or equal
+        if not text.strip():
+            return [item for item in items if item not in own]
+        return [{**item, "content": text} if item in own else item for item in items]
 
     _change_lines(connection, persona, ids, reword, keep_summary=True)
 
@@ -321,7 +331,7 @@ def drop_summaries(connection: Connection, persona: str, channel: str, since: da
     where = (_S.persona_id == persona, _S.channel_id == channel, _S.summary.is_not(None))
     later = or_(_S.summary_updated_at.is_(None), _S.summary_updated_at >= bindparam("since", since, type_=Time()))
     ids = connection.execute(select(_S.id).where(*where, later)).scalars().all()
-    _change_lines(connection, persona, ids, lambda item: item, keep_summary=False)
+    _change_lines(connection, persona, ids, list, keep_summary=False)
     return len(ids)
 
 
@@ -332,9 +342,14 @@ def remove_channel(connection: Connection, persona: str, channel: str, audiences
 
 
 def _change_lines(
-    connection: Connection, persona: str, ids: Collection[int], change: Callable[[Any], Any], *, keep_summary: bool
+    connection: Connection,
+    persona: str,
+    ids: Collection[int],
+    change: Callable[[list[Any]], list[Any]],
+    *,
+    keep_summary: bool,
 ) -> tuple[int, int]:
-    """Change each line of these entries, where None removes it; return (entries deleted as empty, entries edited)."""
+    """Change the lines of these entries; return (entries deleted as empty, entries edited)."""
     empty: list[int] = []
     edited = 0
     for part in chunks(sorted(ids), BATCH):
@@ -342,7 +357,7 @@ def _change_lines(
         where = (_S.persona_id == persona, _S.id.in_(part))
         for row in connection.execute(statement.where(*where).order_by(_S.id).with_for_update()).all():
             items = read_list(row.messages)
-            left = [changed for item in items if (changed := change(item)) is not None]
+            left = change(items)
             drops_summary = not keep_summary and (row.summary or row.summary_updated_at)
             if not left and not (keep_summary and row.summary):
                 empty.append(row.id)

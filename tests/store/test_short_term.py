@@ -469,11 +469,16 @@ def test_p45_an_edited_or_deleted_message_is_so_in_the_entries_too(world: World)
         ["the code is secret", "stays", "the...", "yy...", "re hello"]
     ]
     assert "7391" not in str([row.messages for row in world.rows()])
+    same = [{"content": "yes", "sender_id": who} for who in ("u1", "u2")]  # two people who said the same
+    world.turn("tg/u1", "tg/c3", messages=same)
+    saved = save_chat_message("tg/c3", "yes", "Ann", "u1", **world.given())
+    edit_chat_message(saved.id, "no", **world.given(conversation="tg/c3"))
+    assert said(world.of_user("tg/u1", server="")[-1]) == ["no", "yes", "re hello"]
     world.turn("tg/u1", "tg/c2", messages=["only"], responses=["one"])
     for text in ("only", "one"):
         row = save_chat_message("tg/c2", text, "Ann", "u1", **world.given()).id
         delete_chat_message(row, **world.given(conversation="tg/c2"))
-    assert channels(world.of_user("tg/u1", server="")) == ["tg/c1"]
+    assert channels(world.of_user("tg/u1", server="")) == ["tg/c1", "tg/c3"]
 
 
 def test_f85_a_level_is_set_beside_lines_that_cannot_be_read(world: World) -> None:
