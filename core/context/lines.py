@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from typing import Self
 
 from ..access.rules import show_key
@@ -83,18 +83,18 @@ def stamp_day(time: datetime | None, zone: tzinfo) -> str:
 
 def age_mark(time: datetime | None, now: datetime | None) -> str:
     """Return the age of a message as text, "" if it is younger than AGE_MARKER_MINUTES or has no time."""
-    if time is None or now is None:
+    if time is None or now is None or (now - time).total_seconds() < 60 * AGE_MARKER_MINUTES:
         return ""
-    minutes = max(0, int((now - time).total_seconds() // 60))
-    if minutes < AGE_MARKER_MINUTES:
-        return ""
-    if minutes < 60:
-        count, unit = minutes, "minute"
-    elif minutes < 24 * 60:
-        count, unit = minutes // 60, "hour"
-    else:
-        count, unit = minutes // (24 * 60), "day"
-    return f"[{count} {unit}{'' if count == 1 else 's'} ago]"
+    return f"[{age_text(now - time)}]"
+
+
+def age_text(age: timedelta) -> str:
+    """Return an age in whole days, hours or minutes, such as `2 hours ago`; `just now` below a minute."""
+    for unit, size in (("day", 86400), ("hour", 3600), ("minute", 60)):
+        count = int(age.total_seconds() // size)
+        if count > 0:
+            return f"{count} {unit}{'' if count == 1 else 's'} ago"
+    return "just now"
 
 
 def reply_note(name: str, text: str) -> str:

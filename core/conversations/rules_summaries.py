@@ -6,10 +6,11 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 from ..access.rules import named_participant, split_key
+from ..context.lines import stamp
 from ..context.live import read_line
 from ..memories.rules import is_marked
 from ..text.extracts import build_extract, rarest_words
@@ -199,7 +200,4 @@ def read_reply(reply: str, lines: Sequence[Line], *, patterns: Sequence[str]) ->
 
 def format_time(moment: datetime | None, zone_name: str) -> str:
     """Return a time as `YYYY-MM-DD HH:MM` in the zone; "" for None."""
-    if moment is None:
-        return ""
-    tz = zone(zone_name)
-    return f"{moment.astimezone(tz) if tz is not None else moment:%Y-%m-%d %H:%M}"
+    return stamp(moment, zone(zone_name) or UTC)[1:-1]

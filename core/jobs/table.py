@@ -9,11 +9,12 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, delete, func, not_, or_, select, update
 
+from ..access import table_conversations
 from ..database.bulk import chunks
 from ..database.dialects import Time
 from ..database.engine import Database
 from ..database.rows import read_list, read_object
-from ..database.schema import conversations, memory_jobs
+from ..database.schema import memory_jobs
 from ..shapes import OPEN_STATES, ListedOperation, OperationState
 from ..text.times import iso_text
 from . import rules
@@ -104,25 +105,17 @@ _WAITING = (
     )
     .limit(1)
 )
-_HOLD = (
-    select(conversations.c.id)
-    .where(
-        conversations.c.persona_id == bindparam("persona"),
-        conversations.c.conversation_key == bindparam("conversation"),
-    )
-    .with_for_update()
-)
 
 
-def hold(connection: Connection, persona: str, conversation: str | None) -> None:
+def hold_conversation(connection: Connection, persona: str, conversation: str | None) -> None:
     """Lock the conversation's row, so that concurrent callers take turns."""
     if conversation is not None:
-        connection.execute(_HOLD, {"persona": persona, "conversation": conversation}).first()
+        table_conversations.find(connection, persona, conversation, lock=True)
 
 
 def _is_waiting(connection: Connection, persona: str, kind: str, conversation: str | None) -> bool:
     """Return whether an operation of this type waits; concurrent callers take turns."""
-    hold(connection, persona, conversation)
+    hold_conversation(connection, persona, conversation)
     values = {"persona": persona, "conversation": conversation}
     return connection.execute(_WAITING, {**values, "type": kind}).first() is not None
 
@@ -239,6 +232,11 @@ def list_operations(
     return operations[:most]
 
 
+def read_ids(stored: Any) -> tuple[int, ...]:
+    """Return the ids in a stored list of dependencies."""
+    return tuple(each for each in read_list(stored) if isinstance(each, int))
+
+
 def _build_listed(row: Any, state: OperationState) -> ListedOperation:
     return ListedOperation(
         id=row["id"],
@@ -249,7 +247,7 @@ def _build_listed(row: Any, state: OperationState) -> ListedOperation:
         participant=row["participant_key"],
         tries=row["tries"],
         error=row["error"] or "",
-        depends_on=[each for each in read_list(row["depends_on"]) if isinstance(each, int)],
+        depends_on=list(read_ids(row["depends_on"])),
         created_at=iso_text(row["created_at"]),
         updated_at=iso_text(row["updated_at"]),
         available_at=iso_text(row["available_at"]) if state == "retrying" else "",

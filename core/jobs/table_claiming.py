@@ -14,7 +14,7 @@ from sqlalchemy import Connection, and_, bindparam, not_, or_, select, union_all
 
 from ..database.dialects import EPOCH, Time
 from ..database.engine import Database, RollbackError
-from ..database.rows import read_list, read_object
+from ..database.rows import read_object
 from ..database.schema import memory_jobs
 from ..shapes import OPEN_STATES, Operation, OperationState
 from . import rules, table
@@ -57,15 +57,7 @@ def read_next(db: Database, persona: str, types: Collection[str], most: int) -> 
     """Return up to `most` operations of each open state that a worker could claim next."""
     values = {"persona": persona, "types": sorted(types), "now": db.clock(), "most": most}
     waiting = tuple(
-        Waiting(
-            row.id,
-            row.type,
-            row.priority,
-            row.created_at or EPOCH,
-            tuple(each for each in read_list(row.depends_on) if isinstance(each, int)),
-            row.status,
-            row.tries,
-        )
+        Waiting(*row)._replace(created_at=row.created_at or EPOCH, depends_on=table.read_ids(row.depends_on))
         for row in db.read(_next(), values, source=_SOURCE)
     )
     others = sorted({other for each in waiting for other in each.depends_on})
@@ -123,7 +115,7 @@ def begin(
     values = {"persona": persona, "types": list(alone), "type": kind, "conversation": conversation, "now": db.clock()}
 
     def work(connection: Connection) -> Claim | None:
-        table.hold(connection, persona, conversation)
+        table.hold_conversation(connection, persona, conversation)
         running = connection.execute(_RUNNING if conversation is None else _RUNNING_HERE, values)
         if running.first() is not None:
             return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -79,14 +79,7 @@ def drop_expired(entries: Iterable[Entry], since: Since) -> list[Entry]:
 
 def describe_age(moment: datetime, now: datetime) -> str:
     """Return how long ago a moment was, in words; a future moment is `just now`."""
-    seconds = (now - moment).total_seconds()
-    if seconds >= 7 * 86400:
-        return "over a week ago"
-    for unit, size in (("day", 86400), ("hour", 3600), ("minute", 60)):
-        count = int(seconds // size)
-        if count > 0:
-            return f"{count} {unit}{'' if count == 1 else 's'} ago"
-    return "just now"
+    return "over a week ago" if now - moment >= timedelta(days=7) else lines.age_text(now - moment)
 
 
 def newest_first(entries: Iterable[Entry]) -> list[Entry]:
