@@ -182,7 +182,8 @@ class HistoryEntry:
     reply: ReplyNote | None = None
     title: str = ""
     """Title of the conversation, shown in place of its key."""
-    hidden: bool = False
+    hidden: int = 0
+    """0 for a shown message, 1 for one that its scene hides, 2 for one that was hidden when it was saved."""
     excluded: bool = False
     order: int = 0
     """Position among the entries passed in; the last tie-breaker."""

@@ -124,7 +124,7 @@ def _build_line(
         row_id=row_id,
         role=role,
         reply=note_reply(read_object(metadata)) if metadata and "reply_to" in metadata else None,
-        hidden=bool(hidden),
+        hidden=hidden or 0,
         excluded=bool(excluded),
     )
 

@@ -17,7 +17,7 @@ from ..context.live import read_line
 from ..context.section_base import Built
 from ..context.table import HistoryWanted, StoredLines
 from ..database.compiled import Branch
-from ..messages import table_lines
+from ..messages import table_hidden, table_lines
 from ..shapes import HistoryEntry, Hit, LeftOut
 from .access import count_recent, may_see
 from .call import PromptCall, VisibleContext
@@ -26,6 +26,8 @@ MARGIN = 6
 """Number of rows read beyond the wanted lines, to replace blank, hidden and echoed rows and copies of live messages."""
 REPLACED_ROWS = 40
 """Minimum number of rows, visible or not, read of a conversation with a replaced message, to see its answers."""
+MOST_HIDDEN = 1000
+"""Number of rows read of a conversation whose oldest ones are hidden, though by no scene."""
 DEEPER, ROUNDS = 4, 6
 """Factor by which each further read asks for more rows, and maximum number of further reads in a call."""
 
@@ -127,8 +129,11 @@ def _is_cut(entries: Sequence[HistoryEntry], rows: int) -> bool:
 
 
 def _ends_hidden(entries: Sequence[HistoryEntry]) -> bool:
-    """Return whether the oldest rows read are all hidden, as the rows before a story's latest scenes are."""
-    return len(entries) >= MARGIN and all(entry.hidden for entry in entries[-MARGIN:])
+    """Return whether only hidden rows are older, as before a story's latest scenes; others may end at any row."""
+    oldest = entries[-MARGIN:]
+    if len(oldest) < MARGIN or not all(entry.hidden for entry in oldest):
+        return False
+    return len(entries) >= MOST_HIDDEN or any(entry.hidden == table_hidden.BY_SCENES for entry in oldest)
 
 
 # The context

@@ -9,13 +9,16 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from core import conversations, short_term
 from core.config import Settings
+from core.database import schema
 from core.db import insert_memory
 from core.errors import CoreError, MessageError
 from core.forgetting import forget
 from core.history_engine import HistoryEngine
+from core.messages import table_hidden
 from core.privacy import link_participants
 from core.prompt_engine import build_json_prompt, build_messages
 from core.scope import Scope
@@ -71,13 +74,17 @@ def test_p20_build_context_alone_gives_the_lists_of_the_prompt(stage: Stage) -> 
 
 
 @pytest.mark.engines()
-def test_p24_older_rows_are_read_as_long_as_they_are_needed(stage: Stage) -> None:
+@pytest.mark.parametrize("unseen", [{"role": "thought"}, {"hidden": table_hidden.AT_SOURCE}])
+def test_p24_older_rows_are_read_as_long_as_they_are_needed(stage: Stage, unseen: dict[str, Any]) -> None:
     for n in range(10):
         stage.say(f"good {n}", minutes=400 - n)
         stage.say(f"there {n}", ELSEWHERE, "Bob", minutes=400 - n)
     for n in range(40):
         for path in (HERE, ELSEWHERE):
-            stage.say(f"hm {n}", path, minutes=300 - n, role="thought")
+            stage.say(f"hm {n}", path, minutes=300 - n)
+    lines = schema.chat_history_cache
+    change = update(lines).where(lines.c.persona_id == stage.persona, lines.c.message_text.like("hm %"))
+    stage.db.transaction(lambda connection: connection.execute(change.values(unseen)), source="a test")
     with traced(stage.db) as statements:
         context = stage.context("what", CONTEXT_VERBOSITY=10)
     assert current(context) == [f"good {n}" for n in range(10)]
