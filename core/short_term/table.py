@@ -296,11 +296,9 @@ def remove_person(connection: Connection, persona: str, keys: Collection[str]) -
         spoke = select(_S.id).where(_S.persona_id == persona, _S.channel_id.in_(part))
         ids |= set(connection.execute(spoke).scalars())
 
-    def is_theirs(item: Any) -> bool:
-        return isinstance(item, dict) and any(read_name(item.get(key)) in marks for key in ("who", "for"))
-
     def drop_theirs(items: list[Any]) -> list[Any]:
-        return [item for item in items if not is_theirs(item)]
+        named = ("who", "for")
+        return [i for i in items if not (isinstance(i, dict) and any(read_name(i.get(key)) in marks for key in named))]
 
     emptied, edited = _change_lines(connection, persona, ids, drop_theirs, keep_summary=False)
     return deleted + emptied, edited
@@ -341,13 +339,12 @@ def remove_channel(connection: Connection, persona: str, channel: str, audiences
     return int(connection.execute(delete(short_term_memories).where(*here)).rowcount)
 
 
+ChangeLines = Callable[[list[Any]], list[Any]]
+"""Returns the lines of an entry after a change."""
+
+
 def _change_lines(
-    connection: Connection,
-    persona: str,
-    ids: Collection[int],
-    change: Callable[[list[Any]], list[Any]],
-    *,
-    keep_summary: bool,
+    connection: Connection, persona: str, ids: Collection[int], change: ChangeLines, *, keep_summary: bool
 ) -> tuple[int, int]:
     """Change the lines of these entries; return (entries deleted as empty, entries edited)."""
     empty: list[int] = []

@@ -12,14 +12,7 @@ from sqlalchemy import Connection, bindparam, select, update
 from ..database import rows
 from ..database.compiled import IDS, Reader, read_parts
 from ..database.engine import Database
-from ..database.schema import (
-    conversations,
-    message_alternatives,
-    message_recaps,
-    running_recaps,
-    scene_recaps,
-    scenes,
-)
+from ..database.schema import conversations, message_alternatives, message_recaps, running_recaps, scene_recaps, scenes
 from ..messages import table_recaps
 from ..messages.table_lines import OWN
 from ..messages.table_recaps import Alternative, Recap

@@ -37,11 +37,6 @@ _HERE = (
 )
 _ALL = select(*_COLUMNS).where(*_HERE).order_by(_V.version)
 _ONE = select(*_COLUMNS).where(*_HERE, _V.version == bindparam("version"))
-_CURRENT = (
-    select(*_COLUMNS)
-    .join(conversations, (_K.persona_id == _V.persona_id) & (_K.conversation_key == _V.conversation_key))
-    .where(*_HERE, _V.version == _K.current_recap_version)
-)
 
 
 def find_current_number(read: Reader, persona: str, conversation: str) -> int | None:
@@ -67,7 +62,8 @@ def find_version(read: Reader, persona: str, conversation: str, number: int) -> 
 
 
 def find_current(read: Reader, persona: str, conversation: str) -> Version | None:
-    return next((_version(r) for r in read(_CURRENT, {"persona": persona, "conversation": conversation})), None)
+    number = find_current_number(read, persona, conversation)
+    return None if number is None else find_version(read, persona, conversation, number)
 
 
 class CurrentRecap(NamedTuple):

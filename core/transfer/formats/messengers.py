@@ -9,16 +9,7 @@ from typing import Any
 
 from ...scope import Privacy
 from ...text.folding import clean
-from ..fields import (
-    build_metadata,
-    count_at,
-    dict_at,
-    files_of,
-    id_at,
-    list_at,
-    text_at,
-    time_at,
-)
+from ..fields import build_metadata, count_at, dict_at, files_of, id_at, list_at, text_at, time_at
 from ..files import Member
 from ..json_values import each_part
 from ..shapes import Fault, Left, Line, Read, Reading, Room, Speaker
