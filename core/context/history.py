@@ -82,6 +82,8 @@ class HistoryBuilder:
     """Message that the new one replaces."""
     replaced_rows: frozenset[int] = frozenset()
     """Row ids of stored messages that the caller's own list replaces."""
+    identities: tuple[str, ...] = ()
+    """Participant keys of the person asking."""
 
     def build(self, stored_current: Iterable[HistoryEntry], stored_recent: Iterable[HistoryEntry]) -> HistoryLists:
         """Return the two lists, and the reason for each message left out."""
@@ -93,7 +95,7 @@ class HistoryBuilder:
         current, lost_here = self._choose(CURRENT, caps.history, here, live_current, is_echo)
         recent, lost_there = self._choose(RECENT, caps.recent, there, live_recent, is_echo)
         left_out += lost_here + lost_there
-        names = NameLabels(find_persona_name(self.persona, [*recent, *current]))
+        names = NameLabels(find_persona_name(self.persona, [*recent, *current]), self.message, self.identities)
         titles = {entry.conversation: entry.title for entry in others if entry.title}
         skips = self.live.skips_history  # memories still leave out what the lists would show
         own_entries = [*rows, *(self.live.chats.get(own, []) if own is not None else [])]

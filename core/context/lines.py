@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from typing import Self
@@ -172,13 +173,24 @@ PERSONA: Identity = ("", "")
 class NameLabels:
     """Labels of one prompt: `Ann`, and `Ann (2)` for the next person called Ann; each keeps the label first given."""
 
-    def __init__(self, persona: str = "") -> None:
-        """Start with the persona's own name, which no other speaker in the prompt gets."""
+    def __init__(self, persona: str = "", asker: IncomingMessage | None = None, identities: Iterable[str] = ()) -> None:
+        """Start with the persona's own name, which no other speaker in the prompt gets.
+
+        Args:
+            asker: the message whose sender's name all the linked `identities` (participant keys) get.
+        """
         self._by_label: dict[str, Identity] = {}
+        self._asker: dict[Identity, tuple[Identity, str]] = {}
+        """Identity and name of the asker, for each other identity linked with it."""
         self.persona = self.label(PERSONA, persona) if persona else ""
+        if asker is not None and has_name(asker):
+            linked = [identity_of(key, key.partition("/")[2], "") for key in identities]
+            own = _identify(asker) if asker.sender.id or not linked else (linked[0], _identify(asker)[1])
+            self._asker = {identity: own for identity in linked if identity != own[0]}
 
     def label(self, identity: Identity, name: str) -> str:
         """Return the label of a person with this name; the name itself if there is no id."""
+        identity, name = self._asker.get(identity, (identity, name))
         has_id = bool(identity[0]) or identity == PERSONA
         label, count = name, 1
         while True:
@@ -195,9 +207,7 @@ class NameLabels:
         return self.label(identity_of(entry.conversation, entry.sender_id, name), name)
 
     def label_asker(self, message: IncomingMessage) -> str:
-        who = message.sender
-        name = shown_name(who.name, who.username, who.id)
-        return self.label(identity_of(message.interface_path or message.interface, who.id, name), name)
+        return self.label(*_identify(message))
 
     def label_participant(self, key: str, name: str) -> str:
         """Return the label of a participant key (`interface/id`), or of a name if there is no key."""
@@ -205,6 +215,13 @@ class NameLabels:
             return self.persona
         interface, _, own = key.partition("/")
         return self.label(identity_of(interface, own, name), name)
+
+
+def _identify(message: IncomingMessage) -> tuple[Identity, str]:
+    """Return identity and name of a message's sender."""
+    who = message.sender
+    name = shown_name(who.name, who.username, who.id)
+    return identity_of(message.interface_path or message.interface, who.id, name), name
 
 
 def identity_of(conversation: str, sender_id: str, name: str) -> Identity:

@@ -66,6 +66,7 @@ def build_history(call: PromptCall, seeing: VisibleContext, lines: StoredLines) 
         persona=call.scope.persona,
         replacing=find_replaced(call, lines),
         replaced_rows=call.request.replaced_rows,
+        identities=() if seeing.viewer is None else seeing.viewer.identities,
     )
     lists = builder.build(lines.current, lines.recent)
     for _ in range(ROUNDS):

@@ -296,6 +296,14 @@ def test_p72_who_asks_is_named_as_their_lines_are(stage: Stage) -> None:
     assert shown == {"Ann Lee": None, "Ann": "ann", "7": None}
 
 
+def test_f6_p72_lines_of_linked_identities_carry_the_askers_name(stage: Stage) -> None:
+    for who, text in (("Annie_92", "I play the cello."), ("Ann", "I sing.")):
+        stage.say(text, "dc/9", who)
+    link_participants("tg/ann", "dc/annie_92", **stage.asking())
+    shown = stage.context("hello")["history_recent"]
+    assert [line.rpartition("] ")[2] for line in shown] == ['Ann: "I play the cello."', 'Ann (2): "I sing."']
+
+
 def chat(stage: Stage) -> None:
     stage.say("Tell me of quaggas", minutes=60, message_id="q0")
     stage.say("Quaggas are zebras", who="self", minutes=59, message_id="a0")
