@@ -54,7 +54,7 @@ def get_user_memory_prompt(
             with _logged("memories"):
                 rows = choose_saved(table_saved.read_shown(call.db, viewer), (), call.settings)
                 zone = times.zone(call.settings.timezone) or UTC
-                saved = write_lines(rows, (viewer.scope.participant, viewer.person), NameLabels(), zone)
+                saved = write_lines(rows, (*viewer.identities, viewer.person), NameLabels(), zone)
     shown = {
         "now": format_time(call.db.clock(), call.settings.timezone),
         "recent": [

@@ -45,7 +45,7 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
         *(LeftOut(KEY, CUT, str(row.id)) for row in new if row.id not in kept),
     )
     zone = times.zone(asked.settings.timezone) or UTC
-    lines = write_lines(shown, (asked.viewer.scope.participant, asked.viewer.person), lists.names, zone)
+    lines = write_lines(shown, (*asked.viewer.identities, asked.viewer.person), lists.names, zone)
     said = tuple(row.content or "" for row in shown)
     return Built(lines, left_out, tuple(str(row.id) for row in shown), said=said)
 

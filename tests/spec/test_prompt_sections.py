@@ -299,9 +299,13 @@ def test_p72_who_asks_is_named_as_their_lines_are(stage: Stage) -> None:
 def test_f6_p72_lines_of_linked_identities_carry_the_askers_name(stage: Stage) -> None:
     for who, text in (("Annie_92", "I play the cello."), ("Ann", "I sing.")):
         stage.say(text, "dc/9", who)
-    link_participants("tg/ann", "dc/annie_92", **stage.asking())
-    shown = stage.context("hello")["history_recent"]
-    assert [line.rpartition("] ")[2] for line in shown] == ['Ann: "I play the cello."', 'Ann (2): "I sing."']
+    for who in ("dc/annie_92", "web/7"):
+        conversations.add_saved_memory(f"tea with {who}", db=stage.db, scope=stage.scope("dc/9", participant=who))
+        link_participants("tg/ann", who, **stage.asking())
+    context = stage.context("hello")
+    lines = [line.rpartition("] ")[2] for line in context["history_recent"]]
+    assert lines == ['Ann: "I play the cello."', 'Ann (2): "I sing."']
+    assert context["saved_memories"] == ["[2026-03-10] tea with dc/annie_92", "[2026-03-10] tea with web/7"]
 
 
 def chat(stage: Stage) -> None:
