@@ -118,9 +118,9 @@ class Guard:
             data, code = {"error": answer.error, "fields": answer.fields}, -32600 if status < 500 else -32603
             failed = {"code": code, "message": answer.message, "data": data}
             return refused.respond({"jsonrpc": "2.0", "id": None, "error": failed})
-        is_browser = scope["method"] in READING and "text/html" in Headers(scope=scope).get("accept", "")
-        if area == "admin" and status == 401 and is_browser:
-            return lead_to_login(scope, _name_page(scope))
+        if area == "admin" and status == 401 and "text/html" in Headers(scope=scope).get("accept", ""):
+            is_form = scope["method"] not in READING and path != f"{ADMIN}/logout"
+            return _ask_to_log_in(scope) if is_form else lead_to_login(scope, _name_page(scope))
         return refused.respond()
 
     def find_area(self, path: str) -> Area:
@@ -211,6 +211,20 @@ def lead_to(address: str, words: str, status: int = 200) -> HTMLResponse:
         f'<body><a href="{place}">{words}</a></body></html>\n'
     )
     return HTMLResponse(page, status)
+
+
+def _ask_to_log_in(scope: Scope) -> HTMLResponse:
+    """Return a page for a form sent after the log-in has ended; reloading it sends the form again, with its texts."""
+    root = admin_root(scope)
+    page = (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Log in</title>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<link rel="stylesheet" href="{root}/static/admin.css"></head><body><main>'
+        '<h1>The log-in has ended</h1><p class="problem" role="alert">Nothing was changed. '
+        f'<a href="{root}/login" target="_blank">Log in</a> in a new tab, then reload this page: the form is sent '
+        "again with all you wrote.</p></main></body></html>\n"
+    )
+    return HTMLResponse(page, 401)
 
 
 def _name_page(scope: Scope) -> str:

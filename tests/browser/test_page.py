@@ -222,6 +222,23 @@ def test_l35_without_script_search_edit_delete_undo_and_sign_out(window: Window,
     page.wait_for_selector("#token")
 
 
+def test_l35_a_form_sent_after_the_log_in_has_ended_is_sent_again_with_its_text(window: Window, site: Site) -> None:
+    page = window()
+    page.goto(site.at(f"memory/item?{IRIS}&id={site.ids['ids'][40]}&edit=1"))
+    page.fill("#new_content", "Written at length.")
+    page.context.clear_cookies()
+    press(page, "Save")
+    assert "Nothing was changed" in page.inner_text("main")
+    look_at(page)
+    page.context.add_cookies(site.cookies)  # as after a log-in in another tab
+    page.reload()
+    page.wait_for_selector("#toast >> text=Changed")
+    assert page.locator("main .text").first.inner_text() == "Written at length."
+    page.context.clear_cookies()
+    press(page, "Sign out")
+    page.wait_for_selector("#token")
+
+
 def test_l35_chosen_rows_are_retagged_pinned_deleted_and_brought_back(window: Window, site: Site) -> None:
     page = window()
     search(page, site, "heating")
