@@ -23,9 +23,11 @@ OVERFLOW = """
 () => {
   const wide = document.documentElement.clientWidth;
   if (document.documentElement.scrollWidth <= wide) return [];
+  const range = document.createRange();  // a text may be wider than its element
+  const right = (each) => { range.selectNodeContents(each); return range.getBoundingClientRect().right; };
   return [...document.querySelectorAll("body *")]
-    .filter((each) => each.getBoundingClientRect().right > wide + 1)
-    .map((each) => `${each.getBoundingClientRect().right}: ${each.outerHTML.slice(0, 110)}`);
+    .filter((each) => right(each) > wide + 1)
+    .map((each) => `${right(each)}: ${each.outerHTML.slice(0, 110)}`);
 }
 """
 

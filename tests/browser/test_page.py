@@ -72,10 +72,13 @@ def test_l35_every_screen_is_readable_named_and_fits_in_light_dark_and_on_a_phon
         ("item", f"memory/item?{IRIS}&id={site.ids['long']}"),
         ("former item", f"memory/item?{IRIS}&id={site.ids['ids'][0]}"),
         ("edit", f"memory?{IRIS}&edit={site.ids['script']}&note=deleted&count=1&undo=1"),
+        ("long name", f"people/one?{IRIS}&key=discord/{'x' * 90}"),
     ):
         page.goto(site.at(path))
         look_everywhere(page, name)
-    _ask(page, site, "What is the cat called?", max_chars="2600")
+    click(page, "button.danger")
+    look_everywhere(page, "forgetting a long name")
+    _ask(page, site, f"What is the cat called? {'W' * 300}", max_chars="2600")
     look_everywhere(page, "prompt")
     page.click("[data-open=keys]")
     assert page.locator("#keys").is_visible()
@@ -107,6 +110,17 @@ def test_l35_parts_of_a_screen_have_their_own_size(window: Window, site: Site) -
     beyond = f"all => all.map((one) => one.{right} - one.parentElement.{right})"
     fields = phone.locator(".fields input, .fields select").evaluate_all(beyond)
     assert fields and max(fields) < 1, fields
+
+
+def test_l35_a_text_from_right_to_left_ends_on_the_left(window: Window, site: Site) -> None:
+    lifelong.edit_item(site.ids["ids"][41], "مرحبا، أحب الشاي!", editor="operator", operator=True, **asking(site))
+    page = window()
+    page.goto(site.at(f"memory/item?{IRIS}&id={site.ids['ids'][41]}"))
+    ends = """one => [0, one.firstChild.length - 1].map((at) => { const range = document.createRange();
+        range.setStart(one.firstChild, at); range.setEnd(one.firstChild, at + 1);
+        return range.getBoundingClientRect().x; })"""
+    first, last = page.locator("main .text").first.evaluate(ends)
+    assert last < first
 
 
 LOOKS = ((1280, 800, "light"), (1280, 800, "dark"), (390, 844, "light"), (390, 844, "dark"))
