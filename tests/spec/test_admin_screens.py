@@ -57,6 +57,8 @@ def test_l35_the_page_opens_on_the_persona_there_is(db: Database, stage: Stage) 
         assert there.endswith(f"/page/memory?conf_uid={stage.persona}")
     with client_of(made(db, Settings(persona_id="nobody-yet"))) as client:
         assert client.get("/admin/", headers=BEARER).headers["location"] == there
+        consent = client.get("/admin/page/programs", headers=BEARER).text  # as a program's request for a token opens it
+        assert f'value="{stage.persona}" list="personas"' in consent
         blank = Operator(client, "nobody-yet").ask("GET", "/page/memory").text
         assert f">{stage.persona}</a>" in blank
 

@@ -90,6 +90,7 @@ class Site:
             page = await browser.post(f"{self.url}/admin/login", data={"token": SECRET, "next": wanted}, headers=own)
             assert page.status_code == 200 and "Claude &lt;b&gt; asks for access" in page.text, page.text
             assert "http://127.0.0.1:9" in page.text
+            assert page.text.count('name="ask"') == 2, "another persona is chosen without losing the request"
             fields = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', page.text))
             values = {**fields, "persona": self.persona, "participant": PERSON, self.button: "1"}
             answer = await browser.post(f"{self.url}/admin/page/programs/answer", data=values, headers=own)

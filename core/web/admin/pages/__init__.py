@@ -21,7 +21,6 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
 
-from ....access.overview import choose_persona
 from ....base import logs
 from ... import access, guard
 from ...access import WebContext
@@ -130,9 +129,7 @@ def _add_login(router: APIRouter, context: WebContext) -> None:
 
 
 def _front(page: Page) -> Response:
-    """Redirect to the memory screen of PERSONA_ID, or of the latest persona if PERSONA_ID has stored nothing."""
-    wanted = page.context.values().persona_id
-    return page.redirect(page.url("memory", conf_uid=choose_persona(page.db, wanted)))
+    return page.redirect(page.url("memory"))
 
 
 def _choose_page(wanted: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin
@@ -85,7 +86,6 @@ class Page:
         self.context = context
         self.request = request
         self.form = form
-        self.persona: str = request.query_params.get("conf_uid") or "default"  # unchanged: blanks distinguish personas
         self.root: str = guard.admin_root(request.scope)
         self.base: str = self.root + BASE
 
@@ -112,6 +112,15 @@ class Page:
     def field(self, name: str) -> str:
         value = self.form.get(name, "")
         return value if isinstance(value, str) else ""
+
+    @cached_property
+    def persona(self) -> str:
+        """The persona of the address, else that of PERSONA_ID, or the latest if PERSONA_ID has stored nothing."""
+        named = self.request.query_params.get("conf_uid")  # unchanged: blanks distinguish personas
+        wanted = self.context.values().persona_id
+        with suppress(StoreError):
+            return named or overview.choose_persona(self.context.database(), wanted)
+        return wanted
 
     @cached_property
     def admin(self) -> AdminCall:
