@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from core import lifelong, relationships, tokens
+from core import lifelong, privacy, relationships, tokens
 from core.scope import Scope
 from tests.browser import stage
 from tests.browser.checks import look_at, tab_through
@@ -251,6 +251,20 @@ def test_l35_a_form_sent_after_the_log_in_has_ended_is_sent_again_with_its_text(
     page.context.clear_cookies()
     press(page, "Sign out")
     page.wait_for_selector("#token")
+
+
+def test_l35_the_way_back_from_a_refused_form_shows_what_was_written(window: Window, site: Site) -> None:
+    privacy.set_privacy("discord/shy", "full", **asking(site))
+    page = window()
+    page.goto(site.at(f"memory?{IRIS}"))
+    click(page, "text=Add an item")
+    page.fill("#a-text", "Shy likes pears.")
+    page.fill("#a-participant", "discord/shy")
+    press(page, "Store")
+    assert "asked not to be remembered" in page.inner_text(".problem")
+    click(page, "text=Back")
+    page.wait_for_selector("#a-text")
+    assert page.input_value("#a-text") == "Shy likes pears." and page.input_value("#a-participant") == "discord/shy"
 
 
 def test_l35_chosen_rows_are_retagged_pinned_deleted_and_brought_back(window: Window, site: Site) -> None:

@@ -123,7 +123,6 @@ SENTENCES: Mapping[str, str] = {
     "classified": "Changed.",
     "added": "Stored.",
     "joined": "An item says that already: it has taken over what was new.",
-    "refused": "Nothing was stored: the text is blank, or the person asked not to be remembered.",
 }
 
 
@@ -223,8 +222,9 @@ def add_item(page: Page) -> Response:
     asking = page.asking()
     asking["scope"] = replace(asking["scope"], participant=new.participant, conversation=new.conversation)
     done = lifelong.add_facts_with_meta([entry], **asking)
-    note = "added" if done.ids else "joined" if done.merged else "refused"
-    return page.redirect(page.url("memory", note=note, count="1"))
+    if not done.ids and not done.merged:
+        raise Refused(422, "Nothing was stored: the text is blank, or the person asked not to be remembered.")
+    return page.redirect(page.url("memory", note="added" if done.ids else "joined", count="1"))
 
 
 class ItemForm(BaseModel):

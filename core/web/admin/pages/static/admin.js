@@ -193,6 +193,11 @@
     });
   }
 
+  // After the way back to a form that was refused, what was written is seen.
+  addEventListener("pageshow", () => {
+    for (const part of all("details.adding")) part.open ||= Boolean(one("textarea", part).value);
+  });
+
   // The prompt is below its form.
   const answer = one("#result[role='region']");
   if (answer) answer.focus();
