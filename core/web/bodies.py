@@ -151,10 +151,15 @@ async def pass_on(request: Request, error: Exception) -> Any:
     """Re-raise an error, so that the guard handles it instead of the web framework; name the known fields of a body."""
     route = request.scope.get("route")
     if isinstance(error, RequestValidationError) and isinstance(route, APIRoute) and route.body_field is not None:
-        for problem in error.errors():
-            if problem["type"] == "extra_forbidden" and "ctx" not in problem:
-                problem["ctx"] = {"known": _list_fields(route.body_field.field_info.annotation, problem["loc"][1:-1])}
+        kind = route.body_field.field_info.annotation
+        raise RequestValidationError([_name_known(each, kind) for each in error.errors()])
     raise error
+
+
+def _name_known(problem: dict[str, Any], kind: Any) -> dict[str, Any]:
+    if problem["type"] != "extra_forbidden" or "ctx" in problem:
+        return problem
+    return {**problem, "ctx": {"known": _list_fields(kind, problem["loc"][1:-1])}}
 
 
 def _list_fields(kind: Any, path: Sequence[str | int]) -> list[str]:

@@ -162,6 +162,8 @@ def search(host: Host, body: bodies.SearchBody) -> answers.HitsAnswer:
 @router.post("/memories")
 def add_memory(host: Host, body: bodies.MemoryBody) -> answers.StoredMemoryAnswer:
     """Store one memory item, visible in its scope."""
+    if not body.text.strip():
+        raise Refused(422, "text is blank. A memory needs one.", fields=("text",))
     more = body.model_dump(include={"kind", "importance"}, exclude_none=True)
     asking = host.by(body)
     with refuse_bad_values():

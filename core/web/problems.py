@@ -38,6 +38,8 @@ def describe_problem(name: str, problem: Mapping[str, Any]) -> str:
         return f"{name} is missing. It is needed here."
     if kind == "json_invalid":
         return "The body is no JSON. Send an object in valid JSON."
+    if kind in ("model_attributes_type", "dict_type") and name == "body":
+        return "The body is no JSON object. Send one, with the header Content-Type: application/json."
     if kind == NO_BODY:
         return "This path takes no body. Its values are parameters of the address, such as ?dry_run=true."
     if kind == "extra_forbidden":
