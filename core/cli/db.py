@@ -198,7 +198,7 @@ def run_script(
     ] = None,
     apply_: Annotated[bool, Option("--apply", help="Make the changes; without it only count.")] = False,
 ) -> None:
-    """Run a maintenance script: count rows, or with --apply change them.
+    """Run a maintenance script; --apply changes rows.
 
     Every script works on one persona: that of --persona-id, else of PERSONA_ID.
     """

@@ -33,7 +33,7 @@ def work(
         Option("--persona-id", metavar="ID", help="Only run work of this persona; may be repeated. Default: all."),
     ] = None,
 ) -> None:
-    """Do the work in the background: recaps, summaries, consolidation when it is due.
+    """Do background work: recaps, summaries, consolidation.
 
     Any number of workers may run at once. SIGTERM or Ctrl-C lets the current operation end first; a second signal
     returns it to the queue. If a worker is killed, another one runs its operation after a while.

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ..forgetting import Forgotten
 
 _SHOWN = 20
-TagOption = Annotated[list[str] | None, Option("--tag", help="A tag; may be repeated.")]
+TagOption = Annotated[list[str] | None, Option("--tag", metavar="TAG", help="A tag; may be repeated.")]
 
 # Searching and remembering
 
@@ -44,8 +44,10 @@ def search(
         str | None, Argument(metavar="TEXT", help="A question or words to search for.", show_default=False)
     ] = None,
     tag: TagOption = None,
-    word: Annotated[list[str] | None, Option(help="A word or phrase in the text; may be repeated.")] = None,
-    limit: Annotated[int, Option("--limit", "-n", min=1, max=200, help="Maximum number of hits.")] = 5,
+    word: Annotated[
+        list[str] | None, Option(metavar="WORD", help="A word or phrase in the text; may be repeated.")
+    ] = None,
+    limit: Annotated[int, Option("--limit", "-n", metavar="N", min=1, max=200, help="Maximum number of hits.")] = 5,
     since: Annotated[
         str | None, Option(metavar="TIME", help="Only hits since this time, or words such as 'last week'.")
     ] = None,
@@ -82,9 +84,8 @@ def _describe_elsewhere(run: Run, scope: Scope) -> list[str]:
     for place in places:
         rows = output.count(place.rows, "row")
         if place.kind == "server" and place.server != scope.server:
-            sentences.append(f"{rows} in server {place.server}: --server {place.server}")
-        elif place.kind == "public" and scope.server:
-            sentences.append(f"{rows} in public conversations of no server: leave out --server")
+            where = f"server {place.server}: --server {place.server}"
+            sentences.append(f"{rows} in {where if place.server else 'no server: leave out --server'}")
     if not places:
         others = [each for each in overview.list_personas(run.db, 6) if each != scope.persona]
         if others:
@@ -116,8 +117,8 @@ def remember(
     run: Run,
     text: Annotated[str, Argument(metavar="TEXT", help="Text to remember.", show_default=False)],
     tag: TagOption = None,
-    label: Annotated[str, Option(help="Category of the memory, free text.")] = "general",
-    author: Annotated[str, Option(help="Name of the memory's author.")] = "user",
+    label: Annotated[str, Option(metavar="TEXT", help="Category of the memory, free text.")] = "general",
+    author: Annotated[str, Option(metavar="NAME", help="Name of the memory's author.")] = "user",
     conversation: ConversationOption = None,
     user: UserOption = None,
     server: ServerOption = "",
@@ -169,7 +170,7 @@ def forget(
     dry_run: DryRunOption = False,
     yes: YesOption = False,
 ) -> None:
-    """Delete a person, conversation, message, memory or server for good.
+    """Delete a person, conversation, message, memory or server.
 
     It cannot be undone. --dry-run counts the rows of each table; without --yes you are asked first. The exit code is 1
     if there is nothing to delete.
@@ -257,7 +258,10 @@ def _print_counts(done: Forgotten) -> None:
 
 @command("tags list")
 def list_tags(
-    run: Run, limit: Annotated[int, Option("--limit", "-n", min=1, max=10_000, help="Maximum number of tags.")] = 100
+    run: Run,
+    limit: Annotated[
+        int, Option("--limit", "-n", metavar="N", min=1, max=10_000, help="Maximum number of tags.")
+    ] = 100,
 ) -> None:
     """List the tags, the most used first."""
     from .. import synth_tagging

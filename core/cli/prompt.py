@@ -21,11 +21,12 @@ class MessageOptions(NamedTuple):
     user: Annotated[
         str | None, Option(metavar="ID", help="Id of the speaker; interface/id without --conversation.")
     ] = None
-    name: Annotated[str | None, Option(help="Full name of the speaker.")] = None
+    name: Annotated[str | None, Option(metavar="NAME", help="Full name of the speaker.")] = None
     server: ServerOption = ""
     private: Annotated[bool, Option("--private", help="The conversation is a direct message.")] = False
     max_chars: Annotated[
-        int | None, Option(min=1, help="Maximum size of the prompt in characters. Default: MAX_PROMPT_CHARS.")
+        int | None,
+        Option(metavar="N", min=1, help="Maximum size of the prompt in characters. Default: MAX_PROMPT_CHARS."),
     ] = None
     local: LocalOption = False
 

@@ -40,12 +40,10 @@ ConversationOption = Annotated[
     str | None, Option("--conversation", metavar="KEY", help="Conversation: interface/chat or interface/chat/thread.")
 ]
 UserOption = Annotated[
-    str | None, Option("--user", metavar="ID", help="Who asks: interface/id, or only the id with --conversation.")
+    str | None, Option("--user", metavar="ID", help="Person: interface/id, or only the id with --conversation.")
 ]
 ServerOption = Annotated[str, Option("--server", metavar="ID", help="Server (community) of the conversation.")]
-LocalOption = Annotated[
-    bool, Option("--local", help="The prompt is for a model on this machine: include rows marked local_only.")
-]
+LocalOption = Annotated[bool, Option("--local", help="For a model on this machine: include rows marked local_only.")]
 DryRunOption = Annotated[bool, Option("--dry-run", help="Show what would happen; change nothing.")]
 YesOption = Annotated[bool, Option("--yes", "-y", help="Do not ask for confirmation.")]
 ForceOption = Annotated[bool, Option("--force", help="Overwrite an existing file.")]
@@ -54,7 +52,7 @@ GROUPS = {
     "tags": "List the tags.",
     "memory": "Make facts from messages; archive old, unimportant ones.",
     "db": "Make, check, repair, copy and back up the database.",
-    "config": "List, check and set flags; write a config.yaml for a kind of program.",
+    "config": "List, check and set flags; write a config.yaml.",
     "jobs": "Look at the work in the background, and change it.",
     "token": "Make, list and revoke tokens of other programs.",
 }

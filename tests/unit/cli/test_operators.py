@@ -40,6 +40,8 @@ def test_a_search_in_a_wrong_place_says_where_something_stands(run: Command, cal
     found = run("search", "cat", "--server", "5001")
     assert len(found.json["hits"]) == 3 and "rows in server" not in found.err
     assert run("search", "dog", "--server", "5001").err == ""
+    _say(call, "telegram/7", "a canary sings")
+    assert "1 row in no server: leave out --server" in run("search", "dog", "--server", "5001").err
     other = run("search", "cat", "--persona-id", "iris")
     assert "Nothing is stored of the persona 'iris', but of default: --persona-id KEY" in other.err
 
