@@ -35,6 +35,8 @@ except ImportError as _error:
 __all__ = ["remember"]
 
 Client = TypeVar("Client", OpenAI, AsyncOpenAI)
+_RAW = "X-Stainless-Raw-Response"
+"""Header by which the client marks calls through `with_raw_response` and `with_streaming_response`."""
 
 
 def remember(
@@ -76,6 +78,9 @@ def remember(
     resources: tuple[tuple[Any, chat.MessagesKey], ...] = ((own.chat.completions, "messages"), (own.responses, "input"))
     for resource, key in resources:
         resource.create = create(resource.create, partial(_Turn, memory.db, settings, where, key))
+    own.copy = own.with_options = lambda **options: remember(
+        client.copy(**options), db=memory.db, settings=settings, scope=where
+    )
     remembering: Client = own
     return remembering
 
@@ -97,6 +102,8 @@ class _Turn:
 
     def open(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the arguments with recalled memories; if anything fails, the unchanged arguments."""
+        if _RAW in (given.get("extra_headers") or ()):
+            return given  # `with_raw_response`: the answer is no object to read
         said = given.get(self.key)
         if isinstance(said, Iterable) and not isinstance(said, str):
             said = list(said)  # the messages may come from a generator

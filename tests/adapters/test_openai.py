@@ -114,6 +114,13 @@ def test_f1_one_client_serves_users_who_see_nothing_of_each_other(
         assert (CAT in str(model.last.body)) == (user == "ann")
     client.chat.completions.create(**SAID)
     assert model.last.messages == MESSAGES and lines(db, "eve")[0] == TURN[0]
+    own.copy(max_retries=1).with_options(timeout=9).chat.completions.create(**SAID)  # another answer to the same line
+    assert len(lines(db, "eve")) == 2
+    said = {"model": "tiny", "messages": [{"role": "user", "content": "Is Tofu old?"}]}
+    own.chat.completions.with_raw_response.create(**said)  # an answer that is not read leaves no question alone
+    assert len(lines(db, "eve")) == 2
+    own.with_options(timeout=9).chat.completions.create(**said)
+    assert len(lines(db, "eve")) == 4
     other = remember(client, user="ann", persona="iris", conversation="7", db=db)
     other.chat.completions.create(**SAID)
     assert CAT in str(model.last.body) and len(lines(db)) == 2
