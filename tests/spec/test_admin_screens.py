@@ -214,6 +214,13 @@ def test_l35_why_says_that_it_knows_nothing_of_a_place(operator: Operator, stage
     assert "Nothing is stored of the conversation 'tg/24'" in html.unescape(_try(operator, conversation="tg/24").text)
 
 
+@pytest.mark.parametrize(("text", "flags"), [("👍", {}), ("?!", {}), ("cat", {"enable_memories": False})])
+def test_l35_why_shows_a_prompt_for_which_nothing_is_searched(db: Database, text: str, flags: dict[str, Any]) -> None:
+    with client_of(made(db, Settings(**flags))) as client:
+        shown = client.post("/admin/page/why", data={"text": text}, headers=BEARER)
+        assert shown.status_code == 200 and "What the model gets" in shown.text
+
+
 def test_p74_why_shows_where_a_line_was_said_and_what_stands_beside_it(operator: Operator, stage: Stage) -> None:
     evening = (f"Evening {n}." for n in range(40))
     for n, text in enumerate(("What did you name it?", "The cat is called Tofu", "A fine name!", *evening)):

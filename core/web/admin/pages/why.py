@@ -89,17 +89,15 @@ def _build_shown(page: Page, prompt: dict[str, Any], report: dict[str, Any], mes
         "report": report,
         "chosen": list_chosen(page, prompt, report),
         "lost": Counter((each["section"], each["reason"]) for each in report["left_out"]),
-        "size": report["size"],
         "tokens": report["tokens"] if report["tokens"] is not None else count(to_json(prompt)),
         "counter": report["counter"] or counter,
-        "errors": report["errors"],
     }
 
 
 def list_chosen(page: Page, prompt: Mapping[str, Any], report: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the hits of the search, best first, each with text, reasons, and whether the prompt contains it."""
     in_prompt = {(hit["source"], hit["id"]): hit for hit in prompt.get("context", {}).get("memories") or ()}
-    hits = (report.get("search") or {}).get("hits", ())
+    hits = report["search"].get("hits", ())
     ids = [hit["id"] for hit in hits if hit["source"] == "memories"]
     items = memories.read_item_texts(page.db, page.persona, ids)
     said = {row for hit in hits if hit["source"] == "chat_history" for row in (hit["id"], *hit["neighbours"])}
