@@ -44,9 +44,7 @@ def search(
         str | None, Argument(metavar="TEXT", help="A question or words to search for.", show_default=False)
     ] = None,
     tag: TagOption = None,
-    word: Annotated[
-        list[str] | None, Option(metavar="WORD", help="A word or phrase in the text; may be repeated.")
-    ] = None,
+    word: Annotated[list[str] | None, Option(metavar="WORD", help="A word or phrase; may be repeated.")] = None,
     limit: Annotated[int, Option("--limit", "-n", metavar="N", min=1, max=200, help="Maximum number of hits.")] = 5,
     since: Annotated[
         str | None, Option(metavar="TIME", help="Only hits since this time, or words such as 'last week'.")
@@ -258,10 +256,7 @@ def _print_counts(done: Forgotten) -> None:
 
 @command("tags list")
 def list_tags(
-    run: Run,
-    limit: Annotated[
-        int, Option("--limit", "-n", metavar="N", min=1, max=10_000, help="Maximum number of tags.")
-    ] = 100,
+    run: Run, limit: Annotated[int, Option("--limit", "-n", metavar="N", min=1, max=10_000, help="Most tags.")] = 100
 ) -> None:
     """List the tags, the most used first."""
     from .. import synth_tagging

@@ -25,8 +25,7 @@ class MessageOptions(NamedTuple):
     server: ServerOption = ""
     private: Annotated[bool, Option("--private", help="The conversation is a direct message.")] = False
     max_chars: Annotated[
-        int | None,
-        Option(metavar="N", min=1, help="Maximum size of the prompt in characters. Default: MAX_PROMPT_CHARS."),
+        int | None, Option(metavar="N", min=1, help="Maximum characters of the prompt. Default: MAX_PROMPT_CHARS.")
     ] = None
     local: LocalOption = False
 

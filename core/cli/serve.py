@@ -260,9 +260,7 @@ def mcp(
             help="Speaker: interface/id, such as web/ann. Default: one person without a name.",
         ),
     ] = None,
-    name: Annotated[
-        str, Option(metavar="NAME", envvar="MCP_NAME", help="Name of this person in stored messages.")
-    ] = "",
+    name: Annotated[str, Option(metavar="NAME", envvar="MCP_NAME", help="This person's name in messages.")] = "",
     conversation: Annotated[
         str | None,
         Option(

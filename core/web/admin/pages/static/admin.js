@@ -149,34 +149,33 @@
     } else if (KEYS[event.key]?.()) event.preventDefault();
   });
 
-  // Parts of a screen that are read anew while it is looked at
-  const isSame = (a, b) => a.innerHTML === b.innerHTML;
-  const originals = new Map();
-  const refresh = async (part, number) => {
-    if (document.hidden || part.matches(":has(input:focus, select:focus, details[open], button:active)")) return;
+  // The queue is read anew while it is looked at
+  const queue = one("[data-live]");
+  let original = "";
+  const refresh = async () => {
+    if (document.hidden || queue.matches(":has(button:active)")) return;
     const answer = await fetch(location.href, { headers: { Accept: "text/html" }, cache: "no-store" });
     if (!answer.ok || answer.redirected) return;
-    const parsed = new DOMParser().parseFromString(await answer.text(), "text/html");
-    const fresh = all("[data-live]", parsed)[number];
-    if (!fresh || (originals.has(number) && isSame(originals.get(number), fresh))) return;
-    originals.set(number, fresh.cloneNode(true));
-    const focused = part.contains(document.activeElement) ? document.activeElement : null;
+    const fresh = one("[data-live]", new DOMParser().parseFromString(await answer.text(), "text/html"));
+    if (!fresh || fresh.innerHTML === original) return;
+    original = fresh.innerHTML;
+    const focused = queue.contains(document.activeElement) ? document.activeElement : null;
     const id = focused?.closest("[data-row]")?.dataset.id;
     const isRow = focused?.matches("[data-row]");
     const label = focused?.getAttribute("name") ?? focused?.getAttribute("href");
     showTimes(fresh);
-    part.replaceChildren(...[...fresh.childNodes].map((node) => document.importNode(node, true)));
+    queue.replaceChildren(...[...fresh.childNodes].map((node) => document.importNode(node, true)));
     if (!focused) return;
-    const row = id === undefined ? null : all("[data-row]", part).find((each) => each.dataset.id === id);
-    const inside = isRow ? row : all("a, button", row ?? part).find(
+    const row = id === undefined ? null : all("[data-row]", queue).find((each) => each.dataset.id === id);
+    const inside = isRow ? row : all("a, button", row ?? queue).find(
       (each) => (each.getAttribute("name") ?? each.getAttribute("href")) === label);
     (inside ?? row)?.focus({ preventScroll: true });
   };
-  all("[data-live]").forEach((part, number) => {
-    const again = () => refresh(part, number).catch(() => { /* the next time */ });
-    setInterval(again, 1000 * Number(part.dataset.every || 5));
+  if (queue) {
+    const again = () => refresh().catch(() => { /* the next time */ });
+    setInterval(again, 10_000);
     document.addEventListener("visibilitychange", again);
-  });
+  }
 
   for (const button of all("[data-copy]")) {
     button.addEventListener("click", async () => {
