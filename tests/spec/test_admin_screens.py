@@ -149,16 +149,24 @@ def test_l35_conversations_are_listed_with_log_recaps_scenes_and_running_recap(
     assert operator.ask("GET", "/page/conversations/one", params={"key": "tg/nowhere"}).status_code == 404
 
 
-def test_l35_a_person_is_shown_and_forgotten_after_a_question(operator: Operator, stage: Stage, life: Life) -> None:
+def test_l35_a_person_is_shown_and_forgotten_after_a_question(
+    operator: Operator, stage: Stage, life: Life, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stage.say("Good morning", path="tg/ann", privacy="direct")
     life.item("Ann likes green tea", path="tg/ann", participant="tg/ann", privacy="direct")
     life.item("Bob likes rice", path="tg/42", participant="tg/bob")
     assert ">Ann</a>" in operator.ask("GET", "/page/people").text
     shown = operator.ask("GET", "/page/people/one", params={"key": "tg/ann"}).text
     assert "<h1>Ann</h1>" in shown and "green tea" in shown and "rice" not in shown
+    life.item("Ann likes plums", path="web/ann", participant="web/ann", privacy="direct")
+    privacy.link_participants("tg/ann", "web/ann", db=stage.db, scope=Scope(stage.persona))
+    monkeypatch.setattr("core.web.admin.pages.people.MOST_ITEMS", 1)
+    shown = html.unescape(operator.ask("GET", "/page/people/one", params={"key": "tg/ann"}).text)
+    (address,) = re.findall(r'href="([^"]*)">All 2 items<', shown)
+    assert "1–2 of 2 items" in operator.client.get(address, headers=BEARER).text, "of every key of the person"
     tried = operator.ask("POST", "/page/forget", data={"participant": "tg/ann"}).text
     assert "Nothing was changed yet" in tried and "Forget Ann for good" in tried and "Memory items" in tried
-    assert sorted(life.texts()) == ["Ann likes green tea", "Bob likes rice"]
+    assert sorted(life.texts()) == ["Ann likes green tea", "Ann likes plums", "Bob likes rice"]
     done = operator.ask("POST", "/page/forget", data={"participant": "tg/ann", "action": "forget"}).text
     assert "<h1>Forgotten</h1>" in done
     assert life.texts() == ["Bob likes rice"]
