@@ -37,11 +37,12 @@ class Filter:
         text = _text(messages[-1]) if messages and messages[-1].get("role") == "user" else ""
         if not chat or not text.strip() or text.startswith(TASK):
             return body
-        answer = await self._post("/v1/prompt", {"message": {**chat, "text": text}}) or {}
+        asked = {"message": {**chat, "text": text}, "max_chars": self.valves.max_chars + len(text)}
+        answer = await self._post("/v1/prompt", asked) or {}
         context = answer.get("prompt", {}).get("context", {})
         shown = {key: value for key, value in context.items() if value and key != "history_current_chat"}
-        block = HEAD + json.dumps(shown, ensure_ascii=False)
-        if shown and len(block) <= self.valves.max_chars:
+        if shown:
+            block = HEAD + json.dumps(shown, ensure_ascii=False)
             messages.insert(len(messages) - 1, {"role": "user", "content": block})
         return body
 

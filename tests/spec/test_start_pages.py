@@ -24,7 +24,7 @@ import core.cli
 from core import tokens
 from core.calls import defaults
 from core.config import Settings
-from core.db import configure, open_database
+from core.db import configure, insert_memory, open_database
 from core.hooks import clear_hooks
 from core.scope import Scope
 from core.synth_core_memory import search_memories
@@ -279,6 +279,11 @@ def test_the_filter_of_open_webui_remembers(stage: Any, db: Any) -> None:
         for who, remembered in ((ann, True), (bob, False)):
             found = asyncio.run(made.inlet({"messages": [question], "metadata": {"chat_id": "c2"}}, who))["messages"]
             assert found[-1] == question and ("Tofu" in str(found[:-1])) == remembered, who["name"]
+        chat = Scope(stage.persona, "openwebui/u1/c2", "openwebui/u1", privacy="direct")
+        for number in range(30):
+            insert_memory(f"My cat, part {number}." + f" {number}" * 150, "ann", "chat", [], chat, db=db)
+        much = asyncio.run(made.inlet({"messages": [question], "metadata": {"chat_id": "c2"}}, ann))["messages"]
+        assert 4000 < len(much[0]["content"]) <= made.valves.max_chars
         made.valves = made.Valves(url="http://127.0.0.1:9", token=token)
         body = {"messages": [question], "metadata": {"chat_id": "c2"}}
         assert asyncio.run(made.inlet(body, ann))["messages"] == [question]
