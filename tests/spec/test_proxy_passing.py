@@ -95,6 +95,14 @@ def test_r37_a_request_refused_for_its_form_is_sent_once_more_without_memory(pro
     assert caught.value.status_code == status and len(proxy.model.requests) == count + 4
 
 
+def test_r37_half_a_letter_in_a_line_costs_no_memory(proxy: ProxyWorld) -> None:
+    """Front ends that cut a line by its length leave half an emoji, and send it again with every request."""
+    teach(proxy)
+    body = json.dumps({"model": "tiny", "messages": chat("Look \ud83d", "hello", "What is my cat called?")})
+    answer = post(proxy.url, content=body, headers={"Authorization": f"Bearer {proxy.host}", "X-User-Id": "ann"})
+    assert answer.headers["x-memory"] == "used" and proxy.model.last.messages[0]["content"] == "Look \ud83d"
+
+
 def test_r37_memory_stays_and_the_answer_is_stored_after_a_tool_call(proxy: ProxyWorld) -> None:
     teach(proxy)
     call = {"id": "t1", "type": "function", "function": {"name": "look", "arguments": "{}"}}

@@ -201,7 +201,8 @@ class Proxy:
 
 def _write_json(body: Mapping[str, Any]) -> bytes:
     """Return a body as JSON; raise ValueError for numbers that JSON lacks, such as 1e999."""
-    return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode(errors="backslashreplace")  # JSON's own escape for half a surrogate pair
 
 
 async def _iter_answer(answer: Any, open_turn: OpenTurn | None, *, is_decoded: bool) -> AsyncIterator[bytes]:
