@@ -52,6 +52,7 @@ LOOKED_FOR = tuple(
 MOST_NAMED = 8
 """Maximum number of unknown keys in one note."""
 
+NO_ID = "the sender has no id; unless the scope names the participant, the name is used as the id"
 ID_BYTES = {"message_id": 191, "chat.id": 255, "thread_id": 255, "from_user.id": 255, "interface": 64}
 """Maximum number of bytes of each id, set by its column; `scope.KEY_BYTES` has the other ids."""
 
@@ -215,7 +216,7 @@ class IncomingMessage:
                 username=text_at(context_memory, "username"),
             )
         if not sender.id and sender.identity and read_role(message) != "persona":
-            notes.append("the sender has no id; unless the scope names the participant, the name is used as the id")
+            notes.append(NO_ID)
         chat_type = word_at(chat, "type") or None
         if (reply := read_reply(message)) is not None and isinstance(reply.message_id, (str, int)):
             read_message_id(reply.message_id, "reply_to_message.message_id")

@@ -63,7 +63,8 @@ WRONG: tuple[tuple[str, str, Any], ...] = (
     ("memory_search", "tags", "{}"), ("memory_search", "tags", ["x"] * 49),
     ("memory_list", "cursor", "W10x"), ("memory_list", "kind", "secrets"), ("memory_save", "text", "x" * 1_000_001),
     ("memory_update", "id", "1 OR 1=1"), ("memory_update", "id", 1.5), ("memory_update", "text", None),
-    ("memory_delete", "id", "9" * 30), ("turn_save", "message_id", "m" * 151), ("turn_save", "message_id", {"id": 1}),
+    ("memory_update", "text", " "), ("memory_delete", "id", "9" * 30), ("turn_save", "message_id", "m" * 151),
+    ("turn_save", "message_id", {"id": 1}),
 )  # fmt: skip
 
 
@@ -175,7 +176,7 @@ def test_r8_a_turn_that_is_sent_again_is_stored_once(world: World) -> None:
             turn = told(await call(client, "turn_save", user_text="Hi", assistant_text="Hello", message_id=2**60))
             clock.forward(hours=1)  # equal texts at once would be one without an id, too
             assert [turn[who]["stored"] for who in ("user", "assistant")] == [number == 0] * 2
-            assert turn["user"]["reason"] == ("duplicate" if number else "")
+            assert turn["user"]["reason"] == ("duplicate" if number else "") and turn["user"]["notes"] == []
 
     clock: Any = world.db.clock
     world.run(scenario)

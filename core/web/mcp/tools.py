@@ -10,6 +10,7 @@ import mcp_types as types
 
 from ...ai_diary import archive_diary_entry, edit_diary_entry
 from ...chat_history_cache import delete_chat_message, edit_chat_message
+from ...context.incoming import NO_ID
 from ...conversations import add_saved_memory
 from ...errors import ItemNotFoundError, MessageError
 from ...lifelong import delete_items, edit_item, profile, retag_items, search_items
@@ -161,6 +162,8 @@ def memory_list(speaker: Speaker, asked: schemas.ListArguments) -> dict[str, Any
 def memory_update(speaker: Speaker, asked: schemas.UpdateArguments) -> schemas.WriteAnswer:
     """Replace the text of one memory or one chat line, by its id from a search or list."""
     row_id = asked.id
+    if not asked.text.strip():
+        raise MessageError("text is blank. Write one, or call memory_delete.", fields=("text",))
     return schemas.WriteAnswer.of_result(
         _update_memory(speaker, row_id, asked.text)
         or _or_none(edit_chat_message(row_id, asked.text, **speaker.asking))
@@ -207,4 +210,6 @@ def turn_save(speaker: Speaker, asked: schemas.TurnArguments) -> schemas.TurnAns
     answer_id = asked.message_id + ANSWER_ID if asked.message_id else None
     reply = build_reply(asked.assistant_text, place, speaker.scope.persona, message_id=answer_id)
     said, answered = save_turn(message, reply, **speaker.asking)
-    return schemas.TurnAnswer(user=WrittenAnswer.of_result(said), assistant=WrittenAnswer.of_result(answered))
+    user = WrittenAnswer.of_result(said)
+    user.notes = [each for each in user.notes if each != NO_ID]  # the scope names the participant
+    return schemas.TurnAnswer(user=user, assistant=WrittenAnswer.of_result(answered))
