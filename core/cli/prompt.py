@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from typer import Argument, Option
 
 from . import output
-from .run import ConversationOption, LocalOption, Run, ServerOption, command, participant, refusals
+from .run import ConversationOption, LocalOption, Run, ServerOption, UserOption, command, participant, refusals
 
 
 class MessageOptions(NamedTuple):
@@ -18,9 +18,7 @@ class MessageOptions(NamedTuple):
 
     text: Annotated[str, Argument(metavar="TEXT", help="Message text; - reads standard input.", show_default=False)]
     conversation: ConversationOption = None
-    user: Annotated[
-        str | None, Option(metavar="ID", help="Id of the speaker; interface/id without --conversation.")
-    ] = None
+    user: UserOption = None
     name: Annotated[str | None, Option(metavar="NAME", help="Full name of the speaker.")] = None
     server: ServerOption = ""
     private: Annotated[bool, Option("--private", help="The conversation is a direct message.")] = False
@@ -66,9 +64,7 @@ def explain(run: Run, options: MessageOptions) -> None:
 
 def _read_options(run: Run, given: MessageOptions) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the message and the arguments for building its prompt."""
-    interface, user = None, given.user
-    if user is not None and given.conversation is None:
-        interface, _, user = (participant(None, user) or "").partition("/")
+    interface, _, user = (participant(given.conversation, given.user) or "").partition("/")
     message: dict[str, Any] = {
         "message_id": None,
         "date": None,
@@ -76,14 +72,14 @@ def _read_options(run: Run, given: MessageOptions) -> tuple[dict[str, Any], dict
     }
     if given.conversation is not None:
         message["interface_path"] = given.conversation
-    if user is not None or given.name is not None:
-        message["from_user"] = {"id": user, "full_name": given.name or user, "username": user}
+    if user or given.name is not None:
+        message["from_user"] = {"id": user or None, "full_name": given.name or user, "username": user or None}
     if given.server:
         message["server_id"] = given.server
     if given.private:
         message["is_private"] = True
     return message, {
-        "interface_name": interface,
+        "interface_name": interface or None,
         "max_chars": given.max_chars,
         "destination": "local" if given.local else None,
         "db": run.db,

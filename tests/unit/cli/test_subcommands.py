@@ -144,8 +144,10 @@ def test_config_subcommands(run: Command, tmp_path: Path, monkeypatch: pytest.Mo
 def test_without_a_conversation_a_person_is_named_with_the_interface(run: Command) -> None:
     """All that ask as somebody ask as the same one: `--user 7` alone was a person of no interface."""
     run("remember", "The cat is called Tofu.", "--user", "discord/7")
-    for words in (["--user", "discord/7"], ["--user", "7", "--conversation", "discord/1"]):
+    room = ["--conversation", "discord/1"]
+    for words in (["--user", "discord/7"], ["--user", "7", *room], ["--user", "discord/7", *room]):
         assert run("explain", "Where is the cat?", *words).json["sections"]["memories"]["kept"] == 1
+        assert run("build", "Where is the cat?", *words).json["input"]["payload"]["source"]["name"] == "7"
         assert len(run("search", "cat", *words).json["hits"]) == 1
     built = run("build", "Where is the cat?", "--user", "discord/7").json
     assert len(built["context"]["memories"]) == 1
