@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..access.rules import plain_key
 from ..base.hints import hint_name, shown
-from ..calls.call import GivenSettings, open_call
+from ..calls.call import GivenSettings, find_key, open_call
 from ..database.engine import Database
 from ..errors import MessageError
 from ..scope import Scope, key_text
@@ -20,6 +21,7 @@ from ..text.host_values import all_items
 from ..text.strict_json import make_strict
 from . import handlers, rules, table
 from .handlers import Effect, Handler, Tools, operation_scope, register_handler
+from .table import read_operations as read_operations
 from .table_claiming import read_personas as read_personas
 
 if TYPE_CHECKING:
@@ -225,8 +227,9 @@ def list_operations(
         raise ValueError(f"limit is {shown(limit)}. It must be a whole number of operations, 1 to 10000.")
     named = [key_text(each, "types", rules.TYPE_BYTES, required=True) for each in wanted]
     call = open_call(db, settings, scope)
-    key = Scope(call.persona, conversation).conversation
-    return table.list_operations(call.db, call.persona, chosen, named, key, limit)
+    key = find_key(call, conversation, "conversation") if conversation else None
+    listed = read_operations(call.db, call.persona, chosen, named, key, limit)
+    return [{**each, "conversation": each["conversation"] and plain_key(each["conversation"])} for each in listed]
 
 
 def count_operations(

@@ -204,7 +204,7 @@ _STORED_AS: dict[str, tuple[Any, ...]] = {
 _listed_columns = [column for column in _J if column.name != "payload"]
 
 
-def list_operations(
+def read_operations(
     db: Database, persona: str, states: Sequence[str], types: Sequence[str], conversation: str | None, most: int
 ) -> list[ListedOperation]:
     """Return operations by state: open ones in the order of execution, ended ones newest first."""

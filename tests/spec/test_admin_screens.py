@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core import chat_history_cache, llm, privacy, relationships, stories
+from core import chat_history_cache, jobs, llm, privacy, relationships, stories
 from core.access import table_overview as overview
 from core.config import Settings
 from core.database.engine import Database
@@ -116,6 +116,11 @@ def test_l35_two_channels_of_one_name_are_told_apart_by_their_servers(operator: 
     for server in ("Rust Club", "Tea House"):
         assert f">#general · {server}</a>" in listed and f"everybody on {server}" in listed
     assert "\x1f" not in re.sub(r'"[^"]*"', "", listed)
+    other = Scope(stage.persona, "discord/general", server="Tea House")
+    queued = jobs.enqueue_operation("CONVERSATION_SUMMARY", db=stage.db, scope=other)
+    asked = jobs.list_operations(conversation="discord/general", db=stage.db, scope=other)
+    assert [(each["id"], each["conversation"]) for each in asked] == [(queued, "discord/general")]
+    assert "#general · Tea House</span>" in operator.ask("GET", "/page/upkeep").text
 
 
 def test_r41_what_the_worker_asked_of_a_model_is_on_the_page(operator: Operator, stage: Stage) -> None:

@@ -35,7 +35,8 @@ def show_upkeep(page: Page) -> Response:
     asked = page.read(Query)
     counted = jobs.count_operations(**page.asking()).values()
     counts = {state: sum(states.get(state, 0) for states in counted) for state in STATES}
-    listed = jobs.list_operations(asked.state or STATES, limit=MOST_LISTED, **page.asking())
+    states = [asked.state] if asked.state else STATES
+    listed = jobs.read_operations(page.db, page.persona, states, (), None, MOST_LISTED)
     runs = lifelong.read_runs(page.db, page.persona, MOST_RUNS)
     people, places = [each["participant"] for each in listed], [each["conversation"] for each in listed]
     return page.render(
