@@ -392,9 +392,10 @@ def test_the_form_of_an_item_stands_below_its_facts_and_its_button_is_a_button(s
 
 def test_a_token_is_revoked_after_a_question(site: Site, window: Window) -> None:
     """A revoked token never comes back, and its program stops at once."""
-    made = tokens.add_token("host", label="kitchen", db=site.db, scope=Scope(PERSONA))
+    made = tokens.add_token("host", label="kitchen", personas="*", db=site.db, scope=Scope(PERSONA))
     page = window()
     page.goto(site.at(f"programs?{IRIS}"))
+    assert "for other personas too: *" in page.inner_text("main")
     assert not page.locator('button:text-is("Revoke it")').is_visible()
     click(page, 'summary:text-is("Revoke")')
     assert tokens.find_token(made["token"], db=site.db) is not None
