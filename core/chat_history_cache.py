@@ -405,7 +405,7 @@ def delete_chat_message(
     """Delete a stored message with everything made from it, in one transaction; arguments are those of
     `edit_chat_message`.
 
-    Items with this source message (`message_id=`) are deleted; what was made from other messages too is queued to be
+    Items with this source alone (`message_id=`) are deleted; what was made from other messages too is queued to be
     made again. Returns `(True, row id, "")`, or reason `unchanged` if there is no such message.
 
     >>> from prompt_engine import open_database

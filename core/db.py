@@ -180,12 +180,11 @@ def migrate(db: Database | None = None) -> Migrated:
 
 
 def reindex(db: Database | None = None, *, progress: Progress | None = None) -> int:
-    """Index the rows that are not indexed yet, repair differences between index and rows, and return how many were
-    indexed.
+    """Rebuild the search index from all rows, and return their number.
 
-    Afterwards, searches find rows that others inserted or changed by SQL. Writers continue meanwhile; only changes and
-    deletions in the audience being built wait. `progress` is called with the current step, the number done, and the
-    total.
+    Afterwards, searches find rows that others inserted or changed by SQL. On servers writers continue meanwhile; only
+    changes and deletions in the audience being built wait. With SQLite all writers wait. `progress` is called with the
+    current step, the number done, and the total.
 
     >>> from prompt_engine import db, open_database
     >>> db.reindex(open_database("sqlite://"))
@@ -208,7 +207,7 @@ def pack_index(db: Database | None = None, *, progress: Progress | None = None) 
     Writers pack small segments themselves; this function packs large ones, in transactions of seconds, on a busy server
     of tens of seconds. Readers do not wait. Writers of the same audience may wait (with SQLite all writers), at most
     DB_TIMEOUT_SECONDS. After an interruption the next run continues. `progress` is called with `rows`, the number
-    packed, and the number waiting.
+    packed, and their total.
 
     >>> from prompt_engine import db, open_database
     >>> db.pack_index(open_database("sqlite://"))

@@ -1,7 +1,7 @@
 """All hooks: functions of the host that this package calls.
 
 `set_hook(name, function)` registers a function. It is called in the caller's thread with those of the arguments below
-that it accepts as keywords. If it raises, its section is empty and the report of the prompt names it.
+that it accepts as keywords. If it raises, its section is empty and the prompt's report names it (not `save`).
 
 | hook | arguments | returns |
 |---|---|---|
@@ -12,7 +12,7 @@ that it accepts as keywords. If it raises, its section is empty and the report o
 | extract_tags | text, vocabulary, db, settings, scope | tags of the message |
 | expand_tags | tags, vocabulary, db, settings, scope | these tags and the tags linked to them |
 | history | interface_path, limit, db, settings, scope | stored messages, oldest first, in place of the database's |
-| save | arguments of `db.insert_memory`, and message_id | row id, in place of storing a memory |
+| save | arguments of `db.insert_memory`, and message_id | row id, for `silently_record_memory` |
 
 Elsewhere: `db.configure` takes the model that writes summaries and the embedder that makes vectors.
 """

@@ -43,7 +43,7 @@ class Memory:
         self.interface = key_text(interface, "interface", ID_BYTES["interface"], required=True)
 
     def remember(self, text: str, *, user: str | int, tags: Any = None) -> int:
-        """Save a memory of a user, and return its id."""
+        """Save a memory about a user, and return its id."""
         scope = self.scope(user)
         return db.insert_memory(text, str(user), self.interface, tags, scope=scope, db=self.db)
 
@@ -58,11 +58,11 @@ class Memory:
         return prompt_engine.build_messages(**self._place(message, user), max_chars=max_chars, **more)
 
     def search(self, text: str, *, user: str | int, limit: int = 5) -> list[Hit]:
-        """Return the hits for a text that the user may see, newest first."""
+        """Return the hits for a text, of rows that the user may see, newest first."""
         return synth_core_memory.search_memories(query=text, limit=limit, db=self.db, scope=self.scope(user))
 
     def forget(self, user: str | int) -> Forgotten:
-        """Delete everything about a user, and return the number of rows of each table."""
+        """Delete everything about a user, and return the number of deleted rows of each table."""
         scope = self.scope(user)
         return forgetting.forget(participant=scope.participant, db=self.db, scope=scope)
 

@@ -1,4 +1,4 @@
-"""The persona's own text, which describes the persona and opens every prompt.
+"""The persona's own text, which describes the persona in every prompt.
 
 The text is the file `<persona>.md` in PERSONA_FOLDER, written by people, `set_persona_text` or the import of a
 character card. Without this file the persona has no text.
@@ -46,7 +46,7 @@ def set_persona_text(
 ) -> Path:
     """Write the text of the scope's persona, replacing the previous one, and return its file.
 
-    Every prompt of the persona begins with the text. It counts toward the limit of a prompt and is never shortened.
+    Every prompt of the persona holds the text. It counts toward the limit of a prompt and is never shortened.
 
     Args:
         text: prompts replace `{{char}}` by the persona's name, `{{user}}` by the name of the person asking. A blank

@@ -7,7 +7,7 @@
 | explain_json_prompt, explain_messages | the same, with a report of what was kept and left out |
 | reduce_prompt_for_llm_limit, fit_prompt | fitting a prompt into a limit |
 | to_messages | a JSON prompt as messages of a provider |
-| to_json | a prompt as the text whose length is its size |
+| to_json | the JSON text of a prompt, whose length is its size |
 | parse_answer | text and actions of a model's answer |
 | set_hook | functions of the host |
 """
@@ -290,7 +290,7 @@ def fit_prompt(
         prompt: from `build_json_prompt`.
         max_chars: maximum number of characters; None for no limit.
         limit_tokens: maximum number of tokens, counted by `counter`.
-        counter: tokens of a text; with `limit_tokens`, None means the counter of the settings' model.
+        counter: tokens of a text; with `limit_tokens`, None means an estimate.
 
     Returns:
         The report is that of `explain_json_prompt`, as far as fitting fills it.
@@ -314,7 +314,7 @@ def fit_prompt(
 
 
 def _fit(prompt: Mapping[str, Any], space: Space) -> Fitted:
-    """Return the prompt within the limits; log a warning if there are none or they cannot be met."""
+    """Return the prompt within the limits; log if there are none, or if they cannot be met."""
     if space.most is None:
         logs.warning("no_limit", function="fit_prompt")
     plain, notes = make_strict(prompt) if isinstance(prompt, Mapping) else (prompt, [])

@@ -1,6 +1,6 @@
 """The scope of every read and write: who is asking.
 
-A scope names a persona and, if known, a conversation, the participant speaking and the server. No scope means all
+A scope names a persona and, if known, a conversation, the participant speaking and the server. No scope spans all
 personas. `access.view` decides which rows a scope sees; this module holds values only.
 """
 
@@ -71,7 +71,7 @@ class Scope:
     """Who is asking.
 
     Raises:
-        ScopeError: the persona is blank or neither text nor number, or the destination is unknown.
+        ScopeError: the persona is blank or None, or the destination or the privacy is unknown.
         MessageError: an id that is longer than its column or contains NUL.
 
     >>> from prompt_engine import Scope
@@ -124,7 +124,7 @@ _current: ContextVar[Scope | None] = ContextVar("prompt_engine_scope", default=N
 
 @contextmanager
 def use_scope(scope: Scope) -> Iterator[Scope]:
-    """Make `scope` the default of all functions, in this thread or task and those it starts.
+    """Make `scope` the default of all functions, in this thread or task and in tasks it starts.
 
     >>> from prompt_engine import Scope, use_scope
     >>> with use_scope(Scope("iris", conversation="telegram/42")) as here:

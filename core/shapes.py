@@ -17,7 +17,7 @@ SOURCES: tuple[Source, ...] = ("memories", "ai_diary", "chat_history")
 """Sources in the order that breaks ties between their hits."""
 
 Ranking = Literal["relevance", "recency"]
-"""relevance: the hits with the best scores are kept. recency: ordered by tier, then newest."""
+"""relevance: the hits with the best scores are kept. recency: those of tier 1 first, then the newest."""
 
 Role = Literal["user", "persona", "system", "narrator", "thought"]
 
@@ -147,7 +147,7 @@ class Sender:
 
     @property
     def identity(self) -> str:
-        """The id, or the name if there is no id."""
+        """The id, else the name or username."""
         return self.id or self.name or self.username
 
 

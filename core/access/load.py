@@ -60,14 +60,14 @@ from .rules import (
 from .view import AccessSnapshot, ConversationFacts, Recent, Request, Viewer
 
 NEWEST_LINES, MOST_SERVERS = 1000, 10
-"""Limits of SERVER_IN_DIRECT: a person's newest lines that are read, and the servers found in them."""
+"""Maximum of newest lines read of a person, or of external rows, and of servers found for SERVER_IN_DIRECT."""
 WAITING = "Some rows that were inserted by SQL are not indexed yet. Run `prompt-engine db reindex`."
 
 
 def load_snapshot(
     db: Database, scope: Scope, request: Request, *, destination: str, settings: Settings
 ) -> AccessSnapshot:
-    """Read the audiences that a scope sees in one statement; read again if external rows had to be indexed first."""
+    """Read, in one statement, the audiences that a scope sees; read again if external rows had to be indexed first."""
     rows = _ask(db, scope, request, destination, settings)
     if _is_waiting(rows):
         from .external_rows import index_before_search  # noqa: PLC0415 - loads numpy, and few databases have such rows
@@ -184,7 +184,7 @@ def _recent(rows: Sequence[Any], visible: set[int]) -> tuple[Recent, ...]:
 def _place(
     scope: Scope, facts: Mapping[str, ConversationFacts], people: Mapping[str, str]
 ) -> tuple[Privacy, str, str | None]:
-    """Return privacy, server and person of the scope's conversation: stored, else its parent's, else the scope's."""
+    """Return a conversation's privacy, server, person: as stored if it or its parent is private, else the scope's."""
     person = people.get(scope.participant or "", scope.participant)
     if scope.conversation is None:
         return "public", scope.server, person

@@ -125,7 +125,7 @@ def split_key(conversation: str) -> tuple[str, str, str]:
 
 
 KEY_PARTS = {"interface": 64, "chat_id": 255, "thread_id": 255}
-"""Parts of a conversation key and their most bytes."""
+"""Maximum number of bytes of each part of a conversation key."""
 
 
 def check_key(conversation: object) -> str:

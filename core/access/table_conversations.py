@@ -43,7 +43,7 @@ TITLE_CHARS = 200
 SHARED_KINDS = ("saved", "instruction")
 """Kinds of memory that a person asked for; the person's private conversations share them."""
 UNKNOWN_PERSON = ""
-"""direct_person_key of a direct message whose person has not spoken yet; other conversations have NULL."""
+"""direct_person_key of a direct message whose person has not spoken yet; NULL means no direct message."""
 
 MOVED = ("conversations", "chat_history_cache", "memories", "ai_diary", *(table.name for table, _ in FOLLOWING))
 """Tables whose rows move with their conversation."""
@@ -106,7 +106,7 @@ def _touch(family: str, named: tuple[str, ...]) -> CompiledStatement:
 def touch(
     connection: Connection, persona: str, conversation: str, at: datetime, title: str = "", server_name: str = ""
 ) -> bool:
-    """Lock the conversation, reopen it, and set its newest message; return False if it is not stored."""
+    """Lock and reopen the conversation, set its last time and names; return False if it is not stored."""
     values = {"persona": persona, "conversation": conversation, "at": at}
     names = {"title": title[:TITLE_CHARS], "server_name": server_name[:TITLE_CHARS]}
     names = {name: text for name, text in names.items() if text}
@@ -155,7 +155,7 @@ def make(
     server_name: str = "",
     is_greeting: bool = False,
 ) -> ConversationFacts:
-    """Insert the scope's conversation with its parent's privacy, else the privacy by host or ids; return its row."""
+    """Insert the scope's conversation, as private as a private parent, else by host or ids; return its row."""
     key = check_key(scope.conversation)
     above = parent_key(key)
     parent = find(connection, scope.persona, above, lock=True) if above else None
@@ -361,7 +361,7 @@ def said_in(source: SourceTable, facts: ConversationFacts) -> Any:
 
 
 def hold_threads(connection: Connection, persona: str, above: str) -> list[ConversationFacts]:
-    """Lock the threads of a conversation and return them by key."""
+    """Lock the threads of a conversation, and return them in the order of their keys."""
     c = conversations.c
     below = select(*FACTS).where(
         c.persona_id == persona,
@@ -386,7 +386,7 @@ def _take_along(
     person: str | None,
     previous: str | None,
 ) -> Counter[str]:
-    """Move threads to their conversation's audience, except direct messages of others than `previous`; count rows."""
+    """Move threads to the parent's audience, except separate chats, other servers' and others' chats; count rows."""
     counts = Counter(dict.fromkeys(MOVED, 0))
     if parent_key(parent.key) is not None:
         return counts

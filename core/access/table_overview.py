@@ -115,7 +115,7 @@ def _count(
 
 
 def _holds_words(words: str, name: Any, key: Any) -> list[Any]:
-    """Return the conditions for rows whose name or key contains the words; none for blank words."""
+    """Return the conditions for rows whose name or key contains the words; none for ""."""
     pattern = like_pattern(words)
     return [or_(has_keyword(name, pattern), has_keyword(type_coerce(key, String()), pattern))] if words else []
 
@@ -203,7 +203,7 @@ def list_people(db: Database, persona: str, words: str, limit: int, offset: int 
 
 
 def read_identities(db: Database, persona: str, key: str) -> list[PersonCount]:
-    """Return a participant and all linked identities, by key; [] for an unknown participant."""
+    """Return a participant and all linked identities, sorted by key; [] for an unknown participant."""
     mine = select(_P.person_key).where(_P.persona_id == persona, _P.participant_key == key)
     theirs = _select_people(persona, _P.person_key.in_(mine))
     return _read_people(db, persona, theirs.order_by(_P.participant_key))

@@ -95,7 +95,7 @@ def find_on_interfaces(connection: Connection, keys: Iterable[str]) -> dict[str,
 
 
 class SaidLine(Protocol):
-    """Facts of a message that privacy levels depend on."""
+    """Facts of a message that say whose privacy level counts."""
 
     @property
     def participant(self) -> str | None: ...
@@ -144,7 +144,7 @@ def delete_levels(connection: Connection, keys: Iterable[str]) -> int:
 
 
 def person_of(connection: Connection, persona: str, participant: str | None) -> str | None:
-    """Return the linked person's key of a participant, which is locked, else the participant's own key."""
+    """Lock a participant and return its person's key, else its own key."""
     if not participant:
         return None
     person = connection.execute(_PERSON, {"persona": persona, "key": participant}).scalar()

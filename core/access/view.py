@@ -42,13 +42,13 @@ class ConversationFacts:
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """The person asking, the audiences they see, and facts about these audiences."""
+    """The person asking, the audiences they see, and some stored conversations."""
 
     scope: Scope
     destination: str
     privacy: Privacy
     person: str | None
-    """Key of the person asking, the same for all linked identities."""
+    """Key of the person of the direct message, else of the person asking; linked identities share it."""
     identities: tuple[str, ...]
     """Participant keys of the person asking."""
     own: AudienceKey

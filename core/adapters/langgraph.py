@@ -82,7 +82,7 @@ class Store(BaseStore):
 
         Raises:
             InvalidNamespaceError: a label is blank, not a text, or contains a period; nothing was run.
-            ValueError: a filter cannot be used, or a value is not JSON.
+            ValueError: a filter cannot be used. MessageError: a value is not JSON.
             StoreError: nothing could be read, or nothing was stored.
         """
         listed = list(ops)

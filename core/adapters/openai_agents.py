@@ -97,7 +97,7 @@ class Session:
         await _settle(clear_chat_history, call.scope.conversation, db=call.db, settings=call.settings, scope=call.scope)
 
     async def recall(self, history: list[Any], new_input: list[Any]) -> list[Any]:
-        """Return a run's input with one message inserted before its last: the recalled memories, marked as data.
+        """Return a run's input with one message before the new input: the recalled memories, marked as data.
 
         A `session_input_callback`: `RunConfig(session_input_callback=session.recall)`. The inserted message is never
         stored. If nothing can be read, the run continues without it.

@@ -141,7 +141,7 @@ def get_entries_by_tags(
 
     Args:
         tags: one text or a list of texts, in any spelling of their normal form.
-        limit: maximum number of entries, 1 to 1000; other numbers become the nearest, other values 10 with a warning.
+        limit: maximum number of entries, 1 to 1000; 0 gives 10, other numbers the nearest, other values 10, logged.
 
     >>> from prompt_engine import Scope, ai_diary, open_database
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")

@@ -60,7 +60,7 @@ class NewEntry:
 def insert_entry(
     db: Database, scope: Scope, entry: NewEntry, *, privacy_default: str, row_id: int
 ) -> tuple[int, Sequence[str]] | None:
-    """Store one entry; return its id and notes on what was left out, or None if a named person was just forgotten."""
+    """Store one entry; return its id and notes on what was left out, or None if a person or chat was just forgotten."""
 
     def work(connection: Connection) -> tuple[int, Sequence[str]]:
         own = _find_scope(connection, scope, entry)
@@ -123,7 +123,7 @@ def _find_scope(connection: Connection, scope: Scope, entry: NewEntry) -> Scope:
 def _drop_private(
     connection: Connection, scope: Scope, entry: NewEntry, default: str
 ) -> tuple[NewEntry, list[str], list[str]]:
-    """Return the entry without private parts, the keys of the people it names and of the speaker, and notes.
+    """Return the entry without private parts, the keys of the people left out and of the speaker, and notes.
 
     Forgetting finds the entry by these keys.
     """

@@ -47,15 +47,15 @@ def configure(
     Args:
         db: a handle, or a connection string, which is opened at once; None goes back to DATABASE_URL, then
             config.yaml, then the embedded file.
-        settings: settings, or a mapping of flag to value; None goes back to environment, table and file.
+        settings: settings, or a mapping of flag to value; None goes back to environment and file.
         model: the model for recaps and summaries: a function taking the list of messages, or an object with
             `complete(messages, ...)`; None goes back to the server of LLM_BASE_URL, or to no model.
         embedder: the model that turns texts into vectors (docs/embeddings.md): an object with `embed(texts)` and
-            `name`; with None nothing is embedded.
+            `name`; None goes back to EMBEDDER.
 
     Raises:
         ConfigError: the connection string cannot be used, or a flag is unknown.
-        TypeError: no handle, no mapping, a model that can be called in neither way, or an embedder without `embed` or
+        TypeError: `db` or `settings` of a wrong type, a model that cannot be called, an embedder without `embed` or
             `name`.
 
     >>> from prompt_engine import configure, open_database

@@ -1,4 +1,4 @@
-"""`python -m core.cli` runs the command `prompt-engine`."""
+"""`python -m prompt_engine.cli` runs the command `prompt-engine`."""
 
 import sys
 

@@ -59,9 +59,9 @@ def _load_settings(run: Run) -> Settings:
 
 @command("config check")
 def check(run: Run) -> None:
-    """List everything that is wrong.
+    """List configuration problems.
 
-    The exit code is 1 if anything is.
+    The exit code is 1 if it has any.
     """
     problems = config.check()
     try:

@@ -36,7 +36,7 @@ _REASONS = {
 def demo(run: Run) -> None:
     """Show the prompt for a question about a sample conversation.
 
-    It prints the rows found and left out, who may see them, and the messages for the model; --json prints the JSON
+    It prints how many rows it finds, who may see them, and the messages for the model; --json prints the JSON
     prompt instead. The first run stores the sample in a database file in this folder.
     """
     from .. import db as door

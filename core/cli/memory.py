@@ -286,7 +286,7 @@ def consolidate(run: Run) -> None:
 
 @command("memory prune")
 def prune(run: Run, dry_run: DryRunOption = False) -> None:
-    """Archive long-term items that are old or unimportant.
+    """Archive long-term items that are old, unimportant, or both.
 
     PRUNE_MAX_AGE_DAYS, PRUNE_MAX_IMPORTANCE and PRUNE_MODE set the limits. Pinned and saved items stay; archived items
     can be restored.

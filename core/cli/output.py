@@ -181,7 +181,7 @@ def count(number: int, noun: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """Return a text with one full stop at its end.
+    """Return a text that ends in `.`, `!` or `?`.
 
     >>> sentence("Done"), sentence("It must be a number."), sentence("Is it?")
     ('Done.', 'It must be a number.', 'Is it?')

@@ -57,7 +57,7 @@ def load(
     """Return the settings: each flag takes the value of its highest source.
 
     A bad value is replaced by the default, even if a lower source has a good one, and logged once. The same object is
-    returned while variables and file are unchanged; its `sources` has the source of each value.
+    returned while variables and file are unchanged (without overrides); its `sources` has the source of each value.
 
     Args:
         overrides: flag to value, as arguments; names in upper, lower or camel case.

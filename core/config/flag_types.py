@@ -65,7 +65,7 @@ class Kind:
 
 
 class Switch(Kind):
-    """On or off: `1`, `0` or a bool; stored as bool."""
+    """On or off: a bool, `1`, `0`, or a word such as `yes`; stored as bool."""
 
     allowed = "a switch, 0 or 1"
 

@@ -51,7 +51,7 @@ class Problem:
 
 
 class Level:
-    """One source of settings: good values by flag, flags with a bad value, and problems."""
+    """One source of settings: values (the default for a bad one), flags with a bad value, and problems."""
 
     def __init__(self, source: ValueSource) -> None:
         self.source = source

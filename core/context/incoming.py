@@ -41,7 +41,7 @@ _ATTACHED = (
 )  # fmt: skip
 """Fields that hold attachments."""
 _FOR_HOSTS = ("interface", "server_name")
-"""Keys that platform adapters add for hooks and logs."""
+"""Keys that platform adapters add and that are not part of a prompt."""
 LOOKED_FOR = tuple(
     dict.fromkeys(
         ["text", "message_id", "date", "interface_path", "chat", "server_id", "is_private", "payload", "time_zone",
@@ -368,7 +368,7 @@ def _read_date(value: Any, now: datetime, notes: list[str]) -> datetime:
 def _read_privacy(
     said: Any, chat_type: str | None, chat_id: str | None, sender_id: str, notes: list[str]
 ) -> bool | None:
-    """Return the privacy of the conversation according to the host, None if the host does not say."""
+    """Return whether the host calls the conversation private, None if the host does not say."""
     if isinstance(said, int) and said in (0, 1):
         return bool(said)
     if said is not None:
@@ -388,7 +388,7 @@ MOST_NAME_CHARS = 100
 
 
 def input_facts(raw: Any, image_data: Any = None, attachments: Any = None) -> dict[str, Any]:
-    """Return the optional parts of `input.payload`; {} if there are none."""
+    """Return the optional parts of `input.payload`; missing ones are blank."""
     return {
         "input_source": "voice" if get(raw, "voice") else "",
         "image": dict(image_data) if isinstance(image_data, Mapping) else {},

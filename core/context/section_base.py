@@ -39,7 +39,7 @@ class Built:
     """A finished section of `context`."""
 
     value: Any = None
-    """Content of the section; None or empty leaves the key out."""
+    """Content of the section; None or empty leaves most keys out."""
     left_out: tuple[LeftOut, ...] = ()
     ids: tuple[str, ...] = ()
     """Ids of the list's items, in order, for the report on cut items."""

@@ -26,7 +26,7 @@ Guard = Callable[[str, Callable[[], Any], Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class HistoryWanted:
-    """Numbers of history lines to read."""
+    """Which history lines to read."""
 
     conversation: str | None = None
     current: int = 0

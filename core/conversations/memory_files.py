@@ -50,7 +50,7 @@ class MarkdownResult:
     saved: int = 0
     """Number of saved memories that the scope sees after the export or import."""
     added: int = 0
-    """Number of conversations and memories added from the files."""
+    """Number of conversations and memories that an import added."""
     left_out: tuple[str, ...] = ()
     """Entries that were not added, each with the reason."""
     written: tuple[str, ...] = ()

@@ -292,7 +292,7 @@ def make_summary(settings: Settings, lines: Sequence[Line], model: Any, *, retri
 
 
 def store_summary(connection: Connection, call: Call, end: End, lines: Sequence[Line], summary: Summary) -> WriteResult:
-    """Store a summary in the caller's transaction, unless one of its messages was changed or may no longer be kept."""
+    """Store a summary in the caller's transaction: an extract if some of its messages may no longer be kept."""
     db, settings, persona, key = call.db, call.settings, call.persona, call.scope.conversation
     place = table_summaries.find_place(connection, db, persona, key)
     if place is None:

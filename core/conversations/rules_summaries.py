@@ -181,7 +181,7 @@ def build_substitute(lines: Sequence[Line]) -> Summary:
 
 
 def read_reply(reply: str, lines: Sequence[Line], *, patterns: Sequence[str]) -> Summary:
-    """Return title and summary from a model's reply; missing or unusable parts come from the extract."""
+    """Return title and summary from a model's reply; a missing summary is the extract, a missing title UNTITLED."""
 
     def usable(text: str) -> str:
         return "" if judge_refusal(text, "", patterns=patterns) else text

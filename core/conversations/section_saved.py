@@ -66,7 +66,7 @@ def write_lines(rows: Sequence[SavedText], own: Collection[str | None], labels: 
 
 
 def choose_saved(rows: Sequence[SavedText], words: Sequence[str], settings: Settings) -> list[SavedText]:
-    """Return the memories that SAVED_CHARS allows, in the given order: pinned ones, then matches, then the newest."""
+    """Choose pinned memories, then matches, then the newest, within SAVED_CHARS; return them in the given order."""
     most, room = LITE_SAVED if settings.prompt_lite_mode else saved.MOST_READ, settings.saved_chars
     sizes = [len(row.content or "") for row in rows]
     if len(rows) <= most and sum(sizes) <= room:

@@ -101,7 +101,7 @@ def archive_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
 
 
 def restore_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
-    """Restore a deleted or replaced memory; a newer memory that replaced it is kept."""
+    """Restore a deleted or replaced memory; a newer one stays, unless it is an instruction."""
     persona = viewer.scope.persona
 
     def change(connection: Connection, row: Any) -> WriteResult:

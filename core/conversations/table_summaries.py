@@ -181,7 +181,7 @@ _NOT_SAID = ("system", "narrator", "thought")
 
 
 def close_conversation(connection: Connection, persona: str, conversation: str, now: datetime) -> bool:
-    """Mark a conversation closed, which the caller has locked; return False if it is unknown or already closed."""
+    """Mark a conversation that the caller has locked as closed; return False if it is unknown or already closed."""
     is_open = or_(_K.status != "closed", _K.closed_at == bindparam("now", now, type_=Time()))
     change = update(conversations).where(_K.persona_id == persona, _K.conversation_key == conversation, is_open)
     return bool(connection.execute(change.values(status="closed", closed_at=now)).rowcount)
@@ -290,6 +290,6 @@ _OPEN = select(_J.payload).where(
 
 
 def read_waiting(connection: Connection, persona: str, conversation: str) -> list[Mapping[str, Any]]:
-    """Return the payloads of waiting summaries of a conversation, which the caller has locked."""
+    """Return the payloads of waiting summaries of a conversation that the caller has locked."""
     texts = connection.execute(_OPEN, {"persona": persona, "conversation": conversation}).scalars()
     return [payload for text in texts if (payload := read_object(text)) is not None]

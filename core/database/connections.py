@@ -127,7 +127,7 @@ def parse_url(url: str) -> Target:
 
 
 def find_source(url: str) -> Target:
-    """Return an existing database as a read-only target; errors show the address as it was written.
+    """Return an existing database as a target, a file read-only; errors show the address as it was written.
 
     Raises:
         StoreError: the SQLite file does not exist.
@@ -220,7 +220,7 @@ def _tls(target: Target) -> tuple[URL, dict[str, Any]]:
 def make_engines(
     target: Target, timeout_seconds: float, *, left: Callable[[], float], pool_size: int
 ) -> tuple[Engine, Engine]:
-    """Return `(reading, writing)` engines: the first in autocommit, the second with READ COMMITTED transactions."""
+    """Return `(reading, writing)` engines: the first in autocommit, the second with transactions."""
     if target.family == "sqlite":
         return _sqlite_engines(target, timeout_seconds, pool_size)
     url, arguments = _tls(target)
@@ -387,7 +387,7 @@ def _run(connection: Connection, sql: str, values: Sequence[Any], *, many: bool 
 
 
 def begin_snapshot(connection: Connection) -> None:
-    """Begin a snapshot: later reads see the database as it is now. Nothing is locked.
+    """Begin a snapshot: all later reads see one moment. Nothing is locked.
 
     On a server configured for READ COMMITTED, each statement sees the data committed when it runs.
     """

@@ -1,4 +1,4 @@
-"""All differences between servers: column types, two predicates, upserts, connecting."""
+"""Differences between servers: column types, two predicates, upserts, keys."""
 
 from __future__ import annotations
 

@@ -117,9 +117,9 @@ class Database:
         self.version = ""
         """Newest version of the tables known to this program; set when the database is opened."""
         self.caches: dict[str, Any] = {}
-        """Other modules' caches for this handle, each under its module's name."""
+        """Other modules' caches for this handle, each under its own name."""
         self.repeats: Counter[int | None] = Counter()
-        """Number of repeated reads and transactions by error number; None is a lost connection."""
+        """Number of repeated reads and transactions by error number; None is a busy SQLite file."""
         self._pool_size = pool_size
         self._engines: tuple[Engine, Engine] | None = None
         self._given_up: weakref.finalize[Any, Any] | None = None
@@ -243,7 +243,7 @@ class Database:
     def request_connection(self, *, snapshot: bool = False) -> Iterator[None]:
         """Let this thread's reads within the block share one connection and DB_TIMEOUT_SECONDS.
 
-        With `snapshot`, all reads see the database as it was at the first one, and this thread's own writes.
+        With `snapshot`, all reads see the database as it was at the first one; a write begins another snapshot.
         A nested block belongs to the outer one. Other threads, such as those of hooks, use their own connections.
         """
         if getattr(self._local, "call", None) is not None:

@@ -75,5 +75,5 @@ BY_NUMBER = {source.number: source for source in ALL}
 
 
 def case_findable(source: SourceTable) -> ColumnElement[int]:
-    """Return an SQL expression: 1 for indexed rows, 0 for others."""
+    """Return an SQL expression: 1 for findable rows, 0 for others."""
     return case((source.findable, 1), else_=0)

@@ -112,7 +112,7 @@ def read_number(value: Any) -> Any:
 
 
 def read_whole(value: Any) -> int | None:
-    """Parse a whole number, 0 if it is not one; None stays None."""
+    """Parse a number and cut its decimals, 0 if it is not one; None stays None."""
     if type(value) is int or value is None:
         return value
     number = read_number(value)

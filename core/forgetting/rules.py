@@ -146,7 +146,7 @@ def without_lines(payload: Mapping[str, Any], keys: Collection[str], rows: Colle
 
 
 def moved_breaks(order: Sequence[int], breaks: Mapping[int, int], deleted: Collection[int]) -> dict[int, int | None]:
-    """For scenes whose break is at a deleted message, return the message to which it moves, or None, by scene id."""
+    """Return, by scene id, the message to which the break of a deleted message moves, or None."""
     moved: dict[int, int | None] = {}
     last: int | None = None
     for row in order:

@@ -5,7 +5,7 @@
 | captured copies of its text | deleted | edited too |
 | instructions, memories and diary entries with no other source | deleted | deleted; instructions are read again |
 | items that an operation made from this and other messages | deleted, made again | deleted, made again |
-| other rows with more sources | kept, without this source | kept |
+| items with more sources | kept, without this source | kept |
 | scene recaps, running recap | deleted, made again | the same; kept if a person wrote them |
 | summaries of the conversation and of its short-term entries | deleted, made again | deleted, made again |
 | quotes of it in replies | deleted | edited too |
@@ -124,7 +124,7 @@ def _change(
 
 
 def _is_seen(connection: Connection, viewer: Viewer, persona: str, conversation: str, audience_id: int) -> bool:
-    """Return whether the viewer sees a message: it is in their own conversation, or a search there finds it."""
+    """Return whether the viewer sees a message: of an audience they see, in their conversation or not local only."""
     if audience_id not in viewer.audiences:
         return False
     if viewer.sees_local_only or viewer.scope.conversation == conversation:

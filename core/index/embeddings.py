@@ -20,7 +20,7 @@ _V = search_vector.c
 KEPT = 1000
 """Number of versions for which deletions are recorded."""
 CLEANED = 100
-"""Old records of deletions are deleted once in this number of versions."""
+"""Number of versions between two clean-ups of old records of deletions."""
 _N = search_vector_version.c
 _G = search_vector_gone.c
 

@@ -107,7 +107,7 @@ def next_batch(
     local: bool,
     after: Batch | None = None,
 ) -> Batch:
-    """Return the next rows of a persona without vectors of a model, the newest rows first."""
+    """Return the next rows of a persona without vectors of a model: new rows, then older ones."""
     stored = after.stored if after is not None else read_reach(db, persona, model)
     at = dict(after.reach if after is not None else stored)
     rows: list[Unembedded] = []

@@ -76,7 +76,7 @@ class Calendar(NamedTuple):
 
 
 def calendar_of(db: Database) -> Calendar:
-    """Return the calendar of this process, with the settings of the last opened call."""
+    """Return the calendar of this handle, with the settings of the last opened call."""
     known = db.caches.get(CALENDAR)
     return known if isinstance(known, Calendar) else Calendar()
 
@@ -185,7 +185,7 @@ def read_stored(source: SourceTable, row: Any, *, findable: bool = True) -> Stor
 
 
 def read_entries(connection: Connection, source: SourceTable, ids: Iterable[int], calendar: Calendar) -> list[Entry]:
-    """Return the index entries of the findable rows with these ids, by id."""
+    """Return the index entries of the findable rows with these ids, sorted by id."""
     row = source.table.c
     chosen = select(*indexed_columns(source)).where(row.id.in_(IDS), source.findable).order_by(row.id)
     rows = read_parts(connection.execute, chosen, {}, ids)
@@ -193,7 +193,7 @@ def read_entries(connection: Connection, source: SourceTable, ids: Iterable[int]
 
 
 def read_audience(connection: Connection, source: SourceTable, audience: int, calendar: Calendar) -> Iterator[Entry]:
-    """Yield the index entry of every findable row of an audience, by id."""
+    """Yield the index entry of every findable row of an audience, in the order of ids."""
     above = 0
     while rows := connection.execute(_next_rows(source), {"audience": audience, "above": above}).all():
         above = rows[-1][0]

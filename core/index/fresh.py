@@ -21,7 +21,7 @@ from .entries import Calendar, read_entries
 from .shapes import Entry, Said, ThreadSpeaker
 
 PACK_FROM = 128
-"""Number of fresh rows of an audience from which they are packed."""
+"""Minimum number of fresh rows of an audience that are packed."""
 _F = search_fresh.c
 _AUDIENCE = bindparam("audience", type_=ID)
 

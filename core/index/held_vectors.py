@@ -23,7 +23,7 @@ from .shapes import RowId
 HELD = "vectors.held"
 """Key of the held vectors in the caches of a database handle."""
 CHUNK = 8192
-"""Maximum number of vectors read in one statement and held in one part."""
+"""Maximum number of vectors in the first read's statements, and in a merged part."""
 COMPARED = 1024
 """Number of vectors compared in one step: their arrays fit into the cache of a processor."""
 _FIRST = (-(2**63), -1, -1)

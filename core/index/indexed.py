@@ -37,7 +37,7 @@ def _lock_statement(source: SourceTable) -> Executable:
 
 
 def lock(connection: Connection, source: SourceTable, persona: str, ids: Iterable[int]) -> list[Stored]:
-    """Return the existing rows of these ids, by id, locked until the transaction ends."""
+    """Return the existing rows of these ids, sorted, and lock them until the transaction ends."""
     found = connection.execute(_lock_statement(source), {"persona": persona, "ids": sorted(ids)}).all()
     return [read_stored(source, row[:-1], findable=bool(row[-1])) for row in found]
 

@@ -19,7 +19,7 @@ MOST_COUNTED = 2**31
 MOST_INNER = 64
 """Maximum number of words that are used for one substring."""
 SMALL = 8_192
-"""Texts shorter than this (bytes) are searched as a whole, without binary search."""
+"""Texts shorter than this (bytes) are searched as a whole before a binary search."""
 _BREAK = 10
 _AFTER_ALL = b"\xff"
 """Byte that no word contains: a prefix followed by it sorts behind all words with the prefix."""

@@ -38,7 +38,7 @@ _SET_LAST = update(search_segment).where(_S.audience_id == _A, _S.segment_id == 
 
 
 class Packed(NamedTuple):
-    """Number of a segment and of its rows."""
+    """Id of a segment, and its number of rows."""
 
     segment_id: int
     docs: int

@@ -19,7 +19,7 @@ from .fresh import PACK_FROM, count_fresh, remove_fresh, write_fresh
 from .shapes import Entry
 
 MANY_WRITTEN = 64
-"""Number of rows of an audience from which rows written together are packed at once."""
+"""Minimum number of rows of an audience, written together, that are packed at once."""
 LOOKED_AFTER = 32
 """Number of rows written to an audience after which a process checks for rows to pack."""
 MOST_AUDIENCES = 10_000
@@ -74,7 +74,7 @@ def _note_gone(connection: Connection, family: str, audience: int, source: int, 
 
 
 _LAST_SEGMENT = select(_S.docs).where(_S.audience_id == _AUDIENCE, _S.segment_id == 0).with_for_update(read=True)
-"""Row 0 of an audience counts its segments. It is locked so that no segment with these rows is made meanwhile."""
+"""Row 0 has the last segment's number. It is locked so that no segment with these rows is made meanwhile."""
 
 
 @lru_cache(maxsize=2)

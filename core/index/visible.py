@@ -38,7 +38,7 @@ class Table(Rows):
     segment: Ints
     """Segment of each row."""
     packed_row: Column
-    """Packed row of each segment row; the segments follow one another."""
+    """Packed row of each segment row; the rows of the segments follow one another."""
     offsets: Mapping[int, int]
     """Position of each segment's first row in `packed_row`, by segment."""
 
@@ -210,7 +210,7 @@ class FreshOffsets:
         return [self.by_id[one] for one in ids if one in self.by_id]
 
     def insert(self, packed: NDArray[T], fresh: NDArray[T]) -> NDArray[T]:
-        """Return a column of all rows from those of packed and fresh rows; `numpy.insert` takes twice as long."""
+        """Merge the columns of packed and fresh rows, in view order; `numpy.insert` takes twice as long."""
         parts = np.split(packed, self.before)
         between = [one for n, part in enumerate(parts[1:]) for one in (fresh[n : n + 1], part)]
         return np.concatenate([parts[0], *between])
@@ -339,7 +339,7 @@ class Visible(Rows):
 
     @cached_property
     def thread_sums(self) -> Ints:
-        """Return how many rows each conversation has, and how many words."""
+        """Return the number of rows and of words of each conversation, removed rows too."""
         at = self.offsets.fresh
         sums = count_rows(self.thread[at], self.words[at], len(self.threads))
         sums[:, : len(self.table.threads)] += self.table.thread_sums

@@ -62,7 +62,7 @@ def consolidate_history(
 
     Returns:
         The number of items stored, with `ids`, `merged`, and the `reason` if nothing was stored. The messages are read
-        again later unless the reason is no_messages or privacy.
+        again later unless the reason is no_messages or privacy, or unreadable for a full window.
 
     Raises:
         MessageError: no conversation is named.
@@ -96,7 +96,7 @@ def trigger_memory_consolidation(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> CycleResult:
-    """Consolidate one conversation, or all that have new messages, then archive expired session items.
+    """Archive expired session items, then consolidate one conversation, or all that have new messages.
 
     Args:
         reason: a note for the table consolidation_runs.
@@ -136,7 +136,7 @@ def run_cycle(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> CycleResult:
-    """Run one cycle for a persona: consolidate all conversations with new messages, then clean up.
+    """Run one cycle for a persona: clean up, then consolidate all conversations with new messages.
 
     This is `trigger_memory_consolidation` for the whole persona, with the same arguments, result and errors.
 
@@ -182,7 +182,7 @@ def on_stream_end(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> CycleResult:
-    """Report the end of a stream: consolidate, clean up, and consolidate deeply after every Nth end.
+    """Report the end of a stream: clean up, consolidate, and consolidate deeply after every Nth end.
 
     The number of ends is stored, so a restart does not reset it (DEEP_CONSOLIDATION_EVERY_N_STREAMS).
 
@@ -194,7 +194,7 @@ def on_stream_end(
 
     Returns:
         What the cycle did; `deep` says whether this was an Nth end, `queued` lists operations queued instead. With a
-        `reason` the cycle failed, but the end is counted: do not report it again.
+        `reason` not all was stored, but the end is counted: do not report it again.
 
     Raises:
         StoreError: the end was not counted.
@@ -233,7 +233,7 @@ def _open_cycle(
 def _run(
     call: Call, model: Any, reason: str, *, shallow: bool = True, deep: bool = False, prune: bool = False
 ) -> CycleResult:
-    """Run one cycle for the scope's conversation, or for all that have new messages, then clean up."""
+    """Clean up, then run one cycle for the scope's conversation, or for all that have new messages."""
     payload = {"reason": clean(reason)[:100]}
     outcome = _run_here(call, model, CONSOLIDATION, payload) if shallow else Outcome()
     if outcome.reasons == (BUSY,):

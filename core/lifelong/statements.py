@@ -37,7 +37,7 @@ def profile(
     """Return a person's statements about themselves that the scope sees: memories first, then lines, newest first.
 
     Nothing is stored: the call searches the existing rows. Of the newest 300 candidates of each audience it returns
-    those that state a fact, a taste or a standing instruction by the phrases of `prompts/remember`.
+    memories, and lines that state a fact, a taste or an instruction by the phrases of `prompts/remember`.
 
     Args:
         participant: key of the person, `interface/id`; None for the scope's own.

@@ -52,7 +52,7 @@ def archive_expired(
     given: bool = False,
     active: str | None = None,
 ) -> list[Found]:
-    """Archive the session items of a persona that have expired, and return them."""
+    """Archive the session items of a persona that have expired, and return their ids and reasons."""
     now = db.clock()
     by_age = _C.timestamp <= bindparam("aged", now - timedelta(seconds=ttl_seconds), type_=Time())
     by_expiry = _C.expires_at <= bindparam("now", now, type_=Time())

@@ -31,7 +31,7 @@ class Window:
     last: int = 0
     """Row id that the mark moves to, blank messages included; 0 if it stays."""
     is_full: bool = False
-    """Whether more messages may wait behind these, or a later reading returns the same ones."""
+    """Whether a later reading may return the same messages: a full window, or named rows."""
 
 
 _MARK = select(_K.consolidated_to).where(

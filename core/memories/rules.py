@@ -14,7 +14,7 @@ from ..text.host_values import newest_items, word_at
 KINDS = (
     "FactsAboutUser", "PastEvents", "SelfBeliefs", "Objectives", "KeyFacts", "Emotions", "Mood", "chat", "saved",
 )  # fmt: skip
-"""Kinds of items. chat: said and kept. saved: a person asked to remember it; never pruned."""
+"""Kinds of items. chat: kept as it was said. saved: a person asked to remember it; never pruned."""
 SAVED = "saved"
 """Kind of items that a person asked to remember."""
 SAVED_MEMORY_CHARS = 4000

@@ -189,7 +189,7 @@ def find_equal(
     *,
     instructions: bool = True,
 ) -> dict[bytes, int]:
-    """Return text digest to id of the newest active item with this text, in one audience and of one participant."""
+    """Return, for each digest, the id of the newest active item with this text, of one audience and participant."""
     where = [
         *match_own(scope, audience_id),
         or_(_C.expires_at.is_(None), _C.expires_at > bindparam("now", db.clock(), type_=Time())),

@@ -74,7 +74,7 @@ def record_instructions(
     source: str = SAID,
     holding: Holding | None = None,
 ) -> list[WriteResult]:
-    """Store instructions in the caller's transaction, which has locked the audience; return one result for each."""
+    """Store instructions in the caller's transaction, which holds the conversation; return one result for each."""
     new = []
     for instruction in instructions:
         memory = new_item.read(

@@ -233,7 +233,7 @@ def count_kinds(db: Database, persona: str) -> list[Count]:
 
 
 def count_by(db: Database, persona: str, times: Sequence[datetime]) -> list[int]:
-    """Return how many of the active items existed at each of up to 20 times."""
+    """Return how many active items have a time up to each of these times."""
     before = [or_(_C.timestamp.is_(None), _C.timestamp <= bindparam(f"t{n}", type_=Time())) for n in range(len(times))]
     known = [func.count(case((is_before, 1))) for is_before in before]
     bound = {f"t{n}": time for n, time in enumerate(times)}

@@ -79,7 +79,7 @@ class Done(NamedTuple):
     stored: int
     duplicates: int
     private: frozenset[int] = frozenset()
-    """Indexes of items that a person's privacy level forbids."""
+    """Positions in `items` of those that a person's privacy level forbids."""
 
 
 def number_item(memory: NewMemory, seen: Counter[bytes]) -> int:

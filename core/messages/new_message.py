@@ -20,7 +20,7 @@ NAME_CHARS = 255
 MESSAGE_ID_BYTES = 191
 SENDER_ID_BYTES = 255
 SAME_WITHIN = timedelta(seconds=5)
-"""Two equal texts of one sender are one message if they are less than this apart and one has no id."""
+"""Two equal texts of one sender are one message if they are less than this apart and at least one has no id."""
 
 PERSONA_ROLES = ("persona", "thought")
 """Roles of the persona's own lines."""

@@ -264,6 +264,6 @@ FORGOTTEN = "the person or the conversation was forgotten while this was being s
 
 
 def is_late(db: Database, persona: str, message: NewMessage, row_id: int) -> bool:
-    """Return whether the speaker or the conversation was forgotten after the row's id was made."""
+    """Return whether speaker, answered person or conversation was forgotten after the id was made."""
     people = (message.participant, message.triggered_by)
     return tombstones.is_late(db, persona, row_id, people=people, conversation=message.conversation)

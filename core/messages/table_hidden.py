@@ -33,7 +33,7 @@ class Row(NamedTuple):
     row_id: int
     place: MessagePosition
     hidden: bool | None
-    """Whether a scene hides it; None if it was hidden when it was saved."""
+    """Whether a scene hides it; None if it was saved hidden, or withdrawn."""
 
 
 def read_breaks(read: Reader, persona: str, conversation: str, newest: int | None = None) -> list[MessagePosition]:
@@ -57,7 +57,7 @@ _ORDER = (
 
 
 def read_rows(read: Reader, persona: str, conversation: str) -> list[Row]:
-    """Return every message of a conversation, oldest first: its index is its position."""
+    """Return every message of a conversation, oldest first, so that its place in the list is its index."""
     rows = read(_ORDER, {"persona": persona, "conversation": conversation})
     return [
         Row(r.id, MessagePosition(r.timestamp, r.id), None if r.hidden >= AT_SOURCE else bool(r.hidden)) for r in rows

@@ -276,7 +276,7 @@ class LoggedLine(NamedTuple):
 
 
 def read_log(db: Database, persona: str, conversation: str, limit: int, before: int | None = None) -> list[LoggedLine]:
-    """Return messages of a conversation, oldest first."""
+    """Return the last `limit` messages of a conversation, oldest first."""
     mine = (_C.persona_id == persona, _C.interface_path == conversation)
     chosen = select(*LINE, _R.memory, _R.stale, _R.provenance).select_from(WITH_RECAP).where(*mine)
     if before is not None:
@@ -332,7 +332,7 @@ def has_several_people(read: Reader, persona: str, line: Line) -> bool:
 
 
 def is_open(connection: Connection, persona: str, line: Line, default: str) -> bool:
-    """Return whether a recap of a message may be made now."""
+    """Return whether privacy levels allow a recap of a message now."""
     return bool(table_participants.keep_allowed(connection, persona, [line], default))
 
 

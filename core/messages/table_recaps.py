@@ -275,7 +275,7 @@ _ALL = select(_A.alternative, _A.text, _A.is_current, _A.metadata).where(*_OF_ME
 
 
 def read_alternatives(reader: Reader, persona: str, row_id: int) -> list[Alternative]:
-    """Return the alternatives of a message by number; none for a message with a single version."""
+    """Return the alternatives of a message, in order; none for a message with a single version."""
     stored = reader(_ALL, {"persona": persona, "row": row_id})
     return [Alternative(r.alternative, r.text, bool(r.is_current), read_object(r.metadata) or {}) for r in stored]
 

@@ -123,7 +123,7 @@ def link_participants(
     """Make two participants one person: their direct messages are shared, and the stricter privacy level applies to
     both.
 
-    The person's key is the key `interface/id` of the first. Returns the number of changed rows per table, all 0 if they
+    The person's key is the person key of the first. Returns the number of changed rows per table, all 0 if they
     were linked already.
 
     >>> from prompt_engine import Scope, open_database, privacy

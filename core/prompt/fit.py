@@ -66,7 +66,7 @@ Cut = Callable[[int, int], Item | None]
 
 
 class Space:
-    """Limits of a prompt in characters, tokens or both; sizes are measured in the unit of the tighter limit."""
+    """Limits of a prompt in characters, tokens or both; with both, tokens are scaled to characters."""
 
     def __init__(
         self, limit_chars: int | None = None, limit_tokens: int | None = None, counter: TokenCounter | None = None
@@ -396,7 +396,7 @@ def _fit_context(
 
 
 def _place_memories(hits: Sequence[Any], rank: Sequence[tuple[str, Any]] | None, words: Sequence[str]) -> list[float]:
-    """Return the place of each memory, the lowest first: by the rank; without one, by the words, rare ones before."""
+    """Return a sort key for each memory, the best first: its rank, else minus the weight of its words."""
     if rank is not None:
         places = {(str(source), str(own)): at for at, (source, own) in reversed(list(enumerate(rank)))}
         known = [hit if isinstance(hit, dict) else {} for hit in hits]

@@ -126,7 +126,7 @@ class MessageLines:
         return self._name_hits(build_fitted(items, *keep_within(kept, space, write)))
 
     def write_records(self, most_chars: int, held: Iterable[str] = ()) -> Fitted:
-        """Return all records for the message as one text under one heading.
+        """Return the records that fit as one text under one heading.
 
         Args:
             held: texts that the request already contains; lines found in them are left out.

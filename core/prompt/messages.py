@@ -120,7 +120,7 @@ def _said(turn: Turn, *, with_name: bool) -> MessagePart:
 
 
 def find_day_marks(turns: Sequence[MessagePart], now: datetime, zone: tzinfo) -> dict[int, str]:
-    """Return the times to show: index of the first turn of each day and after each pause, to its time.
+    """Return the times to show, by turn: the first of each day, and the first after each pause.
 
     The first turn of today needs none if there are no older turns.
     """

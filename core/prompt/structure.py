@@ -103,7 +103,7 @@ def _mark(value: Any) -> Any:
 
 
 def _render_input(call: PromptCall, gathered: Gathered, renderer: Renderer) -> dict[str, Any]:
-    """Return `input`; without a time zone it has no local time."""
+    """Return `input`, with a local time if the settings say so."""
     message, s, request = call.message, call.settings, call.request
     zone_name = (message.time_zone or s.timezone or "UTC") if s.include_local_time_in_prompts else None
     time, unknown = local_time(message.date, zone_name) if zone_name else ({}, None)

@@ -33,7 +33,7 @@ Drop = Callable[[FoundRow], str]
 """Returns the reason to leave out a row, in addition to the reasons of the search; "" to keep it."""
 _CHAT = sources.CHAT.number
 FULL_SHARE = 0.6
-"""Share of the best score above which rows are ordered by time if the first or last is asked for."""
+"""Share of the best own score from which rows are ordered by time if the first or last is asked for."""
 FIRST_HITS = 10
 """Number of first hits, the last of which is the newest match if the question is about the present."""
 
@@ -60,7 +60,7 @@ class Selection:
     is_done: bool = True
     """Whether a deeper round can bring nothing more: there are `limit` hits, or all matching rows were read.
 
-    In recency mode, all matching rows are the newest of each source.
+    In recency mode, "all" means the newest of each source.
     """
     repeated: Sequence[Repeated] = ()
     """Texts of which many of the rows read are copies."""

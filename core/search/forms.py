@@ -38,7 +38,7 @@ Resolve = Callable[[QueryTerm], QueryTerm]
 
 
 def list_written(text: str) -> dict[str, str]:
-    """Return the folded words of a message to their written form, without the capital of a sentence's beginning."""
+    """Return the written form of each folded word of a message; a sentence's first word loses its capital."""
     names = set(inner_names(text))
     spelt = {fold(word): word for word in word_runs(fold_case(text))}
     return spelt | {fold(name): name for name in names}

@@ -1,4 +1,4 @@
-"""Find, in the index, the rows that can match the plain predicates, so that no other rows are compared.
+"""Find, in the index, the rows that can match the SQL conditions, so that no other rows are compared.
 
 A piece of a keyword (`text.words.fragments`) is inside a word of every text that contains the keyword. A row with words
 that are not in the index (PARTIAL) can match any keyword.
@@ -120,7 +120,7 @@ def _find_rows(view: Visible, held: Postings, texts: Iterable[Pieces]) -> Flags:
 
 
 def find_nth_newest(search: Search, source: SourceTable, count: int) -> int | None:
-    """Return the time in microseconds of the `count`-th newest row of a source; None if there are fewer rows."""
+    """Return the time in microseconds of the `count`-th newest row of a source; None if there are no more rows."""
     if search.index is None or search.count_rows([source.number])[0] <= count:
         return None
     views = [one.view for one in search.index.audiences.values()]

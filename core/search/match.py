@@ -32,7 +32,7 @@ class Matches:
     owners: Mapping[IndexTerm, Sequence[int]]
     """Ids of the query terms for each word, tag, phrase or day looked up in the index."""
     audiences: Sequence[AudienceMatches]
-    """Audiences with a matching row, or all audiences."""
+    """Audiences with a matching row; with `every`, all audiences."""
     docs: Mapping[IndexTerm, int]
     """Document frequency of each word, tag, phrase and day among the readable rows."""
 

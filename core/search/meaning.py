@@ -46,8 +46,8 @@ USUAL_SPREAD = 0.1
 MOST_MEAN, MOST_SPREAD = 1.6, 2.2
 """Bounds from the half of the rows with the least similarity, so that related rows do not distort mean and spread.
 
-MOST_MEAN: maximum distance of that half's mean from the mean, in its standard deviations. MOST_SPREAD: maximum ratio of
-the spread to its standard deviation. A normal distribution has 1.3 and 1.7 and is not changed.
+MOST_MEAN: maximum distance of the mean from the half's mean, in the half's deviations. MOST_SPREAD: maximum ratio of
+the spread to the half's deviation. A normal distribution has 1.3 and 1.7 and is not changed.
 """
 LEAST_SPREAD = 0.25
 """Minimum spread, as a share of the overall spread."""

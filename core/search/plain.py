@@ -1,4 +1,4 @@
-"""Rows that match the plain predicates, newest first: all rows of recency mode, a fallback of relevance mode."""
+"""Rows that match plain SQL conditions, newest first: all rows of recency mode, a fallback of relevance mode."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 AT_ONCE = 256
 """Number of rows compared in one statement."""
 MOST_COMPARED = 100_000
-"""Maximum number of rows of a source compared in recency mode, the newest first."""
+"""Maximum number of newest rows of a source compared in recency mode, or without the index."""
 SLICE, SLICE_GROWTH = 2_000, 8
 """Number of newest rows of a source compared first, and the factor by which each next slice is larger."""
 MOST_FALLBACK = 20_000
@@ -90,7 +90,7 @@ def _find_holders(search: Search) -> Holders | None:
 def _read_holders(
     db: Database, source: SourceTable, pool: int, most: int, holders: Holders, rows: dict[RowId, FoundRow]
 ) -> tuple[list[Candidate], bool]:
-    """Return the newest `pool` matching rows of a source, and whether no older rows were left out.
+    """Return the newest `pool` matching rows of a source, and whether none of them can be missing.
 
     Rows that may hold both a tag and a keyword are compared first, then the others, newest first, until enough match.
     """
@@ -112,7 +112,7 @@ def _read_holders(
 def _read_slices(
     search: Search, db: Database, source: SourceTable, pool: int, most: int, rows: dict[RowId, FoundRow]
 ) -> tuple[list[Candidate], bool]:
-    """Return the newest `pool` matching rows of a source, and whether no older rows were left out.
+    """Return the newest `pool` matching rows of a source, and whether none of them can be missing.
 
     The newest rows are compared slice by slice until enough match. Without the index, or if tags and keywords are
     given, all rows are compared at once: a row that holds both comes first, whatever its age.

@@ -175,7 +175,7 @@ def _may_be_about_person(text: str, languages: Sequence[str]) -> bool:
 
 
 def asks(text: str, languages: Sequence[str]) -> bool:
-    """Return whether a text asks something: it is a question, after its words of time too, or has only such words."""
+    """Return whether a text asks something: it is a question, also without its words of time, or has only those."""
     if is_question(text, languages):
         return True
     words = asked_words(mask_time(text, languages))

@@ -85,7 +85,7 @@ class Ranked:
     search: Search
     candidates: Sequence[Candidate] = ()
     is_complete: bool = True
-    """Whether all matching rows are candidates; in recency mode, all of the newest of each source."""
+    """Whether all matching rows are candidates; in recency mode, whether each source's newest are."""
     considered: Mapping[int, int] = field(default_factory=dict)
     """Number of rows found, by source."""
     query: RankingQuery | None = None
@@ -99,7 +99,7 @@ class Ranked:
     rows: Rows = field(default_factory=dict)
     """Rows that are read already."""
     newest_only: tuple[int, ...] = ()
-    """Sources of which only the newest rows were compared (recency mode)."""
+    """Sources of which only the newest rows were compared."""
     errors: Mapping[int, StoreReadError] = field(default_factory=dict)
     """Errors of sources that could not be read, by source."""
     index_error: StoreReadError | ValueError | None = None

@@ -33,7 +33,7 @@ LEAST_IN_ORDER = 72
 MOST_OUTSIDE = 3
 """Maximum number of hits from outside the spans of a question if nothing is stored in them."""
 PLAIN_POOL = 200
-"""Maximum number of matching rows of a source, newest first, in the first round without the index (relevance mode)."""
+"""Minimum pool of matching rows of a source in the first round without the index (relevance mode)."""
 
 
 def find_share(current: Round) -> Share:
@@ -133,7 +133,7 @@ def _look_beside(
     """Return the rows beside the event that a question names; the given ones if no row is clearly about the event.
 
     Args:
-        begun: the round before it left the spans of its question, if it did.
+        begun: the round as it was, before the spans were given up, if so.
     """
     from . import match  # noqa: PLC0415 - loads numpy, which only a search needs
     from .ranking import days  # noqa: PLC0415 - as above

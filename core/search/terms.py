@@ -43,7 +43,7 @@ class QueryTerm:
     least: Least = "inside"
     """Weakest match that counts: a few letters are part of many unrelated words."""
     is_exact: bool = False
-    """Whether it has characters other than letters and spaces, so that the texts of found rows are compared."""
+    """Whether it is quoted, or has signs beside words and spaces: the texts of found rows are compared."""
     stem: str = ""
     """Stem, if it does not follow from the text."""
     written: str = ""

@@ -24,7 +24,7 @@ SUMMARY_CHARS = 1500
 SUMMARY_MESSAGES = 6
 """Minimum number of messages of an entry before a summary is due."""
 SUMMARY_EVERY = 10
-"""Minimum number of turns between two summaries."""
+"""Number of turns after which a summary is due."""
 
 
 def slice_turn(messages: Sequence[Item | None], answers: Sequence[Item], most: int) -> tuple[Item, ...]:

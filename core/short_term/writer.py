@@ -229,7 +229,7 @@ def update_short_term_memory(
         `add_saved_memory` for that.
 
     Returns:
-        `(True, id of the entry, "")`, with `cut 1` in `notes` if one character was cut. Otherwise the current summary
+        `(True, id of the entry, "")`, with `cut N` in `notes` if N characters were cut. Otherwise the current summary
         stays, and the reason is `empty`, `explicit`, `refused` (an error, or far shorter than the current one),
         `privacy`, or `limit` (a second one since the last turn).
     """

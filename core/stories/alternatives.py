@@ -34,7 +34,7 @@ def list_alternatives(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[AlternativeShown]:
-    """Return the alternatives of a message by number; [] if the message has only one version."""
+    """Return the alternatives of a message, in order; [] if the message has only one version."""
     call = open_message(open_call(db, settings, scope), message, interface_path).redacted()
     if call.row_id is None:
         return []

@@ -110,7 +110,7 @@ def _is_after(scene: CoveredScene, version: Version) -> bool:
 
 
 def _first_changed(scenes: Sequence[CoveredScene], version: Version) -> int | None:
-    """Return the index of the first scene that changed since a version was made, or None."""
+    """Return the index of the last message of the first scene changed since a version, or None."""
     if version.scenes is None:
         return None
     now = {scene.id: scene for scene in scenes}

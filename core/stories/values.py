@@ -38,7 +38,7 @@ def set_data(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Store a value with a message, apart from the message's own fields and for its current alternative.
+    """Store a value beside a message's own fields, for the message's current alternative.
 
     Args:
         key: such as `memory` or `exclude`; the error for an unknown one lists all.

@@ -34,7 +34,7 @@ WEIGHTS = (0.0, 10.0)
 """A link's weight is above the first and at most the second."""
 
 MOST_WORDS = 3
-"""Maximum number of words of a tag."""
+"""Maximum number of words of a tag that texts are searched for."""
 
 FUZZY_CHARS = 5
 """Minimum number of characters of a word that is compared by similarity."""
@@ -260,7 +260,7 @@ class TagIndex:
                 yield near
 
     def _find_stretches(self, plain: str, tokens: list[_Token], at: int) -> Iterator[tuple[int, str]]:
-        """Yield `(end, tag)` for tags of several words that begin at this token."""
+        """Yield `(end, tag)` for the tags that begin at this token."""
         for size in range(0 if tokens[at].spaceless else self._longest.get(tokens[at].text, 0), 0, -1):
             stretch = tokens[at : at + size]
             if len(stretch) < size or any(token.spaceless for token in stretch):

@@ -131,7 +131,7 @@ def _load_from(folders: list[Path]) -> Callable[[str], tuple[str, str, Callable[
 
 @lru_cache(maxsize=32)
 def environment(overlay: str | None, kind: Kind) -> TemplateEnvironment:
-    """Return the environment of a folder, for the whole process: it checks the files' times itself."""
+    """Return the environment of a folder, made once per process; Jinja checks whether files changed."""
     return TemplateEnvironment(kind, ([Path(overlay)] if overlay else []) + [resources.find("prompts")])
 
 

@@ -111,7 +111,7 @@ def _one_line(text: str) -> Iterator[str]:
 
 
 def _paired(sentence: str) -> str:
-    """Return the sentence without an unpaired quotation mark, whose other half is in another sentence."""
+    """Return the sentence with an unpaired quotation mark removed at its ends, or closed if it is inside."""
     for opening, closing in _QUOTES:
         opened = sentence.count(opening) - (0 if opening == closing else sentence.count(closing))
         if (opened % 2 == 0) if opening == closing else (opened == 0):
@@ -191,7 +191,7 @@ def _cut(text: str, most_chars: int) -> str:
 
 
 def rarest_words(texts: Sequence[str], among: Sequence[str], most: int = 8) -> list[str]:
-    """Return the words that occur in the fewest texts, for a title, in the order they were said."""
+    """Return the words of `texts` that occur in the fewest of `among`, for a title, in the order they were said."""
     text = normalize(clean("\n".join(texts)))
     stops = _stops(texts)
     rows = Counter(word for other in among for word in words(other))

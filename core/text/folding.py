@@ -94,7 +94,7 @@ def fold_case(text: str) -> str:
 
 
 def normalize(text: str) -> str:
-    """Return the text after NFKC, which sorts combining marks in quadratic time: a long run of them goes in parts."""
+    """Return the text after NFKC, with long runs of combining marks in parts: sorting them takes quadratic time."""
     if not _MANY_MARKS.search(text):
         return unicodedata.normalize("NFKC", text)
     return "".join(unicodedata.normalize("NFKC", part) for part in _MANY_MARKS.split(text))

@@ -1,4 +1,4 @@
-"""Class nouns and the words for their kinds or for stating them: `instruments` and clarinet, `job` and hired.
+"""Class nouns, and words for their kinds or for naming one: `instruments` and clarinet, `job` and hired.
 
 The lists are in `prompts/kinds`, one file for each language: a line has class nouns, a colon, and kinds. The English
 lists come from WordNet (`prompts/kinds/LICENSE.wordnet`).

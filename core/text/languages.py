@@ -43,7 +43,7 @@ _SCRIPTS = (
 
 _BY_LANGUAGE = dict(_SCRIPTS)
 _WIDER = {"uk": _BY_LANGUAGE["ru"], "fa": _BY_LANGUAGE["ar"], "ja": lazy_pattern("[\u3040-\u30ff\u3400-\u9fff]")}
-"""All letters of languages that some of them tell."""
+"""All letters of languages that a few letters identify."""
 
 _LATIN = lazy_pattern("[a-z\u00e0-\u024f\u1e00-\u1eff]")
 
@@ -158,7 +158,7 @@ def languages_of(text: str, languages: Sequence[str] = ()) -> tuple[str, ...]:
 
 
 SHARING = {"ar": "fa", "hi": "ne"}
-"""Language that a script suggests to another of that script, which few of its letters tell."""
+"""Language that a script suggests, to another of that script with few letters of its own."""
 
 
 # Languages of stored rows
@@ -166,7 +166,7 @@ SHARING = {"ar": "fa", "hi": "ne"}
 SHARE = 0.03
 """Minimum share of rows with words of a language for it to be spoken."""
 LITTLE = 0.2
-"""Share of rows with English words from which the rows are mostly English."""
+"""Share of rows with English words from which all rows count as English."""
 LEAST_TELLING = 3
 """Minimum number of different words for a language to be spoken."""
 MOST_SPOKEN = 3

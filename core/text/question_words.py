@@ -16,9 +16,9 @@ The phrases are in `prompts/questions`, one file for each language; `_` means a 
 | numbers | number words, except those that are also articles |
 | corrects | that begin a line that corrects the one before it |
 | list | that ask for several things or their number |
-| now, past | about the present; about the past |
+| now, past, habit, duration | about the present; the past; a habit; how long |
 | events | that ask what happened: `did I do` |
-| before, after, since | that begin an event, behind a phrase of `events` or in front of a last one |
+| before, after, since | that begin an event, after a phrase of `events` or before one at the end |
 | about, profile | that end a question about a person as a whole; that it contains; `@` is the person |
 """
 
@@ -34,7 +34,7 @@ from .languages import bare
 from .words import read_lists
 
 NUMBERS = ("en", "de", "fr", "es", "it", "pt", "nl", "ru", "ko", "ar", "he", "el", "hi")
-"""Languages that have number words."""
+"""Languages with a list `numbers`."""
 
 WITHOUT_SPACES = frozenset({"ja", "zh", "th"})
 WHO = "@"

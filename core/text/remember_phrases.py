@@ -32,14 +32,14 @@ THAT_NAME = "that_name"
 _RULED_OUT = ("ruled_out", "not_wishes", "not_facts", "fiction")
 GROUPS = (*WANTED_GROUPS, REFUSALS, "wishes", "endings", "leads", "openings", "asks", *_RULED_OUT, *TOPICS, THAT_NAME)
 """wishes: begin a standing instruction. endings: revoke one. leads: may come before. openings: say nothing by
-themselves. asks: begin a question or a task. ruled_out: make a sentence nobody's own. not_wishes, not_facts: make it no
+themselves. asks: begin a question or a task. ruled_out: it is not the person's own. not_wishes, not_facts: it is no
 instruction; no fact and no taste. fiction: rules out all that follows too.
 """
 
 Phrases = Mapping[str, Sequence[str]]
 
 MOST_CHARS = 4_000
-"""Longest text that is read, in characters; a longer one is pasted."""
+"""Longest text that is read, in characters; a longer one is not read."""
 SENTENCE_CHARS = 300
 """Longest sentence read as a statement."""
 _MOST_SENTENCES = 40
@@ -196,7 +196,7 @@ def _holds_any(form: str, group: str, known: Sequence[Phrases]) -> bool:
 
 
 def _before_quotation(sentence: str, known: Sequence[Phrases]) -> tuple[str, bool]:
-    """Return a sentence up to the colon before a quotation, and whether the quotation is on the following lines."""
+    """Return a sentence, cut at a colon before a quotation, and whether the quotation is on the following lines."""
     colon = _COLON.search(sentence)
     if colon is None:
         return sentence, False
@@ -292,7 +292,7 @@ def _begins(group: str, clauses: Sequence[str], stated: Sequence[str], phrases: 
 
 
 def is_request(text: str | None, known: Sequence[Phrases]) -> bool:
-    """Return whether a text asks to remember something, which may be in an earlier text."""
+    """Return whether a text asks to remember something, even from an earlier text."""
     return any("explicit" in each.groups for each in _find_statements(text, known))
 
 

@@ -205,8 +205,8 @@ FEW_WORDS = 3
 def common_words_asked(text: str, languages: Sequence[str], limit: int) -> list[str]:
     """Return search words for a message that has only common words.
 
-    The first of the languages is the message's own: a question is searched by its less common words. Requests and
-    phrases of courtesy give no words; other messages give words only if they are short (FEW_WORDS).
+    The first of the languages is the message's own. Less common stop words are taken if there are any. Else a question
+    gives its less common words, a request or courtesy none, another message words if it is short (FEW_WORDS).
     """
     found = minor_words(text, languages, limit)
     if found:

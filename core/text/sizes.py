@@ -133,7 +133,7 @@ def _encoding_for(model: str, folder: str) -> Any:
 
 
 def _is_present(folder: str, encoding: str) -> bool:
-    """Return whether the encoding's file is in tiktoken's folder and undamaged: tiktoken would download it again."""
+    """Return whether the encoding's file is in tiktoken's folder and undamaged; else tiktoken would download it."""
     if not folder or encoding not in RANK_FILES:
         return False
     stem, digest = RANK_FILES[encoding]

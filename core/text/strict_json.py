@@ -18,7 +18,7 @@ MAX_DEPTH = 100
 MAX_NODES = 1_000_000
 """Maximum number of values that are converted; later ones become the name of their type: a structure can be endless."""
 MAX_NOTES = 50
-"""Maximum number of notes; the last one gives the number of the others."""
+"""Maximum number of notes; one more gives the number of the others."""
 MAX_INT_BITS = 14_000
 """Maximum number of bits of an integer: Python cannot write over 4,300 digits. A larger one becomes its type's name."""
 

@@ -26,7 +26,7 @@ from .survey import MAX_LISTED, Plan, Survey, count_export
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """Result of an import. `imported + edited + duplicates + left_out` is the number of messages read."""
+    """Result of an import. `imported + edited + duplicates + left_out` is the number of usable messages."""
 
     format: str
     could_import: int = 0

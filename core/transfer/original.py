@@ -41,7 +41,7 @@ class OriginalImport:
     duplicates: int = 0
     """Number of rows that were already stored."""
     left_out: int = 0
-    """Number of rows without a text, or refused by a person's privacy level."""
+    """Number of rows without text, conversation or time, or refused by a privacy level."""
 
 
 def import_original(

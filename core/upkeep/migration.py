@@ -38,7 +38,7 @@ UNFINISHED = "0000"
 COPYING = "copying"
 """Version in a row of `schema_version` that marks an unfinished `db copy` into the database."""
 PATIENCE_SECONDS = 6 * 3600.0
-"""Longest statement: an index on millions of rows takes minutes, far over DB_TIMEOUT_SECONDS."""
+"""Time limit of a statement: an index on millions of rows takes minutes, far over DB_TIMEOUT_SECONDS."""
 PAUSES = (0.5, 1.0, 2.0, 4.0)
 """Seconds before each further attempt, if another process may be doing the same work."""
 MIGRATE = "Run `prompt-engine db migrate`"
@@ -53,7 +53,7 @@ class Migrated:
     applied: tuple[str, ...] = ()
     """Revisions applied by this run, oldest first."""
     messages: tuple[str, ...] = ()
-    """A sentence for each change, or one sentence that nothing was changed."""
+    """A sentence for each change, or that nothing was changed; then the differences found."""
 
     @property
     def changed(self) -> bool:
@@ -89,7 +89,7 @@ def find_version(versions: Mapping[str, str] | None) -> str:
 
 
 def list_pending(db: Database) -> list[str]:
-    """Return the pending revisions, oldest first; the last one also if its fingerprint is unknown. One round trip."""
+    """Return the pending revisions, oldest first; the last one also if the fingerprint differs. One round trip."""
     return _list_pending(read_versions(db))
 
 

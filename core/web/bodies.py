@@ -1,4 +1,4 @@
-"""Bodies and parameters of the routes, with their ranges. Unknown ones are refused."""
+"""Bodies and parameters of the routes, with their ranges. Only messages and people may have others."""
 
 from __future__ import annotations
 

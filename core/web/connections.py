@@ -8,7 +8,7 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEAD_SECONDS = 20.0
-"""Longest time between the first byte of a request and the end of its headers."""
+"""Longest time from connecting, or from a later request's first byte, to the end of the headers."""
 
 
 class HeadTimedProtocol(H11Protocol):

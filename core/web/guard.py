@@ -4,8 +4,8 @@
 |---|---|
 | the Host header must name this machine, against DNS rebinding | 421 |
 | the origin must not be another site; ALLOWED_ORIGINS may use all but the operator's routes | 403 |
-| the body must be small enough and arrive in time | 413, 408 |
 | `Authorization: Bearer` with a token of the right kind, or the page's cookie | 401, 403 |
+| the body must be small enough and arrive in time | 413, 408 |
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from ...text.folding import fold, runs
 from ...text.languages import bare
 
 MOST_NAMES = 2_000
-"""Maximum number of speaker names compared with a question; those with a word of it come first."""
+"""Maximum number of speaker names compared with a question; those that share a word with it come first."""
 
 _PARTS = lazy_pattern(r"[^\W\d_]+")
 _SHORTEST = 2

@@ -46,13 +46,13 @@ class Question:
     spans: tuple[Span, ...] = ()
     """Spans of time that it names."""
     days: tuple[str, ...] = ()
-    """Days of the spans, as ISO 8601: rows about one of them match too. For a question about a future time, the coming
+    """Days of the spans, as ISO 8601: rows about one of them match too. For `When is ...?` without a time, the coming
     days: rows about one of them come first.
     """
     has_unread_time: bool = False
     """Whether it has words of time from which no span can be read."""
     is_limited: bool = False
-    """Whether rows outside the spans do not match. False if it names a third person, whom people mention later too."""
+    """Whether rows outside the spans do not match. False if it names a third person: others mention them later."""
     order: Literal["", "first", "last"] = ""
     """"first" or "last" if it asks for the first or last of its subject."""
     beside: Side = ""

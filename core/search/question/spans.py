@@ -15,7 +15,7 @@ _DAY = timedelta(days=1)
 
 
 def list_days(spans: Sequence[Span], now: datetime, zone: tzinfo) -> tuple[str, ...]:
-    """Return the days of the spans as ISO 8601; of a half-open span, the days next to its known end."""
+    """Return the ISO 8601 days of the spans; of a half-open one, those by its known end, none after a past start."""
     days: dict[str, None] = {}
     for span in spans:
         start, end = span.start, span.end

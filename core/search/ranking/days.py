@@ -28,14 +28,14 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SHORT_US = 8 * _DAY_US
 """Span of a limited question up to which all rows in it are offered; in longer spans, only if nothing matches."""
 MOST_OF_DAYS = 400
-"""Maximum number of rows within the spans that are ranked; the longest are used."""
+"""Maximum number of rows of an audience within the spans that are ranked; the longest are used."""
 MOST_IN_ORDER = 24
-"""Maximum number of first or last rows that are offered if the question names nothing else."""
+"""Maximum number of first or last rows of an audience, if the question names nothing else."""
 
 
 NAMES_EVENT, AS_WELL = 0.5, 0.9
-"""Minimum share of the question's words in a row about its event, and share of the best such row's share from which
-the newest row counts.
+"""Share of the question's words that a row about its event must have. Of the rows with AS_WELL of the best row's share
+the newest counts.
 """
 BESIDE, ROWS_BESIDE = 7 * _DAY_US, 12
 """Minimum time, and number of rows, before or after an event that a question means."""

@@ -132,7 +132,7 @@ def build_frame(seen: Sequence[Seen], rows: Sequence[ViewRows]) -> Frame:
 
 
 def find_persons(question: Question, asker: Collection[str], view: Visible) -> Floats | None:
-    """Return, for each speaker of an audience, 1 if the question is about them and -1 if about somebody else.
+    """Return, for each speaker, 1 if the question is about them, -1 if about somebody else, 0 if it is unknown.
 
     Return None if the question is about nobody.
     """

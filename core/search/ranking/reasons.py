@@ -1,4 +1,4 @@
-"""Reasons for matching rows that need no neighbours, and the best rows by these reasons."""
+"""The reasons of matching rows that do not depend on their neighbours, and the best rows by them."""
 
 from __future__ import annotations
 

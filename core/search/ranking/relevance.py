@@ -44,7 +44,7 @@ CLOSE_CHARS = 600
 OPENING_CHARS = 100
 """Number of characters at the beginning of a text that are searched for words of a correction."""
 BEFORE, AFTER = 2, 1
-"""Number of turns before and after a row that are compared with the question as one text with it."""
+"""Number of turns before and after a row that are joined with it into one text to compare."""
 
 AsOne = Callable[[Sequence[Sequence[Vector]]], Sequence[float]]
 """Returns the scaled similarity of each group of vectors, compared as one text."""
@@ -209,7 +209,7 @@ def look_beside(rows: Sequence[Candidate], reasons: Sequence[Mapping[str, float]
 
 
 def compare_meanings(rows: Sequence[Candidate], near: Near) -> list[dict[str, float]]:
-    """Return the reasons `meaning`, `meaning_near` and `meaning_after` of rows, without zeros.
+    """Return the reasons `meaning` and, unless they are 0, `meaning_near` and `meaning_after` of rows.
 
     Two rows of a session are adjacent if their places are consecutive.
     """

@@ -80,7 +80,7 @@ REPEAT = Weight(0.4, 2.7)
 REPEAT_ROWS = 20
 """Session length up to which REPEAT is deducted in full; longer sessions have many subjects and lose less."""
 REPEAT_AGAIN = 0.25
-"""Share of the first deduction for each further row of a session: the fourth row loses little more than the second."""
+"""Factor from one deduction for a session to the next: the fourth row loses little more than the third."""
 
 LEAST_CONTEXT = 0.1
 """Minimum score of the words around a row without a match; below it, the row is not shown."""

@@ -7,8 +7,8 @@ forms, and `_` means nothing. Each paradigm (`noun`, `verb`) has these lines:
 |---|---|
 | endings | the endings; `/` separates positions that follow one another |
 | stem | the letters that a stem may end in |
-| tail | letters after the place of a change: the last vowels of a Finnish stem |
-| changes | ends of stems: `k:c` either, `ů>o` without an ending or before one, `~` in the last syllable |
+| tail | letters after a changed part: the last vowels of a Finnish stem |
+| changes | ends of stems: `k:c` either way; `ů>o` ů without and o with an ending; `~` in the last syllable |
 | fleeting | vowels before the last consonant if there is no ending |
 | prefixes | prefixes of the stem; `men<t` replaces its first letter |
 | shortest | fewest letters of a stem |

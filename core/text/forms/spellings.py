@@ -13,7 +13,7 @@ from .paradigms import list_letters, read_families, read_numbers, read_rules, tr
 
 _NUMBER = lazy_pattern(r"(?<![\w.,:])(?:[1-9]\d?|100)(?![\w:]|[.,]\d)")
 _LARGE = lazy_pattern(r"(?<![\w.,:])(?!(?:19|20)\d\d(?!\d))[1-9]\d{3,8}(?![\w:]|[.,]\d)")
-"""Number that is often written with a sign between thousands, but no year."""
+"""Number that is often written with a sign between thousands; years are left out."""
 _CLOCK = lazy_pattern(r"(?<![\d.:])([01]?\d|2[0-3])[:.]([0-5]\d)(?![\d:]|\.\d)(?: ?([ap])\.?m\b)?")
 _MIXED = lazy_pattern(r"[^\W\d_]+|\d+")
 _BETWEEN = lazy_pattern(r"[\s\-\u2010-\u2012/.]{1,2}")
@@ -91,7 +91,7 @@ _TYPED = lazy_pattern("dj|.")
 
 
 def list_joined(text: str) -> dict[str, list[str]]:
-    """Return words that a message may write apart, as one word, each with its parts: `icecream` of `ice cream`.
+    """Return adjacent words joined into one, each with its parts: `icecream` for `ice cream`.
 
     Letters and digits are also joined: `5km`, `zx90pl`.
     """

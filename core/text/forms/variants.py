@@ -22,7 +22,7 @@ Beginning = Callable[[str], Iterable[str]]
 
 
 def languages_of_word(word: str, languages: Sequence[str]) -> list[str]:
-    """Return the languages that the script of a word allows, and the one that it suggests."""
+    """Return the given languages that a word's script allows, or else the one it suggests."""
     own = script_language(word)
     if not own:
         return [code for code in languages if code not in _OF_SCRIPT]
@@ -93,7 +93,7 @@ _NO_ENDING = frozenset({""})
 
 
 def match_words(start: str, endings: frozenset[str], language: str, beginning: Beginning) -> Iterator[str]:
-    """Yield the index words that are a beginning with one of the endings."""
+    """Yield the index words that are `start` and one of the endings."""
     if language == "ko":
         for text in hangul.list_beginnings(start):
             for term in beginning(text):
@@ -195,7 +195,7 @@ def _relatives(language: str) -> dict[str, list[int]]:
 
 
 def find_relatives(written: str, language: str) -> list[str]:
-    """Return the irregular forms of a word, which may have a regular ending: `hænderne` of `hånd`."""
+    """Return the irregular forms of a word, also of one with an ending: `hånd` for `hænderne`."""
     known, word = _relatives(language), fold(written)
     numbers = dict.fromkeys((*known.get(word, ()), *known.get(stems(word, (language,))[0], ())))
     others = dict[str, None]()
@@ -211,7 +211,7 @@ def find_relatives(written: str, language: str) -> list[str]:
 
 
 def _list_by_pattern(word: str, language: str) -> Iterator[str]:
-    """Yield the other number of a word whose vowels tell it: `أقلام` of `قلم`."""
+    """Yield the plural or singular of a word by its vowels: `أقلام` of `قلم`."""
     for pattern, other in _patterns(language).get(len(word), ()):
         if all(sign.isdigit() or sign == letter for sign, letter in zip(pattern, word, strict=True)):
             yield other.translate({ord(sign): letter for sign, letter in zip(pattern, word, strict=True)})

@@ -30,13 +30,13 @@ final `*` may have any ending. Lists with `=` give each phrase its value.
 | feasts | the feasts in FEASTS |
 | first, latest | words for the first, or last, in time |
 | said; not_order | words about talking, with which `first` and `last` ask for an order; words that prevent this |
-| joins, into | small words inside a time; those of them before a time |
+| joins, into | small words inside a time; small words before a time |
 | at, oclock, half_past, half_to, half_behind | words beside a number that is an hour |
 | year_sign, month_sign, day_sign, hour_sign | characters after a number with this meaning: `年` |
 | plan, done | words for the future; words for the past |
 | not | negations: `we have not talked since Monday` does not ask for messages since Monday |
 | not_day | words before a recurring day: `every Friday`; words for recurring days: `on Fridays` |
-| ambiguous | words of these lists with another meaning: they count only beside a word of time, units after a number |
+| ambiguous | words with another meaning too: they count only beside a word of time, units only after a number |
 | signs | regular expressions of times in a script in which one word may stand inside another |
 | strict | 1 if last Tuesday is always the Tuesday of last week |
 | endings | most letters that may be added to a word of a list |

@@ -176,7 +176,7 @@ def take_unit(time: Time, unit: str, nth: int) -> Time | None:
 
 
 def move_beside(m: Moment, time: Time, side: int, unit: str) -> Time | None:
-    """Return the day, week ... before or after a time: `the day after Christmas`."""
+    """Return the week, weekend or day beside a time: `the day after Christmas`."""
     span = m.choose(time)
     if span is None or unit in ("minute", "hour"):
         return None
@@ -203,7 +203,7 @@ def count_beside(m: Moment, time: Time, side: int, count: float, unit: str) -> T
 
 
 def choose_weekday_beside(m: Moment, time: Time, side: int, weekday: int) -> Time | None:
-    """Return the last weekday before a time, or the first after it."""
+    """Return the last day with this name before a time, or the first after it."""
     span = m.choose(time)
     if span is None:
         return None
@@ -242,7 +242,7 @@ def move_day(m: Moment, day: int, amount: tuple[float, str], side: int) -> Time 
 
 
 def take_day(weekday: int, week: Time | None) -> Time | None:
-    """Return a weekday of the week in which the middle of a span is."""
+    """Return this day of the week that holds the middle of a span."""
     if week is None or week.period:
         return None
     start, end = next(iter(week.occur(date.min)))

@@ -71,7 +71,7 @@ def cut(text: str, lexicon: Lexicon) -> list[TimePart]:
 
 
 def _read_han(words: list[str], at: int) -> tuple[int, Mapping[str, Any]]:
-    """Return the number of characters of a number in Han characters, and the number, up to 99."""
+    """Return the length of a number in Han characters, and its value: digits, or a number below 100 with `十`."""
     length = next((n for n, word in enumerate(words[at : at + 4]) if word not in _HAN), min(4, len(words) - at))
     tens, ten, ones = "".join(words[at : at + length]).partition("十")
     if ten:

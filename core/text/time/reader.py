@@ -43,7 +43,7 @@ def read_spans(text: str, now: datetime, zone: tzinfo, languages: Sequence[str])
     """Return the spans that a question names, in the order of its words; [] if none is certain.
 
     A time that comes again is its newest occurrence that has begun (a weekday: that has ended) or, in a text about the
-    future, the first that has not ended. If the text is about neither past nor future, the future one is added with the
+    future, the first that has not ended. Unless it is about past or future alone, the future one is added with the
     role `about`. `first` and `last` give a span with open ends and that role.
 
     Args:

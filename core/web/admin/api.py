@@ -117,7 +117,7 @@ def prune_ltm(
     mode: Annotated[PruneMode | None, Query(description="any or all of the two limits. Default: PRUNE_MODE.")] = None,
     dry_run: bodies.DryRun = False,
 ) -> answers.PrunedAnswer:
-    """Archive the long-term items that are too old or too unimportant; pinned and saved ones stay."""
+    """Archive long-term items that are too old, too unimportant, or both (`mode`); pinned and saved ones stay."""
     done = lifelong.prune_ltm(None, max_age_days, max_importance, mode, dry_run=dry_run, **admin.asking)
     return _answer_pruned(done, dry_run=dry_run)
 

@@ -90,7 +90,7 @@ class Asked(NamedTuple):
 
 
 class Grant(NamedTuple):
-    """An authorization code with its token, and the issuing of this token once it has begun."""
+    """An authorization code, its token, and the task that issues the token, once begun."""
 
     code: AuthorizationCode
     token: shapes.AccessToken

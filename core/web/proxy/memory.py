@@ -126,7 +126,7 @@ class TurnMemory:
 
 
 class OpenTurn:
-    """A turn whose answer is being read. Its lines are stored at once, its answer when it is complete or has ended."""
+    """A turn whose answer is being read. A stream's lines are stored at once, its answer when it has ended."""
 
     def __init__(self, memory: TurnMemory, turn: Turn, settings: Settings, length: int | None) -> None:
         self._memory, self._turn, self._settings = memory, turn, settings
