@@ -56,7 +56,6 @@ def build_memory(
 
 @retry_duplicates
 def insert_memory(db: Database, scope: Scope, memory: NewMemory, *, privacy_default: str) -> WriteResult:
-    """Store a saved memory in the scope."""
     row_id = db.ids.one()
     stored = WriteResult(True, row_id, notes=memory.notes)
 

@@ -45,8 +45,6 @@ class NewSummary(NamedTuple):
 
 
 class StoredSummary(NamedTuple):
-    """A stored summary."""
-
     id: int
     title: str
     summary: str

@@ -198,7 +198,6 @@ class PromptCall:
 
     @property
     def hits_wanted(self) -> int:
-        """Return the number of hits to search for."""
         return max(1, self.caps.memories)
 
     @property

@@ -50,8 +50,6 @@ TokenCounter = Callable[[str], int]
 
 
 class Item(NamedTuple):
-    """One item that a prompt may hold."""
-
     section: str
     place: int | None
     """Index in the list of the section; None if the section is a single value."""

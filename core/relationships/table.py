@@ -163,8 +163,6 @@ def read_branches(stored: Sequence[StoredRelationship], privacy_default: str) ->
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of one relationship."""
-
     affinity: int = 0
     trust: int = 0
     username: str = ""

@@ -199,7 +199,6 @@ def plan_lookups(
 
 
 def build_sections(entries: Sequence[Entry], settings: Settings, now: datetime) -> list[ShortTermSection]:
-    """Return the sections for these entries."""
     tz = zone(settings.timezone)
     assert tz is not None
     return [rules.build_section(entry, now, tz) for entry in entries]
@@ -215,15 +214,7 @@ def _build_listed(entry: Entry, persona: str, now: datetime) -> ShortTermEntry:
         "server_name": entry.server_name,
         "persona": persona,
         "lineage": entry.lineage,
-        "messages": [
-            {
-                "role": item.role,
-                "content": item.content,
-                "speaker": item.speaker,
-                "timestamp": iso_text(item.at),
-            }
-            for item in entry.items
-        ],
+        "messages": [rules.build_message(item) for item in entry.items],
         "summary": entry.summary or None,
         "summary_updated": entry.summary_at.isoformat() if entry.summary_at else None,
         "last_updated": iso_text(entry.updated),

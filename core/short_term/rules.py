@@ -12,7 +12,8 @@ from ..access.rules import plain_key, show_key
 from ..context import lines
 from ..shapes import PERSONA_SENDER, HistoryEntry
 from ..text.folding import collapsed, one_line
-from .shapes import Entry, Item, ShortTermSection
+from ..text.times import iso_text
+from .shapes import Entry, Item, ShortTermMessage, ShortTermSection
 
 SLICE = 10
 """Number of newest messages of a turn that are read, even if fewer are stored."""
@@ -47,6 +48,11 @@ def build_key(user: str, channel: str, persona: str = DEFAULT_PERSONA) -> str:
     """Return the key of an entry as text; `%` and `:` inside a part are percent-encoded."""
     parts = [user, channel, *([persona] if persona != DEFAULT_PERSONA else [])]
     return ":".join(["shortterm", "user", *(part.replace("%", "%25").replace(":", "%3A") for part in parts)])
+
+
+def build_message(item: Item) -> ShortTermMessage:
+    """Return a line as plain JSON values."""
+    return {"role": item.role, "content": item.content, "speaker": item.speaker, "timestamp": iso_text(item.at)}
 
 
 def is_summary_due(messages: int, turns: int) -> bool:

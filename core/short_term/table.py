@@ -22,8 +22,7 @@ from ..database.stored_values import read_list, read_time
 from ..scope import Scope
 from ..shapes import WriteResult
 from ..text.replies import judge_refusal
-from ..text.times import iso_text
-from .rules import Since, cut_text, is_alive, is_summary_due, mark_participant
+from .rules import Since, build_message, cut_text, is_alive, is_summary_due, mark_participant
 from .shapes import Item, NewEntry
 
 SOURCE = "short_term_memories"
@@ -49,17 +48,10 @@ def read_errors(db: Database) -> int:
     return int(db.caches.get(SOURCE, 0))
 
 
-def build_stored(items: Iterable[Item]) -> list[dict[str, str]]:
+def build_stored(items: Iterable[Item]) -> list[dict[str, Any]]:
     """Return lines as they are stored; a mark replaces each person's key."""
     return [
-        {
-            "role": item.role,
-            "content": item.content,
-            "speaker": item.speaker,
-            "timestamp": iso_text(item.at),
-            "who": mark_participant(item.who),
-            "for": mark_participant(item.answers),
-        }
+        {**build_message(item), "who": mark_participant(item.who), "for": mark_participant(item.answers)}
         for item in items
     ]
 

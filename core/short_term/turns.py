@@ -47,7 +47,6 @@ def read_field(value: Any, *names: str) -> Any:
 
 
 def read_turn(context: Any, result: Any, given: Mapping[str, Any]) -> Turn:
-    """Return a host's turn as a `Turn`."""
 
     def read(name: str) -> Any:
         argument = given.get(name)

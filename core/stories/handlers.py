@@ -131,8 +131,6 @@ BEFORE = 30
 
 
 class _Detection(NamedTuple):
-    """The result of a scene detection."""
-
     breaks: tuple[int, ...] = ()
     """Indexes of the breaks, in ascending order."""
     checked: int | None = None

@@ -34,8 +34,6 @@ PROGRAM, DISABLED = "program_message", "disabled"
 
 
 class Refresh(NamedTuple):
-    """The changes of a refresh."""
-
     plan: HidePlan
     """The ranges that were hidden and shown."""
     included: tuple[int, ...] = ()
@@ -199,7 +197,6 @@ def get_short_token_limit(
 
 
 def read_limit(settings: Settings) -> int:
-    """Return the token limit of all message recaps."""
     limit, kind = settings.message_recap_context_limit, settings.message_recap_context_type
     if kind == "percent" and limit > 100:
         logs.warning(

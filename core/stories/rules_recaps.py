@@ -22,7 +22,6 @@ file."""
 
 
 def check_provenance(provenance: str) -> None:
-    """Raise ValueError for an unknown provenance."""
     if provenance not in get_args(Provenance):
         raise ValueError(f"provenance is {shown(provenance)}. It must be model, extract, manual or import.")
 

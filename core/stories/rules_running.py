@@ -32,8 +32,6 @@ class CoveredScene(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version of a running recap."""
-
     content: str
     scene_count: int = 0
     excluded_count: int = 0

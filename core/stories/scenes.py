@@ -163,7 +163,6 @@ def queue_recap(connection: Connection, db: Database, persona: str, conversation
 
 
 def queue_running(connection: Connection, db: Database, persona: str, conversation: str) -> None:
-    """Queue the running recap with high priority."""
     jobs_table.enqueue(connection, db, persona, RUNNING, priority="HIGH", conversation=conversation)
 
 

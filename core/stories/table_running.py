@@ -40,7 +40,6 @@ _ONE = select(*_COLUMNS).where(*_HERE, _V.version == bindparam("version"))
 
 
 def find_current_number(read: Reader, persona: str, conversation: str) -> int | None:
-    """Return the number of the current version, or None."""
     rows = read(_NUMBERS, {"persona": persona, "conversation": conversation})
     return next((row.current_recap_version for row in rows), None)
 

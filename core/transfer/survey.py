@@ -44,7 +44,6 @@ class IdMaker:
 
 
 def text_digest(text: str, digits: int = 12) -> str:
-    """Return a short digest of a text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:digits]
 
 
@@ -72,8 +71,6 @@ class RoomFacts:
 
 @dataclass(slots=True)
 class Person:
-    """A speaker of an export."""
-
     name: str
     handle: str = ""
     lines: int = 0

@@ -141,8 +141,6 @@ def _read(members: Sequence[Member], reading: Reading, keys: frozenset[str], one
 
 
 class _Tree(NamedTuple):
-    """Messages of one conversation."""
-
     nodes: Sequence[Node]
     current: str
     begun: datetime | None

@@ -16,8 +16,6 @@ from ..shapes import Fault, Left, Line, Read, Reading, Room, Speaker
 
 
 class _Messenger:
-    """Base class of the readers."""
-
     def __init__(self, reading: Reading) -> None:
         self.reading: Reading = reading
         self.head: dict[str, Any] = {}

@@ -68,8 +68,6 @@ class Row(NamedTuple):
 
 
 class Items(NamedTuple):
-    """Rows of a file."""
-
     format: str
     rows: list[Row]
 
