@@ -469,8 +469,7 @@ def test_p45_an_edited_or_deleted_message_is_so_in_the_entries_too(world: World)
         ["the code is secret", "stays", "the...", "yy...", "re hello"]
     ]
     assert "7391" not in str([row.messages for row in world.rows()])
-    same = [{"content": "yes", "sender_id": who} for who in ("u1", "u2")]  # two people who said the same
-    world.turn("tg/u1", "tg/c3", messages=same)
+    world.turn("tg/u1", "tg/c3", messages=[{"content": "yes", "sender_id": who} for who in ("u1", "u2")])
     saved = save_chat_message("tg/c3", "yes", "Ann", "u1", **world.given())
     edit_chat_message(saved.id, "no", **world.given(conversation="tg/c3"))
     assert said(world.of_user("tg/u1", server="")[-1]) == ["no", "yes", "re hello"]
