@@ -209,6 +209,7 @@ def _build_card(data: Mapping[str, Any]) -> Card:
     texts = [f"{_TITLES[part]}:\n{text}" if part in _TITLES else text for part, text in parts.items() if text]
     text = re.sub(r"<(BOT|CHAR)>", "{{char}}", "\n\n".join(texts), flags=re.IGNORECASE)
     text = re.sub(r"<USER>", "{{user}}", text, flags=re.IGNORECASE)
+    text = re.sub(r"\A\ufeff|\r(?=\n)", "", text).replace("\r", "\n")  # as a file of the persona gives it back
     book = find_book(data) if "character_book" in data else None
     left_out = tuple(called for field, called in _LEFT_OUT.items() if data.get(field))
     return Card(name, fill_names(text, name, "{{user}}"), book, left_out)

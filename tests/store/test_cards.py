@@ -25,7 +25,7 @@ from tests.store.world import own_scope
 
 V1 = {
     "name": "Mira", "description": "{{char}} keeps bees.", "personality": "calm", "scenario": "<USER> visits <BOT>.",
-    "first_mes": "Hello, {{user}}.", "mes_example": "<START>\n{{user}}: Honey?\n{{char}}: Take some.",
+    "first_mes": "Hello, {{user}}.", "mes_example": "<START>\r\n{{user}}: Honey?\r\n{{char}}: Take some.",
 }  # fmt: skip
 BOOK = {"name": "Lore", "entries": [
     {"keys": ["hive", "bees"], "content": "The old hive stands under the linden tree.", "enabled": True},
