@@ -13,7 +13,7 @@ from sqlalchemy import update
 
 from core import conversations, short_term
 from core.config import Settings
-from core.database import schema
+from core.database.schema import chat_history_cache as table
 from core.db import insert_memory
 from core.errors import CoreError, MessageError
 from core.forgetting import forget
@@ -82,8 +82,7 @@ def test_p24_older_rows_are_read_as_long_as_they_are_needed(stage: Stage, unseen
     for n in range(40):
         for path in (HERE, ELSEWHERE):
             stage.say(f"hm {n}", path, minutes=300 - n)
-    lines = schema.chat_history_cache
-    change = update(lines).where(lines.c.persona_id == stage.persona, lines.c.message_text.like("hm %"))
+    change = update(table).where(table.c.persona_id == stage.persona, table.c.message_text.like("hm %"))
     stage.db.transaction(lambda connection: connection.execute(change.values(unseen)), source="a test")
     with traced(stage.db) as statements:
         context = stage.context("what", CONTEXT_VERBOSITY=10)

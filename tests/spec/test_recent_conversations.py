@@ -261,8 +261,7 @@ def test_c1_a_conversation_keeps_its_summary_when_its_last_lines_are_deleted(sta
     stage.say("We sail to the island of Vis.", minutes=30)
     last = [stage.say(f"Bring {what}.", minutes=minutes) for what, minutes in (("ropes", 20), ("lamps", 10))]
     close_conversation(HERE, db=stage.db, settings=PLAIN, scope=stage.scope(None), wait=is_made)
-    for row in reversed(last):
-        assert delete_chat_message(row, db=stage.db, settings=PLAIN, scope=stage.scope(HERE)).stored
+    assert all(delete_chat_message(row, **stage.asking(HERE)).stored for row in reversed(last))
     run(stage)
     assert [one["summary"] for one in listed(stage)] == ["We sail to the island of Vis."]
 

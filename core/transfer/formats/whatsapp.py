@@ -119,9 +119,12 @@ def _read_chat(member: Member, reading: Reading) -> Iterator[Read]:
     # 2. read line by line
     title = _title(member)
     room = Room(title.replace("/", "_") or "chat", title, "direct" if len(people) <= 2 else "restricted")
+    before = datetime.min.replace(tzinfo=UTC)
     with member.guarded([]) as stream:
         for message in _read_messages(stream, style):
-            yield _read_line(f"{member.name}: line {message.number}", message, room, order, reading)
+            done = _read_line(f"{member.name}: line {message.number}", message, room, order, reading, before)
+            before = done.at if isinstance(done, Line) else before
+            yield done
     yield from broken
 
 
@@ -200,7 +203,7 @@ def _split(rest: str) -> tuple[str, str]:
     return shown, words
 
 
-def _read_line(place: str, message: _Message, room: Room, order: str, reading: Reading) -> Read:
+def _read_line(place: str, message: _Message, room: Room, order: str, reading: Reading, before: datetime) -> Read:
     if message.head is None:
         return Fault(place, "it stands before the first line that has a time")
     date = _date(message.head.day, order)
@@ -229,6 +232,8 @@ def _read_line(place: str, message: _Message, room: Room, order: str, reading: R
         return Left("blank")
     is_service = not name or (is_marked and not files)
     at = local.replace(tzinfo=reading.zone).astimezone(UTC)
+    if at < before:  # in the hour that clocks repeat, the second time
+        at = max(at, local.replace(tzinfo=reading.zone, fold=1).astimezone(UTC))
     return Line(
         place=place, room=room, text=text, at=at, speaker=Speaker(name, name) if name and not is_service else None,
         is_service=is_service, metadata=build_metadata(files),
