@@ -177,16 +177,16 @@ class NameLabels:
         """Start with the persona's own name, which no other speaker in the prompt gets.
 
         Args:
-            asker: the message whose sender's name all the linked `identities` (participant keys) get.
+            asker: the message whose sender's name the sender and all linked `identities` (participant keys) get.
         """
         self._by_label: dict[str, Identity] = {}
         self._asker: dict[Identity, tuple[Identity, str]] = {}
-        """Identity and name of the asker, for each other identity linked with it."""
+        """Identity and present name of the asker, for each of the asker's identities."""
         self.persona = self.label(PERSONA, persona) if persona else ""
-        if asker is not None and has_name(asker):
+        if asker is not None and known_name(asker.sender.name, asker.sender.username):
             linked = [identity_of(key, key.partition("/")[2], "") for key in identities]
             own = _identify(asker) if asker.sender.id or not linked else (linked[0], _identify(asker)[1])
-            self._asker = {identity: own for identity in linked if identity != own[0]}
+            self._asker = dict.fromkeys((*linked, own[0]), own)
 
     def label(self, identity: Identity, name: str) -> str:
         """Return the label of a person with this name; the name itself if there is no id."""

@@ -293,13 +293,14 @@ def test_f6_p72_who_asks_is_named_as_their_lines_are_under_all_identities(stage:
         source = made["input"]["payload"]["source"]
         shown[source["name"]] = source.get("username")
     assert shown == {"Ann Lee": None, "Ann": "ann", "7": None}
-    for who, text in (("Annie_92", "I play the cello."), ("Ann", "I sing.")):
-        stage.say(text, "dc/9", who)
+    for path, who in ((HERE, "Ann"), ("dc/9", "Annie_92"), ("dc/9", "Ann")):
+        stage.say(f"I am {who}.", path, who)
     for who in ("dc/annie_92", "web/7"):
         conversations.add_saved_memory(f"tea with {who}", db=stage.db, scope=stage.scope("dc/9", participant=who))
         link_participants("tg/ann", who, **stage.asking())
-    context = stage.context("hello")
-    assert [line.split("] ")[-1][:7] for line in context["history_recent"]] == ['Ann: "I', "Ann (2)"]
+    context = stage.context("hello", from_user={"id": "ann", "full_name": "Ann Lee"})  # whose lines have an older name
+    lines = [*context["history_current_chat"], *context["history_recent"]]
+    assert [line.split("] ")[-1].split(":")[0] for line in lines] == ["Ann Lee", "Ann Lee", "Ann"]
     assert context["saved_memories"] == ["[2026-03-10] tea with dc/annie_92", "[2026-03-10] tea with web/7"]
 
 

@@ -94,8 +94,7 @@ def test_f76_a_table_saved_by_a_spreadsheet_loses_no_letter_and_no_long_text(db:
     table = f"speaker,text,timestamp\nAnn,Grüße,2026-03-10T12:00:00Z\nAnn,{'tea ' * 50_000},2026-03-10T12:01:00Z\n"
     for encoding, errors, texts in (("latin-1", 1, 1), ("utf-8", 0, 2)):
         path.write_text(table, encoding)
-        assert _import(db, scope, path).error_count == errors
-        assert len(_stored(db, scope)) == texts
+        assert (_import(db, scope, path).error_count, len(_stored(db, scope))) == (errors, texts)
 
 
 def _wishes(db: Database, scope: Scope, who: str, conversation: str = "import/c") -> list[str]:
