@@ -150,7 +150,6 @@ class Reply:
 
 
 def read_reply(message: Any) -> Reply | None:
-    """Return the replied-to message, None if there is none."""
     for name in _names(message, "reply"):
         quoted = get(message, name)
         if name == "reply_to_message" and isinstance(quoted, (str, bytes, bytearray)):
@@ -283,7 +282,6 @@ def _check(message: Any) -> None:
 
 
 def _note_unread(message: Any) -> list[str]:
-    """Return a note on unknown keys."""
     known = _known_keys()
     unknown = [key for key in message if key not in known] if isinstance(message, Mapping) else []
     if not unknown:

@@ -11,7 +11,7 @@ from typing import Self
 from ..access.rules import show_key
 from ..shapes import PERSONA_SENDER, HistoryEntry
 from ..text.folding import fold, one_line
-from ..text.hits import known_name, name_persona
+from ..text.hits import find_cut, known_name, name_persona
 from .incoming import IncomingMessage
 
 NAMELESS_PERSONA = "You"
@@ -104,7 +104,7 @@ def reply_note(name: str, text: str) -> str:
     if not quote.strip():
         return f"[replied to {shown_name(name)}]"
     if len(quote) > REPLY_QUOTE_CHARS:
-        quote = f"{quote[:REPLY_QUOTE_CHARS]}…"
+        quote = f"{quote[: find_cut(quote, REPLY_QUOTE_CHARS)]}…"
     return f'[replied to {shown_name(name)}: "{quote}"]'
 
 

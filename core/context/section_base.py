@@ -20,8 +20,6 @@ StoredRows = Mapping[int, Sequence[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Input of a section."""
-
     settings: Settings
     viewer: Viewer
     """The person asking; `viewer.scope` is the scope."""

@@ -132,7 +132,6 @@ def retag(
     remove: Collection[str] = (),
     only: Sequence[str] | None = None,
 ) -> BulkResult:
-    """Change the tags of items, and return how many changed."""
 
     def changed_tags(old: Sequence[str]) -> list[str]:
         if only is not None:

@@ -16,7 +16,7 @@ from ..base.hints import shown
 from ..context.context import CURRENT, MEMORIES, RECENT
 from ..shapes import Citation, LeftOut
 from ..text.folding import fold
-from ..text.hits import find_match, snippet_around
+from ..text.hits import find_cut, find_match, snippet_around
 from ..text.host_values import get, text_at
 from ..text.languages import likely_languages
 from ..text.sizes import without_base64, write_json
@@ -279,7 +279,7 @@ def cut_text(text: str, most_chars: int, words: Sequence[str] = ()) -> str:
     match = find_match(text, words) if words else None
     if match is not None and sum(match) > most_chars:
         return snippet_around(text, *match, most_chars)
-    kept = text[:most_chars]
+    kept = text[: find_cut(text, most_chars)]
     if not text[most_chars].isspace():
         start = max(0, most_chars - min(_WORD_CHARS, most_chars // 2))
         place = max((kept.rfind(sign, start) for sign in (" ", "\n", "\t")), default=-1)

@@ -27,11 +27,25 @@ halfwidth voice marks, and a Hindi consonant joined to the one before.
 """
 
 _BLOCK_CHARS = 512
+_STEPS_BACK = 40
+"""Maximum number of characters that a cut moves back: a letter with more marks, or a longer emoji, is cut."""
+_EMOJI_PARTS = "\u200d\ufe0e\ufe0f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f"
+_WHOLE = lazy_pattern(f"(?<![\u094d\u200d])[^{marks_class()}{_EMOJI_PARTS}]")
+_FLAGS = "".join(map(chr, range(0x1F1E6, 0x1F200)))
+
+
+def find_cut(text: str, chars: int) -> int:
+    """Return the last place up to `chars` where a text can be cut without cutting a letter with marks, or an emoji."""
+    for at in range(chars, max(chars - _STEPS_BACK, 0), -1) if chars < len(text) else ():
+        if _WHOLE.match(text, at):
+            flags = at + 1 - len(text[: at + 1].rstrip(_FLAGS))  # two of these letters are one flag
+            return at - 1 if flags and flags % 2 == 0 else at
+    return chars
 
 
 def snippet(text: str, chars: int) -> str:
     """Return the text, or its first `chars` characters and `...` if it is longer."""
-    return text if len(text) <= chars else text[:chars] + ELLIPSIS
+    return text if len(text) <= chars else text[: find_cut(text, chars)] + ELLIPSIS
 
 
 def snippet_around(text: str, at: int, length: int, chars: int) -> str:
@@ -40,7 +54,8 @@ def snippet_around(text: str, at: int, length: int, chars: int) -> str:
         return text
     start = at if length >= chars else at - (chars - length) // 2
     start = max(0, min(start, len(text) - chars))
-    end = start + chars
+    start = find_cut(text, start)
+    end = find_cut(text, start + chars)
     return (ELLIPSIS if start else "") + text[start:end] + (ELLIPSIS if end < len(text) else "")
 
 
@@ -127,7 +142,7 @@ def known_name(*names: str) -> str:
     for name in names:
         shown = (name if name.isprintable() else one_line(name)).translate(_IN_NAMES) if name else ""
         if shown.strip():
-            return shown[:NAME_CHARS]
+            return shown[: find_cut(shown, NAME_CHARS)]
     return ""
 
 

@@ -115,8 +115,6 @@ Path = tuple[str | int, ...]
 
 
 class JsonPart(NamedTuple):
-    """One value of a document."""
-
     path: Path
     """Keys and positions (from 0) from the root to the value."""
     value: Any

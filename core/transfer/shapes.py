@@ -44,8 +44,6 @@ class Speaker:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One message."""
-
     place: str
     """File and position, for error messages."""
     room: Room

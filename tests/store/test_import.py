@@ -89,7 +89,6 @@ def test_f76_nothing_is_stored_of_a_refused_file(db: Database, tmp_path: Path, c
 
 
 def test_f76_a_table_saved_by_a_spreadsheet_loses_no_letter_and_no_long_text(db: Database, tmp_path: Path) -> None:
-    """Some save CSV files in the encoding of the system."""
     scope, path = own_scope(), tmp_path / "chat.csv"
     table = f"speaker,text,timestamp\nAnn,Grüße,2026-03-10T12:00:00Z\nAnn,{'tea ' * 50_000},2026-03-10T12:01:00Z\n"
     for encoding, errors, texts in (("latin-1", 1, 1), ("utf-8", 0, 2)):

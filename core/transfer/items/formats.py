@@ -55,8 +55,6 @@ _HEADING = re.compile(r"\s*+(?:#{1,6}\s.*|```\w*|(?!items:)[^\n]{1,80}:)\s*\Z")
 
 
 class Row(NamedTuple):
-    """One row of a file."""
-
     number: int
     """Position in the list of rows, from 1, or line number."""
     uid: str | int | None

@@ -23,6 +23,8 @@ def test_t33_f58_a_broken_row_is_put_right() -> None:
 def test_t34_a_snippet_is_400_characters_and_three_dots(length: int, expected: int) -> None:
     assert len(snippet("a" * length, 400)) == expected
     assert len(snippet("😀" * length, 400)) == expected
+    for whole in ("\U0001f468\u200d\U0001f469\u200d\U0001f467", "🇩🇪", "👍🏽", "e\u0301"):
+        assert snippet(f"x{whole * 400}", 400).endswith(f"{whole}...")
 
 
 @pytest.mark.parametrize(("at", "length"), [(5000, 406), (0, 403), (9994, 403)])

@@ -39,8 +39,6 @@ def read(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
 
 
 class _Chat:
-    """One chat while it is read."""
-
     def __init__(self, member: Member, reading: Reading) -> None:
         self._member = member
         self._reading = reading
