@@ -9,10 +9,10 @@ from datetime import datetime, timedelta, tzinfo
 from typing import Self
 
 from ..access.rules import show_key
-from ..shapes import PERSONA_SENDER, HistoryEntry
+from ..shapes import PERSONA_SENDER, HistoryEntry, Sender
 from ..text.folding import fold, one_line
 from ..text.hits import find_cut, known_name, name_persona
-from .incoming import IncomingMessage
+from .incoming import IncomingMessage, read_role
 
 NAMELESS_PERSONA = "You"
 """Name for a persona without a name: the model is addressed."""
@@ -183,9 +183,10 @@ class NameLabels:
         self._asker: dict[Identity, tuple[Identity, str]] = {}
         """Identity and present name of the asker, for each of the asker's identities."""
         self.persona = self.label(PERSONA, persona) if persona else ""
-        if asker is not None and known_name(asker.sender.name, asker.sender.username):
+        who = asker.sender if asker is not None and read_role(asker.raw) != "persona" else Sender()
+        if asker is not None and known_name(who.name, who.username):
             linked = [identity_of(key, key.partition("/")[2], "") for key in identities]
-            own = _identify(asker) if asker.sender.id or not linked else (linked[0], _identify(asker)[1])
+            own = _identify(asker) if who.id or not linked else (linked[0], _identify(asker)[1])
             self._asker = dict.fromkeys((*linked, own[0]), own)
 
     def label(self, identity: Identity, name: str) -> str:

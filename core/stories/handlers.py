@@ -173,7 +173,6 @@ def scene_detection(operation: Operation, tools: Tools) -> Effect | None:
 
 
 def _detect_pauses(task: Task, story: Layout, limits: BreakLimits) -> _Detection:
-    """Return all breaks at long pauses."""
     at = table_lines.read_times(task.read, task.persona, story.rows[story.last_break + 1 :])
     gap = timedelta(hours=task.settings.scene_gap_hours)
     return _Detection(rules_scenes.find_pauses([at.get(row_id) for row_id in story.rows], gap, limits))

@@ -302,6 +302,9 @@ def test_f6_p72_who_asks_is_named_as_their_lines_are_under_all_identities(stage:
     lines = [*context["history_current_chat"], *context["history_recent"]]
     assert [line.split("] ")[-1].split(":")[0] for line in lines] == ["Ann Lee", "Ann Lee", "Ann"]
     assert context["saved_memories"] == ["[2026-03-10] tea with dc/annie_92", "[2026-03-10] tea with web/7"]
+    own = {"role": "assistant", "from_user": {"id": "self", "full_name": "Iris"}}  # a line of the persona answers Ann
+    answers = stage.context("Hm", scope=stage.scope(HERE, participant="tg/ann"), **own)
+    assert "] Ann: " in answers["history_current_chat"][0]
 
 
 def chat(stage: Stage) -> None:

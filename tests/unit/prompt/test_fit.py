@@ -123,10 +123,7 @@ def test_p59_an_entry_is_shortened_inside_and_names_and_times_stay() -> None:
 def test_p54_what_is_never_cut() -> None:
     prompt = example()
     fitted = fit(prompt, 1)
-    assert fitted.prompt["context"] == {}
-    for key in ("input", "instructions", "actions"):
-        assert fitted.prompt[key] == prompt[key]
-    assert list(fitted.prompt) == list(prompt)
+    assert fitted.prompt == {**prompt, "context": {}} and list(fitted.prompt) == list(prompt)
 
 
 def test_p52_a_prompt_that_fits_comes_back_equal_and_new() -> None:
