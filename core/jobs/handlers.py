@@ -113,7 +113,6 @@ def list_types(settings: Settings | None = None) -> tuple[str, ...]:
 
 
 def list_all_types() -> tuple[str, ...]:
-    """Return the types that have a handler."""
     return tuple(_handlers)
 
 

@@ -304,11 +304,13 @@ def reword_lines(
     If no such line of an entry names the participant, all of them count as theirs.
     """
     ids = connection.execute(select(_S.id).where(_S.persona_id == persona, _S.channel_id == channel)).scalars().all()
-    text, marks = cut_text(new or ""), {mark_participant(participant or ""), *([""] if new is None else [])}
+    text, mark = cut_text(new or ""), mark_participant(participant or "")
+    marks = {mark, ""} if new is None else {mark}
 
     def reword(items: list[Any]) -> list[Any]:
         equal = [item for item in items if isinstance(item, dict) and item.get("content") == cut_text(old)]
-        own = [item for item in equal if read_name(item.get("who")) in marks] or equal
+        named = [read_name(item.get("who")) for item in equal]
+        own = [item for item, who in zip(equal, named, strict=True) if who in marks or mark not in named]
         if not text.strip():
             return [item for item in items if item not in own]
         return [{**item, "content": text} if item in own else item for item in items]

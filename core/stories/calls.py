@@ -36,7 +36,6 @@ class StoryCall(Call):
 
     @property
     def audiences(self) -> tuple[int, ...]:
-        """Return the audiences that the caller sees."""
         return self.viewer.audiences if self.viewer is not None else ()
 
     def change(self, write: Callable[..., bool], *values: Any, **named: Any) -> bool:
