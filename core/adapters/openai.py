@@ -109,8 +109,9 @@ class _Turn:
             said = list(said)  # the messages may come from a generator
             given = {**given, self.key: said}
         try:
-            plain = [_make_plain(each) for each in said] if isinstance(said, list) else said
-            messages = chat.read_messages({**given, self.key: plain}, self.key)
+            if isinstance(said, list):  # objects of the client become the mappings that it sends
+                said = [m.model_dump(mode="json", exclude_unset=True) if hasattr(m, "model_dump") else m for m in said]
+            messages = chat.read_messages({**given, self.key: said}, self.key)
             self.after = chat.read_previous(given) if self.key == "input" else ""
             last = chat.find_last_user(messages, self.scope.persona)
             block = "" if last is None else self._build_block(messages, last)
@@ -155,11 +156,6 @@ class _Turn:
         self.parts.append(chat.read_words(choice.get("delta")))
         if choice.get("finish_reason"):
             self.save(strip_thoughts("".join(self.parts)))
-
-
-def _make_plain(message: Any) -> Any:
-    """Return a message as the plain mapping that the client sends."""
-    return message.model_dump(mode="json", exclude_unset=True) if hasattr(message, "model_dump") else message
 
 
 def _create(create: Callable[..., Any], begin: Callable[[], _Turn]) -> Callable[..., Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NamedTuple, TypeAlias, TypeVar, get_type_hints
 
 import mcp_types as types
@@ -112,16 +113,11 @@ def memory_search(speaker: Speaker, asked: schemas.SearchArguments) -> dict[str,
         )
     except ValueError as error:
         raise MessageError(str(error)) from None
-    kept = ("id", "source", "timestamp", "tags")
-    hits = [
-        {**_pick(row, kept), "speaker": speaker.name_person(row.get("speaker") or ""), "text": row["snippet"]}
-        for row in rows
-    ]
+    hits = []
+    for row in rows:
+        hit = {"id": row["id"], "source": row["source"], "timestamp": row["timestamp"], "tags": row["tags"]}
+        hits.append({**hit, "speaker": speaker.name_person(row.get("speaker") or ""), "text": row["snippet"]})
     return {"count": len(hits), "hits": hits}
-
-
-def _pick(row: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    return {name: row[name] for name in names}
 
 
 @_tool("Remember")
@@ -149,10 +145,10 @@ def memory_list(speaker: Speaker, asked: schemas.ListArguments) -> dict[str, Any
     """List memories with their ids, newest first, all or of one kind. next_cursor gives the next page."""
     kinds, offset = None if asked.kind == "all" else asked.kind, int(asked.cursor or 0)
     page = search_items(kinds=kinds, limit=asked.limit, offset=offset, **speaker.asking)
-    kept = ("id", "kind", "text", "timestamp", "tags")
-    memories = [
-        {**_pick(item, kept), "speaker": speaker.name_person(item["participant"] or "")} for item in page["items"]
-    ]
+    memories = []
+    for item in page["items"]:
+        memory = {"id": item["id"], "kind": item["kind"], "text": item["text"], "timestamp": item["timestamp"]}
+        memories.append({**memory, "tags": item["tags"], "speaker": speaker.name_person(item["participant"] or "")})
     end = offset + len(memories)
     following = str(end) if memories and end < page["total"] else None
     return {"count": len(memories), "total": page["total"], "next_cursor": following, "memories": memories}
@@ -164,19 +160,13 @@ def memory_update(speaker: Speaker, asked: schemas.UpdateArguments) -> schemas.W
     row_id = asked.id
     if not asked.text.strip():
         raise MessageError("text is blank. Write one, or call memory_delete.", fields=("text",))
+    with suppress(ItemNotFoundError):
+        return schemas.WriteAnswer.of_result(edit_item(row_id, asked.text, editor="mcp", **speaker.asking))
     return schemas.WriteAnswer.of_result(
-        _update_memory(speaker, row_id, asked.text)
-        or _or_none(edit_chat_message(row_id, asked.text, **speaker.asking))
+        _or_none(edit_chat_message(row_id, asked.text, **speaker.asking))
         or _or_none(edit_diary_entry(row_id, asked.text, **speaker.asking))
         or _refuse_id(row_id)
     )
-
-
-def _update_memory(speaker: Speaker, row_id: int, text: str) -> WriteResult | None:
-    try:
-        return edit_item(row_id, text, editor="mcp", **speaker.asking)
-    except ItemNotFoundError:
-        return None
 
 
 @_tool("Delete a memory", destroys=True)

@@ -8,6 +8,7 @@ from typing import Any
 from ...config import Settings
 from ...errors import ConfigError
 from ...llm.client import CONNECT_SECONDS, build_client_options, read_endpoint
+from .identity import NAMES
 
 ANSWER_SECONDS = 600.0
 """Longest wait for the next bytes of an answer; some models think for minutes."""
@@ -21,9 +22,9 @@ _HOP_BY_HOP = frozenset({
     "transfer-encoding", "upgrade",
 })  # fmt: skip
 _OURS = frozenset({
-    "host", "content-length", "authorization", "cookie", "origin", "referer", "accept-encoding", "x-conversation-id",
-    "x-user-id", "x-user-name", "x-persona-id", "x-interface", "x-server-id", "x-conversation-privacy", "x-store",
+    "host", "content-length", "authorization", "cookie", "origin", "referer", "accept-encoding", "x-store",
     "forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", KEY_HEADER,
+    *map(str.lower, NAMES),
 })  # fmt: skip
 """Request headers that are for this server and are not passed on."""
 _OWN_ANSWER = frozenset({"set-cookie", "server", "date"})
