@@ -30,11 +30,8 @@ __all__ = ["TranscriptSaved", "save_transcript"]
 MOST_LINES = 1000
 """Maximum number of lines of a list that are read, the newest; at most twice as many stored lines are read."""
 _ROLES: Mapping[str, rules.LineRole] = {
-    "user": "user",
-    "character": "user",
-    "assistant": "persona",
-    "persona": "persona",
-}
+    "user": "user", "character": "user", "assistant": "persona", "persona": "persona",
+}  # fmt: skip
 
 
 class TranscriptSaved(NamedTuple):
@@ -155,12 +152,7 @@ class _Transcript:
     """Comparison of one list with the stored lines of its conversation; used for one call."""
 
     def __init__(
-        self,
-        call: Call,
-        lines: list[_Said],
-        name: str | None = None,
-        persona_name: str | None = None,
-        after: str = "",
+        self, call: Call, lines: list[_Said], name: str | None = None, persona_name: str | None = None, after: str = ""
     ) -> None:
         self._asking: dict[str, Any] = {"db": call.db, "settings": call.settings, "scope": call.scope}
         self._call = call

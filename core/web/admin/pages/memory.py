@@ -52,10 +52,6 @@ def find_items(page: Page, search: Search) -> lifelong.ItemPage:
     return lifelong.search_items(**{**search.model_dump(), "until": until}, **page.operating())
 
 
-class Listed(BaseModel):
-    edit: Id = 0
-
-
 def list_items(page: Page) -> Response:
     search = page.read(Search)
     items_page = find_items(page, search)
@@ -70,7 +66,7 @@ def list_items(page: Page) -> Response:
         found=items_page,
         kinds=(*lifelong.KINDS, INSTRUCTION),
         new_kinds=lifelong.KINDS,
-        edited=page.read(Listed).edit or None,
+        edited=next(iter(split_ids(page.request.query_params.get("edit", ""))), None),
         names=name_items(page.db, page.persona, items_page["items"]),
         sizes=PAGE_SIZES,
         flash=build_flash(page),

@@ -159,10 +159,9 @@ class Page:
         return HTMLResponse(environment().get_template(template).render({**usual, **more, **values}), status)
 
     def _list_personas(self) -> list[str]:
-        try:
+        with suppress(StoreError):
             return overview.list_personas(self.context.database(), MOST_PERSONAS)
-        except StoreError:
-            return []
+        return []
 
     @staticmethod
     def redirect(address: str) -> RedirectResponse:
