@@ -53,11 +53,6 @@ def client(server: tuple[ModelServer, str]) -> Iterator[Any]:
         yield client
 
 
-def test_r28_what_is_no_client_is_refused_by_type(db: Database) -> None:
-    with pytest.raises(TypeError, match="client is of type str"):
-        remember("http://127.0.0.1", user="ann", db=db)  # type: ignore[type-var]
-
-
 def lines(db: Database, user: str = "ann") -> list[tuple[str, str]]:
     scope = Memory(db, persona="iris").scope(user)
     return [(each["role"], each["text"]) for each in load_chat_history(f"web/{user}", 99, db=db, scope=scope)]
@@ -114,18 +109,18 @@ def test_f1_one_client_serves_users_who_see_nothing_of_each_other(
         assert (CAT in str(model.last.body)) == (user == "ann")
     client.chat.completions.create(**SAID)
     assert model.last.messages == MESSAGES and lines(db, "eve")[0] == TURN[0]
-    own.copy(max_retries=1).with_options(timeout=9).chat.completions.create(**SAID)  # another answer to the same line
-    assert len(lines(db, "eve")) == 2
-    said = {"model": "tiny", "messages": [{"role": "user", "content": "Is Tofu old?"}]}
+    said: Any = {"model": "tiny", "messages": [{"role": "user", "content": "Is Tofu old?"}]}
     own.chat.completions.with_raw_response.create(**said)  # an answer that is not read leaves no question alone
     assert len(lines(db, "eve")) == 2
-    own.with_options(timeout=9).chat.completions.create(**said)
+    own.copy(max_retries=1).with_options(timeout=9).chat.completions.create(**said)
     assert len(lines(db, "eve")) == 4
     other = remember(client, user="ann", persona="iris", conversation="7", db=db)
     other.chat.completions.create(**SAID)
     assert CAT in str(model.last.body) and len(lines(db)) == 2
     with pytest.raises(MessageError, match=r"remember\(\) was not told who speaks. Pass user="):
         remember(client, db=db)
+    with pytest.raises(TypeError, match="client is of type str"):
+        remember("http://127.0.0.1", user="ann", db=db)  # type: ignore[type-var]
 
 
 def test_r37_where_the_memory_fails_the_call_goes_on(

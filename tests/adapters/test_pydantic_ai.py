@@ -122,12 +122,15 @@ def test_r32_one_agent_keeps_its_users_apart_and_forgets_them(db: Database, ann:
     assert "oolong at dawn" not in asked.requests[3]
 
 
+@pytest.mark.parametrize("opens", [True, False])
 def test_r32_an_answer_is_given_where_the_turn_cannot_be_kept(
-    ann: Scope, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ann: Scope, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, opens: bool
 ) -> None:
-    """A database that fails fails no run, and is never silent."""
+    """A database that fails, or cannot be opened, fails no run, and is never silent."""
+    monkeypatch.setenv("DATABASE_URL", "mysql://eva:secret@127.0.0.1:1/chats")
     with broken_database(tmp_path) as nothing:
-        agent = Agent(AnyModel(custom_output_text="Sencha."), capabilities=[Memory(db=nothing, scope=ann)])
+        own = Memory(db=nothing if opens else None, scope=ann)
+        agent = Agent(AnyModel(custom_output_text="Sencha."), capabilities=[own])
         with caplog.at_level(logging.WARNING):
             assert asyncio.run(agent.run("Which tea?")).output == "Sencha."
     assert "source_failed" in caplog.text
