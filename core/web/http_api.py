@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import chain, islice
 from typing import Annotated, Any
+from urllib.parse import unquote
 
 from fastapi import APIRouter, Depends, Path, Query, Request
 
@@ -118,30 +119,33 @@ def _answer(saved: WriteResult, reply: WriteResult | None = None) -> answers.Sav
 ConversationPath = Annotated[
     str, Path(min_length=1, max_length=KEY_BYTES["conversation"], description="Conversation key, slashes not encoded.")
 ]
-MessageId = Annotated[str, Path(min_length=1, max_length=191, description="Id of the message on its platform.")]
+MessageId = Annotated[str, Path(min_length=1, max_length=191, description="Id on its platform, a slash as %2F.")]
 
 
-def _change_place(host: Host, conversation: ConversationPath) -> dict[str, Any]:
+def _change_place(host: Host, request: Request, conversation: ConversationPath, id: MessageId) -> dict[str, Any]:  # noqa: A002 - the documented name
     """Return the arguments for changing a message; a participant may not change messages of shared conversations."""
+    sent = unquote(bytes(request.scope.get("raw_path") or b"").rpartition(b"/")[2].decode("latin-1"))
+    if (whole := f"{conversation}/{id}").endswith(f"/{sent}"):
+        conversation, id = whole.removesuffix(f"/{sent}"), sent  # noqa: A001
     if host.token.kind == "scope" and not is_own_place(conversation, host.token.participant or ""):
         raise Refused(403, access.FORBIDDEN)
     scope = access.read_scope(host.token, conversation=conversation)
-    return {**host.asking, "interface_path": conversation, "scope": scope}
+    return {**host.asking, "message": id, "interface_path": conversation, "scope": scope}
 
 
 ChangePlace = Annotated[dict[str, Any], Depends(_change_place)]
 
 
 @router.patch("/messages/{conversation:path}/{id}", responses=bodies.NOT_FOUND)
-def edit_message(place: ChangePlace, id: MessageId, body: bodies.MessageEditBody) -> answers.WrittenAnswer:  # noqa: A002 - the documented name
+def edit_message(place: ChangePlace, body: bodies.MessageEditBody) -> answers.WrittenAnswer:
     """Change the text of a stored message."""
-    return _answer_change(chat_history_cache.edit_chat_message(id, body.text, **place))
+    return _answer_change(chat_history_cache.edit_chat_message(message_text=body.text, **place))
 
 
 @router.delete("/messages/{conversation:path}/{id}", responses=bodies.NOT_FOUND)
-def delete_message(place: ChangePlace, id: MessageId) -> answers.WrittenAnswer:  # noqa: A002 - as above
+def delete_message(place: ChangePlace) -> answers.WrittenAnswer:
     """Delete a stored message for good."""
-    return _answer_change(chat_history_cache.delete_chat_message(id, **place))
+    return _answer_change(chat_history_cache.delete_chat_message(**place))
 
 
 def _answer_change(done: WriteResult) -> answers.WrittenAnswer:

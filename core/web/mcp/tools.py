@@ -157,15 +157,14 @@ def memory_list(speaker: Speaker, asked: schemas.ListArguments) -> dict[str, Any
 @_tool("Change a memory", destroys=True)
 def memory_update(speaker: Speaker, asked: schemas.UpdateArguments) -> schemas.WriteAnswer:
     """Replace the text of one memory or one chat line, by its id from a search or list."""
-    row_id = asked.id
     if not asked.text.strip():
         raise MessageError("text is blank. Write one, or call memory_delete.", fields=("text",))
     with suppress(ItemNotFoundError):
-        return schemas.WriteAnswer.of_result(edit_item(row_id, asked.text, editor="mcp", **speaker.asking))
+        return schemas.WriteAnswer.of_result(edit_item(asked.id, asked.text, editor="mcp", **speaker.asking))
     return schemas.WriteAnswer.of_result(
-        _or_none(edit_chat_message(row_id, asked.text, **speaker.asking))
-        or _or_none(edit_diary_entry(row_id, asked.text, **speaker.asking))
-        or _refuse_id(row_id)
+        _or_none(edit_chat_message(asked.id, asked.text, **speaker.asking))
+        or _or_none(edit_diary_entry(asked.id, asked.text, **speaker.asking))
+        or _refuse_id(asked.id)
     )
 
 
