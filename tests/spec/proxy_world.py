@@ -18,7 +18,7 @@ from openai import OpenAI
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 
 from core import chat_history_cache, tokens
 from core.config import Settings
@@ -220,8 +220,9 @@ def wait_until(holds: Callable[[], bool], seconds: float = PATIENCE_SECONDS) -> 
 
 
 @contextmanager
-def proxy_of(db: Database, model_url: str, **flags: Any) -> Iterator[str]:
+def proxy_of(db: Database, model_url: str, below: str = "", **flags: Any) -> Iterator[str]:
     flags = {"proxy_memory_seconds": PATIENCE_SECONDS, **flags}
     settings = Settings(llm_base_url=f"{model_url}/v1", llm_api_key="upstream-key", **flags)
-    with serving(create_app(db=db, settings=settings, admin=False, proxy=True)) as url:
-        yield url
+    app = create_app(db=db, settings=settings, admin=False, proxy=True)
+    with serving(Mount(below, app) if below else app) as url:
+        yield f"{url}{below}"

@@ -95,11 +95,13 @@ def test_r37_a_request_refused_for_its_form_is_sent_once_more_without_memory(pro
     assert caught.value.status_code == status and len(proxy.model.requests) == count + 4
 
 
-def test_r37_half_a_letter_in_a_line_costs_no_memory(proxy: ProxyWorld) -> None:
+@pytest.mark.parametrize("below", ["", "/api/v1"])
+def test_r37_half_a_letter_in_a_line_and_a_mount_cost_no_memory(proxy: ProxyWorld, below: str) -> None:
     """Front ends that cut a line by its length leave half an emoji, and send it again with every request."""
     teach(proxy)
     body = json.dumps({"model": "tiny", "messages": chat("Look \ud83d", "hello", "What is my cat called?")})
-    answer = post(proxy.url, content=body, headers={"Authorization": f"Bearer {proxy.host}", "X-User-Id": "ann"})
+    with proxy_of(proxy.db, proxy.model.url, below) as url:  # type: ignore[attr-defined]
+        answer = post(url, content=body, headers={"Authorization": f"Bearer {proxy.host}", "X-User-Id": "ann"})
     assert answer.headers["x-memory"] == "used" and proxy.model.last.messages[0]["content"] == "Look \ud83d"
 
 

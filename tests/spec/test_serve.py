@@ -60,13 +60,10 @@ def serve(
     yield run
 
 
-def test_l34_it_listens_on_this_machine_alone(serve: Serve, listened: list[Any], port: int) -> None:
+def test_l34_it_listens_on_this_machine_alone_or_warns(serve: Serve, listened: list[Any], port: int) -> None:
     code, said = serve("--port", str(port))
-    assert (code, listened) == (0, [("127.0.0.1", port)])
+    assert (code, listened.pop()) == (0, ("127.0.0.1", port))
     assert f"http://127.0.0.1:{port}/admin/" in said and "Stopped." in said and "encrypted" not in said
-
-
-def test_l34_listening_elsewhere_is_warned_of(serve: Serve, listened: list[Any], port: int) -> None:
     code, said = serve(ADMIN_HOST="0.0.0.0", ADMIN_PORT=str(port))
     assert (code, listened) == (0, [("0.0.0.0", port)])
     assert "It listens on 0.0.0.0" in said and "encrypted" in said and TOKEN not in said

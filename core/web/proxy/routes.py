@@ -81,7 +81,7 @@ class Proxy:
         path = bytes(scope.get("raw_path") or request.url.path.encode()).decode("ascii", "replace")
         if has_dots(path):
             raise errors.Refused(400, "The path holds `..`. Send the path itself.", word="bad_value")
-        path = path.partition("/v1")[2]
+        path = path.removeprefix(str(scope.get("root_path", "")).rstrip("/")).partition("/v1")[2]
         content, settings = await request.body(), self._context.values()
         key = CHATS.get(path) if request.method == "POST" else None
         skipped = "skipped; dialect" if path == NO_MEMORY and request.method == "POST" else ""
