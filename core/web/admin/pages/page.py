@@ -82,10 +82,10 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class Page:
-    def __init__(self, context: WebContext, request: Request, form: FormData) -> None:
+    def __init__(self, context: WebContext, request: Request) -> None:
         self.context = context
         self.request = request
-        self.form = form
+        self.form = FormData()
         self.root: str = guard.admin_root(request.scope)
         self.base: str = self.root + BASE
 
@@ -186,12 +186,9 @@ def add_screen(
     async def handle(request: Request) -> Response:
         if not is_open:
             guard.require_operator(request)
-        page = Page(context, request, FormData())
-        if method == "GET":
-            return await run_in_threadpool(_answer_screen, screen, page)
+        page = Page(context, request)
         try:
-            async with request.form(max_fields=5000) as form:
-                page.form = form
+            async with request.form(max_fields=5000) as page.form:  # blank for a screen without a form
                 return await run_in_threadpool(_answer_screen, screen, page)
         except HTTPException as error:
             return await run_in_threadpool(_render_problem, page, str(error.detail), error.status_code)
