@@ -52,12 +52,13 @@ def is_marked(message: Any) -> bool:
 
 def kind_of(value: object, *, also: Sequence[str] = ()) -> str:
     """Return the kind that a word names, in any letter case or in snake case."""
+    known = (*KINDS, *also)
     if isinstance(value, str):
         form = "".join(char for char in fold(value) if char.isalnum())
-        if form in _FORMS and (_FORMS[form] in KINDS or _FORMS[form] in also):
+        if _FORMS.get(form) in known:
             return _FORMS[form]
     raise MessageError(
-        f"kind is {shown(value)}. It must be one of {', '.join(KINDS)}.{hint_name(value, KINDS)}", fields=("kind",)
+        f"kind is {shown(value)}. It must be one of {', '.join(known)}.{hint_name(value, known)}", fields=("kind",)
     )
 
 

@@ -370,7 +370,7 @@ def test_l35_bad_values_are_told_in_words_and_lead_back(window: Window, site: Si
     page = window()
     for path, word in (
         (f"memory?{IRIS}&min_importance=x", "number"),
-        (f"memory?{IRIS}&kinds=KeyFact", "Did you mean 'KeyFacts'"),
+        (f"memory?{IRIS}&kinds=instructon", "saved, instruction. Did you mean 'instruction'"),
         (f"people/one?{IRIS}", "No person"),
     ):
         answer = page.goto(site.at(path))
