@@ -121,6 +121,7 @@ def test_l34_a_wrong_log_in_is_401_and_a_browser_is_led_back(client: TestClient)
     assert client.post("/admin/login", data={"token": "no"}).status_code == 401
     page = client.post("/admin/login", data={"token": "no"}, headers={"accept": "text/html,*/*"})
     assert page.status_code == 401 and "/admin/login?failed=1" in page.text and "set-cookie" not in page.headers
+    assert "0; url=/admin/login" in client.post("/admin/logout", headers={"accept": "text/html"}).text
     asked = client.get("/admin/", headers={"accept": "text/html"})
     assert asked.status_code == 401 and 'content="0; url=/admin/login"' in asked.text
     assert client.post("/admin/login").status_code == 422
