@@ -30,11 +30,8 @@
   if (one("[data-toast]") && !one("[data-undo]")) setTimeout(closeToast, 8000);
 
   // A live region speaks when it changes, not when the screen opens with it.
-  const toast = one("#toast");
-  if (toast && one("[data-toast]")) {
-    const box = one("[data-toast]");
-    requestAnimationFrame(() => { box.remove(); toast.append(box); });
-  }
+  const box = one("[data-toast]");
+  if (box) requestAnimationFrame(() => { box.remove(); one("#toast").append(box); });
 
   // Rows
   const rows = () => all("[data-row]").filter((row) => row.offsetParent !== null || row.getClientRects().length);
@@ -100,10 +97,9 @@
   const openKeys = () => dialog && !dialog.open && dialog.showModal();
   one("[data-open='keys']")?.addEventListener("click", openKeys);
   const SWITCH = "prompt-engine-keys";
-  const stored = () => { try { return localStorage.getItem(SWITCH); } catch { return null; } };
   const keysBox = one("#keys-on");
   if (keysBox) {
-    keysBox.checked = stored() !== "off";
+    try { keysBox.checked = localStorage.getItem(SWITCH) !== "off"; } catch { /* it is on */ }
     keysBox.addEventListener("change", () => {
       try { localStorage.setItem(SWITCH, keysBox.checked ? "on" : "off"); } catch { /* it holds for this screen */ }
     });
@@ -198,8 +194,7 @@
   });
 
   // The prompt is below its form.
-  const answer = one("#result[role='region']");
-  if (answer) answer.focus();
+  one("#result")?.focus();
   for (const link of all("[data-back]")) {
     link.addEventListener("click", (event) => {
       if (history.length > 1 && document.referrer.startsWith(location.origin)) { event.preventDefault(); history.back(); }
