@@ -383,6 +383,7 @@ def test_a_token_is_revoked_after_a_question(site: Site, window: Window) -> None
     made = tokens.add_token("host", label="kitchen", personas="*", db=site.db, scope=Scope(PERSONA))
     page = window()
     page.goto(site.at(f"programs?{IRIS}"))
+    look_at(page)
     assert "for other personas too: *" in page.inner_text("main")
     assert not page.locator('button:text-is("Revoke it")').is_visible()
     click(page, 'summary:text-is("Revoke")')

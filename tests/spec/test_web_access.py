@@ -309,8 +309,7 @@ def test_r13_errors_have_one_shape(world: World) -> None:
         assert set(told) == {"error", "message", "fields"}, path
         assert told["error"] == {400: "wrong_shape", 404: "not_found", 405: "method", 422: "bad_value"}[status], path
         assert ("/openapi.json" in told["message"]) == (status in (400, 405) or path.endswith("nowhere")), path
-    typed = world.client.post("/v1/search", content=b'{"query": "x"}', headers=bearer(host.token))  # as `curl -d` does
-    assert "Content-Type: application/json" in typed.json()["message"]
+    assert "the header Content-Type" in world.client.post("/v1/search", content="{}", headers=bearer(host.token)).text
 
 
 def test_r13_what_a_route_does_not_read_is_refused_with_what_may_be_meant(world: World) -> None:
