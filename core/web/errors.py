@@ -46,7 +46,7 @@ WORDS = {
     413: "too_large", 421: "foreign_host", 422: "bad_value", 503: "disabled",
 }  # fmt: skip
 _SENTENCES = {
-    404: "There is nothing under this path; /openapi.json lists all. `serve --proxy` adds a model server under /v1.",
+    404: "Nothing is under this path; /openapi.json lists all. `serve --proxy` adds a model server, `--mcp` adds /mcp.",
     405: "This path has no such method. /openapi.json lists those there are.",
     400: "The request's body cannot be read. Send what /openapi.json describes.",
 }
