@@ -47,11 +47,8 @@ class ItemNotFoundError(MessageError):
     """The scope has no item with this id."""
 
     def __init__(self, item: int) -> None:
-        super().__init__(
-            f"There is no item {item} here. Ask `search_items` for those there are; `restore_items` brings an archived "
-            "one back.",
-            fields=("id",),
-        )
+        what = f"There is no item {item} here, or it is archived. Search for its id, or restore it."
+        super().__init__(what, fields=("id",))
         self.item = item
 
 

@@ -61,9 +61,7 @@ def edit_item(
     row_id = read_id(id)
     text = read_text(new_content, "new_content")
     if not text.strip():
-        raise MessageError(
-            "new_content is blank. An item needs a text; delete_items archives it.", fields=("new_content",)
-        )
+        raise MessageError("new_content is blank. Give a text, or delete the item.", fields=("new_content",))
     seen = find_seen(call, operator)
     done = item_changes.edit(call.db, seen, row_id, text, editor=str(editor), operator=operator)
     if done is None:
