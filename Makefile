@@ -74,7 +74,9 @@ lint: $(VENV)/.test
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-test: servers lint
+# Downloads and type checks beside each other: each uses one core.
+test: $(VENV)/.test
+	@$(MAKE) --no-print-directory -j2 servers lint
 	$(BIN)/python -m pytest -n $(PYTEST_WORKERS)
 	$(BIN)/python -m tests.wheel
 
