@@ -36,8 +36,6 @@ class Read:
 
 def read_rows(ranked: Ranked, db: Database, current: Round) -> Read:
     """Return the candidates with their rows; rows that are read already are not read again."""
-    if ranked.search.query.ranking == "recency":
-        return Read(ranked, current, ranked.rows, ranked.errors)
     return Read(ranked, current, *_read_missing(ranked, ranked.candidates, db))
 
 

@@ -19,25 +19,29 @@ _PARTS = lazy_pattern(r"[^\W\d_]+")
 _SHORTEST = 2
 _SHORTEST_DECLINED = 3
 
-_PARTICLES = "de da di van von der la le el al bin the and of mr mrs ms dr user assistant bot self persona ai"
+_WRITTEN_PARTICLES = "de da di van von der la le el al bin the and of mr mrs ms dr user assistant bot self persona ai"
+_PARTICLES = frozenset(_WRITTEN_PARTICLES.split())
 """Parts of names that are not names by themselves."""
 
 _INNER_PARTICLES = frozenset({"ben"})
 """Particles inside a name (Omar ben Salah) that are first names at its beginning (Ben Carter)."""
 
-_ALSO_WORDS = (
+_WRITTEN_WORDS = (
     "will may mark grace hope faith joy rose bill rob art sue pat jack frank dawn june april august summer angel drew "
     "chase dean guy max ray ben miles penny sunny young long king so an in ein man mai vera marie can do my are was "
     "were it is has"
 )
+_ALSO_WORDS = frozenset(_WRITTEN_WORDS.split())
 """Names that are also words: they count if the question capitalizes them inside a sentence."""
 
-_ENDINGS = {
+_WRITTEN_ENDINGS = {
     "cyrillic": "а у ы и е о ом ои ою ем еи я ю ин ина ину иного",
     "latin": "s es a u y e i o ie ou em om ovi owi owie ova in en",
     "hangul": "이 가 은 는 을 를 의 와 과 에게 한테 도 랑 이랑 씨 님 이가 이는 야 아 하고 씨가 씨는 씨의 에게서",
     "greek": "ς σ ν υ α ε ο ου η",
 }
+_ENDINGS = {script: frozenset(endings.split()) for script, endings in _WRITTEN_ENDINGS.items()}
+_FINAL_S = frozenset("s")
 _PREFIXES = {
     "arabic": ("و", "ف", "ب", "ل", "ك", "ول", "وب"),
     "hebrew": ("ו", "ה", "ב", "ל", "מ", "ש", "כ", "ול", "וש", "של"),
@@ -52,11 +56,6 @@ _SCRIPTS = (
 _VOWELS = "аяьиоеayiouě\u03b1\u03b7\u03bf"
 _DECLINING = frozenset({"pl", "cs", "sk", "sl", "hr", "sr", "lt", "lv", "fi", "hu", "et", "la"})
 """Languages in Latin script that decline names; in others only a final s is allowed."""
-
-
-@lru_cache(maxsize=16)
-def _split(words: str) -> frozenset[str]:
-    return frozenset(words.split())
 
 
 class _Name(NamedTuple):
@@ -98,35 +97,24 @@ def named(text: str, names: Collection[str], languages: Sequence[str]) -> frozen
             if len(fold(name)) >= _SHORTEST and bare(name).strip() in said:
                 exact[name] = 9
             continue
-        size = _whole(parts, padded) or _partly(naming, known, capitals)
-        if size:
-            exact[name] = size
-        for part, script in () if size else naming:
+        if len(parts) > 1 and f" {' '.join(parts)} " in padded:
+            exact[name] = len(parts)
+        elif any(part in known and (part not in _ALSO_WORDS or part in capitals) for part, _ in naming):
+            exact[name] = 1
+        for part, script in () if name in exact else naming:
             said_so = words if script in _PREFIXES else by_letter.get(part[0], ())
             if said_so and _declined(part, script, said_so, languages):
                 near.add(name)
     if exact:
-        longest = _without_shadowed(exact)
-        return frozenset(longest)
+        return frozenset(_without_shadowed(exact))
     return frozenset(near)
 
 
 def _naming(parts: Sequence[str]) -> Iterator[str]:
     """Yield the parts of a name that identify somebody by themselves."""
     for at, part in enumerate(parts):
-        if len(part) >= _SHORTEST and part not in _split(_PARTICLES) and not (at and part in _INNER_PARTICLES):
+        if len(part) >= _SHORTEST and part not in _PARTICLES and not (at and part in _INNER_PARTICLES):
             yield part
-
-
-def _whole(parts: Sequence[str], padded: str) -> int:
-    return len(parts) if len(parts) > 1 and f" {' '.join(parts)} " in padded else 0
-
-
-def _partly(naming: Sequence[tuple[str, str]], words: Collection[str], capitals: Collection[str]) -> int:
-    for part, _ in naming:
-        if part in words and (part not in _split(_ALSO_WORDS) or part in capitals):
-            return 1
-    return 0
 
 
 def _without_shadowed(found: Mapping[str, int]) -> Iterator[str]:
@@ -152,8 +140,7 @@ def _fits(name: str, word: str, script: str, languages: Sequence[str]) -> bool:
         return word.endswith(name) and word[: len(word) - len(name)] in _PREFIXES[script]
     if word.startswith(name):
         rest = word[len(name) :]
-        allowed = _ENDINGS[script] if script != "latin" or _DECLINING.intersection(languages) else "s"
-        return rest in _split(allowed)
+        return rest in (_ENDINGS[script] if script != "latin" or _DECLINING.intersection(languages) else _FINAL_S)
     if script == "hangul" or (script == "latin" and not _DECLINING.intersection(languages)):
         return False
     root = name[:-1]
@@ -161,7 +148,7 @@ def _fits(name: str, word: str, script: str, languages: Sequence[str]) -> bool:
         name[-1] in _VOWELS + "ς"
         and len(root) >= _SHORTEST
         and word.startswith(root)
-        and word[len(root) :] in _split(_ENDINGS[script])
+        and word[len(root) :] in _ENDINGS[script]
     )
 
 
