@@ -252,7 +252,7 @@ def _build_hit(search: Search, row: FoundRow) -> Hit:
         "id": row.id,
         "timestamp": "" if at is None else min(max(at, EARLIEST), LATEST).isoformat(),
         "snippet": text,
-        "tags": hits.stored_tags(row.tags),
+        "tags": hits.stored_tags(row.tags) if row.tags else [],
     }
     if row.said_by:
         hit["speaker"] = row.said_by

@@ -108,7 +108,7 @@ class Ranked:
     @property
     def matching(self) -> int:
         """Return the number of candidates that match in the index."""
-        return sum(1 for c in self.candidates if c.matched)
+        return len([c for c in self.candidates if c.matched])
 
 
 def list_excluded(search: Search) -> list[RowId]:
