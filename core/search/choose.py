@@ -25,6 +25,7 @@ from .ranking.rows import (
     newest_first,
     without_many_contexts,
 )
+from .ranking.weights import FULL_SHARE
 from .read import Read
 from .resolve import Search
 from .table import Repeated, list_repeated
@@ -32,8 +33,6 @@ from .table import Repeated, list_repeated
 Drop = Callable[[FoundRow], str]
 """Returns the reason to leave out a row, in addition to the reasons of the search; "" to keep it."""
 _CHAT = sources.CHAT.number
-FULL_SHARE = 0.6
-"""Share of the best own score from which rows are ordered by time if the first or last is asked for."""
 FIRST_HITS = 10
 """Number of first hits, the last of which is the newest match if the question is about the present."""
 

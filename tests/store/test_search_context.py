@@ -232,6 +232,17 @@ def test_t16_the_turns_of_whom_the_question_names_come_first(db: Database, scope
     assert next(one["id"] for one in report["hits"] if one["rank"] == 1) == rows[2]
 
 
+@pytest.mark.parametrize(("word", "first"), [("first", 0), ("last", 399)])
+def test_t62_of_many_lines_that_match_the_first_and_the_last_are_found(
+    db: Database, scope: Scope, word: str, first: int
+) -> None:
+    lines = [(("Ann", "Tom")[n % 4 == 1], f"The boat is nice, visit {n}") for n in range(400)]
+    rows = talked(db, scope, lines, ago(days=60))
+    asked = {"query": f"What was the {word} thing I said about the boat?", "limit": 3}
+    report = explain(db, replace(scope, conversation="tg/1", participant="tg/ann"), **asked)[1]
+    assert next(one["id"] for one in report["hits"] if one["rank"] == 1) == rows[first]
+
+
 def test_t16_the_day_the_question_names_comes_first(db: Database, scope: Scope) -> None:
     days = [NOW - timedelta(days=n) for n in range(10, 70, 3)]
     rows = [talked(db, scope, [("Ann", f"The dinner was nice, dish {n}")], day)[0] for n, day in enumerate(days)]

@@ -21,6 +21,7 @@ from .reasons import (
     MOST_RANKED,
     SessionScores,
     choose_leads,
+    find_in_order,
     find_newest,
     find_open,
     is_said_by_others,
@@ -52,7 +53,7 @@ class Ranking:
     best: LocalRows = field(default_factory=lambda: LocalRows(np.zeros(0, np.int64)))
     """Best rows, best first."""
     kept: Sequence[tuple[LocalRows, Kept]] = ()
-    """Rows that get one of the first places whatever their rank, each with the reason."""
+    """Rows that are read whatever their rank, each with the reason why it gets one of the first places."""
     seen: Sequence[Seen] = ()
     held: HeldWords | None = None
     sessions: SessionScores | None = None
@@ -80,7 +81,8 @@ def rank_rows(
         at_us = np.concatenate([one.matches.view.at_us[rows] for one, rows in zip(seen, held.rows, strict=True)])
         around = list_words(seen, held, choose_leads(held, is_open, at_us, most, {}, held.turn))
         return Ranking(*counts, around, around.list_best(count), (), seen, held)
-    fullest = keep_fullest(held, max(MOST_RANKED, count), offered)
+    order = query.question.order
+    fullest = held if order else keep_fullest(held, max(MOST_RANKED, count), offered)
     if fullest is not held:
         held, is_open = fullest, find_open(seen, fullest.rows)
     frame = build_frame(seen, held.rows)
@@ -88,12 +90,13 @@ def rank_rows(
     of_row = sessions.find(frame.session)
     reasons = list_reasons(seen, frame, query, held.own, held.turn, held.share, of_row)
     leads = choose_leads(held, is_open, frame.at_us, most, reasons, frame.long)
-    newest = list(_split(frame, find_newest(held, frame, is_open, query.newest))) if query.newest else []
-    for n, rows in newest:
+    by_time = find_in_order(held, frame, is_open, order) if order else find_newest(held, frame, is_open, query.newest)
+    placed = list(_split(frame, by_time))
+    for n, rows in placed:
         leads[n] = ViewRows(np.concatenate([leads[n], rows]))
     around = look_around(seen, held, sessions, leads, query, query.reach)
     best = around.list_best(count)
-    kept: list[tuple[LocalRows, Kept]] = [(around.find(n, rows), "newest") for n, rows in newest]
+    kept: list[tuple[LocalRows, Kept]] = [(around.find(n, rows), "" if order else "newest") for n, rows in placed]
     if query.question.people and is_said_by_others(held, frame):
         others = around.is_match[best] & (around.reasons["person"][best] < 0)
         kept.append((LocalRows(best[others][:MOST_OTHERS]), "others"))

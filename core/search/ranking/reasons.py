@@ -9,13 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ...index.numbers import Column, Flags, Floats, MatchRows, ViewRows, is_among, take
-from .days import find_coming, find_days
+from .days import MOST_IN_ORDER, find_coming, find_days
 from .frame import Frame, Seen, choose_best
 from .own_words import HeldWords
 from .rows import RankingQuery
 from .weights import (
     BY_MEANING,
     FULL_MATCH,
+    FULL_SHARE,
     LIKE,
     MOST_LENGTH,
     OF_WORDS,
@@ -182,9 +183,7 @@ def find_newest(held: HeldWords, frame: Frame, is_open: Flags, count: int) -> Ma
     row.
     """
     may = is_open & (frame.words <= WHOLE)  # a longer text holds some word of any question
-    if frame.person is not None:
-        may &= ~frame.is_chat | (frame.person > 0)
-    rows = may.nonzero()[0]
+    rows = (may & _are_of_person(frame)).nonzero()[0]
     share, at_us = held.share[rows], frame.at_us[rows]
     found = []
     for _ in range(min(count, len(rows))):
@@ -194,6 +193,19 @@ def find_newest(held: HeldWords, frame: Frame, is_open: Flags, count: int) -> Ma
         found.append(chosen)
         share = np.where(np.arange(len(share)) == chosen, 0, share)
     return MatchRows(rows[found] if found else rows[:0])
+
+
+def find_in_order(held: HeldWords, frame: Frame, is_open: Flags, order: str) -> MatchRows:
+    """Return the first or last rows, of the person the question is about, that match nearly as well as the best."""
+    is_full = held.own >= FULL_SHARE * held.own.max(initial=0.0)
+    rows = (is_open & is_full & _are_of_person(frame)).nonzero()[0]
+    by_time = np.argsort(frame.at_us[rows], kind="stable")
+    return MatchRows(rows[by_time[:MOST_IN_ORDER] if order == "first" else by_time[-MOST_IN_ORDER:]])
+
+
+def _are_of_person(frame: Frame) -> Flags:
+    """Return which rows may be of the person the question is about; memories and entries of anybody may."""
+    return np.ones(len(frame), bool) if frame.person is None else ~frame.is_chat | (frame.person > 0)
 
 
 def is_said_by_others(held: HeldWords, frame: Frame) -> bool:
