@@ -15,7 +15,7 @@ from ..context.live import LiveHistory
 from ..database.engine import Connection, Database
 from ..database.sources import BY_NUMBER
 from ..scope import KEY_BYTES
-from ..search.query import choose_words, list_words, spoken_in
+from ..search.query import asks, choose_words, list_words, spoken_in
 from ..search.resolve import read_index
 from ..shapes import Vocabulary
 from ..tags import rules as tag_rules
@@ -31,7 +31,7 @@ MOST_CHATS = 50
 def load_visible(call: PromptCall) -> VisibleContext:
     """Return what the scope may see, and the tags and words that the message asks for."""
     db, languages = call.db, spoken_in(call.asked_text, call.settings.languages)
-    words = list_words(call.asked_text, languages)
+    words = list_words(call.asked_text, languages, is_asking=asks(call.asked_text, languages))
     seen = None if db is None else _load_snapshot(call, db)
     if db is None or seen is None:
         call.guard.lose_stored()

@@ -130,7 +130,8 @@ def prepare(request: SearchRequest, settings: Settings, clock: Callable[[], date
         notes.append(f"query has {len(given)} characters; {MOST_ASKED_CHARS} of them are searched for")
     languages = spoken_in(text, settings.languages)
     is_of_text = bool(text) and not (wanted_tags or wanted_words)
-    words = list_words(text, languages) if is_of_text else []
+    is_asking = bool(text) and asks(text, languages)
+    words = list_words(text, languages, is_asking=is_asking) if is_of_text else []
     if is_of_text:
         wanted_words = choose_words(words, languages, None)
 
@@ -158,7 +159,7 @@ def prepare(request: SearchRequest, settings: Settings, clock: Callable[[], date
         until=read_time(request.until, "until", read_words),
         text=text,
         languages=languages,
-        is_question=about_person or (may_ask and asks(text, languages)),
+        is_question=about_person or (may_ask and is_asking),
         may_be_about_person=about_person,
         is_of_text=is_of_text,
         words=tuple(words),
@@ -213,9 +214,9 @@ def read_mode(value: object, settings: Settings) -> tuple[str, str]:
 # Words of a message for searching; shared by prompt and search
 
 
-def list_words(text: str, languages: Sequence[str]) -> list[str]:
+def list_words(text: str, languages: Sequence[str], *, is_asking: bool) -> list[str]:
     """Return the words of a message to search for; if there are none, its stop words or symbols."""
-    if asks(text, languages):
+    if is_asking:
         masked = mask_time(text, languages)
         text = text if _names_others(text, masked, languages) else masked
     return (

@@ -298,7 +298,7 @@ def question_of(search: Search, now: datetime) -> Question:
 def build_query(search: Search, question: Question, found: Matches) -> RankingQuery:
     """Return the query of the ranking: terms with weights, and facts about the question."""
     question, languages = _with_people(question, search, found), search.query.languages
-    shares = share_groups(search.terms)
+    shares = share_groups(search.terms, found.owners)
     counts = count_rows(search.terms, shares, found.docs)
     rows, mean_words = search.count_rows(search.query.numbers)
     every = [rarity_weight(n, rows) if n else 0.0 for n, _ in counts]

@@ -92,12 +92,16 @@ def count_alone(term: QueryTerm, count: Callable[[IndexTerm], int]) -> int:
     return whole or sum(map(count, term.index_terms))
 
 
-def share_groups(terms: Sequence[QueryTerm]) -> dict[IndexTerm, Sequence[GroupShare]]:
-    """Return, for each word and phrase of the index, its groups of terms with their factors."""
+def share_groups(
+    terms: Sequence[QueryTerm], owners: Mapping[IndexTerm, Sequence[int]]
+) -> dict[IndexTerm, Sequence[GroupShare]]:
+    """Return, for each word and phrase of the index that terms own, their groups with their factors."""
     shares: dict[IndexTerm, Sequence[GroupShare]] = {}
-    for one, owners in list_owners(terms).items():
+    for one, ids in owners.items():
+        if one[0] == TAG or not ids:
+            continue
         by_group: dict[int, GroupShare] = {}
-        for term in (terms[i] for i in owners if one[0] != TAG):
+        for term in [terms[i] for i in ids]:
             share = GroupShare(term.group, 1.0 if term.index_terms[one] else INSIDE, term.kind == "tag word")
             same = by_group.get(term.group)
             if same is None or share.factor > same.factor or same.chat_only > share.chat_only:

@@ -230,12 +230,12 @@ def common_words_asked(text: str, languages: Sequence[str], limit: int) -> list[
 def choose_rarest(words_in_order: Sequence[str], rows_by_word: Mapping[str, int], limit: int) -> list[str]:
     """Return the `limit` rarest words, in the order given; words without rows are used last."""
 
-    def rarity(at: int) -> tuple[bool, int, int]:
-        rows = rows_by_word.get(words_in_order[at], 0)
-        return rows <= 0, rows, at
+    def rarity(word: str) -> tuple[bool, int]:
+        rows = rows_by_word.get(word, 0)
+        return rows <= 0, rows
 
-    kept = sorted(range(len(words_in_order)), key=rarity)[:limit]
-    return [words_in_order[at] for at in sorted(kept)]
+    kept = set(sorted(words_in_order, key=rarity)[:limit])
+    return [word for word in words_in_order if word in kept]
 
 
 SHORTEST_STEM = 3
