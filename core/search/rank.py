@@ -20,7 +20,7 @@ from ..text.stems import stem
 from ..text.time import Span, name_words, talk_words
 from ..text.words import stop_words, words
 from .question.people import named
-from .question.question import Question, read_question
+from .question.question import Question, find_spoken, read_question
 from .ranking.rows import Candidate, Kept, RankingQuery, WordScorer, newest_first
 from .ranking.weights import INSIDE, rarity_weight
 from .resolve import Search
@@ -285,14 +285,13 @@ def offer_person(ranked: Ranked, question: Question) -> Ranked:
 
 def question_of(search: Search, now: datetime) -> Question:
     """Return the question of the message, without the people it names: the speakers are not loaded yet."""
-    if not search.query.text or search.query.ranking != "relevance":
+    text, languages = search.query.text, search.query.languages
+    if not text or search.query.ranking != "relevance":
         return Question()
-    zone, text = times.zone(search.settings.timezone) or UTC, search.query.text
-    question = read_question(text, now=now, zone=zone, languages=search.query.languages)
-    if search.query.is_question:
-        return question
     # `I meet Ann on Monday` names a person and a day, but asks neither for Ann's words nor for the words of that day.
-    return Question(languages=question.languages)
+    if not search.query.is_question:
+        return Question(languages=find_spoken(text, languages)[0])
+    return read_question(text, now=now, zone=times.zone(search.settings.timezone) or UTC, languages=languages)
 
 
 def build_query(search: Search, question: Question, found: Matches) -> RankingQuery:

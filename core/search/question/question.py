@@ -76,15 +76,15 @@ def read_question(text: str, *, now: datetime, zone: tzinfo, languages: Sequence
     said = clean(text[:LOOKED_AT])
     if not said or said.isspace():
         return Question()
-    (found, is_sure), given = read_language(said), tuple(dict.fromkeys(code.lower() for code in languages))
-    known = (found,) if found else given
+    given = tuple(dict.fromkeys(code.lower() for code in languages))
+    known, is_found, is_sure = find_spoken(said, given)
     # A few words such as `7 mai 2023` leave the language uncertain: they are read in all languages.
     any_of = known if is_sure else tuple(dict.fromkeys((*known, *given, *CALENDARS)))
     words = asked_words(said)
     spans = read_spans(said, now, zone, any_of)
     if (
         spans
-        and found
+        and is_found
         and not is_sure
         and all(said[begin:end].isalpha() for span in spans for begin, end in span.words)
     ):
@@ -116,6 +116,12 @@ def read_question(text: str, *, now: datetime, zone: tzinfo, languages: Sequence
         is_present=is_present,
         languages=known,
     )
+
+
+def find_spoken(text: str, languages: Sequence[str]) -> tuple[tuple[str, ...], bool, bool]:
+    """Return the language of a text, else the languages given; and whether it is found, and certain."""
+    found, is_sure = read_language(clean(text[:LOOKED_AT]))
+    return (found,) if found else tuple(dict.fromkeys(code.lower() for code in languages)), bool(found), is_sure
 
 
 _ASKS = lazy_pattern("[?\uff1f\u061f]")
