@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import inf
 from operator import methodcaller
 
 import numpy as np
@@ -14,8 +15,6 @@ from .shapes import DAY, TAG, WORD, Entry, IndexTerm
 
 MOST_WORDS = 160
 """Maximum number of words that are used for one prefix, the commonest first."""
-MOST_COUNTED = 2**31
-"""No limit: more words than an index can hold."""
 MOST_INNER = 64
 """Maximum number of words that are used for one substring."""
 SMALL = 8_192
@@ -116,7 +115,7 @@ class SortedWords:
                 counts[key] = int(self._docs[at])
         return counts
 
-    def add_holding(self, letters: bytes, beginning: bytes, counts: dict[str, int], most: int = MOST_COUNTED) -> None:
+    def add_holding(self, letters: bytes, beginning: bytes, counts: dict[str, int], most: float = inf) -> None:
         """Add the document frequencies of the words with a prefix and a substring to `counts`.
 
         Args:

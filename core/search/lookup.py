@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from ..index.lexicon import Lexicon
     from ..index.state import IndexState
 
-FUZZY_SCORE = 82.0
-"""Minimum similarity, 0 to 100, of a known word that replaces an unknown one: two wrong letters in a long word."""
 MINOR_SHARE = 0.1
 """Largest share of the visible rows that may hold a minor word; commoner ones are not used."""
 ENOUGH_WORDS = 5
@@ -209,7 +207,7 @@ def _respell(word: str, terms: list[QueryTerm], lexicon: Lexicon, languages: Seq
     forms = {form: other for other in sorted(docs) if other.startswith(form := stem(other, languages))}
     forms |= {other: other for other in docs}
     near = {form: docs[other] for form, other in forms.items()}
-    meant = forms.get(choose_nearest(word, near, FUZZY_SCORE, is_held=rows > 0))
+    meant = forms.get(choose_nearest(word, near, is_held=rows > 0))
     if meant is None:
         return terms
     form = stem(meant, languages)
@@ -256,21 +254,16 @@ def _find_kinds(query: Query, lexicon: Lexicon, languages: Sequence[str]) -> lis
     found = []
     for noun, kinds in find_kinds(query.text, languages).items() if query.is_question else ():
         read = [(kind, *_read_kind(kind, tuple(languages))) for kind in sorted(kinds)]
-        known = lexicon.may_begin([beginning for *_, beginning in read])
-        some = [each for each in read if each[3] in known or each[1][0].kind != "word"]
-        words = dict.fromkeys(word for each in some for word in _find_kind(*each, lexicon, languages))
+        known, words = lexicon.may_begin([beginning for *_, beginning in read]), dict[IndexTerm, bool]()
+        for kind, pieces, form, beginning in read:
+            if pieces[0].kind != "word":  # of a script without spaces: the words of its characters
+                words |= {word: False for piece in pieces for word in _words_of(piece, lexicon)}
+            elif beginning in known:
+                forms = list_forms(lexicon.beginning(beginning), kind, languages, form)
+                words |= {(WORD, word): False for word in forms}
         if words:
-            found.append(QueryTerm(noun, "minor", index_terms=dict.fromkeys(words, False), stem=stem(noun, languages)))
+            found.append(QueryTerm(noun, "minor", index_terms=words, stem=stem(noun, languages)))
     return found
-
-
-def _find_kind(
-    kind: str, pieces: Sequence[Fragment], form: str, beginning: str, lexicon: Lexicon, languages: Sequence[str]
-) -> list[IndexTerm]:
-    """Return the index words of a kind; in a script without spaces, those of its characters."""
-    if pieces[0].kind != "word":
-        return [word for piece in pieces for word in _words_of(piece, lexicon)]
-    return [(WORD, word) for word in list_forms(lexicon.beginning(beginning), kind, languages, form)]
 
 
 @lru_cache(maxsize=4096)

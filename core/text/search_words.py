@@ -265,6 +265,8 @@ def _plain(text: str) -> str:
 
 SHORTEST, LONGEST = 5, 40
 """Minimum and maximum number of letters of words that are respelt: a shorter word is near too many others."""
+FUZZY_SCORE = 82.0
+"""Minimum similarity, 0 to 100, of a known word that replaces an unknown one: two wrong letters in a long word."""
 TWO_SLIPS = 9
 """Letters from which two slips are allowed instead of one."""
 MOST_LONGER = 2
@@ -289,7 +291,7 @@ def split_halves(word: str) -> tuple[str, str]:
     return word[:middle], word[middle:]
 
 
-def choose_nearest(word: str, known: Mapping[str, int], score: float, *, is_held: bool = False) -> str:
+def choose_nearest(word: str, known: Mapping[str, int], *, is_held: bool) -> str:
     """Return the known word nearest to a misspelt one; "" if none is near enough.
 
     Args:
@@ -310,9 +312,9 @@ def choose_nearest(word: str, known: Mapping[str, int], score: float, *, is_held
     for other, rows in comparable:
         slips = 2 if min(len(word), len(other)) >= TWO_SLIPS else 1
         one, two = (to_letters(word), to_letters(other)) if is_hangul else (word, other)
-        alike = fuzz.ratio(one, two, score_cutoff=score)
+        alike = fuzz.ratio(one, two, score_cutoff=FUZZY_SCORE)
         if (
-            alike >= score
+            alike >= FUZZY_SCORE
             and OSA.distance(one, two, score_cutoff=slips) <= slips
             and (is_hangul or is_held or not _ends_otherwise(one, two))
         ):

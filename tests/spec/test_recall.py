@@ -22,8 +22,8 @@ from core.messages import new_message as messages
 from core.messages import table_batches as chat_batches
 from core.privacy import scope_of
 from core.prompt_engine import build_json_prompt
-from core.search import lookup
 from core.synth_core_memory import explain_search, search_memories
+from core.text import search_words
 from tests.spec.stage import HERE, NOW, Stage
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -166,11 +166,11 @@ def test_t57_a_word_that_is_only_somewhat_like_a_known_one_finds_nothing(house: 
 
 
 def test_t57_the_score_decides_and_recency_corrects_no_word(house: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lookup, "FUZZY_SCORE", 92)
+    monkeypatch.setattr(search_words, "FUZZY_SCORE", 92)
     assert best(house, "recipie") == SAID[0]
-    monkeypatch.setattr(lookup, "FUZZY_SCORE", 95)
+    monkeypatch.setattr(search_words, "FUZZY_SCORE", 95)
     assert best(house, "recipie") == ""
-    monkeypatch.setattr(lookup, "FUZZY_SCORE", 82)
+    monkeypatch.setattr(search_words, "FUZZY_SCORE", 82)
     assert best(house, "recipie", memory_ranking="recency") == ""
 
 
