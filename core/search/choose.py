@@ -211,11 +211,13 @@ def _order(search: Search, kept: Sequence[ScoredRow], asked: RankingQuery | None
 
 
 def _order_by_time(best: Sequence[ScoredRow], *, is_first: bool) -> list[ScoredRow]:
-    """Return the rows that match nearly as well as the best, by time, followed by the others."""
+    """Return the rows that match nearly as well as the best, by time, followed by the others and by other people's."""
     most = max((c.own for c in best), default=0.0)
     full = [c for c in best if c.own >= FULL_SHARE * most]
+    full = [c for c in full if c.reasons.get("person", 0.0) >= 0.0] or full
     full.sort(key=lambda c: c.candidate.at_us if is_first else -c.candidate.at_us)
-    return [*full, *(c for c in best if c.own < FULL_SHARE * most)]
+    is_full = frozenset(full)
+    return [*full, *(c for c in best if c not in is_full)]
 
 
 def _place_kept(ordered: Sequence[ScoredRow], limit: int) -> list[ScoredRow]:

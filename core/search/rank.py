@@ -144,7 +144,7 @@ def rank_best(search: Search, question: Question, found: Matches, count: int) ->
     if question.spans and (days.are_short(question) or not seen or question.order):
         offered = days.list_inside(found.audiences, question)
     if question.order and not seen:
-        offered = days.list_in_order(found.audiences, query.asker if question.self_person else (), question.order)
+        offered = days.list_in_order(found.audiences, query)
     audiences = found.audiences if is_of_time or search.embedder is not None else seen
     return query, ranking.rank_rows(audiences, query, offered, count)
 
@@ -336,10 +336,13 @@ def limit_question(search: Search, question: Question) -> Question:
     """Return the question, limited to its spans unless it is about a third person, whom people mention later too."""
     if not (question.spans or question.order) or search.index is None:
         return question
-    is_hint = question.is_hint
-    if not (is_hint or question.self_person or question.other):
-        is_hint = bool(_find_people(question, search, [one.view for one in search.index.audiences.values()]))
-    return replace(question, order="") if is_hint else replace(question, is_limited=bool(question.spans))
+    if question.is_hint:
+        return replace(question, order="")
+    views = [one.view for one in search.index.audiences.values()]
+    is_of_other = not (question.self_person or question.other) and _find_people(question, search, views)
+    if is_of_other:
+        return replace(question, order="") if question.spans else question
+    return replace(question, is_limited=bool(question.spans))
 
 
 def _find_people(question: Question, search: Search, views: Iterable[Visible]) -> frozenset[str]:

@@ -232,13 +232,14 @@ def test_t16_the_turns_of_whom_the_question_names_come_first(db: Database, scope
     assert next(one["id"] for one in report["hits"] if one["rank"] == 1) == rows[2]
 
 
-@pytest.mark.parametrize(("word", "first"), [("first", 0), ("last", 399)])
-def test_t62_of_many_lines_that_match_the_first_and_the_last_are_found(
-    db: Database, scope: Scope, word: str, first: int
+@pytest.mark.parametrize("who", ["I", "Ann"])
+@pytest.mark.parametrize(("word", "first"), [("first", 1), ("last", 398)])
+def test_t62_of_many_lines_that_match_the_first_and_the_last_of_a_person_are_found(
+    db: Database, scope: Scope, word: str, first: int, who: str
 ) -> None:
-    lines = [(("Ann", "Tom")[n % 4 == 1], f"The boat is nice, visit {n}") for n in range(400)]
+    lines = [("Tom" if n in (0, 399) else "Ann", f"The boat is nice, visit {n}") for n in range(400)]
     rows = talked(db, scope, lines, ago(days=60))
-    asked = {"query": f"What was the {word} thing I said about the boat?", "limit": 3}
+    asked = {"query": f"What was the {word} thing {who} said about the boat?", "limit": 3}
     report = explain(db, replace(scope, conversation="tg/1", participant="tg/ann"), **asked)[1]
     assert next(one["id"] for one in report["hits"] if one["rank"] == 1) == rows[first]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -13,8 +13,8 @@ from ...index.visible import Postings, Visible
 from ...text.question_words import Side
 from ...text.time import Span
 from ..question.question import Question
-from .frame import AudienceMatches, Frame, Seen
-from .rows import CHAT, Candidate
+from .frame import AudienceMatches, Frame, Seen, find_persons
+from .rows import CHAT, Candidate, RankingQuery
 
 _DAY_US = 86_400_000_000
 A_DAY_OR_TWO = 3 * _DAY_US
@@ -138,13 +138,13 @@ def list_inside(audiences: Sequence[AudienceMatches], question: Question) -> lis
     return inside
 
 
-def list_in_order(audiences: Sequence[AudienceMatches], asker: Collection[str], order: str) -> list[ViewRows]:
-    """Return the first or last rows of each audience, sorted; with an asker, only the asker's messages."""
+def list_in_order(audiences: Sequence[AudienceMatches], query: RankingQuery) -> list[ViewRows]:
+    """Return the first or last rows of each audience, sorted; only messages of the person the question is about."""
     found = []
     for one in audiences:
-        view, rows = one.view, one.list_readable()
-        if asker:
-            rows = take(rows, view.is_chat[rows] & np.isin(view.speaker[rows], view.find_speakers("key", asker)))
-        by_time = np.argsort(view.at_us[rows], kind="stable")
-        found.append(take(rows, np.sort(by_time[:MOST_IN_ORDER] if order == "first" else by_time[-MOST_IN_ORDER:])))
+        view, rows, persons = one.view, one.list_readable(), find_persons(query.question, query.asker, one.view)
+        if persons is not None and (query.question.people or query.asker):
+            rows = take(rows, view.is_chat[rows] & (persons[view.speaker[rows]] > 0))
+        by_time, is_first = np.argsort(view.at_us[rows], kind="stable"), query.question.order == "first"
+        found.append(take(rows, np.sort(by_time[:MOST_IN_ORDER] if is_first else by_time[-MOST_IN_ORDER:])))
     return found

@@ -196,9 +196,10 @@ def find_newest(held: HeldWords, frame: Frame, is_open: Flags, count: int) -> Ma
 
 
 def find_in_order(held: HeldWords, frame: Frame, is_open: Flags, order: str) -> MatchRows:
-    """Return the first or last rows, of the person the question is about, that match nearly as well as the best."""
-    is_full = held.own >= FULL_SHARE * held.own.max(initial=0.0)
-    rows = (is_open & is_full & _are_of_person(frame)).nonzero()[0]
+    """Return the first or last rows that match nearly as well as the best; if any, those of the person asked about."""
+    is_full = is_open & (held.own >= FULL_SHARE * held.own.max(initial=0.0))
+    of_person = is_full & _are_of_person(frame)
+    rows = (of_person if of_person.any() else is_full).nonzero()[0]
     by_time = np.argsort(frame.at_us[rows], kind="stable")
     return MatchRows(rows[by_time[:MOST_IN_ORDER] if order == "first" else by_time[-MOST_IN_ORDER:]])
 
