@@ -258,8 +258,18 @@ def add_statements(ranked: Ranked, db: Database) -> Ranked:
     return replace(ranked, candidates=list(known.values()), rows=rows)
 
 
+def is_by_name_alone(ranked: Ranked) -> bool:
+    """Return whether the rows hold nothing of a question but the name of a person it is about."""
+    search, query, found = ranked.search, ranked.query, ranked.matches
+    if query is None or found is None or not query.question.people:
+        return False
+    parts = _list_name_parts(query.question, search.query.languages)
+    others = (term for term in search.terms if term.kind == "tag" or fold(term.text) not in parts)
+    return not any(count_alone(term, lambda one: found.docs.get(one, 0)) for term in others)
+
+
 def offer_person(ranked: Ranked, question: Question) -> Ranked:
-    """Return the person's latest statements about themselves, if no row matches a question about the person."""
+    """Return the rows, and the latest statements about themselves of the person that a question is about."""
     search, query = ranked.search, ranked.query
     if search.index is None or not search.query.is_question or query is None:
         return ranked
@@ -273,11 +283,12 @@ def offer_person(ranked: Ranked, question: Question) -> Ranked:
     question = _with_people(question, search, found)
     if not (question.people or question.self_person):
         return ranked
-    candidates = [
-        Candidate(_CHAT, *row, is_offered=True) for row in match.list_rows_of_person(found, question, query.asker)
-    ]
+    known = {c.key for c in ranked.candidates}
+    newest = match.list_rows_of_person(found, question, query.asker)
+    offered = [Candidate(_CHAT, *row, is_offered=True) for row in newest if (_CHAT, row[0]) not in known]
+    considered = {**ranked.considered, _CHAT: ranked.considered.get(_CHAT, 0) + len(offered)}
     query = replace(query, question=question)
-    return replace(ranked, candidates=candidates, query=query, considered={_CHAT: len(candidates)})
+    return replace(ranked, candidates=[*ranked.candidates, *offered], query=query, considered=considered)
 
 
 # The query of the ranking

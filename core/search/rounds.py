@@ -110,7 +110,7 @@ def _rank_by_index(current: Round, db: Database) -> tuple[Round, Ranked]:
         current, ranked = _look_beside(begun, current, ranked, found, left_out)
     if search.query.may_be_about_person and is_first:
         ranked = rank.add_statements(ranked, db)
-    if is_first and not ranked.candidates:
+    if is_first and (not ranked.candidates or rank.is_by_name_alone(ranked)):
         ranked = rank.offer_person(ranked, current.question)
     return current, ranked
 

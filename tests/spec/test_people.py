@@ -264,6 +264,9 @@ def test_p75_a_question_about_somebody_named_is_answered_by_what_they_stated(sta
     scope = stage.scope(HERE, participant=ANN)
     hits = search_memories(query="What should I cook for Bob?", limit=1, db=stage.db, scope=scope)
     assert [hit["snippet"] for hit in hits] == ["I am a plumber."]
+    stage.say("Bob is late again", HERE, "Cleo")
+    hits = search_memories(query="What did Bob say?", db=stage.db, scope=scope)
+    assert {hit["snippet"] for hit in hits} >= {"Bob is late again", "I am a plumber."}
 
 
 def test_p75_the_faces_show_the_same_profile(db: Any, stage: Stage, operator: Operator) -> None:
