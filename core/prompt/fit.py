@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from ..base.hints import shown
@@ -21,6 +22,7 @@ from ..text.host_values import get, text_at
 from ..text.languages import likely_languages
 from ..text.sizes import without_base64, write_json
 from ..text.strict_json import make_strict
+from .messages import INJECTED
 
 STAYING = (CURRENT, RECENT, "thoughts", MEMORIES, "tags_placeholder")
 """Lists that stay in the prompt even if they are empty."""
@@ -205,8 +207,8 @@ def fit_items(
 def order_items(items: Sequence[Item], best: Sequence[int], room: int, memory_share: float = MEMORY_SHARE) -> list[int]:
     """Return the indexes of the items in the order in which they are added; the last ones are left out first.
 
-    The newest lines of the chat, up to a quarter; the better half of the memories, and more up to their share;
-    one item of every other list; the other memories; older lines; the rest.
+    The newest lines of the chat, up to a quarter; the best memories, up to their share; one item of every other list;
+    the other memories; older lines; the rest.
     """
     chat = [n for n, item in enumerate(items) if item.section == CURRENT][::-1]
     others: dict[str, list[int]] = {}
@@ -216,7 +218,7 @@ def order_items(items: Sequence[Item], best: Sequence[int], room: int, memory_sh
     for section in NEWEST_LAST:
         others.get(section, []).reverse()
     newest = chat[: max(1, _count_within(items, chat, room // SHARE))]
-    better = best[: max((len(best) + 1) // 2, _count_within(items, best, int(room * memory_share)))]
+    better = best[: max(1, _count_within(items, best, int(room * memory_share)))]
     first = [numbers[0] for numbers in others.values()]
     rest = [n for numbers in others.values() for n in numbers[1:]]
     return list(dict.fromkeys([*newest, *better, *first, *best, *chat, *rest]))
@@ -262,14 +264,14 @@ def build_fitted(items: Sequence[Item], kept: Iterable[int], prompt: Any, text: 
 # Shortening
 
 
-def shorten(value: Any, most: int, measure: Callable[[Any], int], words: Sequence[str] = ()) -> Any:
-    """Return a value shortened to a size of `most`, its texts cut around a match of the words; None if that fails."""
+def shorten(value: Any, most: int, measure: Callable[[Any], int], cut: Callable[[str, int], str]) -> Any:
+    """Return a value shortened to a size of `most` by `cut`, which shortens a text; None if that fails."""
     longest = max((len(text) for text in _list_texts(value)), default=0)
     if longest <= LEAST_CHARS:
         return None
     lengths = range(LEAST_CHARS, min(longest, max(most * 8, LEAST_CHARS)) + 1)
-    count = bisect_left(lengths, True, key=lambda length: measure(_cut_texts(value, length, words)) > most)
-    return _cut_texts(value, lengths[count - 1], words) if count else None
+    count = bisect_left(lengths, True, key=lambda length: measure(_cut_texts(value, length, cut)) > most)
+    return _cut_texts(value, lengths[count - 1], cut) if count else None
 
 
 def cut_text(text: str, most_chars: int, words: Sequence[str] = ()) -> str:
@@ -287,6 +289,24 @@ def cut_text(text: str, most_chars: int, words: Sequence[str] = ()) -> str:
     return kept.rstrip() + MARK
 
 
+def cut_recap(text: str, most_chars: int) -> str:
+    """Shorten a recap to its title, if it has one, and its end, which says how things stand."""
+    title, line, said = text.partition("\n")
+    if not title.endswith(":") or len(title + line) >= most_chars:
+        title, line, said = "", "", text
+    if len(text) <= most_chars:
+        return text
+    kept = said[len(title + line) - most_chars :]
+    return f"{title}{line}{MARK}{kept[kept.find(' ', 0, _WORD_CHARS) + 1 :]}"
+
+
+def choose_cutter(section: str, words: Sequence[str]) -> Callable[[str, int], str]:
+    """Return the function that shortens the texts of a section; a memory is cut around the first match of the words."""
+    if section == INJECTED:
+        return cut_recap
+    return partial(cut_text, words=words) if section == MEMORIES else cut_text
+
+
 def _list_texts(value: Any) -> list[str]:
     """Return every text inside a value, without the keys of dicts."""
     if isinstance(value, str):
@@ -295,13 +315,13 @@ def _list_texts(value: Any) -> list[str]:
     return [text for each in inside for text in _list_texts(each)]
 
 
-def _cut_texts(value: Any, chars: int, words: Sequence[str]) -> Any:
+def _cut_texts(value: Any, chars: int, cut: Callable[[str, int], str]) -> Any:
     """Return a value with each text in it cut to `chars` characters."""
     if isinstance(value, str):
-        return cut_text(value, chars, words)
+        return cut(value, chars)
     if isinstance(value, dict):
-        return {name: _cut_texts(each, chars, words) for name, each in value.items()}
-    return [_cut_texts(each, chars, words) for each in value] if isinstance(value, (list, tuple)) else value
+        return {name: _cut_texts(each, chars, cut) for name, each in value.items()}
+    return [_cut_texts(each, chars, cut) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 # JSON prompts
@@ -362,8 +382,8 @@ def _fit_context(
         item = whole[n]
         if item.value is not bare[n]:  # the prompt holds a file
             return None
-        around = words if item.section == MEMORIES else ()
-        value = shorten(item.value, most, lambda part: space.measure(write_json(part)), around)
+        shorter = choose_cutter(item.section, words)
+        value = shorten(item.value, most, lambda part: space.measure(write_json(part)), shorter)
         return None if value is None else item._replace(value=value, size=space.measure(write_json(value)))
 
     def write(kept: Iterable[int]) -> tuple[dict[str, Any], str]:

@@ -18,7 +18,7 @@ from ..text import times
 from ..text.folding import collapsed, one_line
 from ..text.sizes import to_json
 from .call import Gathered, PromptCall
-from .fit import LEAST_PART, LIST_SHARE, Fitted, Item, Space, build_fitted, cut_text, fit_items, keep_within
+from .fit import LEAST_PART, LIST_SHARE, Fitted, Item, Space, build_fitted, choose_cutter, fit_items, keep_within
 from .messages import (
     INJECTED,
     LEFT_OUT,
@@ -237,8 +237,9 @@ class MessageLines:
             if most < LEAST_PART:
                 return None
             chars = max(1, len(said) * most // max(1, measure(said))) - 6
+            shorter = choose_cutter(line.section, self.gathered.words)
             while True:
-                part = cut_text(said, max(1, chars), self.gathered.words if line.hit is not None else ())
+                part = shorter(said, max(1, chars))
                 if chars <= 1 or measure(part) <= most:
                     turn = line.turn._replace(content=part) if line.turn else None
                     return build(line._replace(said=part, turn=turn))

@@ -58,7 +58,7 @@ def test_p53_items_are_added_in_the_order_of_what_they_are_worth() -> None:
 
     assert order(400) == "c2 m1 m2 r1 w0 m0 c1 c0 r0 w1"
     assert order(900) == "c2 c1 m1 m2 m0 r1 w0 c0 r0 w1"
-    assert order(10) == "c2 m1 m2 r1 w0 m0 c1 c0 r0 w1"
+    assert order(10) == "c2 m1 r1 w0 m2 m0 c1 c0 r0 w1"
 
 
 HITS = [{"source": "memories", "id": n, "snippet": f"memory {n} " + "y" * 60} for n in range(40)]
@@ -112,11 +112,12 @@ def test_p53_without_a_rank_the_memories_with_the_words_of_the_message_stay() ->
 
 def test_p59_an_entry_is_shortened_inside_and_names_and_times_stay() -> None:
     entry = {"title": "Tea", "time": "2026-03-10", "summary": "they talked of tea " * 5000}
-    prompt = {"context": {"recent_conversations": [entry], "running_recap": "so far " * 5000}, "input": "x"}
+    recap = f"So far:\n{'they met ' * 5000}and part now"
+    prompt = {"context": {"recent_conversations": [entry], "running_recap": recap}, "input": "x"}
     left = fit(prompt, 8_000).prompt["context"]
     assert (left["recent_conversations"][0]["title"], left["recent_conversations"][0]["time"]) == ("Tea", "2026-03-10")
     assert left["recent_conversations"][0]["summary"].endswith("…")
-    assert left["running_recap"].endswith("…")
+    assert left["running_recap"].startswith("So far:\n…") and left["running_recap"].endswith("met and part now")
     assert 1500 < len(left["running_recap"]) < 2000
 
 
