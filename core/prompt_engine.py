@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from .base import logs
 from .config import Settings
+from .context.context import INJECTED
 from .hooks import set_hook
 from .prompt import messages
 from .prompt.fit import Fitted, Space, fit
@@ -358,7 +359,7 @@ def to_messages(
         ['system', 'user', 'user']
     """
     context = prompt.get("context") if isinstance(prompt, Mapping) else None
-    if injection is None and isinstance(context, Mapping) and context.get(messages.INJECTED):
+    if injection is None and isinstance(context, Mapping) and context.get(INJECTED):
         from .calls import defaults  # noqa: PLC0415 - loads the database packages, and is of use with a recap alone
 
         known = defaults.settings_for(settings)

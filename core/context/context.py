@@ -13,6 +13,8 @@ from ..text.host_values import all_items
 from ..text.times import iso_text, parse_time
 
 CURRENT, RECENT, MEMORIES = "history_current_chat", "history_recent", "memories"
+INJECTED = "running_recap"
+"""Key of the running recap, a static part of a prompt unless `injection` gives it a position."""
 CONTEXT_KEYS: tuple[tuple[str, str], ...] = (
     (CURRENT, "always"),
     (RECENT, "always"),

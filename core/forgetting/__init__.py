@@ -7,7 +7,7 @@ numbers in the database at each read.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ..access import table_participants, tombstones
@@ -143,7 +143,7 @@ def forget(
     # 2. its rows, and rows that other writers are storing
     done = _delete_rows(call, kind, key)
     # 3. caches and files
-    _empty_caches(call)
+    _empty_caches(call, done.shown)
     written, out_of_reach = _rewrite_files(call, done) if sum(done.counts.values()) else ((), ())
     if not call.db.empty_journal():
         out_of_reach = (*out_of_reach, _JOURNAL.format(path=f"{call.db.target.url.database}-wal"))
@@ -204,14 +204,14 @@ def _delete_rows(call: Call, kind: str, key: str | int) -> Done:
         if not any(late.counts.values()):
             break
         counts = {name: count + late.counts[name] for name, count in done.counts.items()}
-        done = done._replace(counts=counts, operations=done.operations + late.operations)
+        done = done._replace(counts=counts, operations=done.operations + late.operations, shown=done.shown | late.shown)
     return done
 
 
-def _empty_caches(call: Call) -> None:
-    """Empty this process's caches of a persona's texts, words and ids."""
+def _empty_caches(call: Call, forgotten: Collection[str]) -> None:
+    """Empty this process's caches of a persona's texts, words and ids; `forgotten` rows are `source number/id`."""
     db, persona = call.db, call.persona
-    shown_texts.forget_turns(db, persona)
+    shown_texts.forget_turns(db, persona, forgotten)
     db.caches.get(tags_table.CACHE, {}).pop(persona, None)
     db.caches.pop(HELD, None)
     for module in (tag_rules, stems, people, search_table, query):

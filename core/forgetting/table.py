@@ -65,6 +65,8 @@ class Done(NamedTuple):
     operations: int
     owner: Owner
     """Owner of the deleted rows; empty for a memory item."""
+    shown: frozenset[str] = frozenset()
+    """Deleted rows, as `source number/id`, whose answers are withdrawn."""
 
 
 def forget_target(db: Database, persona: str, kind: str, key: str | int, *, dry_run: bool = False) -> Done:
@@ -97,7 +99,8 @@ def _run(db: Database, persona: str, delete_rows: Callable[[Removal], Owner], *,
     def work(connection: Connection) -> Done:
         removal = Removal(connection, db, persona)
         owner = delete_rows(removal)
-        done = Done({entry.table: removal.counts[entry.table] for entry in REGISTRY}, removal.operations, owner)
+        counts = {entry.table: removal.counts[entry.table] for entry in REGISTRY}
+        done = Done(counts, removal.operations, owner, frozenset(removal.shown))
         if dry_run:
             raise RollbackError(done)
         return done
@@ -204,7 +207,9 @@ def _withdraw_answers(removal: Removal, deleted: Mapping[SourceTable, Collection
     """Hide the answers whose prompts contained deleted rows, and delete what was made from these answers."""
     connection, persona = removal.connection, removal.persona
     answers: dict[str, list[Any]] = {}
-    for row in table_quotes.find_answers(removal, deleted):
+    names = {f"{source.number}/{row}" for source, rows in deleted.items() for row in rows}
+    removal.shown |= names
+    for row in table_quotes.find_answers(removal, names):
         answers.setdefault(row.interface_path, []).append(row)
     ids = {row.id for rows in answers.values() for row in rows}
     lock_conversations(removal, answers)

@@ -14,7 +14,7 @@ from ..database.bulk import AT_ONCE, chunks
 from ..database.dialects import ID
 from ..database.rows import read_list, read_object, short_interface
 from ..database.schema import ai_diary, chat_history_cache, memory_jobs
-from ..database.sources import AI_DIARY, WITHDRAWN, SourceTable
+from ..database.sources import AI_DIARY, WITHDRAWN
 from ..index import entries as index_entries
 from ..index import indexed
 from ..shapes import OPEN_STATES
@@ -88,15 +88,14 @@ def find_entries_on(removal: Removal, messages: Collection[int], names: Mapping[
     return entries
 
 
-def find_answers(removal: Removal, rows: Mapping[SourceTable, Collection[int]]) -> list[Any]:
-    """Return the persona's answers, not withdrawn yet, whose prompts contained one of these rows."""
-    names = {f"{source.number}/{row}" for source, ids in rows.items() for row in ids}
+def find_answers(removal: Removal, names: set[str]) -> list[Any]:
+    """Return the persona's answers, not withdrawn yet, whose prompts contained a row of these (`source number/id`)."""
     if not names:
         return []
     chosen = select(_C.id, _C.interface_path, _C.timestamp, _C.message_text, _C.made_with).where(
         _C.persona_id == removal.persona, _C.made_with.is_not(None), _C.hidden < WITHDRAWN
     )
-    first = min(row for ids in rows.values() for row in ids)
+    first = min(int(name.partition("/")[2]) for name in names)
     later = _pages(removal, chosen.where(_C.id > first), _C.id)
     return [row for row in later if not names.isdisjoint(read_list(row.made_with))]
 

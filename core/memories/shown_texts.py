@@ -4,9 +4,10 @@ sources.
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -23,46 +24,59 @@ _CACHE = "shown_texts"
 
 class Turn(NamedTuple):
     at: datetime
+    asked_at: datetime
+    """Time of the message, at most `at`: a host may give its answer the same."""
     digests: frozenset[bytes]
     """Digests of the memories shown."""
     rows: tuple[str, ...]
     """All rows shown, as `source number/id`."""
+    is_withdrawn: bool = False
+    """Whether one of these rows was forgotten since: the answer is not recalled."""
 
 
-_Turns = OrderedDict[tuple[str, str], Turn]
-"""Latest turn by (persona, conversation), oldest first."""
+_Turns = OrderedDict[tuple[str, bytes], Turn]
+"""Latest turn by (persona, digest of the conversation's key), oldest first: a forgotten key stays nowhere."""
 _lock = threading.Lock()
 
 
-def note_turn(db: Database, scope: Scope, digests: Iterable[bytes], rows: Iterable[str] = ()) -> None:
+def note_turn(
+    db: Database, scope: Scope, digests: Iterable[bytes], rows: Iterable[str] = (), asked_at: datetime | None = None
+) -> None:
     """Store what a prompt showed for the scope's conversation, replacing the previous turn."""
-    turns, now, turn = _turns_of(db), db.clock(), (scope.persona, scope.conversation or "")
+    turns, now, turn = _turns_of(db), db.clock(), _key(scope.persona, scope.conversation or "")
     with _lock:
         turns.pop(turn, None)
         while turns and (len(turns) >= _MOST_TURNS or abs(now - next(iter(turns.values())).at) >= _TURN):
             turns.popitem(last=False)
-        turns[turn] = Turn(now, frozenset(digests), tuple(sorted(set(rows))))
+        turns[turn] = Turn(now, min(asked_at or now, now), frozenset(digests), tuple(sorted(set(rows))))
 
 
 def read_turn(db: Database, scope: Scope) -> frozenset[bytes]:
     """Return the digests of the memories shown for the current turn; empty after it has ended."""
-    turn = _turns_of(db).get((scope.persona, scope.conversation or ""))
+    turn = _turns_of(db).get(_key(scope.persona, scope.conversation or ""))
     return frozenset() if turn is None or abs(db.clock() - turn.at) >= _TURN else turn.digests
 
 
-def read_rows(db: Database, persona: str, conversation: str, at: datetime) -> list[str] | None:
-    """Return the rows in the prompt of an answer given at this time, or None if unknown."""
-    turn = _turns_of(db).get((persona, conversation))
-    known = turn is not None and abs(db.clock() - turn.at) < _TURN and turn.at - at < SLACK
-    return list(turn.rows) or None if turn is not None and known else None
+def find_turn(db: Database, persona: str, conversation: str, at: datetime) -> Turn | None:
+    """Return the turn of an answer given at this time, or None if unknown."""
+    turn = _turns_of(db).get(_key(persona, conversation))
+    known = turn is not None and abs(db.clock() - turn.at) < _TURN and turn.asked_at - at < SLACK
+    return turn if known else None
 
 
-def forget_turns(db: Database, persona: str) -> None:
-    """Delete the stored turns of a persona."""
+def forget_turns(db: Database, persona: str, rows: Collection[str] = ()) -> None:
+    """Delete the digests of a persona's turns, and withdraw the turns that showed one of these forgotten rows."""
     turns = _turns_of(db)
     with _lock:
-        for turn in [key for key in turns if key[0] == persona]:
-            del turns[turn]
+        for key, turn in turns.items():
+            if key[0] == persona:
+                is_withdrawn = turn.is_withdrawn or not set(turn.rows).isdisjoint(rows)
+                shown = () if is_withdrawn else turn.rows
+                turns[key] = turn._replace(digests=frozenset(), rows=shown, is_withdrawn=is_withdrawn)
+
+
+def _key(persona: str, conversation: str) -> tuple[str, bytes]:
+    return persona, hashlib.blake2b(conversation.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def _turns_of(db: Database) -> _Turns:

@@ -21,7 +21,7 @@ from ..database.ids import another_id
 from ..database.schema import chat_history_cache
 from ..database.schema import conversations as conversations_table
 from ..database.schema import participants as people
-from ..database.sources import CHAT
+from ..database.sources import CHAT, WITHDRAWN
 from ..database.stored_values import decode_row
 from ..index import entries as index_entries
 from ..index import indexed
@@ -199,13 +199,8 @@ def write_rows(
     ready: Sequence[tuple[int, NewMessage, table_conversations.AudienceRow]],
 ) -> None:
     """Insert the rows, then their index rows, which many writers share; queue the consolidation of late rows."""
-    made_with = [
-        shown_texts.read_rows(db, persona, m.conversation, m.at) if m.is_persona else None for _, m, _ in ready
-    ]
-    stored = zip(ready, made_with, strict=True)
-    rows.insert_rows(
-        connection, chat_history_cache, [_row(persona, *each) | {"made_with": own} for each, own in stored]
-    )
+    made = [_row(persona, *each) | _note_turn(db, persona, each[1]) for each in ready]
+    rows.insert_rows(connection, chat_history_cache, made)
     calendar = index_entries.calendar_of(db)
     entries = [
         index_entries.entry(
@@ -219,7 +214,8 @@ def write_rows(
             index_entries.place_of(CHAT.number, m.conversation, m.sender_name, m.participant, m.role),
             calendar,
         )
-        for row_id, m, place in ready
+        for (row_id, m, place), row in zip(ready, made, strict=True)
+        if row["hidden"] != WITHDRAWN
     ]
     index_table.add(connection, db.family, entries)
     late: dict[str, list[int]] = {}
@@ -229,6 +225,14 @@ def write_rows(
     for key, listed in sorted(late.items()):
         payload = {"reason": "late", "rows": listed}
         jobs_table.enqueue(connection, db, persona, CONSOLIDATION, conversation=key, payload=payload)
+
+
+def _note_turn(db: Database, persona: str, message: NewMessage) -> dict[str, Any]:
+    """Return the columns of an answer that name the rows of its prompt, or that hide it if one was forgotten since."""
+    turn = shown_texts.find_turn(db, persona, message.conversation, message.at) if message.is_persona else None
+    if turn is not None and turn.is_withdrawn:
+        return {"made_with": None, "hidden": WITHDRAWN, "excluded": 1}
+    return {"made_with": list(turn.rows) or None if turn is not None else None}
 
 
 def _row(persona: str, row_id: int, message: NewMessage, place: table_conversations.AudienceRow) -> dict[str, Any]:

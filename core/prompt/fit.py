@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from ..base.hints import shown
-from ..context.context import CURRENT, MEMORIES, RECENT
+from ..context.context import CURRENT, INJECTED, MEMORIES, RECENT
 from ..shapes import Citation, LeftOut
 from ..text.folding import fold
 from ..text.hits import find_cut, find_match, snippet_around
@@ -22,7 +22,6 @@ from ..text.host_values import get, text_at
 from ..text.languages import likely_languages
 from ..text.sizes import without_base64, write_json
 from ..text.strict_json import make_strict
-from .messages import INJECTED
 
 STAYING = (CURRENT, RECENT, "thoughts", MEMORIES, "tags_placeholder")
 """Lists that stay in the prompt even if they are empty."""

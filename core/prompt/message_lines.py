@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ..access.rules import plain_key
 from ..base.patterns import lazy_pattern
-from ..context.context import CURRENT, MEMORIES, RECENT
+from ..context.context import CURRENT, INJECTED, MEMORIES, RECENT
 from ..context.incoming import describe_reply
 from ..context.lines import UNKNOWN, ChatLine, has_name, holds_words, mark_lines, mark_opening, reply_note, stamp
 from ..shapes import Citation, Hit
@@ -20,7 +20,6 @@ from ..text.sizes import to_json
 from .call import Gathered, PromptCall
 from .fit import LEAST_PART, LIST_SHARE, Fitted, Item, Space, build_fitted, choose_cutter, fit_items, keep_within
 from .messages import (
-    INJECTED,
     LEFT_OUT,
     MessagePart,
     Messages,

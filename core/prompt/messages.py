@@ -8,7 +8,7 @@ from datetime import datetime, timedelta, tzinfo
 from typing import Any, Final, NamedTuple
 
 from ..base.hints import shown
-from ..context.context import CURRENT, RECENT
+from ..context.context import CURRENT, INJECTED, RECENT
 from ..context.injection import check_depth, check_position, check_role
 from ..context.lines import ChatLine, Turn, mark_lines, stamp
 from ..shapes import Citation
@@ -20,8 +20,6 @@ DIALECTS: Final = ("openai", "alternating", "anthropic")
 """Message forms; `alternating` is `openai` for models that refuse two messages of one role in a row."""
 
 HISTORY: Final = (CURRENT, RECENT)
-INJECTED: Final = "running_recap"
-"""Key of the running recap, a static part unless `injection` gives it a position."""
 VOLATILE: Final = (
     "thoughts",
     "memory_gap",

@@ -216,7 +216,8 @@ def _note_shown(call: PromptCall, gathered: Gathered, shown: Sequence[Any]) -> N
     rows |= {f"{BY_NAME[source].number}/{row}" for source, _, row in upcoming if source in BY_NAME}
     for section, source in _ROWS_OF.items():
         rows |= {f"{source.number}/{row}" for row in gathered.ids.get(section, ())}
-    shown_texts.note_turn(call.db, call.scope, (text for text in texts if text and text != said), rows)
+    digests = (text for text in texts if text and text != said)
+    shown_texts.note_turn(call.db, call.scope, digests, rows, call.message.date)
 
 
 # Hits, context and persona text of the message

@@ -13,6 +13,7 @@ from ..context.incoming import IncomingMessage
 from ..database import rows
 from ..database.engine import Database
 from ..errors import MessageError
+from ..memories import shown_texts
 from ..scope import Scope
 from ..shapes import WriteResult
 from ..templates.words import phrases_for, refused_patterns
@@ -131,7 +132,9 @@ def _build_entry(call: Call, turn: Turn, scope: Scope, lineage: str) -> NewEntry
     if not own.participant or not own.conversation:
         logs.warning("short_term_without_place", user=bool(own.participant), channel=bool(own.conversation))
         return None
-    answers = [each.item if each.item.at else replace(each.item, at=at) for each in turn.answers]
+    shown = shown_texts.find_turn(call.db, scope.persona, own.conversation, at)
+    given = () if shown is not None and shown.is_withdrawn else turn.answers
+    answers = [each.item if each.item.at else replace(each.item, at=at) for each in given]
     lines = rules.slice_turn(turn.messages, answers, call.settings.short_term_memory_max_messages_per_channel)
     items = tuple(
         replace(

@@ -261,6 +261,22 @@ def test_f87_an_answer_made_with_what_is_forgotten_is_recalled_no_more(stage: St
     assert canary not in str(conversations.list_recent_conversations(**bob))
 
 
+@pytest.mark.parametrize("seconds", [0, 600], ids=["now", "dated as the question"])
+@pytest.mark.engines()
+def test_f87_an_answer_is_hidden_that_is_stored_after_its_source_was_forgotten(stage: Stage, seconds: int) -> None:
+    stage.say("The zqharbour opens at nine", HERE, "Ann", minutes=30)
+    bob = stage.asking(ELSEWHERE, participant="tg/bob")
+    at = stage.db.clock() - timedelta(seconds=seconds)
+    asked = {**message("When does the zqharbour open?", ELSEWHERE, who="Bob"), "date": at}
+    assert "at nine" in str(build_messages(asked, **bob))
+    forget(participant=ANN, **bob)
+    assert save_chat_message(ELSEWHERE, "The zqharbour opens at nine.", "Iris", "self", at, **bob).stored
+    assert search_memories(query="zqharbour", **bob) == load_chat_history(ELSEWHERE, **bob) == []
+    build_messages(message("Thanks", ELSEWHERE, who="Bob"), **bob)
+    assert save_chat_message(ELSEWHERE, "Welcome", "Iris", "self", **bob).stored
+    assert "Welcome" in str(load_chat_history(ELSEWHERE, **bob))
+
+
 @pytest.mark.engines()
 def test_f87_an_answer_through_a_front_end_stays_hidden_when_the_list_comes_again(stage: Stage) -> None:
     """A front end holds its own list; what it sends again is the line that is stored."""
@@ -271,5 +287,6 @@ def test_f87_an_answer_through_a_front_end_stays_hidden_when_the_list_comes_agai
     save_transcript([asked], answer, **bob)
     forget(participant=ANN, **bob)
     again = [asked, {"role": "assistant", "content": answer}, {"role": "user", "content": "Thanks"}]
+    build_records(PromptRequest(message("Thanks", ELSEWHERE, who="Bob"), max_chars=4000, **bob))
     save_transcript(again, "Welcome", **bob)
     assert [line["text"] for line in load_chat_history(ELSEWHERE, **bob)] == ["When does it open?", "Thanks", "Welcome"]

@@ -170,7 +170,7 @@ def test_r3_the_calls_of_the_seeds_run(wheel: Path, other: Path, environment: En
 
 def test_r4_the_suite_runs_against_the_wheel() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert re.search(r"^test:.*\n\t.*pytest.*\n\t.*tests\.wheel", makefile, re.MULTILINE)
+    assert re.search(r"^test:.*\n\t.*servers lint\n\t.*pytest.*\n\t.*tests\.wheel", makefile, re.MULTILINE)
     assert re.search(r"^test-wheel:.*\n\t.*tests\.wheel", makefile, re.MULTILINE)
 
 
