@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, TypedDict
 
 from .access.rules import plain_key
@@ -36,7 +35,8 @@ from .text.times import iso_text
 __all__ = ["CacheStats", "clear_chat_history", "delete_chat_message", "edit_chat_message", "get_cache_stats",
            "load_chat_history", "load_global_chat_history", "save_chat_message", "save_message"]  # fmt: skip
 
-Store = Callable[[], WriteResult]
+Store = Callable[[bool], WriteResult]
+"""Stores a message; the argument tells whether it answers one that was stored just before."""
 _MOST_LINES = 1000
 
 
@@ -109,7 +109,7 @@ def save_chat_message(
         triggered_by=triggered_by,
         title=title,
         server_name=server_name,
-    )()
+    )(False)
 
 
 def _plan(call: Call, conversation: object, text: object, reply_to: object = None, **facts: Any) -> Store:
@@ -122,16 +122,16 @@ def _plan(call: Call, conversation: object, text: object, reply_to: object = Non
         facts["metadata"] = _note_reply(call, conversation, facts["metadata"], reply_to)
     message = new_message.read_message(call.scope, conversation, text, now=call.db.clock(), **facts)
     if message is None:
-        return lambda: WriteResult(False, None, "empty")
+        return lambda _: WriteResult(False, None, "empty")
     # 2. recognise standing instructions
     flags = call.settings
     instructions = standing.read_instructions(message.text, flags, role=message.role, excluded=message.excluded)
     # 3. store it
-    return partial(
-        messages_table.insert_message,
+    return lambda is_answer: messages_table.insert_message(
         call.db,
         call.scope,
         message,
+        is_answer=is_answer,
         privacy_default=flags.privacy_default,
         queues=flags.recap_on_message,
         instructions=instructions,
@@ -181,7 +181,9 @@ def save_message(
     >>> save_message(message, db=db).stored, save_message(message, db=db).reason
     (True, 'duplicate')
     """
-    return _plan_incoming(message, scope, db, settings, context_memory=context_memory, interface_name=interface_name)()
+    return _plan_incoming(message, scope, db, settings, context_memory=context_memory, interface_name=interface_name)(
+        False
+    )
 
 
 def save_together(
@@ -194,10 +196,11 @@ def save_together(
     plans: list[Store] = []  # made once, so that a repeated try keeps the ids, which tell whether `forget` came later
 
     def store() -> list[WriteResult]:
-        results = [plan() for plan in plans]
-        for message, scope in messages[len(plans) :]:
-            plans.append(_plan_incoming(message, scope, db, settings))
-            results.append(plans[-1]())
+        results: list[WriteResult] = []
+        for at, (message, scope) in enumerate(messages):
+            if at == len(plans):
+                plans.append(_plan_incoming(message, scope, db, settings))
+            results.append(plans[at](bool(results) and results[-1].stored))
         return results
 
     results: list[WriteResult] = handle(db).all_or_none(store, source="chat_history_cache")
@@ -240,8 +243,8 @@ def _plan_incoming(
         server_name=get(incoming.raw, "server_name"),
     )
 
-    def store() -> WriteResult:
-        stored = plan()
+    def store(is_answer: bool) -> WriteResult:
+        stored = plan(is_answer)
         return WriteResult(*stored, dropped_tags=stored.dropped_tags, notes=(*incoming.notes, *stored.notes))
 
     return store

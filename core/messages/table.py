@@ -55,13 +55,18 @@ def insert_message(
     scope: Scope,
     message: NewMessage,
     *,
+    is_answer: bool = False,
     privacy_default: str,
     queues: bool = False,
     instructions: Sequence[Instruction] = (),
     row_id: int | None = None,
     also: Callable[[Connection], object] | None = None,
 ) -> WriteResult:
-    """Store one message, or return why not: `duplicate` with the id of the stored one, or `privacy`."""
+    """Store one message, or return why not: `duplicate` with the id of the stored one, or `privacy`.
+
+    Args:
+        is_answer: whether it follows a message stored just before; the persona's is then new whatever it says.
+    """
     tried: list[int] = []
 
     def work(connection: Connection) -> WriteResult:
@@ -73,7 +78,7 @@ def insert_message(
         else:
             tried.append(row_id or db.ids.one())
         own_id, own = tried[-1], build_scope(scope, new.conversation)
-        place = _hold_place(connection, db, own, new, privacy_default)
+        place = _hold_place(connection, db, own, new, privacy_default, is_new=is_answer and message.is_persona)
         if isinstance(place, WriteResult):
             return place
         write_rows(connection, db, own.persona, [(own_id, new, place)])
@@ -107,7 +112,7 @@ def find_stored(connection: Connection, persona: str, ids: Sequence[int]) -> int
 
 
 def _hold_place(
-    connection: Connection, db: Database, scope: Scope, message: NewMessage, privacy_default: str
+    connection: Connection, db: Database, scope: Scope, message: NewMessage, privacy_default: str, *, is_new: bool
 ) -> table_conversations.AudienceRow | WriteResult:
     """Lock the conversation and note its speaker; return the row's audience, or why the message is not stored."""
     persona, key, person = scope.persona, message.conversation, message.participant or message.triggered_by
@@ -142,7 +147,7 @@ def _hold_place(
     if is_private(message, levels, privacy_default):
         raise RollbackError(WriteResult(False, None, "privacy", notes=message.notes))
     table_conversations.check_server(scope, facts)
-    double = same_text if same_id is None else same_id
+    double = same_text if same_id is None and not is_new else same_id
     if double is not None and not (scope.server and not facts.server):
         raise RollbackError(WriteResult(False, double, "duplicate", notes=message.notes))
     place = table_conversations.settle(connection, db, scope, facts, sender=sender)

@@ -21,6 +21,7 @@ from core.prompt_engine import build_json_prompt, build_messages
 from core.scope import Scope
 from core.short_term import get_for_user, write_turn
 from core.synth_core_memory import search_memories
+from core.transcripts import build_reply, save_turn
 from tests.spec.stage import Stage, message
 from tests.store.world import of_today
 
@@ -199,6 +200,15 @@ def test_f88_every_way_to_hand_in_a_name_alone_means_the_same_person(stage: Stag
     done = forget(participant="web/ann", **call)
     assert (done["chat_history_cache"], done["short_term_memories"], done["conversation_summaries"]) == (2, 1, 1)
     assert [line["text"] for line in load_chat_history(ROOM, **call)] == ["It snows", "Fine"]
+
+
+@pytest.mark.engines()
+def test_p42_the_answer_of_a_new_message_is_new_though_it_says_the_same(stage: Stage) -> None:
+    scope = stage.scope("web/ann", participant="web/ann")
+    for said, stored in (("Raining?", [True, True]), ("Cold?", [True, True]), ("Cold?", [False, False])):
+        reply = build_reply("Yes.", "web/ann", "iris")
+        results = save_turn({"text": said, "interface_path": "web/ann"}, reply, db=stage.db, scope=scope)
+        assert [each.stored for each in results] == stored
 
 
 def test_f88_a_name_of_two_lines_is_one_id_in_a_turn_too(stage: Stage) -> None:
