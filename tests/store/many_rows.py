@@ -1,4 +1,4 @@
-"""100,000 messages and items, and 20,000 rows of all else, made on the server itself: nine tenths of persona `p1`, most
+"""30,000 messages and items, and 6,000 rows of all else, made on the server itself: nine tenths of persona `p1`, most
 of them in audience 7.
 """
 
@@ -12,7 +12,7 @@ from core.index.entries import entry, place_of
 from core.index.packing import pack_entries
 from core.index.shapes import Entry
 
-ROWS, FEWER = 100_000, 20_000
+ROWS, FEWER = 30_000, 6_000
 LARGE = {"chat_history_cache", "memories"}
 
 _ALONE = (
@@ -43,8 +43,8 @@ def fill(db: Database) -> None:
         return f"DATE_ADD('2024-01-01', INTERVAL ({number}) SECOND)"
 
     persona, audience = "CASE WHEN n % 10 = 0 THEN 'p2' ELSE 'p1' END", "CASE WHEN n % 5 = 0 THEN n % 200 ELSE 7 END"
-    moment, place = at("n * 600"), text("'tg/'", "n % 700")
-    who, digest = text("'tg/u'", "n % 3000"), text("'h'", "n % 40000")
+    moment, place = at("n * 2000"), text("'tg/'", "n % 700")
+    who, digest = text("'tg/u'", "n % 900"), text("'h'", "n % 12000")
     digest = f"CAST({digest} AS BLOB)" if lite else f"LPAD({digest}, 32, '-')"
     content = '\'[0,9,0,"",["","",""],{"w1":1},[]]\''
     if lite:
@@ -60,7 +60,7 @@ def fill(db: Database) -> None:
         },
         "chat_history_cache": {
             "id": "n", "persona_id": persona, "audience_id": audience, "interface_path": place, "timestamp": moment,
-            "message_id": text("'m'", "n"), "participant_key": who, "sender_id": text("'u'", "n % 3000"),
+            "message_id": text("'m'", "n"), "participant_key": who, "sender_id": text("'u'", "n % 900"),
             "triggered_by": who, "message_text": "'a text'", "text_folded": "'a text'", "indexed": "1",
             "content_hash": digest,
         },
@@ -68,7 +68,7 @@ def fill(db: Database) -> None:
             "id": "n", "persona_id": persona, "audience_id": audience, "timestamp": moment, "content": "'a text'",
             "text_folded": "'a text'", "indexed": "1", "tags": "'[]'",
             "kind": text("'k'", "n % 5"), "participant_key": who,
-            "conversation_key": place, "expires_at": f"CASE WHEN n < 50000 THEN NULL ELSE {moment} END",
+            "conversation_key": place, "expires_at": f"CASE WHEN n < 15000 THEN NULL ELSE {moment} END",
             "content_hash": digest,
         },
         "ai_diary": {

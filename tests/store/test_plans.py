@@ -1,4 +1,4 @@
-"""D2: at 100,000 rows each read takes the index that the data model names for it, and none reads a table through.
+"""D2: at 30,000 rows each read takes the index that the data model names for it, and none reads a table through.
 
 The reads are the doors' own: what they send is caught on its way and explained.
 """
@@ -36,7 +36,7 @@ SMALL = {"counters", "schema_version", "audiences", "tags", "tag_aliases",
 
 @pytest.fixture(scope="module")
 def db(migrated_url: str) -> Iterator[Database]:
-    """A database of 100,000 messages and items, and enough of all else for a scan to be dear."""
+    """A database of 30,000 messages and items, and enough of all else for a scan to be dear."""
     with closing(open_db(migrated_url)) as made:
         with closing(Database(migrated_url, timeout_seconds=600)) as patient:
             many_rows.fill(patient)
