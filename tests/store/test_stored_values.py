@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
@@ -60,15 +61,20 @@ COLUMNS = [
 ]
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    path = tmp_path / "own.db"
+@pytest.fixture(scope="module")
+def origin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("f85") / "origin.db"
     said = {"from": "Ann", "sender_id": "ann", "interface_path": "tg/1"}
     with opened(path) as db:
         for number in range(2):
             insert_memory(f"memory {number} of tea", "ann", "chat", ["tea"], HERE, db=db, metadata={"a": 1})
             save_message({**said, "text": f"message {number} of tea"}, db=db, scope=HERE)
     return path
+
+
+@pytest.fixture
+def file(origin: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(origin, tmp_path / "own.db"))
 
 
 def opened(path: Path) -> closing[Database]:
@@ -153,18 +159,19 @@ def test_f85_a_value_of_a_wrong_type_fails_no_reader(planted: tuple[World, Path]
         return set(CANARY.findall(shown))
 
     before: dict[str, set[str]] = {}
-    sent: dict[str, str] = {}
+    sent: dict[str, list[set[str]]] = {}
     for name in READERS:
         world.db.caches.clear()
         with traced(world.db) as statements, watched(world.db, lambda sql, *_, to=statements: to.append(sql)):
             before[name] = read([name])
-        sent[name] = " ".join(statements)
+        sent[name] = [set(re.findall(r"\w+", statement)) for statement in statements]
     wrong = itertools.cycle(WRONG)
     with closing(sqlite3.connect(path)) as file, closing(sqlite3.connect(":memory:")) as kept:
         file.execute("PRAGMA ignore_check_constraints = ON")
         file.backup(kept)
         for table, column in TYPED:
-            concerned = [name for name in sent if re.search(rf"\b{table.name}\b", sent[name])]
+            named = {table.name, column.name}
+            concerned = [name for name in sent if any(named <= words for words in sent[name])]
             known = set().union(*(before[name] for name in concerned))
             keys = ", ".join(each.name for each in table.primary_key)
             first = f" WHERE ({keys}) = (SELECT {keys} FROM {table.name} ORDER BY {keys} LIMIT 1)"
