@@ -71,9 +71,9 @@ class Environment:
         finally:
             self.borrow()
 
-    def install(self, wheel: Path) -> None:
-        """Install one wheel and nothing else."""
-        self.pip("install", "--no-deps", "--no-index", str(wheel))
+    def install(self, *wheels: Path, compiled: bool = True) -> None:
+        """Install wheels and nothing else; without `compiled`, Python compiles the modules that a program imports."""
+        self.pip("install", "--no-deps", "--no-index", *([] if compiled else ["--no-compile"]), *map(str, wheels))
 
     def run(self, code: str, cwd: Path) -> str:
         """Return what a program prints, run in a folder without any package.

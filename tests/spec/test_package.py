@@ -95,11 +95,10 @@ def test_r1_the_sdist_gives_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
     [sdist] = tmp_path.glob("*.tar.gz")
     with tarfile.open(sdist) as packed:
         names = {name.partition("/")[2] for name in packed.getnames()}
+        packed.extractall(tmp_path, filter="data")
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     assert set(listed.splitlines()) - names == set()
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*pip, "-q", "-w", str(tmp_path / "made"), str(sdist)], check=True, capture_output=True)
-    [made] = (tmp_path / "made").glob("*.whl")
+    made = build_wheel(tmp_path / "made", tmp_path / sdist.name.removesuffix(".tar.gz"))
     with zipfile.ZipFile(wheel) as one, zipfile.ZipFile(made) as two:
         assert sorted(one.namelist()) == sorted(two.namelist())
 
@@ -108,8 +107,7 @@ def test_r1_the_sdist_gives_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
 def test_r1_beside_a_package_called_core(wheel: Path, other: Path, environment: Environment, tmp_path: Path) -> None:
     said = "\n['Tofu is your cat.', 'My cat is called Tofu.']\n[]\n"
     theirs = "import core; assert core.WHOSE == 'theirs'"
-    environment.install(other)
-    environment.install(wheel)
+    environment.install(other, wheel, compiled=False)
     assert run_ten_lines(environment, tmp_path / "before").endswith(said)
     environment.run(theirs, tmp_path)
     environment.pip("uninstall", "-y", "othercore")
@@ -159,7 +157,7 @@ print(build_json_prompt(message, {}, "telegram_bot")["context"]["memories"][0]["
 @pytest.mark.slow
 def test_r3_the_calls_of_the_seeds_run(wheel: Path, other: Path, environment: Environment, tmp_path: Path) -> None:
     """One import gives a host of the original its names; another package called core is not taken for ours."""
-    environment.install(wheel)
+    environment.install(wheel, compiled=False)
     assert environment.run(SEEDS_CALLS, tmp_path) == "the cat is called tofu\n"
     environment.install(other)
     refused = "import core\ntry:\n    import prompt_engine.as_core\nexcept ImportError as error:\n    print(error)\n"
