@@ -357,8 +357,8 @@ def test_d29_processes_that_migrate_at_once_wait_for_each_other(
     if not is_empty:
         next_version("import time; time.sleep(0.5)")
     with closing(Database(url)) as db:
-        children = [start_migration(db) for _ in range(4)]
-        assert [child.wait(120) for child in children] == [0, 0, 0, 0]
+        children = [start_migration(db) for _ in range(3)]
+        assert [child.wait(120) for child in children] == [0, 0, 0]
         assert migration.list_pending(db) == [] and inspection.list_differences(shape(db), db.family) == []
         assert len(stored(db)["schema_version"]) == 1
 
