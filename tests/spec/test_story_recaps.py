@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import literal, select
 
 from core import chat_history_cache, stories
 from core.config import set_in_file
 from core.database.engine import Database
+from core.database.schema import TABLES, message_alternatives, message_recaps, running_recaps, scenes
 from core.database.schema import chat_history_cache as chat_table
-from core.database.schema import message_alternatives, message_recaps, running_recaps, scenes
 from core.database.schema import message_recaps as recaps_table
 from core.errors import MessageError
 from core.jobs.worker import Worker
@@ -476,12 +478,21 @@ WANTED = {
 @pytest.mark.engines("sqlite", "mariadb", "mysql")
 def test_d2_a_refresh_and_a_prompt_use_their_indexes(db: Database) -> None:
     """Of six conversations of 1,000 messages; nothing is read through, recaps are found by their own index."""
-    for n in range(6):
-        story = Story(db, "plans", f"bench/{n}", message_recap_context_type="percent", message_recap_context_limit=10)
-        story.fill(1000)
-        key = {"persona_id": story.persona, "conversation_key": story.path}
-        breaks = [{**key, "id": db.ids.one(), "break_row": row} for row in story.messages[39::40]]
-        db.transaction(lambda connection, breaks=breaks: connection.execute(scenes.insert(), breaks), source="scenes")  # type: ignore[misc]
+    story = Story(db, "plans", "bench/0", message_recap_context_type="percent", message_recap_context_limit=10)
+    story.fill(1000)
+    key = {"persona_id": story.persona, "conversation_key": story.path}
+    breaks = [{**key, "id": db.ids.one(), "break_row": row} for row in story.messages[39::40]]
+
+    def copy(connection: Any) -> None:
+        connection.execute(scenes.insert(), breaks)
+        for table, n in itertools.product((TABLES[name] for name in WANTED), range(1, 6)):
+            path = table.c.get("conversation_key", table.c.get("interface_path"))
+            given = {c.name: c + n * 10**7 for c in table.c if c.name in ("id", "message_row", "break_row")}
+            given[path.name] = literal(f"bench/{n}")
+            rows = select(*(given.get(c.name, c) for c in table.c)).where(path == story.path)
+            connection.execute(table.insert().from_select(list(table.c), rows))
+
+    db.transaction(copy, source="test")
     if db.family != "sqlite":
         with db.engines()[1].connect() as connection:
             for name in WANTED:
