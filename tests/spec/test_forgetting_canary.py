@@ -366,7 +366,8 @@ def kept_in_process(db: Database) -> list[str]:
                 found.append(f"{where}: {text[:80]}")
         elif not isinstance(value, (type, Database)) and not callable(value) and type(value).__name__ != "module":
             for each in gc.get_referents(value):
-                walk(each, where, depth + 1)
+                if not isinstance(each, (int, float, type(None))):
+                    walk(each, where, depth + 1)
 
     walk(dict(db.caches), "db.caches")
     for name, module in list(sys.modules.items()):
