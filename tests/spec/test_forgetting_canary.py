@@ -357,7 +357,7 @@ def kept_in_process(db: Database) -> list[str]:
     seen: set[int] = set()
 
     def walk(value: Any, where: str, depth: int = 0) -> None:
-        if id(value) in seen or depth > 12:
+        if isinstance(value, (int, float, type(None))) or id(value) in seen or depth > 12:
             return
         seen.add(id(value))
         if isinstance(value, (str, bytes)):
@@ -366,8 +366,7 @@ def kept_in_process(db: Database) -> list[str]:
                 found.append(f"{where}: {text[:80]}")
         elif not isinstance(value, (type, Database)) and not callable(value) and type(value).__name__ != "module":
             for each in gc.get_referents(value):
-                if not isinstance(each, (int, float, type(None))):
-                    walk(each, where, depth + 1)
+                walk(each, where, depth + 1)
 
     walk(dict(db.caches), "db.caches")
     for name, module in list(sys.modules.items()):
