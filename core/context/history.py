@@ -200,8 +200,8 @@ def entry_id(entry: HistoryEntry) -> str:
 class SeenMessages:
     """Set of the messages seen so far.
 
-    Two of one conversation are the same when they have the same id; when one lacks an id, sender and text are equal and
-    the times less than 5 s apart or missing; or when their lines read the same.
+    Two of one conversation are the same if they have the same id; or if one lacks an id, and sender and text are equal
+    and the times less than 5 s apart or missing, or their lines read the same.
     """
 
     def __init__(self) -> None:
@@ -235,11 +235,10 @@ class SeenMessages:
 
 def _is_same(one: HistoryEntry, other: HistoryEntry, has_line: bool) -> bool:
     """Return whether two messages of one conversation with the same text are one message."""
-    if not (one.message_id and other.message_id):
-        is_near = one.time is None or other.time is None or abs(one.time - other.time) < SAME_MESSAGE
-        if is_near and _is_same_sender(one, other):
-            return True
-    return has_line and _look(one) == _look(other)
+    if one.message_id and other.message_id:
+        return False
+    is_near = one.time is None or other.time is None or abs(one.time - other.time) < SAME_MESSAGE
+    return (is_near and _is_same_sender(one, other)) or (has_line and _look(one) == _look(other))
 
 
 def _is_same_sender(one: HistoryEntry, other: HistoryEntry) -> bool:

@@ -184,10 +184,10 @@ def oracle(a: HistoryEntry, b: HistoryEntry) -> bool:
         return False
     if a.message_id and a.message_id == b.message_id:
         return True
-    if collapsed(plain_line(a)) == collapsed(plain_line(b)):
-        return True
     if a.message_id and b.message_id:
         return False
+    if collapsed(plain_line(a)) == collapsed(plain_line(b)):
+        return True
     both = a.sender_id and b.sender_id
     same_sender = a.sender_id == b.sender_id if both else collapsed(sender(a)) == collapsed(sender(b))
     near = a.time is None or b.time is None or abs(a.time - b.time) < timedelta(seconds=5)
