@@ -255,8 +255,8 @@ _JOINED = (
 def merge_values(old: Any, new: NewMemory) -> dict[str, Any]:
     """Return the columns of an item after a merge.
 
-    It gets the tags and sources of both, the higher importance, the longer-lived tier and the later time; a saved
-    memory keeps the time of the request.
+    It gets the tags and sources of both, the higher importance, the longer-lived tier, the later expiry and the later
+    time; a saved memory keeps the time of the request.
     """
     tier = "session" if old.tier == new.tier == "session" else "long_term"
     expiries = (old.expires_at, new.expires_at)
@@ -269,7 +269,7 @@ def merge_values(old: Any, new: NewMemory) -> dict[str, Any]:
         "source_message_ids": join_sources(rows.read_list(old.source_message_ids), new.source_message_ids),
         "metadata": {**(new.metadata or {}), **(rows.read_object(old.metadata) or {})} or None,
         "timestamp": new.at if is_newer else old.timestamp,
-        "expires_at": None if tier == "long_term" or None in expiries else max(expiries),
+        "expires_at": None if None in expiries else max(expiries),
     }
 
 

@@ -65,6 +65,12 @@ def test_l3_a_session_item_said_for_good_lasts(life: Life) -> None:
     life.add_facts_with_meta(["Ann learns Greek"])
     (row,) = life.rows()
     assert (row.id, row.tier, row.expires_at) == (one, "long_term", None)
+    soon, later = ({"text": "Eve visits", "expires_at": NOW + timedelta(days=days)} for days in (1, 3))
+    for entry, expiry in ((soon, soon["expires_at"]), (later, later["expires_at"]), (soon, later["expires_at"])):
+        life.add_facts_with_meta([entry])
+        assert life.rows(content="Eve visits")[0].expires_at == expiry
+    life.add_facts_with_meta(["Eve visits"])
+    assert life.rows(content="Eve visits")[0].expires_at is None
 
 
 @pytest.mark.engines()
