@@ -46,7 +46,7 @@ def set_in_file(name: str, value: object, path: str | os.PathLike[str] = "config
         raise declared.refusal(value, "argument", "argument", hint=bad.hint) from None
     file = Path(path)
     try:
-        before = file.read_bytes().decode() if file.exists() else ""
+        before = file.read_bytes().decode("utf-8-sig") if file.exists() else ""
     except (OSError, ValueError):
         raise ConfigError(f"{str(file)!r} cannot be read as text. Name another file.", source=str(file)) from None
     lines = [e.line for e in read_entries(str(file), before.encode(), FLAGS) if flag_name(e.key) == declared.name]

@@ -92,6 +92,8 @@ def test_g17_config_set_edits_the_line_in_the_file(
     assert "CONTEXT_VERBOSITY: 7" in file.read_text() and [path.name for path in tmp_path.iterdir()] == ["config.yaml"]
     monkeypatch.setenv("CONTEXT_VERBOSITY", "2")
     assert run("config", "set", "CONTEXT_VERBOSITY", "9").json["source"] == "environment"
+    file.write_bytes(b"\xef\xbb\xbfDECAY_DAYS: 2\n")  # with the mark that editors on Windows write
+    assert run("config", "set", "DECAY_DAYS", "3").code == 0 and file.read_text() == "DECAY_DAYS: 3\n"
 
 
 @pytest.mark.parametrize("line", ["TIMEZONE: UTC", "#TIMEZONE: UTC", "DECAY_DAYS: 2"])
