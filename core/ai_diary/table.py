@@ -111,13 +111,15 @@ def _find_scope(connection: Connection, scope: Scope, entry: NewEntry) -> Scope:
     fitting = select(c.conversation_key, c.interface, c.is_private).where(
         c.persona_id == scope.persona, c.chat_id == entry.chat_id, c.thread_id == entry.thread_id
     )
+    if scope.server or scope.no_server:
+        fitting = fitting.where(c.server_id.in_(("", scope.server)))
     short = rows.short_interface(entry.interface)
     matches = [r for r in connection.execute(fitting) if rows.short_interface(r.interface) == short]
     if matches:
         best = min(matches, key=lambda r: (not r.is_private, r.interface != entry.interface, r.conversation_key))
         return replace(scope, conversation=best.conversation_key)
-    key = "/".join(filter(None, (entry.interface, entry.chat_id, entry.thread_id)))
-    return replace(scope, conversation=check_key(key))
+    key = check_key("/".join(filter(None, (entry.interface, entry.chat_id, entry.thread_id))))
+    return replace(scope, conversation=table_conversations.resolve_key(connection.execute, scope, key))
 
 
 def _drop_private(

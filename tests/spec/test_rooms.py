@@ -139,6 +139,21 @@ def test_f81_facts_and_cycles_find_the_room_of_their_server(stage: Stage, room: 
 
 
 @pytest.mark.parametrize("room", [ROOM, THREAD])
+def test_f81_parts_of_a_key_name_the_room_of_the_scopes_server(stage: Stage, room: str) -> None:
+    rooms = Rooms(stage)
+    parts = dict(zip(("interface", "chat_id", "thread_id"), room.split("/"), strict=False))
+    for server in (*SERVERS, "gamma", "DM"):
+        by = rooms.given(server, room)
+        if server in SERVERS:
+            rooms.say(server, room)
+        nowhere = by | {"scope": replace(by["scope"], conversation=None)}
+        assert add_diary_entry(f"of {server}", **parts, **nowhere).stored
+        assert [entry.content for entry in get_recent_entries(**by)] == [f"of {server}"]
+    kept = rows_of(stage.db, schema.conversations, stage.persona)
+    assert {(row.server_id, row.is_private) for row in kept} == {("alpha", 0), ("beta", 0), ("gamma", 0), ("", 1)}
+
+
+@pytest.mark.parametrize("room", [ROOM, THREAD])
 def test_f81_a_room_of_no_server_is_that_of_the_server_which_is_named_first(stage: Stage, room: str) -> None:
     rooms = Rooms(stage)
     for server, key in (("", ROOM), ("", THREAD), ("alpha", ROOM), ("beta", room)):
