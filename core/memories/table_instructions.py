@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Integer, bindparam, or_, select
 
 from ..access import table as audience_table
 from ..access import table_conversations
+from ..access.table_participants import IDENTITIES, LINKED, MINE
 from ..access.view import Viewer
 from ..database import rows
 from ..database.compiled import FIRST, OBJECT, TEXT, TIME, Branch, CompiledStatement, Shape, hide_from_index
@@ -57,8 +58,8 @@ class KeptItem(NamedTuple):
         return self.archived_at is not None or self.superseded_by is not None
 
 
-Holding = dict[tuple[int, str | None], list[KeptItem]]
-"""Valid instructions by (audience, person), as one transaction has read and locked them."""
+Holding = dict[tuple[int, tuple[str, ...]], list[KeptItem]]
+"""Valid instructions by (audience, identities of the person), as one transaction has read and locked them."""
 
 
 def record_instructions(
@@ -109,7 +110,7 @@ def _record(
     memory: NewMemory,
     holding: Holding,
 ) -> WriteResult:
-    key = place.audience_id, scope.participant
+    key = place.audience_id, _list_identities(connection, scope.persona, scope.participant)
     if key not in holding:
         holding[key] = _read_in_force(connection, scope.persona, *key)
     items = holding[key]
@@ -141,9 +142,23 @@ def _is_older(item: KeptItem, memory: NewMemory) -> bool:
     return item.at is None or item.at <= memory.at
 
 
-def _read_in_force(connection: Connection, persona: str, audience_id: int, participant: str | None) -> list[KeptItem]:
-    values = {"persona": persona, "audience": audience_id, "participant": participant}
-    return [read_item(row) for row in connection.execute(_select_in_force(participant is not None), values)]
+_LINKED = (
+    select(LINKED.c.participant_key)
+    .select_from(IDENTITIES)
+    .where(MINE.c.persona_id == bindparam("persona"), MINE.c.participant_key == bindparam("participant"))
+)
+
+
+def _list_identities(connection: Connection, persona: str, participant: str | None) -> tuple[str, ...]:
+    """Return the keys of a person, sorted; none for an unknown person."""
+    linked = connection.execute(_LINKED, {"persona": persona, "participant": participant}).scalars()
+    return () if participant is None else tuple(sorted({participant, *linked}))
+
+
+def _read_in_force(connection: Connection, persona: str, audience_id: int, people: Sequence[str]) -> list[KeptItem]:
+    whose = _C.participant_key.in_(people) if people else _C.participant_key.is_(None)
+    mine = (_C.persona_id == persona, _C.audience_id == audience_id, whose, *match_in_force(INSTRUCTION))
+    return [read_item(row) for row in connection.execute(select(*KEPT_ITEM).where(*mine).order_by(_C.timestamp, _C.id))]
 
 
 def _hide(connection: Connection, db: Database, persona: str, items: Iterable[Any], **columns: Any) -> None:
@@ -175,7 +190,8 @@ def insert_instruction(
 def restore_instruction(connection: Connection, db: Database, persona: str, row: Any) -> None:
     """Restore an archived instruction that the caller has locked; it replaces those on the same topics."""
     topics = _read_topics(row.metadata)
-    there = _read_in_force(connection, persona, row.audience_id, row.participant_key)
+    people = _list_identities(connection, persona, row.participant_key)
+    there = _read_in_force(connection, persona, row.audience_id, people)
     replaced = [each for each in there if replaces(topics, each.topics)]
     _hide(connection, db, persona, replaced, superseded_by=row.id)
     _hide(connection, db, persona, [row], archived_at=None, superseded_by=None)
@@ -191,18 +207,6 @@ KEPT_ITEM = (
 
 def match_in_force(kind: str) -> tuple[Any, ...]:
     return _C.kind == kind, _C.archived_at.is_(None), _C.superseded_by.is_(None)
-
-
-@lru_cache(maxsize=2)
-def _select_in_force(known: bool) -> Any:
-    whose = _C.participant_key == bindparam("participant") if known else _C.participant_key.is_(None)
-    chosen = select(*KEPT_ITEM).where(
-        _C.persona_id == bindparam("persona"),
-        _C.audience_id == bindparam("audience"),
-        whose,
-        *match_in_force(INSTRUCTION),
-    )
-    return chosen.order_by(_C.timestamp, _C.id)
 
 
 def read_item(row: Any) -> KeptItem:

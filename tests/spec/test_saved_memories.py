@@ -440,6 +440,11 @@ def test_c12_whose_wishes_hold_where(stage: Stage) -> None:
     stage.say("Call me Kim", "dc/7", who="Ann", minutes=10)
     link_participants("dc/ann", "tg/ann", **stage.asking())
     assert shown(stage, HERE) == ["Call me Kim"]
+    stage.say("Don't call me Kim anymore", HERE, minutes=5)
+    assert shown(stage, HERE) == ["Call me Jo"]
+    stage.say("Call me Ada", "dc/7", who="Ann", minutes=4)
+    stage.say("Don't call me Ada anymore", HERE, minutes=3)
+    assert shown(stage, HERE) == []
 
 
 @pytest.mark.parametrize(("level", "kept"), [("none", 1), ("partial", 0), ("full", 0)])
