@@ -112,6 +112,11 @@ def phrase_form(text: str) -> str:
 def _pattern(phrase: str) -> tuple[bool, str]:
     """Return whether a phrase begins with a word, and the phrase as a regular expression."""
     form = phrase_form(phrase.rstrip("?")).replace(",", "").replace("、", " ")
+    marks = re.sub(r"[^()]", "", form)
+    while "()" in marks:
+        marks = marks.replace("()", "")
+    if marks:  # a parenthesis without its other one begins no alternatives; texts are compared without it
+        form = phrase_form(re.sub("[()]", " ", form))
     letters = re.findall(r"\w", form)
     made = re.sub(r"\\([()|$ ])", r"\1", re.escape(form)).replace("(", "(?:").replace("|) ", "|) ?")
     made = re.sub(r"(^| )\\\* ", r"\1(?:\\S+ ){0,6}?", made)
@@ -126,7 +131,7 @@ def _join_patterns(phrases: Sequence[str]) -> str:
 
     One lookbehind is shared by all words: one in each phrase would be tried at every character, six times as slow.
     """
-    patterns = [_pattern(each) for each in sorted(phrases, key=len, reverse=True) if phrase_form(each)]
+    patterns = [_pattern(each) for each in sorted(phrases, key=len, reverse=True) if phrase_form(each).strip("?,() ")]
     words = "|".join(made for begins_word, made in patterns if begins_word)
     others = [made for begins_word, made in patterns if not begins_word]
     return "|".join([*([rf"(?<!\w)(?:{words})"] if words else []), *others])

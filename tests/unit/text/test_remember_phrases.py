@@ -150,6 +150,9 @@ def test_t46_given_phrases_replace_their_group_alone() -> None:
     assert should_remember("remember that it rains", None, [own]) is False
     assert should_remember("My name is Jonas", None, [own]) is True
     assert should_remember("Mark my words", None, [ENGLISH]) is False
+    for phrase in ("mark this)", "((mark this)", "mark) this (("):  # a parenthesis alone begins no alternatives
+        own = load_phrases(["en"], {"explicit": [phrase, "(", "?"]})
+        assert should_remember("Mark this: it rains", None, [own]) and not should_remember("It rains", None, [own])
 
 
 def test_t46_languages_add_up_and_unknown_ones_add_nothing() -> None:
