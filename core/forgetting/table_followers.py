@@ -85,7 +85,7 @@ def edit_message(call: Call, viewer: Viewer, conversation: str, row_id: int, tex
         # instructions in the new text count from the time of the message
         stated = instructions.read_instructions(text, flags, role=line.role, excluded=line.excluded)
         facts = table_conversations.find(connection, persona, conversation)
-        place = table_conversations.AudienceRow(line.audience_id, facts is not None and facts.local_only)
+        place = table_conversations.AudienceRow(line.audience_id, facts is not None and facts.local_only, facts)
         whose = replace(call.scope, conversation=conversation, participant=line.participant)
         table_instructions.record_instructions(
             connection, db, whose, place, stated,

@@ -157,6 +157,11 @@ def test_p69_an_edited_wish_is_no_wish_any_more_and_a_deleted_one_gives_way(stag
     assert instructions(stage) == ["Call me Kim"]
     chat_history_cache.delete_chat_message(later, **by(stage))
     assert instructions(stage) == ["Call me Jo"]
+    direct, here = stage.asking("tg/ann"), {"path": "tg/ann", "minutes": 30}
+    stage.say("Call me Ada", **here)
+    chat_history_cache.edit_chat_message(stage.say("hello", **here), "Don't call me Ada anymore", **direct)
+    found = conversations.list_saved_memories(kind="instruction", **direct)
+    assert [each["text"] for each in found] == ["Call me Jo"]
 
 
 def test_p69_what_was_said_twice_stays_until_both_are_gone(stage: Stage) -> None:
