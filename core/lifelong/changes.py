@@ -41,8 +41,8 @@ def edit_item(
         operator: reach items of all audiences of the persona.
 
     Returns:
-        `(True, id, "")`; reason `unchanged` if the item has this text already, `too_long` if it is a saved memory and
-        the text has more than 4,000 characters (operators may store longer ones).
+        `(True, id, "")`; reason `privacy`, `unchanged` if the item has this text, `too_long` if it is a saved memory
+        and the text has more than 4,000 characters (operators may store longer ones).
 
     Raises:
         ItemNotFoundError: the scope sees no such item, or it is archived.
@@ -62,8 +62,10 @@ def edit_item(
     text = read_text(new_content, "new_content")
     if not text.strip():
         raise MessageError("new_content is blank. Give a text, or delete the item.", fields=("new_content",))
-    seen = find_seen(call, operator)
-    done = item_changes.edit(call.db, seen, row_id, text, editor=str(editor), operator=operator)
+    default = call.settings.privacy_default
+    done = item_changes.edit(
+        call.db, find_seen(call, operator), row_id, text, editor=str(editor), operator=operator, privacy_default=default
+    )
     if done is None:
         raise ItemNotFoundError(row_id)
     memory_files.write_files(call)

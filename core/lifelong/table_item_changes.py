@@ -19,11 +19,13 @@ from ..forgetting import table as forgetting
 from ..forgetting.table_rows import Removal
 from ..index import entries as index_entries
 from ..index import indexed
+from ..memories import table as memories_table
 from ..memories import table_reading as items
 from ..memories import table_sources
 from ..memories.rules import INSTRUCTION, SAVED, SAVED_MEMORY_CHARS, expires_at
 from ..memories.shapes import BulkResult
 from ..memories.table_reading import ReadScope
+from ..scope import Scope
 from ..shapes import WriteResult
 from ..tags import table as tags
 from ..text.hits import stored_tags
@@ -36,13 +38,7 @@ def _is_archived(row: Any) -> bool:
 
 
 def edit(
-    db: Database,
-    seen: ReadScope,
-    row_id: int,
-    text: str,
-    *,
-    editor: str,
-    operator: bool = False,
+    db: Database, seen: ReadScope, row_id: int, text: str, *, editor: str, operator: bool, privacy_default: str
 ) -> WriteResult | None:
     """Replace the text of an item; id, tags, kind, importance and time stay. Return None if there is no such item."""
     columns: dict[str, Any] = {"content": text, **index_entries.derive_columns([text])}
@@ -52,6 +48,9 @@ def edit(
         row = next(iter(items.lock_items(connection, seen, [row_id])), None)
         if row is None or _is_archived(row):
             return None
+        whose = Scope(seen.persona, participant=row.participant_key)
+        if memories_table.is_private(connection, whose, row.tier, privacy_default, False):
+            return WriteResult(False, row_id, "privacy")
         if row.content == text:
             return WriteResult(False, row_id, "unchanged")
         if not operator and row.kind == SAVED and len(text) > SAVED_MEMORY_CHARS:

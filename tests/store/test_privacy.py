@@ -71,6 +71,9 @@ def test_f20_f21_the_level_counts_at_the_moment_of_writing_and_an_edit_is_a_writ
     message = messages.read_message(ann, "tg/1", "prepared early", now=NOW, sender_id="7")
     item = memory_input.read("prepared early", now=NOW, tier="session")
     assert message is not None and item is not None
+    (fact,) = lifelong.add_facts_with_meta(["hello"], db=db, scope=ann).ids
+    level(db, scope, "tg/7", "partial")
+    assert lifelong.edit_item(fact, "changed", db=db, scope=ann) == (False, fact, "privacy")
     level(db, scope, "tg/7", "full")
     assert chat.insert_message(db, ann, message, privacy_default="none").reason == "privacy"
     assert memories.insert(db, ann, item, privacy_default="none").reason == "privacy"
