@@ -111,12 +111,13 @@ def is_there() -> tuple[Any, ...]:
 
 
 def is_kept() -> Any:
-    """Return the SQL condition of unexpired items and those of the active conversation; see `expiry_values`."""
+    """Return the SQL condition of unexpired items and of the active conversation's session items: `expiry_values`."""
     now = bindparam("now", type_=Time())
     unset = _C.expires_at.is_(None) & or_(
         _C.tier != "session", _C.timestamp.is_(None), _C.timestamp > bindparam("since_ttl", type_=Time())
     )
-    return or_(unset, _C.expires_at > now, _C.conversation_key == bindparam("here", type_=Key(512)))
+    here = (_C.tier == "session") & (_C.conversation_key == bindparam("here", type_=Key(512)))
+    return or_(unset, _C.expires_at > now, here)
 
 
 def _conditions(seen: ReadScope, wanted: ItemFilter) -> list[Any]:

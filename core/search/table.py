@@ -98,11 +98,11 @@ def _of_rows(row: Any, family: str) -> tuple[ColumnElement[bool], ...]:
 
 
 def stays(row: Any) -> list[ColumnElement[bool]]:
-    """Return the condition for rows that have not expired; in their own conversation rows do not expire."""
+    """Return the condition for rows that have not expired; in their own conversation session items do not expire."""
     if "expires_at" not in row:
         return []
-    kept = or_(row.expires_at.is_(None), row.expires_at > bindparam("now", type_=Time()))
-    return [or_(kept, row.conversation_key == bindparam("here", type_=Key(512)))]
+    here = (row.tier == "session") & (row.conversation_key == bindparam("here", type_=Key(512)))
+    return [or_(row.expires_at.is_(None), row.expires_at > bindparam("now", type_=Time()), here)]
 
 
 def list_columns(number: int) -> list[ColumnElement[Any]]:

@@ -142,7 +142,7 @@ class Row:
     local_only: bool = False
     digest: bytes = field(default=b"")
     only_in: str | None = None
-    """Conversation of an item that has expired everywhere else (L9)."""
+    """Conversation of a session item that has expired everywhere else (L9); "" for an expired long-term item."""
 
     @property
     def order(self) -> tuple[int, int, int]:
@@ -164,10 +164,11 @@ def all_rows(db: Database, persona: str) -> list[Row]:
     for r in stored(memories_table):
         hidden = r.archived_at or r.superseded_by
         expired = r.expires_at is not None and r.expires_at <= db.clock()
+        own = r.conversation_key if r.tier == "session" else None
         if not hidden:
             made.append(
                 Row("memories", r.id, r.audience_id, r.timestamp, fold(r.content), r.content, r.tags,
-                    local_only=bool(r.local_only), only_in=(r.conversation_key or "") if expired else None)
+                    local_only=bool(r.local_only), only_in=(own or "") if expired else None)
             )  # fmt: skip
     for r in stored(ai_diary):
         if not r.archived_at:

@@ -109,6 +109,7 @@ class World:
             more: dict[str, Any] = {}
             if rng.random() < 0.15:
                 more["expires_at"] = NOW + timedelta(minutes=rng.choice((-5, 0, 5)))
+                more["tier"] = rng.choice(("session", "session", "long_term"))
             more |= {"local_only": rng.random() < 0.1}
             items.append({"content": self.text() or "x", "timestamp": self.at(), "tags": self.tags(), **more})
         remember(db, place, *(item for item in items if item["content"].strip()))
