@@ -143,17 +143,11 @@ def _plan(call: Call, conversation: object, text: object, reply_to: object = Non
 def _note_reply(call: Call, interface_path: object, metadata: object, reply_to: object) -> dict[str, Any]:
     """Return the metadata of a message, with the message that it replies to."""
     if not isinstance(metadata, Mapping | None):
-        raise MessageError(
-            f"metadata is of type {type(metadata).__name__}. Beside reply_to it must be a dict.", fields=("metadata",)
-        )
+        raise MessageError.of_type("metadata", metadata, "a dict beside reply_to")
     if isinstance(reply_to, Mapping):
         return {**(metadata or {}), "reply_to": dict(reply_to)}
     if isinstance(reply_to, bool) or not isinstance(reply_to, (str, int)):
-        raise MessageError(
-            f"reply_to is of type {type(reply_to).__name__}. It must be the id of a message, or a dict of text, "
-            "username and timestamp.",
-            fields=("reply_to",),
-        )
+        raise MessageError.of_type("reply_to", reply_to, "the id of a message, or a dict of text, username, timestamp")
     note: dict[str, Any] = {"message_id": str(reply_to)}
     if str(interface_path or "").strip():
         note |= table_lines.find_quoted(call.db, call.persona, interface_path, reply_to) or {}

@@ -356,8 +356,5 @@ def _read_scope(scope: str | Scope | None) -> tuple[Scope | None, str]:
     if scope is None or isinstance(scope, Scope):
         return scope, ""
     if not isinstance(scope, str):
-        raise MessageError(
-            f"scope is of type {type(scope).__name__}. Pass a prompt_engine.scope.Scope, or a text as the label.",
-            fields=("scope",),
-        )
+        raise MessageError.of_type("scope", scope, "a prompt_engine.scope.Scope, or a text as the label")
     return None, scope

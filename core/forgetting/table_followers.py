@@ -181,11 +181,9 @@ def _find_standing(
     named = or_(*(has_keyword(listed, like_pattern(str(name))) for name in sorted(names, key=str)))
     chosen = select(c.id, c.source_message_ids, case((here, 1), else_=0).label("here"), *columns)
     # audience ids lead the index: without them the server would read the rows of all personas
-    seen = c.audience_id.in_(sorted(removal.find_values(audiences.c.audience_id)))
+    every = removal.find_values(audiences.c.audience_id)
     standing = []
-    for row in removal.read_rows(
-        chosen.where(c.persona_id == removal.persona, seen, c.source_message_ids.is_not(None), named)
-    ):
+    for row in removal.read_in(chosen.where(c.source_message_ids.is_not(None), named), c.audience_id, every):
         held = [each for each in read_list(row.source_message_ids) if isinstance(each, (int, str))]
         own = names if row.here else {message.row_id}  # a platform's id is unique only within its conversation
         if not own.isdisjoint(held):

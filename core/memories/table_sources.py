@@ -36,11 +36,8 @@ def find_sources(db: Database, scope: Scope, message_id: object) -> list[int | s
     if message_id is None:
         return None
     if isinstance(message_id, bool) or not isinstance(message_id, (str, int)):
-        raise MessageError(
-            f"message_id is of type {type(message_id).__name__}. It must be the platform's id of the message, or the "
-            "row id that saving it returned.",
-            fields=("message_id",),
-        )
+        wanted = "the platform's id of the message, or the row id that saving it returned"
+        raise MessageError.of_type("message_id", message_id, wanted)
     named = key_text(message_id, "message_id", MESSAGE_ID_BYTES, required=True)
     if scope.conversation is not None:
         values: dict[str, Any] = {"persona": scope.persona, "conversation": scope.conversation, "message": named}
