@@ -65,7 +65,8 @@ def insert_memory(db: Database, scope: Scope, memory: NewMemory, *, privacy_defa
             connection, db, scope, row_id, memory, refused, privacy_default=privacy_default, of_person=True
         )
         audience_table.lock(connection, scope.persona, place.audience_id)
-        double = _find_equal(connection, scope.persona, place.audience_id, scope.participant, memory.digest)
+        own = (place.audience_id, scope.participant, memory.digest, place.local_only)
+        double = _find_equal(connection, scope.persona, *own)
         if double is not None:
             return WriteResult(False, double, "duplicate", notes=memory.notes)
         memories_table.write(connection, db, scope, [(row_id, memory)], place)
@@ -76,13 +77,12 @@ def insert_memory(db: Database, scope: Scope, memory: NewMemory, *, privacy_defa
 
 
 def _find_equal(
-    connection: Connection, persona: str, audience_id: int, participant: str | None, digest: bytes
+    connection: Connection, persona: str, audience_id: int, participant: str | None, digest: bytes, local_only: bool
 ) -> int | None:
-    """Return the id of the oldest saved memory with this text; None if there is none."""
+    """Return the id of the oldest saved memory with this text, not local_only unless the new one is; else None."""
     whose = _C.participant_key == participant if participant else _C.participant_key.is_(None)
-    same = select(_C.id).where(
-        _C.persona_id == persona, _C.audience_id == audience_id, _C.content_hash == digest, whose, *match_in_force(KIND)
-    )
+    there = (_C.persona_id == persona, _C.audience_id == audience_id, _C.local_only <= int(local_only))
+    same = select(_C.id).where(*there, _C.content_hash == digest, whose, *match_in_force(KIND))
     return connection.execute(same.order_by(_C.timestamp, _C.id).limit(1)).scalar()
 
 
@@ -107,7 +107,8 @@ def restore_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
         if row.kind == INSTRUCTION:
             table_instructions.restore_instruction(connection, db, persona, row)
             return WriteResult(True, row_id)
-        double = _find_equal(connection, persona, row.audience_id, row.participant_key, bytes(row.content_hash or b""))
+        own_text = (row.audience_id, row.participant_key, bytes(row.content_hash or b""), bool(row.local_only))
+        double = _find_equal(connection, persona, *own_text)
         if double is not None:
             return WriteResult(False, double, "duplicate")
         own = (connection, db, MEMORIES, persona, [row_id])

@@ -213,8 +213,9 @@ def _store(call: Call, window: Window, lines: Sequence[Line], items: Items) -> A
             own, theirs = replace(call.scope, participant=who), [each for each in items if each[1].participant == who]
             others = {fact.other_text: content_digest(fact.other_text) for _, fact, _ in theirs if fact.other_text}
             stored = memories.find_equal(connection, db, own, place.audience_id, others.values(), instructions=False)
+            equal = {digest for digest, local in stored if local == place.local_only}
             new = [
-                (row_id, replace(item, content=fact.other_text) if others.get(fact.other_text) in stored else item)
+                (row_id, replace(item, content=fact.other_text) if others.get(fact.other_text) in equal else item)
                 for row_id, fact, item in theirs
             ]
             done = memories.insert_each_once(connection, db, own, new, place)

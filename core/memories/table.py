@@ -66,7 +66,8 @@ def insert(
         )  # fmt: skip
         if once:
             audiences.lock(connection, scope.persona, place.audience_id)
-            equal = find_equal(connection, db, scope, place.audience_id, [memory.digest]).get(memory.digest)
+            local = bool(place.local_only or memory.local_only)
+            equal = find_equal(connection, db, scope, place.audience_id, [memory.digest]).get((memory.digest, local))
             if equal is not None:
                 renew(connection, db, scope.persona, equal, memory.at, memory.source_message_ids)
                 return result(equal, "duplicate")
@@ -188,19 +189,21 @@ def find_equal(
     digests: Collection[bytes],
     *,
     instructions: bool = True,
-) -> dict[bytes, int]:
-    """Return, for each digest, the id of the newest active item with this text, of one audience and participant."""
+) -> dict[tuple[bytes, bool], int]:
+    """Return the id of the newest active item of each text, by digest and mark local_only, of one audience and
+    participant.
+    """
     where = [
         *match_own(scope, audience_id),
         or_(_C.expires_at.is_(None), _C.expires_at > bindparam("now", db.clock(), type_=Time())),
     ]
     if not instructions:
         where.append(_C.kind != INSTRUCTION)
-    equal: dict[bytes, int] = {}
+    equal: dict[tuple[bytes, bool], int] = {}
     for part in chunks(sorted(set(digests))):
-        chosen = select(_C.id, _C.content_hash).where(*where, _C.content_hash.in_(part))
+        chosen = select(_C.id, _C.content_hash, _C.local_only).where(*where, _C.content_hash.in_(part))
         for row in connection.execute(chosen.order_by(_C.timestamp.desc(), _C.id.desc())):
-            equal.setdefault(bytes(row.content_hash), int(row.id))
+            equal.setdefault((bytes(row.content_hash), bool(row.local_only)), int(row.id))
     return equal
 
 
@@ -211,7 +214,7 @@ def insert_each_once(
     new: Sequence[tuple[int, NewMemory]],
     place: conversations.AudienceRow,
 ) -> Added:
-    """Store items of one conversation and participant; an item with the text of another is merged into it."""
+    """Store items of one conversation and participant; an item with text and mark of another is merged into it."""
     if not new:
         return Added()
     audiences.lock(connection, scope.persona, place.audience_id)
@@ -219,17 +222,14 @@ def insert_each_once(
     # `table_instructions` merges instructions.
     equal = find_equal(connection, db, scope, place.audience_id, digests, instructions=False)
     fresh: list[tuple[int, NewMemory]] = []
-    joining: list[NewMemory] = []
+    joining: list[tuple[int, NewMemory]] = []
     for row_id, memory in new:
-        if memory.digest in equal:
-            joining.append(memory)
-        else:
-            equal[memory.digest] = row_id
-            fresh.append((row_id, memory))
+        known = equal.setdefault((memory.digest, bool(place.local_only or memory.local_only)), row_id)
+        (fresh if known == row_id else joining).append((known, memory))
     write(connection, db, scope, fresh, place)
     more_tags: Counter[str] = Counter()
-    for memory in joining:
-        more_tags.update(_join(connection, db, scope.persona, equal[memory.digest], memory))
+    for known, memory in joining:
+        more_tags.update(_join(connection, db, scope.persona, known, memory))
     tags.raise_uses(connection, db, scope.persona, more_tags)
     return Added(len(fresh), ids=(row_id for row_id, _ in fresh), merged=len(joining))
 

@@ -52,6 +52,7 @@ class KeptItem(NamedTuple):
     archived_at: datetime | None = None
     superseded_by: int | None = None
     pinned: int = 0
+    local_only: int = 0
 
     @property
     def is_archived(self) -> bool:
@@ -120,7 +121,8 @@ def _record(
         items[:] = [item for item in items if item not in ended]
         if ended or not instruction.begins:
             return WriteResult(False, None, "unchanged", notes=(TAKEN_BACK,) if ended else ())
-    same = next((item for item in items if content_digest(item.text) == memory.digest), None)
+    seen = (item for item in items if item.local_only <= place.local_only)
+    same = next((item for item in seen if content_digest(item.text) == memory.digest), None)
     if same is not None:
         at = max(memory.at, same.at or memory.at)
         memories_table.renew(connection, db, scope.persona, same.id, at, memory.source_message_ids)
@@ -134,7 +136,8 @@ def _record(
     _hide(connection, db, scope.persona, replaced, superseded_by=row_id)
     items[:] = [item for item in items if item not in replaced]
     topics = tuple(sorted(instruction.held_topics))
-    items.append(KeptItem(row_id, instruction.text, topics, memory.at, memory.source, scope.participant))
+    own = KeptItem(row_id, instruction.text, topics, memory.at, memory.source, scope.participant)
+    items.append(own._replace(local_only=int(place.local_only)))
     return WriteResult(True, row_id, notes=memory.notes)
 
 
@@ -201,7 +204,7 @@ def restore_instruction(connection: Connection, db: Database, persona: str, row:
 
 KEPT_ITEM = (
     _C.id, _C.content, _C.metadata, _C.timestamp, _C.source, _C.participant_key, _C.archived_at, _C.superseded_by,
-    _C.pinned,
+    _C.pinned, _C.local_only,
 )  # fmt: skip
 
 

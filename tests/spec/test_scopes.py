@@ -30,7 +30,7 @@ from core.database.schema_base import metadata
 from core.errors import CoreError, ItemNotFoundError, MessageError
 from core.privacy import link_participants, set_conversation_local_only, set_conversation_privacy, set_privacy
 from core.scope import Scope
-from core.synth_core_memory import search_memories
+from core.synth_core_memory import search_memories, silently_record_memory
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, message, reasons, said
 from tests.spec.test_injection import FLAGS, plant
 from tests.store.world import rows_of, verify_index
@@ -557,6 +557,24 @@ def test_f18_before_the_first_word(stage: Stage) -> None:
     assert not any(marks(stage, "tg/none", False, scope=stage.scope("tg/none")).values())
     with pytest.raises(MessageError, match="local_only"):
         marks(stage, "tg/new", "yes")  # type: ignore[arg-type]
+
+
+@pytest.mark.engines()
+@pytest.mark.parametrize("marked_first", [True, False])
+def test_f18_equal_texts_of_a_marked_and_an_open_conversation_are_two_items(stage: Stage, marked_first: bool) -> None:
+    """What is said in the open stays there, and nothing of the marked conversation enters its items."""
+    marks(stage, HERE, scope=stage.scope(HERE))
+    for place in (HERE, ELSEWHERE) if marked_first else (ELSEWHERE, HERE):
+        by = stage.asking(place, "tg/ann")
+        stage.say("Call me Jo", place)
+        conversations.add_saved_memory("Ann has a cat", **by)
+        silently_record_memory("Ann likes tea", **by)
+        lifelong.add_facts_with_meta([{"text": "Ann lives in Rome", "tags": [LOCAL] if place == HERE else []}], **by)
+    by = stage.asking(ELSEWHERE, "tg/ann")
+    items = lifelong.search_items(**by)["items"]
+    texts = ["Ann has a cat", "Ann likes tea", "Ann lives in Rome", "Call me Jo"]
+    assert sorted(item["text"] for item in items) == texts and LOCAL not in repr(items)
+    assert stage.context("hello", path=ELSEWHERE)["standing_wishes"] == ["Call me Jo"]
 
 
 @pytest.mark.engines()
