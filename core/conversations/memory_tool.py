@@ -99,10 +99,7 @@ def parse_tool_call(
     if isinstance(reply, str):
         return read_text_calls(strip_thoughts(reply))
     if not isinstance(reply, (Mapping, list, tuple)):
-        raise MessageError(
-            f"reply is of type {type(reply).__name__}. Pass the model's text, its message, or its list of tool calls.",
-            fields=("reply",),
-        )
+        raise MessageError.of_type("reply", reply, "the model's text, its message, or its list of tool calls")
     calls = read_native_calls(reply)
     content = reply.get("content") if isinstance(reply, Mapping) else None
     return calls or (read_text_calls(strip_thoughts(content)) if isinstance(content, str) else [])
@@ -129,9 +126,7 @@ def run_tool_call(
     """
     opened = open_call(db, settings, scope)
     if not isinstance(call, ToolCall):
-        raise MessageError(
-            f"call is of type {type(call).__name__}. Pass one that `parse_tool_call` returned.", fields=("call",)
-        )
+        raise MessageError.of_type("call", call, "one that `parse_tool_call` returned")
     if call.error:
         return _answer(call, False, f"error: {call.error}")
     if call.name != NAME or not _is_offered(opened.settings):

@@ -145,17 +145,11 @@ def _is_older(item: KeptItem, memory: NewMemory) -> bool:
     return item.at is None or item.at <= memory.at
 
 
-_LINKED = (
-    select(LINKED.c.participant_key)
-    .select_from(IDENTITIES)
-    .where(MINE.c.persona_id == bindparam("persona"), MINE.c.participant_key == bindparam("participant"))
-)
-
-
 def _list_identities(connection: Connection, persona: str, participant: str | None) -> tuple[str, ...]:
     """Return the keys of a person, sorted; none for an unknown person."""
-    linked = connection.execute(_LINKED, {"persona": persona, "participant": participant}).scalars()
-    return () if participant is None else tuple(sorted({participant, *linked}))
+    mine = (MINE.c.persona_id == persona, MINE.c.participant_key == participant)
+    linked = select(LINKED.c.participant_key).select_from(IDENTITIES).where(*mine)
+    return () if participant is None else tuple(sorted({participant, *connection.execute(linked).scalars()}))
 
 
 def _read_in_force(connection: Connection, persona: str, audience_id: int, people: Sequence[str]) -> list[KeptItem]:
