@@ -84,7 +84,7 @@ class Done(NamedTuple):
 
 def number_item(memory: NewMemory, seen: Counter[bytes]) -> int:
     """Return the number of this item among equal items of a file, from 1, and count it in `seen`."""
-    key = memory.digest[:16] + f"{memory.kind} {memory.tier}".encode()  # short: one per item of a file
+    key = memory.digest[:16] + f"{memory.kind} {memory.tier} {memory.local_only}".encode()  # short: one per item
     seen[key] += 1
     return seen[key]
 
@@ -110,7 +110,7 @@ def store(
         counts = _count_stored(connection, scope, place.audience_id, {memory.digest for _, memory in items})
         new = []
         for i, (number, memory) in enumerate(items):
-            same = memory.digest, memory.kind, memory.tier
+            same = memory.digest, memory.kind, memory.tier, bool(place.local_only or memory.local_only)
             if i not in private and counts[same] < number:
                 counts[same] += 1
                 new.append((ids[i], memory))
@@ -129,12 +129,12 @@ def store(
 
 def _count_stored(
     connection: Connection, scope: Scope, audience_id: int, digests: Collection[bytes]
-) -> Counter[tuple[bytes, str, str]]:
-    """Return how many active items are stored for each text, kind and tier."""
-    counts: Counter[tuple[bytes, str, str]] = Counter()
-    same = (_C.content_hash, _C.kind, _C.tier)
+) -> Counter[tuple[bytes, str, str, bool]]:
+    """Return how many active items are stored for each text, kind, tier and mark local_only."""
+    counts: Counter[tuple[bytes, str, str, bool]] = Counter()
+    same = (_C.content_hash, _C.kind, _C.tier, _C.local_only)
     stored = select(*same, func.count()).where(*memories.match_own(scope, audience_id))
     for part in chunks(sorted(digests)):
         for row in connection.execute(stored.where(_C.content_hash.in_(part)).group_by(*same)):
-            counts[bytes(row[0]), row[1], row[2]] += row[3]
+            counts[bytes(row[0]), row[1], row[2], bool(row[3])] += row[4]
     return counts

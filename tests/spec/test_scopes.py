@@ -13,15 +13,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from core import (
-    ai_diary,
-    chat_history_cache,
-    conversations,
-    jobs,
-    lifelong,
-    short_term,
-    stories,
-)
+from core import ai_diary, chat_history_cache, conversations, jobs, lifelong, short_term, stories, transfer
 from core.ai_diary import get_recent_entries
 from core.chat_history_cache import load_chat_history, load_global_chat_history
 from core.config import Settings
@@ -562,17 +554,17 @@ def test_f18_before_the_first_word(stage: Stage) -> None:
 @pytest.mark.engines()
 @pytest.mark.parametrize("marked_first", [True, False])
 def test_f18_equal_texts_of_a_marked_and_an_open_conversation_are_two_items(stage: Stage, marked_first: bool) -> None:
-    """What is said in the open stays there, and nothing of the marked conversation enters its items."""
     marks(stage, HERE, scope=stage.scope(HERE))
     for place in (HERE, ELSEWHERE) if marked_first else (ELSEWHERE, HERE):
         by = stage.asking(place, "tg/ann")
         stage.say("Call me Jo", place)
         conversations.add_saved_memory("Ann has a cat", **by)
         silently_record_memory("Ann likes tea", **by)
+        transfer.import_items(b'{"items": ["Ann was in Oslo"]}', **by)
         lifelong.add_facts_with_meta([{"text": "Ann lives in Rome", "tags": [LOCAL] if place == HERE else []}], **by)
     by = stage.asking(ELSEWHERE, "tg/ann")
     items = lifelong.search_items(**by)["items"]
-    texts = ["Ann has a cat", "Ann likes tea", "Ann lives in Rome", "Call me Jo"]
+    texts = ["Ann has a cat", "Ann likes tea", "Ann lives in Rome", "Ann was in Oslo", "Call me Jo"]
     assert sorted(item["text"] for item in items) == texts and LOCAL not in repr(items)
     assert stage.context("hello", path=ELSEWHERE)["standing_wishes"] == ["Call me Jo"]
 
