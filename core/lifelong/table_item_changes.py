@@ -20,8 +20,8 @@ from ..forgetting.table_rows import Removal
 from ..index import entries as index_entries
 from ..index import indexed
 from ..memories import table as memories_table
+from ..memories import table_instructions, table_sources
 from ..memories import table_reading as items
-from ..memories import table_sources
 from ..memories.rules import INSTRUCTION, SAVED, SAVED_MEMORY_CHARS, expires_at
 from ..memories.shapes import BulkResult
 from ..memories.table_reading import ReadScope
@@ -77,7 +77,11 @@ def set_archived(
         return row.tier == "session" and at is not None and at <= now
 
     def work(connection: Connection, rows: Sequence[Any]) -> int:
-        changed = [row.id for row in rows if _is_archived(row) != archived]
+        chosen = [row for row in rows if _is_archived(row) != archived]
+        for row in chosen:
+            if row.kind == INSTRUCTION and not archived:  # it replaces those on its topics
+                table_instructions.restore_instruction(connection, db, seen.persona, row)
+        changed = [row.id for row in chosen if archived or row.kind != INSTRUCTION]
         now = db.clock()
         values: dict[str, Any] = {"archived_at": now} if archived else {"archived_at": None, "superseded_by": None}
         if archived:
@@ -86,7 +90,7 @@ def set_archived(
         expired = [] if archived else [row.id for row in rows if row.id in changed and has_expired(row, now)]
         until = expires_at(now, ttl_seconds)
         indexed.set_columns(connection, db, MEMORIES, seen.persona, expired, expires_at=until)
-        return len(changed)
+        return len(chosen)
 
     return _change(db, seen, ids, work)
 

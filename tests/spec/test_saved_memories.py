@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text as sql_text
 
-from core import chat_history_cache, conversations
+from core import chat_history_cache, conversations, lifelong
 from core.config import Settings
 from core.conversations import (
     add_recent_conversation,
@@ -502,6 +502,7 @@ def test_c12_instructions_are_refused_listed_added_deleted_and_restored(stage: S
     assert conversations.delete_saved_memory(made.id, restore=True, **call(stage)).stored
     assert listed(stage) == ["Call me Jo"], "what is restored takes the place of what held"
     assert conversations.delete_saved_memory(made.id, restore=True, **call(stage)).reason == "unchanged"
+    assert lifelong.restore_items([newer.id], **call(stage)).count == 1 and listed(stage) == ["Call me Kim"]
     assert len(listed(stage, archived=True)) == 2
 
 
