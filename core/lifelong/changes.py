@@ -62,9 +62,8 @@ def edit_item(
     text = read_text(new_content, "new_content")
     if not text.strip():
         raise MessageError("new_content is blank. Give a text, or delete the item.", fields=("new_content",))
-    default = call.settings.privacy_default
     done = item_changes.edit(
-        call.db, find_seen(call, operator), row_id, text, editor=str(editor), operator=operator, privacy_default=default
+        call.db, find_seen(call, operator), row_id, text, editor=str(editor), operator=operator, settings=call.settings
     )
     if done is None:
         raise ItemNotFoundError(row_id)

@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, update
 
+from ..config import Settings
 from ..database import rows
 from ..database.bulk import chunks
 from ..database.engine import Database
@@ -22,6 +23,7 @@ from ..index import indexed
 from ..memories import table as memories_table
 from ..memories import table_instructions, table_sources
 from ..memories import table_reading as items
+from ..memories.instructions import read_instruction
 from ..memories.rules import INSTRUCTION, SAVED, SAVED_MEMORY_CHARS, expires_at
 from ..memories.shapes import BulkResult
 from ..memories.table_reading import ReadScope
@@ -38,7 +40,7 @@ def _is_archived(row: Any) -> bool:
 
 
 def edit(
-    db: Database, seen: ReadScope, row_id: int, text: str, *, editor: str, operator: bool, privacy_default: str
+    db: Database, seen: ReadScope, row_id: int, text: str, *, editor: str, operator: bool, settings: Settings
 ) -> WriteResult | None:
     """Replace the text of an item; id, tags, kind, importance and time stay. Return None if there is no such item."""
     columns: dict[str, Any] = {"content": text, **index_entries.derive_columns([text])}
@@ -49,7 +51,7 @@ def edit(
         if row is None or _is_archived(row):
             return None
         whose = Scope(seen.persona, participant=row.participant_key)
-        if memories_table.is_private(connection, whose, row.tier, privacy_default, False):
+        if memories_table.is_private(connection, whose, row.tier, settings.privacy_default, False):
             return WriteResult(False, row_id, "privacy")
         if row.content == text:
             return WriteResult(False, row_id, "unchanged")
@@ -57,6 +59,9 @@ def edit(
             note = f"it has {len(text)} characters; {SAVED_MEMORY_CHARS} are allowed"
             return WriteResult(False, row_id, "too_long", notes=(note,))
         table_sources.insert_text(connection, db, seen.persona, row_id, row.content, changed_by=editor)
+        if row.kind == INSTRUCTION:
+            topics = sorted(read_instruction(text, settings).topics)
+            columns["metadata"] = {**(rows.read_object(row.metadata) or {}), "topics": topics}
         indexed.set_columns(connection, db, MEMORIES, seen.persona, [row_id], **columns, updated_at=db.clock())
         table_sources.close_sources(connection, seen.persona, [row_id])
         return WriteResult(True, row_id)

@@ -503,7 +503,10 @@ def test_c12_instructions_are_refused_listed_added_deleted_and_restored(stage: S
     assert listed(stage) == ["Call me Jo"], "what is restored takes the place of what held"
     assert conversations.delete_saved_memory(made.id, restore=True, **call(stage)).reason == "unchanged"
     assert lifelong.restore_items([newer.id], **call(stage)).count == 1 and listed(stage) == ["Call me Kim"]
-    assert len(listed(stage, archived=True)) == 2
+    assert lifelong.edit_item(newer.id, "I am vegan", **call(stage)).stored
+    assert conversations.add_saved_memory("Call me Max", kind="instruction", **call(stage)).stored
+    assert listed(stage) == ["I am vegan", "Call me Max"]
+    assert len(listed(stage, archived=True)) == 3
 
 
 def test_c12_a_wish_out_of_sight_is_as_one_that_never_was(stage: Stage) -> None:
