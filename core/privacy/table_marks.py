@@ -63,8 +63,7 @@ def set_local_only(db: Database, scope: Scope, conversation: object, local: bool
         counts: Counter[str] = Counter(dict.fromkeys(MOVED, 0))
         facts = table_conversations.find(connection, scope.persona, key, lock=True)
         if facts is None and local and scope.conversation == key:
-            table_conversations.ensure(connection, db, scope)
-            facts = table_conversations.find(connection, scope.persona, key, lock=True)
+            facts = table_conversations.ensure(connection, db, scope).facts
         if facts is None:
             return dict(counts)
         for each in [facts, *_read_threads(connection, scope.persona, facts, local)]:
