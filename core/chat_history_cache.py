@@ -118,7 +118,7 @@ def _plan(call: Call, conversation: object, text: object, reply_to: object = Non
     # 1. read the message
     if isinstance(conversation, int) or (isinstance(conversation, str) and conversation.strip()):
         conversation = find_key(call, conversation)
-    if reply_to is not None:
+    if reply_to is not None and reply_to != "":
         facts["metadata"] = _note_reply(call, conversation, facts["metadata"], reply_to)
     message = new_message.read_message(call.scope, conversation, text, now=call.db.clock(), **facts)
     if message is None:

@@ -113,6 +113,8 @@ def test_p70_a_reply_is_kept_by_the_id_of_what_it_answers_or_by_its_text(by: dic
         with pytest.raises(MessageError) as refused:
             save_chat_message("discord/9", "x", "Ann", "ann", reply_to=wrong, **by)
         assert refused.value.fields == ("reply_to",)
+    save_chat_message("discord/9", "Nobody is answered here", "Ann", "ann", reply_to="", **by)
+    assert "metadata" not in load_chat_history("discord/9", 1, **by)[0]
 
 
 GREETED = "discord/c5"
