@@ -49,14 +49,7 @@ from ..scope import Privacy, Scope
 from ..shapes import Vocabulary
 from ..tags import table as tags_table
 from . import table_participants
-from .rules import (
-    AudienceKey,
-    choose_threads,
-    own_audience,
-    parent_key,
-    plain_key,
-    seen_audiences,
-)
+from .rules import AudienceKey, choose_threads, own_audience, parent_key, plain_key, seen_audiences
 from .view import AccessSnapshot, ConversationFacts, Recent, Request, Viewer
 
 NEWEST_LINES, MOST_SERVERS = 1000, 10

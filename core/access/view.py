@@ -66,11 +66,7 @@ class Viewer:
     @property
     def bound(self) -> dict[str, Any]:
         """Return the parameter values of statements for this viewer."""
-        return {
-            "persona": self.scope.persona,
-            "audiences": self.audiences,
-            "local_only": int(self.sees_local_only),
-        }
+        return {"persona": self.scope.persona, "audiences": self.audiences, "local_only": int(self.sees_local_only)}
 
 
 @dataclass(frozen=True, slots=True)

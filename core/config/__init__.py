@@ -109,10 +109,7 @@ def resolve(settings: Settings | Mapping[str, object] | None = None) -> Settings
     return settings if isinstance(settings, Settings) else load(settings)
 
 
-def check(
-    path: str | os.PathLike[str] | None = None,
-    environ: Mapping[str, str] | None = None,
-) -> list[Problem]:
+def check(path: str | os.PathLike[str] | None = None, environ: Mapping[str, str] | None = None) -> list[Problem]:
     """Return every problem of the configuration: first the file, then the variables.
 
     `path` and `environ` are as in `load`. Raises nothing: an unreadable file is a problem too.

@@ -7,17 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
-from sqlalchemy import (
-    BigInteger,
-    Dialect,
-    Integer,
-    LargeBinary,
-    Numeric,
-    String,
-    Table,
-    Text,
-    literal_column,
-)
+from sqlalchemy import BigInteger, Dialect, Integer, LargeBinary, Numeric, String, Table, Text, literal_column
 from sqlalchemy import func as sql
 from sqlalchemy.dialects import mysql, sqlite
 from sqlalchemy.ext.compiler import compiles

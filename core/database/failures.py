@@ -80,11 +80,7 @@ _SQLITE: tuple[tuple[str, int | None, str], ...] = (
         1290,
         "The database file is read only: let this user write it and its folder, or leave out mode=ro and immutable=1.",
     ),
-    (
-        "database is locked",
-        None,
-        "Another program holds the write lock of the file: end what it does, and try again.",
-    ),
+    ("database is locked", None, "Another program holds the write lock of the file: end what it does, and try again."),
     ("disk is full", 1021, "The disk is full: free space and try again."),
     ("unable to open database file", None, NO_FILE),
     ("file is not a database", 26, "The file is no SQLite database: correct DATABASE_URL, or restore a backup."),

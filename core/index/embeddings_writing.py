@@ -98,15 +98,7 @@ _REACH = select(counters.c.name, counters.c.value).where(
 )
 
 
-def next_batch(
-    db: Database,
-    persona: str,
-    model: str,
-    most: int,
-    *,
-    local: bool,
-    after: Batch | None = None,
-) -> Batch:
+def next_batch(db: Database, persona: str, model: str, most: int, *, local: bool, after: Batch | None = None) -> Batch:
     """Return the next rows of a persona without vectors of a model: new rows, then older ones."""
     stored = after.stored if after is not None else read_reach(db, persona, model)
     at = dict(after.reach if after is not None else stored)

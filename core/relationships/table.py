@@ -246,11 +246,7 @@ _COUNT = (
         ),
         ~exists().where(privacy_levels.c.participant_key == USER, privacy_levels.c.level != "none"),
     )
-    .values(
-        base_days=0,
-        last_interaction=bindparam("now", type_=Time()),
-        interaction_count=_U.interaction_count + 1,
-    )
+    .values(base_days=0, last_interaction=bindparam("now", type_=Time()), interaction_count=_U.interaction_count + 1)
 )
 
 

@@ -71,10 +71,7 @@ def _in_us(moment: datetime) -> int:
 def list_ranges(question: Question) -> list[tuple[int, int]]:
     """Return the time spans in which rows may have been said, in microseconds."""
     return [
-        (
-            -_ALWAYS if span.start is None else _in_us(span.start),
-            _ALWAYS if span.end is None else _in_us(span.end),
-        )
+        (-_ALWAYS if span.start is None else _in_us(span.start), _ALWAYS if span.end is None else _in_us(span.end))
         for span in question.spans
         if span.role == "said"
     ]
