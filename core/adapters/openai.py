@@ -51,7 +51,7 @@ def remember(
 ) -> Client:
     """Return the client with memory: `chat.completions.create` and `responses.create`, streams too.
 
-    The given client is not changed: make one client with memory for each user.
+    The given client is not changed; if it has memory, the copy does not use it. Make one such client for each user.
 
     Args:
         user: who speaks; only this user's prompts use what is stored.
@@ -73,13 +73,13 @@ def remember(
         where = replace(where, conversation=f"{where.conversation}/{conversation}")
     if not where.conversation:
         raise MessageError("The scope names no conversation. Pass one, or a user.", fields=("scope",))
-    own: Any = client.copy()
+    own: Any = type(client).copy(client)  # the class's copy: that of a client with memory would keep its user
     create = _create_async if isinstance(client, AsyncOpenAI) else _create
     resources: tuple[tuple[Any, chat.MessagesKey], ...] = ((own.chat.completions, "messages"), (own.responses, "input"))
     for resource, key in resources:
         resource.create = create(resource.create, partial(_Turn, memory.db, settings, where, key))
     own.copy = own.with_options = lambda **options: remember(
-        client.copy(**options), db=memory.db, settings=settings, scope=where
+        type(client).copy(client, **options), db=memory.db, settings=settings, scope=where
     )
     remembering: Client = own
     return remembering

@@ -114,9 +114,10 @@ def test_f1_one_client_serves_users_who_see_nothing_of_each_other(
     assert len(lines(db, "eve")) == 2
     own.copy(max_retries=1).with_options(timeout=9).chat.completions.create(**said)
     assert len(lines(db, "eve")) == 4
-    other = remember(client, user="ann", persona="iris", conversation="7", db=db)
-    other.chat.completions.create(**SAID)
-    assert CAT in str(model.last.body) and len(lines(db)) == 2
+    for given in (client, own, own.with_options(timeout=9)):  # also a client with the memory of another
+        other = remember(given, user="ann", persona="iris", conversation="7", db=db)
+        other.chat.completions.create(**SAID)
+        assert CAT in str(model.last.body) and len(lines(db)) == 2 and len(lines(db, "eve")) == 4
     with pytest.raises(MessageError, match=r"remember\(\) was not told who speaks. Pass user="):
         remember(client, db=db)
     with pytest.raises(TypeError, match="client is of type str"):
