@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..access.table_overview import read_names
 from ..calls.call import Call, load_access
 from ..shapes import SimilarMemory
 from ..text.languages import languages_of
@@ -20,7 +21,7 @@ MOST_WORDS = 60
 
 
 def find_similar(call: Call, text: str, row_id: int | None = None) -> SimilarMemory | None:
-    """Return the memory of the scope's person that shares most words with a text; the newest of several.
+    """Return the memory of the scope's person that shares most words with a text, without names of the person.
 
     Args:
         row_id: the memory with this text, which is skipped.
@@ -30,11 +31,13 @@ def find_similar(call: Call, text: str, row_id: int | None = None) -> SimilarMem
     wanted = ItemFilter(tier="long_term", participants=(whose,) if whose else ())
     ttl = call.settings.session_ttl_sec
     languages = languages_of(text, call.settings.languages)
-    words, best, similar = list_subject_words(text, languages), 0.0, None
+    names = ["user", whose.rpartition("/")[2], *read_names(call.db, call.persona, [whose]).values()] if whose else []
+    person = list_subject_words(" ".join(names), languages)
+    words, best, similar = list_subject_words(text, languages) - person, 0.0, None
     for item in search(call.db, seen, wanted, ttl_seconds=ttl, limit=MOST_COMPARED, offset=0)["items"]:
         if item["id"] == row_id or item["kind"] == INSTRUCTION or item["participant"] != whose:
             continue
-        others = list_subject_words(item["text"], languages)
+        others = list_subject_words(item["text"], languages) - person
         shared = len(words & others) / max(1, min(len(words), len(others)))
         if shared >= LEAST_SHARED and shared > best:
             similar, best = item, shared

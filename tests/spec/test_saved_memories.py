@@ -99,12 +99,18 @@ SUBJECTS = [
     ("I like tea", "I like rain", False),
     ("My cat is called Tofu", "My dog is called Rex", False),
     ("My favourite colour is blue", "My favourite food is pizza", False),
+    ("Anouk has a ladder", "Anouk keeps a parrot called Rio", False),
+    ("Ann's ladder is red", "The ladder of Anouk is blue", True),
+    ("Ann has a ladder", "Ann keeps a parrot called Rio", False),
+    ("The user has a ladder", "User keeps a parrot called Rio", False),
 ]
 
 
 @pytest.mark.parametrize(("old", "new", "is_similar"), SUBJECTS)
 def test_t63_a_saved_fact_names_an_older_one_on_its_subject(stage: Stage, old: str, new: str, is_similar: bool) -> None:
     """A model that is told can take the old one away; two that contradict each other would both be believed."""
+    path, speaker = where(stage).conversation, ("Anouk", "ann")
+    assert chat_history_cache.save_chat_message(path, "Hi", *speaker, db=stage.db, scope=where(stage)).stored
     first = save(stage, old)
     save(stage, new, who="bob")
     similar = save(stage, new).similar
