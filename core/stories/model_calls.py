@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .. import llm
@@ -64,13 +64,13 @@ class Task:
         return max(1, math.floor(self.settings.context_tokens * SHARE))
 
     def read_lines(self, rows: Sequence[int]) -> list[Line]:
-        """Return the messages that a text may use: no setting excludes them, and no speaker is at level full."""
+        """Return the messages that a text may use: not excluded, no speaker at level full, the id where a name is missing."""
         lines = table_lines.read_lines(self.read, self.persona, rows)
         with self.db.connection(source="participants") as connection:
             lines = table_participants.keep_allowed(connection, self.persona, lines, self.settings.privacy_default)
         measures = self.settings.message_length_threshold > 0
         return [
-            line
+            line if line.sender_name else replace(line, sender_name=line.sender_id)
             for line in lines
             if line.text.strip() and not left_out(line, self.settings, (), self.count(line.text) if measures else None)
         ]

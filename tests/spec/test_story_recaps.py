@@ -56,7 +56,8 @@ def test_s1_a_message_queues_its_recap_and_one_detection(db: Database) -> None:
 
 def test_s2_the_handler_stores_the_reply_and_refreshes(db: Database) -> None:
     story = Story(db, recap_on_message=True)
-    (message,) = story.write("Ann took her coat and went out of the door.")
+    text = "Ann took her coat and went out of the door."
+    message = story.call(chat_history_cache.save_chat_message, story.path, text, None, "ann", story.time(0)).id
     asked: list[Any] = []
 
     def model(messages: Any) -> str:
@@ -65,7 +66,7 @@ def test_s2_the_handler_stores_the_reply_and_refreshes(db: Database) -> None:
 
     ran = [each for each in story.run(model) if each.type == "RECAP"]
     assert [each.state for each in ran] == ["completed"]
-    assert "Ann took her coat" in asked[0][0]["content"]
+    assert f'Said by: "ann"\nMessage: "{text}"' in asked[0][0]["content"], "the id of a speaker without a name"
     assert story.get(message) == {"memory": "she left", "include": "Recap of message(s)", "provenance": "model"}
     assert story.call(stories.get_recap_text) == "she left"
 
