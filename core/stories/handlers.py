@@ -279,9 +279,8 @@ def scene_recap(operation: Operation, tools: Tools) -> Effect | None:
 def _extract_scene(lines: Sequence[Line]) -> str:
     """Return the most informative sentences, with speakers if several people speak."""
     several = len({line.sender_id or line.sender_name for line in lines if line.role == "user"}) > 1
-    return build_extract(
-        [line.text for line in lines], speakers=[line.sender_name for line in lines] if several else ()
-    )
+    speakers = [line.sender_name for line in lines] if several else ()
+    return build_extract([line.text for line in lines], speakers=speakers)
 
 
 def _ask_scene(task: Task, lines: Sequence[Line]) -> str:
@@ -353,7 +352,8 @@ def _ask_story(task: Task, previous: str, added: Sequence[Scene]) -> str:
     text = previous
     for piece in cut_pieces(entries, "recap", task.count, max(1, task.room - room)):
         shown, _ = rules_running.fit_text(text, lambda part: task.count(part) <= room)
-        text = task.check(task.ask_text("running_scene_recap.txt.j2", previous={"recap": shown}, scenes=piece), shown)
+        before = {"recap": shown} if shown else None
+        text = task.check(task.ask_text("running_scene_recap.txt.j2", previous=before, scenes=piece), shown)
     return text
 
 

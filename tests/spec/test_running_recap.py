@@ -172,14 +172,14 @@ def test_s29_bulk_then_incremental_then_anew_from_the_version_before(story: Stor
     assert combine(story, model) == [("completed", "")]
     (v0,) = story.storage()["versions"]
     assert numbers(v0) == (2, 1, 0, 20)
-    assert "Scene to 30." not in model.asked[0]
+    assert "Scene to 30." not in model.asked[0] and "Recap up to now" not in model.asked[0]
     # a version and a new scene
     assert combine(story, model) == [("completed", "")]
     v1 = story.storage()["versions"][1]
     assert numbers(v1) == (3, 0, 20, 30)
     assert "Scene to 30." in model.asked[1]
     assert "Scene to 20." not in model.asked[1]
-    assert "Of 2." in model.asked[1], "the previous text goes with it"
+    assert 'Recap up to now: {"recap": "Of 2."}\n\nNew scenes: [' in model.asked[1], "the previous text goes with it"
     assert v1["content"] == "Of 1.", "the model writes the whole text anew"
     # nothing new: the model is not asked
     assert combine(story, model) == [("completed", "")]
