@@ -29,6 +29,8 @@ __all__ = ["TranscriptSaved", "save_transcript"]
 
 MOST_LINES = 1000
 """Maximum number of lines of a list that are read, the newest; at most twice as many stored lines are read."""
+ANSWER_WITHIN = timedelta(minutes=10)
+"""Time in which a stored line can get its answer after other lines; later the same words are a new line."""
 _ROLES: Mapping[str, rules.LineRole] = {
     "user": "user", "character": "user", "assistant": "persona", "persona": "persona",
 }  # fmt: skip
@@ -208,8 +210,22 @@ class _Transcript:
             return index
         return index + at - before - 1 if self._is_named else None
 
+    def _find_waiting(self, said: Spoken) -> int | None:
+        """Return the index of a line with these words whose answer may still come, though other lines followed it."""
+        answered = {line.message_id for line in self._stored}
+        for index, line in enumerate(self._stored[:-1]):
+            is_same = (line.role, line.text) == said and line.at and self._now - line.at < ANSWER_WITHIN
+            answer_id = rules.make_message_id(str(line.row_id), "answer", "")
+            if is_same and self._stored[index + 1].role != "persona" and answer_id not in answered:
+                return index
+        return None
+
     def save(self, answer: str) -> TranscriptSaved:
         before, index = self._after, None
+        if len(self._lines) == 1 and self._matches == [None] and self._stored and not before:
+            self._matches = [self._find_waiting(self._lines[0].spoken)]
+            if self._matches == [None]:  # the same words after other turns are a new line
+                before = str(self._stored[-1].row_id)
         for at, line in enumerate(self._lines):
             index = self._matches[at]
             if index is None:

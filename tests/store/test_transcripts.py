@@ -44,6 +44,26 @@ def test_r17_a_list_is_stored_once_however_it_comes(db: Database) -> None:
     assert lines(db)[:4] == ["0", "00", "a", "b"]
 
 
+def test_r17_a_single_line_said_again_after_other_turns_is_a_new_turn(db: Database) -> None:
+    def say(text: str, *answers: str | None) -> list[tuple[int, int, int]]:
+        db.clock.forward(seconds=1)  # type: ignore[attr-defined]
+        return [tuple(save_transcript(said(text), answer, db=db, scope=ANN)) for answer in answers]
+
+    say("a", None, "B")
+    say("c", None, "D")
+    for number in range(26):  # so that the first line is behind those that are read
+        say(f"{number}", "OK")
+    assert say("a", None, "E", "E", "F") == [(1, 0, 0), (1, 0, 0), (0, 0, 0), (0, 0, 1)]
+    say("c", None)
+    say("d", "G")
+    assert say("c", "H") == [(1, 0, 0)] and say("c", "I") == [(2, 0, 0)], "an answer that waited, and a new turn"
+    assert lines(db)[:4] == ["a", "B", "c", "D"] and lines(db)[56:] == ["a", "F", "c", "d", "G", "H", "c", "I"]
+    say("late", None)
+    say("d", "G")
+    db.clock.forward(minutes=20)  # type: ignore[attr-defined]
+    assert say("late", None, "K") == [(1, 0, 0)] * 2, "the first one gets no answer any more"
+
+
 def test_r17_several_at_once_store_one_turn(db: Database) -> None:
     run_at_once([lambda: save_transcript(said("a", "b", "c"), "d", db=db, scope=ANN)] * 6)
     assert lines(db) == ["a", "b", "c", "d"]
