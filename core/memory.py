@@ -38,8 +38,8 @@ class Memory:
     def __init__(
         self, database: Database | str | None = None, *, persona: str | None = None, interface: str = "web"
     ) -> None:
+        self.persona = Scope(defaults.settings_for().persona_id if persona is None else persona).persona
         self.db: Database = db.open_database(database) if isinstance(database, str) else defaults.handle(database)
-        self.persona = defaults.settings_for().persona_id if persona in (None, "") else persona
         self.interface = key_text(interface, "interface", ID_BYTES["interface"], required=True)
 
     def remember(self, text: str, *, user: str | int, tags: Any = None) -> int:

@@ -14,7 +14,7 @@ from core.conversations import add_recent_conversation
 from core.database.engine import Database
 from core.database.schema import participants
 from core.db import forget
-from core.errors import MessageError
+from core.errors import MessageError, ScopeError
 from core.lifelong import consolidate_history
 from core.privacy import link_participants, scope_of, set_privacy
 from core.prompt_engine import build_json_prompt, build_messages
@@ -335,6 +335,9 @@ def test_p71_a_message_without_speaker_and_place_is_refused(memory: Memory) -> N
     for user in (" ", "web/ann"):
         with pytest.raises(MessageError, match=r"user is .* It must be an id without a slash"):
             memory.remember("tea", user=user)
+    for persona in ("", " "):
+        with pytest.raises(ScopeError, match="Every scope needs a persona"):
+            Memory(memory.db, persona=persona)
     with pytest.raises(MessageError, match="without a slash"):
         memory.messages({**QUESTION, "from_user": {"id": "web/ann"}})
 
