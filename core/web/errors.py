@@ -115,9 +115,11 @@ def _judge_core_error(error: errors.CoreError) -> Refused:
 
 
 def _judge_bad_values(problems: Sequence[Any]) -> Refused:
-    """Return the refusal of bad parameters, with the names of all and the sentences about the first."""
+    """Return the refusal of bad parameters: the names of all, sentences about the first and three missing ones."""
     paths = [() if problem["type"] == "json_invalid" else problem["loc"][1:] for problem in problems]
     names = [".".join(map(str, path)) or "body" for path in paths]
-    # a misspelt name is named first: it explains why the right one is missing
+    # a misspelt name is described first: it explains why the right one is missing
     first = next((at for at, problem in enumerate(problems) if problem["type"] == "extra_forbidden"), 0)
-    return Refused(422, describe_problem(names[first], problems[first]), fields=list(dict.fromkeys(names)))
+    missing = [at for at, problem in enumerate(problems) if problem["type"] == "missing" and at != first]
+    sentences = [describe_problem(names[at], problems[at]) for at in (first, *missing[:3])]
+    return Refused(422, " ".join(sentences), fields=list(dict.fromkeys(names)))

@@ -318,6 +318,7 @@ def test_r13_what_a_route_does_not_read_is_refused_with_what_may_be_meant(world:
     for method, path, body, hint in (
         ("GET", "/v1/memories?partcipant=web/ann", None, "Did you mean 'participant'?"),
         ("POST", "/v1/search", {"qurey": "tea"}, "qurey is not known here. Did you mean 'query'?"),
+        ("POST", "/v1/memories", {"content": "tea"}, "content is not known here. Leave it out. text is missing. It is"),
         ("POST", "/v1/search", {"QUERY": "tea"}, "QUERY is not known here. Did you mean 'query'?"),
         ("POST", "/v1/turns", {"message": {"text": "hi"}, "reply": {"txt": "ho"}}, "reply.txt is not known here. Did"),
         ("POST", "/v1/messages", {"messages": [{"mesage": {}}]}, "Did you mean 'message'?"),
