@@ -133,18 +133,16 @@ class Store(BaseStore):
         rows = values.list_below(op.namespace_prefix)
         if op.filter:
             rows = [value for value in rows if _fits(json.loads(value.value or "null"), op.filter)]
-        scores = self._find_scores(query) if query else {}
+        scores: dict[int | None, float] = {}
+        if query:
+            _, report = explain_search(query=query, include_chat=False, limit=MAX_HITS, ranking="relevance", **self._by)
+            scores = {hit["id"]: float(hit["score"]) for hit in report["hits"] if hit["source"] == "memories"}
         # values that do not match come after matches, values without searchable text last and without a score
         rows.sort(key=lambda value: (-scores.get(value.memory_id, 0.0), value.memory_id is None))
         return [
             (value, scores.get(value.memory_id, 0.0) if query and value.memory_id is not None else None)
             for value in rows[op.offset : op.offset + op.limit]
         ]
-
-    def _find_scores(self, query: str) -> dict[int | None, float]:
-        """Return the score of each memory item that the search finds, by its id."""
-        _, report = explain_search(query=query, include_chat=False, limit=MAX_HITS, ranking="relevance", **self._by)
-        return {hit["id"]: float(hit["score"]) for hit in report["hits"] if hit["source"] == "memories"}
 
     def _write(self, values: Values, puts: Mapping[Path, PutOp]) -> None:
         new = [self._new_value(path, op) for path, op in puts.items() if op.value is not None]

@@ -83,7 +83,9 @@ def read_entries(
                 raise _refused(name, line, "has a key that is no text. Write lines like CONTEXT_VERBOSITY: 10")
             key = str(key_node.value)
             if flag_name(key) in seen:
-                twice = _twice(name, line, key, *seen[flag_name(key)])
+                known, first = seen[flag_name(key)]
+                again = f"line {first} said already" + ("" if known == key else f" as {shown(known)}")
+                twice = _refused(name, line, f"says {shown(key)}, which {again}. Remove one of the two")
                 if found is None:
                     raise twice
                 found.append(twice)
@@ -103,8 +105,3 @@ def _read_node(loader: Any, node: Any) -> Any:
 
 def _refused(name: str, line: int, what: str) -> ConfigError:
     return ConfigError(f"{name!r}, line {line}, {what}.", source=name, line=line)
-
-
-def _twice(name: str, line: int, key: str, known: str, first: int) -> ConfigError:
-    again = "" if known == key else f" as {shown(known)}"
-    return _refused(name, line, f"says {shown(key)}, which line {first} said already{again}. Remove one of the two")

@@ -41,9 +41,7 @@ def find_similar(call: Call, text: str, row_id: int | None = None) -> SimilarMem
         shared = len(words & others) / max(1, min(len(words), len(others)))
         if shared >= LEAST_SHARED and shared > best:
             similar, best = item, shared
-    if similar is None:
-        return None
-    return {"id": similar["id"], "text": similar["text"], "day": similar["timestamp"][:10]}
+    return None if similar is None else {"id": similar["id"], "text": similar["text"], "day": similar["timestamp"][:10]}
 
 
 def list_subject_words(text: str, languages: Sequence[str]) -> set[str]:

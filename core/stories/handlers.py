@@ -311,8 +311,7 @@ def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
         for scene, end in zip(story.scenes, story.ends, strict=True)
         if scene.recap_index is not None
     ]
-    anew = operation.payload.get("anew") is True
-    plan = rules_running.plan_recap(scenes, versions, number, anew=anew)
+    plan = rules_running.plan_recap(scenes, versions, number, anew=operation.payload.get("anew") is True)
     if plan.kind == "none":
         return None
     by_id = {scene.id: scene for scene in story.scenes}

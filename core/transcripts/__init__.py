@@ -223,9 +223,8 @@ class _Transcript:
     def save(self, answer: str) -> TranscriptSaved:
         before, index = self._after, None
         if len(self._lines) == 1 and self._matches == [None] and self._stored and not before:
-            self._matches = [self._find_waiting(self._lines[0].spoken)]
-            if self._matches == [None]:  # the same words after other turns are a new line
-                before = str(self._stored[-1].row_id)
+            # the same words after other turns are a new line, unless the first ones wait for their answer
+            before, self._matches = str(self._stored[-1].row_id), [self._find_waiting(self._lines[0].spoken)]
         for at, line in enumerate(self._lines):
             index = self._matches[at]
             if index is None:

@@ -115,11 +115,10 @@ def _judge_core_error(error: errors.CoreError) -> Refused:
 
 
 def _judge_bad_values(problems: Sequence[Any]) -> Refused:
-    """Return the refusal of bad parameters: the names of all, sentences about the first and three missing ones."""
+    """Return the refusal of bad parameters: the names of all, and sentences about three."""
     paths = [() if problem["type"] == "json_invalid" else problem["loc"][1:] for problem in problems]
     names = [".".join(map(str, path)) or "body" for path in paths]
     # a misspelt name is described first: it explains why the right one is missing
-    first = next((at for at, problem in enumerate(problems) if problem["type"] == "extra_forbidden"), 0)
-    missing = [at for at, problem in enumerate(problems) if problem["type"] == "missing" and at != first]
-    sentences = [describe_problem(names[at], problems[at]) for at in (first, *missing[:3])]
-    return Refused(422, " ".join(sentences), fields=list(dict.fromkeys(names)))
+    ordered = sorted(zip(names, problems, strict=True), key=lambda each: each[1]["type"] != "extra_forbidden")
+    message = " ".join(describe_problem(*each) for each in ordered[:3])
+    return Refused(422, message, fields=list(dict.fromkeys(names)))

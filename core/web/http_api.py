@@ -102,8 +102,7 @@ def _read_lines(host: HostCall, new: bodies.NewMessage) -> list[tuple[dict[str, 
     message, scope = host.read_message(new.message)
     path = message.get("interface_path") or scope.conversation
     if not path:
-        what = "interface_path is missing. A stored message needs its conversation."
-        raise Refused(422, what, fields=("interface_path",))
+        raise Refused(422, "interface_path is missing. A stored message needs one.", fields=("interface_path",))
     messages = [{**message, "interface_path": path}]
     if new.reply is not None:
         given: dict[str, Any] = {"name": new.reply.name, "at": new.reply.date, "message_id": new.reply.message_id}

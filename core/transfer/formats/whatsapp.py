@@ -259,7 +259,9 @@ def find_order(days: Sequence[Day], separator: str, day_first: bool | None) -> s
     orders = ["ymd", "ydm"] if separator in ("年", "년") or any(a > 99 for a, _, _ in days) else ["dmy", "mdy"]
     if not long and orders[0] != "ymd":
         orders.append("ymd")
-    wrong = {order: sum(not _is_possible(day, order) for day in days) for order in orders}
+    latest = datetime.now(UTC).year + 1
+    dates = {order: [_date(day, order) for day in days] for order in orders}
+    wrong = {order: sum(date is None or date.year > latest for date in dates[order]) for order in orders}
     left = [order for order in orders if wrong[order] == min(wrong.values())]
     if "dmy" not in left or "mdy" not in left or all(a == b for a, b, _ in days):
         return left[0]
@@ -274,11 +276,6 @@ def find_order(days: Sequence[Day], separator: str, day_first: bool | None) -> s
         "Whether its dates begin with the day or with the month cannot be told from the file. "
         "Say --day-first or --month-first, in Python day_first=True or False."
     )
-
-
-def _is_possible(day: Day, order: str) -> bool:
-    date = _date(day, order)
-    return date is not None and date.year <= datetime.now(UTC).year + 1
 
 
 def _date(day: Day, order: str) -> datetime | None:

@@ -90,14 +90,10 @@ def write(
             shown.append(_filled(entry, left.pop(number), indexes))
     shown += [_new(version, indexes) for _, version in sorted(left.items())]
     filled = {**storage, "versions": shown}
-    if current is not None or (_is_one(entries, storage.get("current_version")) and not versions):
+    outside = [each.get("version") for each in entries if isinstance(each, dict) and each.get("content", "") is None]
+    if current is not None or (storage.get("current_version") in outside and not versions):
         filled["current_version"] = current or 0
     return {**line, "chat_metadata": {**metadata, RUNNING: filled}}
-
-
-def _is_one(entries: Sequence[Any], number: Any) -> bool:
-    """Return whether `number` is the number of an entry whose text is stored outside the header."""
-    return any(isinstance(e, dict) and e.get("version") == number and e.get("content", "") is None for e in entries)
 
 
 def _filled(entry: Mapping[str, Any], version: Version, indexes: Sequence[int]) -> dict[str, Any]:
