@@ -160,8 +160,10 @@ def scene_detection(operation: Operation, tools: Tools) -> Effect | None:
         now = {scene.id for scene in table_scenes.read_scenes(read, persona, conversation)}
         is_outdated = bool(detection.breaks) and now != before  # a break was made or removed meanwhile
         if not is_outdated:
-            if detection.checked is not None:
-                _mark_checked(connection, task, story.rows[detection.checked])
+            checked = None if detection.checked is None else story.rows[detection.checked]
+            if checked is not None and table_lines.hold_line(connection, persona, checked) is not None:  # not deleted
+                mark = {table_recaps.CHECKED: True}
+                table_recaps.update_recap(connection, task.db, persona, conversation, checked, {}, mark)
             for at in detection.breaks:
                 make_break(connection, task.db, persona, conversation, story.rows[at])
             if detection.breaks:
@@ -176,12 +178,6 @@ def _detect_pauses(task: Task, story: Layout, limits: BreakLimits) -> _Detection
     at = table_lines.read_times(task.read, task.persona, story.rows[story.last_break + 1 :])
     gap = timedelta(hours=task.settings.scene_gap_hours)
     return _Detection(rules_scenes.find_pauses([at.get(row_id) for row_id in story.rows], gap, limits))
-
-
-def _mark_checked(connection: Connection, task: Task, row_id: int) -> None:
-    if table_lines.hold_line(connection, task.persona, row_id) is not None:  # not deleted meanwhile
-        mark = {table_recaps.CHECKED: True}
-        table_recaps.update_recap(connection, task.db, task.persona, task.conversation, row_id, {}, mark)
 
 
 def _ask_break(task: Task, story: Layout, limits: BreakLimits) -> _Detection:

@@ -286,8 +286,13 @@ class _Transcript:
                 return True
         return False
 
+    def _is_answer_to_other(self, line: Line, before: str) -> bool:
+        """Return whether a line was stored as the answer to another line, which was said at the same time."""
+        others = (str(each.row_id) for each in self._stored if str(each.row_id) != before)
+        return any(line.message_id == rules.make_message_id(other, "answer", "") for other in others)
+
     def _answer(self, answer: str, before: str, following: Line | None) -> None:
-        if following is not None and following.role == "persona":
+        if following is not None and following.role == "persona" and not self._is_answer_to_other(following, before):
             row_id: int | None = following.row_id
             text = following.text
         else:

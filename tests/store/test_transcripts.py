@@ -58,6 +58,9 @@ def test_r17_a_single_line_said_again_after_other_turns_is_a_new_turn(db: Databa
     say("d", "G")
     assert say("c", "H") == [(1, 0, 0)] and say("c", "I") == [(2, 0, 0)], "an answer that waited, and a new turn"
     assert lines(db)[:4] == ["a", "B", "c", "D"] and lines(db)[56:] == ["a", "F", "c", "d", "G", "H", "c", "I"]
+    waiting = [say("e", None), say("f", None)]
+    assert [*waiting, say("e", "J"), say("f", "K"), say("f", "L")] == [[(1, 0, 0)]] * 4 + [[(0, 0, 1)]]
+    assert lines(db)[64:] == ["e", "f", "J", "L"], "two streams at once: each answer belongs to its own line"
     say("late", None)
     say("d", "G")
     db.clock.forward(minutes=20)  # type: ignore[attr-defined]

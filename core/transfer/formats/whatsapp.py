@@ -269,7 +269,8 @@ def find_order(days: Sequence[Day], separator: str, day_first: bool | None) -> s
         return "dmy" if day_first else "mdy"
     if separator != "/" or any(c > 2400 for _, _, c in days):
         return "dmy"  # with dots or dashes, and in Thailand, the day comes first
-    back = {order: _count_steps_back(days, order) for order in ("dmy", "mdy")}
+    known = {order: [date for date in dates[order] if date is not None] for order in ("dmy", "mdy")}
+    back = {order: sum(late < early for early, late in pairwise(each)) for order, each in known.items()}
     if back["dmy"] != back["mdy"]:
         return min(back, key=lambda order: back[order])
     raise TransferError(
@@ -289,9 +290,3 @@ def _date(day: Day, order: str) -> datetime | None:
         return datetime(year, named["m"], named["d"])  # noqa: DTZ001 - the reader's zone is put in later
     except ValueError:
         return None
-
-
-def _count_steps_back(days: Sequence[Day], order: str) -> int:
-    """Return how often a date is earlier than the date above it."""
-    dates = [date for date in (_date(day, order) for day in days) if date is not None]
-    return sum(late < early for early, late in pairwise(dates))
