@@ -127,17 +127,23 @@ class StoredText(_Stored[str]):
 
 
 class Decimal(_Stored[float]):
-    """A decimal number; other stored values are read as 0."""
+    """A decimal number, rounded to its decimals on SQLite too; other stored values are read as 0."""
 
     impl: Any = Numeric
 
     def __init__(self, digits: int, decimals: int) -> None:
         super().__init__(digits, decimals, asdecimal=False)
-        self.digits, self.decimals = digits, decimals
+        self.decimals = decimals
         self.on_sqlite = self.on_servers = _Numeric(digits, decimals, asdecimal=False)
 
+    def coerce_compared_value(self, op: object, value: object) -> TypeEngine[Any]:  # noqa: ARG002 - the interface of types
+        return self.on_servers  # a limit that rows are compared with is not rounded
+
+    def process_bind_param(self, value: float | None, dialect: Dialect) -> float | None:  # noqa: ARG002 - the interface of types
+        return None if value is None else round(value, self.decimals)
+
     def process_result_value(self, value: Any, dialect: Dialect) -> float | None:  # noqa: ARG002 - the interface of types
-        return None if value is None else float(read_number(value) or 0)
+        return None if value is None else round(float(read_number(value) or 0), self.decimals)
 
 
 class Whole(_Stored[int]):

@@ -19,7 +19,7 @@ from sqlalchemy import Column, Connection, Table, delete, exc, literal, select
 from ..access import external_rows
 from ..database import connections
 from ..database.bulk import write_many
-from ..database.dialects import Decimal, JsonText, StoredText, upsert
+from ..database.dialects import JsonText, StoredText, upsert
 from ..database.engine import Database
 from ..database.registry import REGISTRY
 from ..database.rows import list_processors
@@ -199,12 +199,10 @@ def _read_rows(connection: Connection, table: Table) -> Iterator[Row]:
 
 
 def _choose_fit(column: Column[Any]) -> Callable[[Any], Any] | None:
-    """Return a converter for values whose length or decimals SQLite does not limit; None if the column needs none."""
+    """Return a converter for values whose length SQLite does not limit; None if the column needs none."""
     kind: Any = column.type
     if isinstance(kind, JsonText):
         return read_json
-    if isinstance(kind, Decimal):
-        return lambda value: round(value, kind.decimals)
     if isinstance(kind, StoredText) and kind.length is not None:
         return lambda value: value[: kind.length]
     return None

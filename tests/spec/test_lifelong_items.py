@@ -80,6 +80,7 @@ def test_l5_words_and_filters_must_all_hold(life: Life) -> None:
     life.item("Rome is old", kind="KeyFacts", importance=0.9, days=3)
     life.item("ADA was born in ROME", kind="FactsAboutUser", importance=0.4, tier="session", days=4)
     assert life.found("ada rome", ["facts_about_user"], min_importance=0.5) == ["Ada moved to Rome"]
+    assert life.found("ada", min_importance=0.9004) == []  # the limit itself is not rounded
     assert life.found("ada rome") == ["Ada moved to Rome", "ADA was born in ROME"]
     assert life.found("ada rome", tier="session") == ["ADA was born in ROME"]
     assert life.found(since=NOW - timedelta(days=2), until=(NOW - timedelta(days=2)).isoformat()) == ["Ada likes tea"]

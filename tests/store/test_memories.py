@@ -122,7 +122,7 @@ def test_t49_a_megabyte_with_emoji_reads_back_equal(db: Database, scope: Scope) 
 
 
 def test_d10_values_read_back(db: Database, scope: Scope) -> None:
-    insert(db, scope, "x", importance=0.6, emotion="joy", intensity=7, emotion_state="calm", tags='["a", "b"]')
+    insert(db, scope, "x", importance=0.6004, emotion="joy", intensity=7, emotion_state="calm", tags='["a", "b"]')
     insert(db, scope, "y", importance=3, label="l" * 60, expires_at=NOW, source_message_ids=[1, 2])
     insert(db, scope, "z", importance=float("nan"))
     rows = rows_of(db, table, scope.persona)
