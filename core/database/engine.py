@@ -287,6 +287,7 @@ class Database:
     @contextlib.contextmanager
     def connection(self, *, source: str) -> Iterator[Connection]:
         """Yield a reading connection for several statements; errors are translated, nothing is repeated."""
+        self._check_file(StoreReadError)
         try:
             with self._exclusive(), self.engines()[0].connect() as connection:
                 yield connection
@@ -422,7 +423,7 @@ class Database:
         event(logging.INFO, name, source=source, number=number)
 
     def _check_file(self, kind: type[StoreError]) -> None:
-        """Raise if the open SQLite file was replaced or removed: writes to it would be lost."""
+        """Raise if the open SQLite file was replaced or is missing: writes to it would be lost. None is created."""
         if self.family != "sqlite" or self.target.in_memory:
             return
         try:
@@ -430,17 +431,17 @@ class Database:
             there = facts.st_dev, facts.st_ino
         except OSError:
             there = None
-        if self._file is None or there == self._file:
+        if (self._file is None or there == self._file) and (there or not self.version):
             self._file = there
             return
         self._file = None
         self.close()
         self.caches.clear()
-        raise kind(
-            f"The file of {self.target.shown} was replaced or removed while it was open. Nothing was done. The next "
-            "call opens the file that is there now.",
-            source="DATABASE_URL",
-        )
+        what, then = "replaced", "The next call opens the file that is there now."
+        if there is None:
+            what, then = "removed", "Put it back with its -wal and -shm, or start the program again to begin a new one."
+        text = f"The file of {self.target.shown} was {what} while it was open. Nothing was done. {then}"
+        raise kind(text, source="DATABASE_URL")
 
     def count_repeats(self) -> int:
         """Return the number of retries of the calling thread."""

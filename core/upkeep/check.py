@@ -51,7 +51,7 @@ SETTINGS: tuple[tuple[Severity, str, tuple[str, ...], str, str], ...] = (
 
 def check_server(db: Database) -> list[Finding]:
     """Return all findings, errors first; none if nothing is wrong."""
-    if db.target.is_missing:
+    if db.target.is_missing and not db.version:
         return [NO_TABLES]
     facts = inspection.read_facts(db)
     versions = migration.read_versions(db)

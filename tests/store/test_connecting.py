@@ -157,15 +157,21 @@ def test_f52_a_file_that_was_replaced_under_a_running_process_is_noticed(file: P
         copy.replace(file)
     else:
         file.unlink()
-    with pytest.raises(StoreWriteError, match="replaced or removed"):
+    with pytest.raises(StoreWriteError, match=how):
         insert_memory("lost", "ann", "chat", [], db=db)
-    if how == "replaced":
-        for beside in ("-wal", "-shm"):
-            file.with_name(file.name + beside).unlink(missing_ok=True)
-        insert_memory("afterwards", "ann", "chat", [], db=db)
-        with sqlite3.connect(file) as other:
-            stored = [row[0] for row in other.execute("SELECT content FROM memories ORDER BY id")]
-        assert stored == ["Ann likes green tea", "afterwards"]
+    for beside in ("-wal", "-shm"):
+        file.with_name(file.name + beside).unlink(missing_ok=True)
+    if how == "removed":
+        with pytest.raises(StoreReadError, match="removed"):
+            search_memories(keywords=["tea"], db=db)
+        with pytest.raises(StoreReadError, match="removed"):
+            check.check_server(db)
+        assert not file.exists()
+        copy.replace(file)
+    insert_memory("afterwards", "ann", "chat", [], db=db)
+    with sqlite3.connect(file) as other:
+        stored = [row[0] for row in other.execute("SELECT content FROM memories ORDER BY id")]
+    assert stored == ["Ann likes green tea", "afterwards"]
     db.close()
 
 
