@@ -10,8 +10,10 @@ from pathlib import Path
 
 
 @contextmanager
-def replace_file(path: Path, *, mode: int | None = None) -> Iterator[Path]:
+def replace_file(path: Path, *, mode: int | None = None, new_mode: int = 0o666) -> Iterator[Path]:
     """Yield a new file next to `path` for writing; it replaces `path`, by default with its rights, after the block.
+
+    Where `path` is missing, it gets the rights `new_mode`.
 
     If the block fails, `path` stays unchanged. A link stays, and the file that it names is replaced.
     """
@@ -22,7 +24,7 @@ def replace_file(path: Path, *, mode: int | None = None) -> Iterator[Path]:
         mode = path.stat().st_mode & 0o777 if mode is None else mode
     part = path.with_name(f".{path.name[:50]}.{os.getpid()}.part")
     try:
-        handle = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if mode is None else mode)
+        handle = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, new_mode if mode is None else mode)
         try:
             yield part
             os.fsync(handle)  # Windows cannot sync a file opened for reading only

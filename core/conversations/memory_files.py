@@ -354,12 +354,12 @@ def _read(path: Path) -> str:
 
 
 def _write(path: Path, text: str) -> bool:
-    """Replace the text of a file atomically; return whether it changed."""
+    """Replace the text of a file atomically; only the owner can read a new one. Return whether it changed."""
     content = text.encode("utf-8", "replace")
     with _as_transfer_error(path, "written"):
         if path.exists() and path.read_bytes() == content:
             return False
-        with replace_file(path) as part:
+        with replace_file(path, new_mode=0o600) as part:
             part.write_bytes(content)
     return True
 

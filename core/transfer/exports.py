@@ -96,7 +96,7 @@ def export_chat(
 
 @contextmanager
 def write_whole(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
-    """Yield a stream into a file that appears only when it is complete."""
+    """Yield a stream into a file that appears only when it is complete; only the owner can read a new one."""
     try:
         if path.is_dir():
             raise TransferError(f"{str(path)!r} is a folder. Name a file in it.")
@@ -104,7 +104,7 @@ def write_whole(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
             raise TransferError(
                 f"{str(path)!r} is there already. Name another file, or replace it: --force, in Python overwrite=True."
             )
-        with replace_file(path) as part, part.open("wb") as out:
+        with replace_file(path, new_mode=0o600) as part, part.open("wb") as out:
             yield out
     except (OSError, ValueError) as error:  # a path that no file can have raises ValueError
         reason = getattr(error, "strerror", None) or error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -396,6 +397,8 @@ def test_s48_a_file_that_cannot_be_written_leaves_the_old_one(db: Database, tmp_
     export_chat(str(path), **here)
     assert path.read_bytes() == world.SAMPLE.read_bytes()
     assert path.stat().st_mode & 0o777 == 0o640
+    export_chat(tmp_path / "new", **here)
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o600 or os.name == "nt"
 
 
 @pytest.mark.engines("sqlite")
