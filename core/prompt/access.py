@@ -32,7 +32,7 @@ def load_visible(call: PromptCall) -> VisibleContext:
     """Return what the scope may see, and the tags and words that the message asks for."""
     db, languages = call.db, spoken_in(call.asked_text, call.settings.languages)
     words = list_words(call.asked_text, languages, is_asking=asks(call.asked_text, languages))
-    seen = None if db is None else _load_snapshot(call, db)
+    seen = None if db is None or call.is_down else _load_snapshot(call, db)
     if db is None or seen is None:
         call.guard.lose_stored()
         known = tags_table.NO_TAGS if db is None else tags_table.get_held(db, call.scope.persona)[1]

@@ -236,7 +236,7 @@ def _gather(call: PromptCall) -> Gathered:
 def _save_asked(call: PromptCall) -> None:
     """Save what the message asks to remember before it is answered, if MEMORY_MODE is plus."""
     db = call.db
-    if not isinstance(db, Database) or MODES[call.settings.memory_mode].how != "before":
+    if not isinstance(db, Database) or call.is_down or MODES[call.settings.memory_mode].how != "before":
         return
     from ..conversations import memory_tool  # noqa: PLC0415 - loads all that saves, which mode plus alone needs
 

@@ -43,9 +43,10 @@ def test_f51_a_server_that_never_answers_costs_the_timeout_once(
 ) -> None:
     explain_json_prompt(message("what is loaded at the first call counts for nothing"), db=open_db("sqlite://"))
     db = Database(f"mysql://root@127.0.0.1:{silent_port}/none", timeout_seconds=3.0)
-    for _ in range(2):
+    for is_private, mode in ((False, "agent"), (True, "plus")):  # looks its key up first, and saves what is asked
+        asked = message(f"Remember that {ASKED}", is_private=is_private)
         started = time.monotonic()
-        prompt, report = explain_json_prompt(message(ASKED), live, db=db)
+        prompt, report = explain_json_prompt(asked, live, db=db, settings={"memory_mode": mode})
         assert time.monotonic() - started < 5.9  # twice would be 6.0
         assert list(prompt) == KEYS
         assert said(prompt["context"]["history_current_chat"]) == ["canary live here"]
