@@ -85,23 +85,18 @@ class Run:
     @property
     def db(self) -> Database:
         """Return the database, which is opened and migrated on first use."""
-        if self._db is None:
-            from .. import db
+        from ..upkeep.migration import ensure_present
 
-            self._open_existing().close()
-            self._db = db.open_database(self.url)
-        return self._db
+        db = self._db or self.open_bare()
+        if not db.version:
+            ensure_present(db)
+        return db
 
     def open_bare(self, url: str | None = None) -> Database:
         """Open the database without migrating it; refuse a missing file unless `creates` is set."""
-        self.url = url or self.url
-        self._db = self._open_existing()
-        return self._db
-
-    def _open_existing(self) -> Database:
         from ..calls import defaults
 
-        bare = defaults.open_bare(self.url)
+        self._db = bare = defaults.open_bare(url or self.url)
         if bare.target.is_missing and not self.creates:
             sentence = f"There is no database {bare.target.shown}. Correct --database or DATABASE_URL"
             raise StoreError(f"{sentence}; a new one is made by: prompt-engine db init", source="DATABASE_URL")

@@ -87,12 +87,13 @@ def serve(
     if share_port and not hasattr(socket, "SO_REUSEPORT"):
         _refuse("--share-port is not to be had on this system. Give each process a port of its own.")
     served = {"admin": with_admin, "mcp": mcp, "proxy": proxy}
-    app = _make_application(run, asked, allow_hosts or (), public_url=public_url, **served)
+    app = _make_application(run.open_bare(), asked, allow_hosts or (), public_url=public_url, **served)
     # 2. listen
     with _open_socket(settings.admin_host, settings.admin_port, share_port=share_port) as listening:
+        db = run.db  # a refusal above leaves no new file
         _print_place(settings, public_url.rstrip("/"), **served)
         with (
-            _run_queue(run.db, asked) if worker else nullcontext(),
+            _run_queue(db, asked) if worker else nullcontext(),
             suppress(KeyboardInterrupt),
             _terminated_as_interrupted(),
         ):
@@ -140,7 +141,7 @@ def _terminated_as_interrupted() -> Iterator[None]:
 
 
 def _make_application(
-    run: Run, asked: dict[str, Any] | None, allowed: Collection[str], *, public_url: str = "", **served: bool
+    db: Database, asked: dict[str, Any] | None, allowed: Collection[str], *, public_url: str = "", **served: bool
 ) -> Starlette:
     """Return the application; exit if an extra, a token or the proxy's model server is missing."""
     try:
@@ -148,7 +149,7 @@ def _make_application(
 
         from ..web.app import create_app
 
-        return create_app(db=run.db, settings=asked, allowed_hosts=allowed, public_url=public_url, **served)
+        return create_app(db=db, settings=asked, allowed_hosts=allowed, public_url=public_url, **served)
     except ModuleNotFoundError as error:
         extras = "admin,mcp" if served["mcp"] else "admin"
         _refuse_missing(extras, error)
