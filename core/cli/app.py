@@ -68,15 +68,23 @@ def _run(arguments: Sequence[str]) -> int:
     except (typer.Abort, KeyboardInterrupt):
         return _end_with("Stopped.", 1)
     except _WrongUsage as error:
-        path = error.ctx.command_path if error.ctx is not None else NAME
-        sentence = str(error.format_message()).rstrip(" .")
-        return _end_with(f"{path}: {sentence}{'' if sentence.endswith('?') else '.'} See `{path} --help`.", 2)
+        return _end_wrong_usage(error)
     except CoreError as error:
         if run.debugging:
             raise
         server = f" The server is {error.server}." if isinstance(error, StoreError) and error.server else ""
         return _end_with(f"{error}{server}", 1)
     return code if isinstance(code, int) else 0
+
+
+def _end_wrong_usage(error: Any) -> int:
+    path = error.ctx.command_path if error.ctx is not None else NAME
+    sentence = str(error.format_message()).rstrip(" .")
+    word = sentence.partition("No such command '")[2].rstrip("'")
+    parts = getattr(error.ctx and error.ctx.command, "commands", {}).items()
+    near = [f"'{name} {word}'" for name, part in parts if word in getattr(part, "commands", ())]
+    sentence += f". Did you mean {', '.join(near)}?" if near else ""
+    return _end_with(f"{path}: {sentence}{'' if sentence.endswith('?') else '.'} See `{path} --help`.", 2)
 
 
 def _end_unwritten(error: OSError) -> int:

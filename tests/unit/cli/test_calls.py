@@ -25,6 +25,7 @@ from tests.unit.cli.conftest import ROOT, Command
     ("command", "code", "said"),
     [
         ("serch", 2, "Did you mean 'search', 'serve'?"),
+        ("init", 2, "Did you mean 'db init'?"),
         ("build", 2, "Missing argument"),
         ("explain x --user 7", 2, "'7' does not say on which interface"),
         ("build hi --max-chars 0", 2, "Invalid value for '--max-chars'"),
