@@ -15,6 +15,7 @@ from typer import Argument, BadParameter, Option
 from ..errors import StoreError
 from ..text.times import parse_time
 from . import output
+from .memory import warn_of_persona
 from .run import ForceOption, Run, command
 
 if TYPE_CHECKING:
@@ -224,6 +225,8 @@ def run_script(
     run.answer(done, lambda: output.show(shown))
     if not run.as_json and not apply_ and "apply" in script.values:
         output.say("Nothing was changed. --apply does it.")
+    if not any(done["counted"].values()):
+        warn_of_persona(run, str(values.get("persona")))
 
 
 def _read_value(script: Script, text: str) -> tuple[str, Value | datetime]:

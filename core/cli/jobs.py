@@ -12,6 +12,7 @@ from typer import Argument, BadParameter, Option
 from ..base.signals import stop_on_signals
 from ..scope import Scope
 from . import output
+from .memory import warn_of_persona
 from .run import Run, command
 
 if TYPE_CHECKING:
@@ -105,6 +106,8 @@ def list_jobs(run: Run) -> None:
     queue: dict[str, Any] = {"persona": asking["scope"].persona, "counts": jobs.count_operations(**asking)}
     queue |= {state: jobs.list_operations(state, limit=_SHOWN, **asking) for _, state, _ in _LISTED}
     run.answer(queue, lambda: _print_queue(run, queue))
+    if not queue["counts"]:
+        warn_of_persona(run, queue["persona"])
 
 
 def _print_queue(run: Run, queue: dict[str, Any]) -> None:

@@ -68,6 +68,7 @@ def search(
     if not hits:
         for sentence in _describe_elsewhere(run, scope):
             output.note(sentence, style="yellow")
+        warn_of_persona(run, scope.persona)
 
 
 def _describe_elsewhere(run: Run, scope: Scope) -> list[str]:
@@ -84,12 +85,18 @@ def _describe_elsewhere(run: Run, scope: Scope) -> list[str]:
         if place.kind == "server" and place.server != scope.server:
             where = f"server {place.server}: --server {place.server}"
             sentences.append(f"{rows} in {where if place.server else 'no server: leave out --server'}")
-    if not places:
-        others = [each for each in overview.list_personas(run.db, 6) if each != scope.persona]
-        if others:
-            names = ", ".join(others[:5])
-            sentences.append(f"Nothing is stored of the persona {scope.persona!r}, but of {names}: --persona-id KEY")
     return sentences[:5]
+
+
+def warn_of_persona(run: Run, persona: str) -> None:
+    """Name the personas that have rows if this one has none: a mistyped one looks like an empty memory."""
+    from ..access import overview
+
+    if overview.choose_persona(run.db, persona) != persona:
+        known = overview.list_personas(run.db, 1000)
+        names = ", ".join(difflib.get_close_matches(persona, known, 5) or known[:5])
+        sentence = f"Nothing is stored of the persona {persona!r}, but of {names}: --persona-id KEY"
+        output.note(sentence, style="yellow")
 
 
 def _print_hits(hits: list[Hit], report: Mapping[str, Any]) -> None:

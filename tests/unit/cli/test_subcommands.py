@@ -118,7 +118,9 @@ def test_d33_maintenance_scripts_run_by_name(run: Command) -> None:
     """They count, and change with --apply alone; whose rows is the persona's."""
     run("remember", "tea", "--persona-id", "other")
     assert {each["name"] for each in run("db", "maintenance", "list").json} >= {"health", "duplicates", "prune"}
-    assert run("db", "maintenance", "health").json["counted"]["memories"] == 0
+    mistyped = run("db", "maintenance", "health", "--persona-id", "othr")
+    assert mistyped.json["counted"]["memories"] == 0 and "othr', but of other:" in mistyped.err
+    assert "othr', but of other:" in run("jobs", "list", "--persona-id", "othr").err
     assert run("db", "maintenance", "health", "--persona-id", "other").json["counted"]["memories"] == 1
     shown = run("db", "maintenance", "prune", "--set", "expired_before=2026-01-01 00:00:00", "--text").out
     assert "Nothing was changed. --apply does it." in shown
