@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -91,11 +91,14 @@ def _find_file(db: Database) -> Path:
 
 def _copy_file(source: Path, part: Path) -> None:
     with closing(sqlite3.connect(source)) as original, closing(sqlite3.connect(part)) as copy:
-        original.backup(copy, pages=4096)
-        with suppress(sqlite3.DatabaseError):  # damaged pages were copied as they are
+        try:
+            original.backup(copy, pages=4096)
             copy.execute("PRAGMA journal_mode = DELETE")  # with WAL a copy could not be read from a read-only folder
             if copy.execute("PRAGMA quick_check(1)").fetchone() == ("ok",):
                 return
+        except sqlite3.DatabaseError as error:
+            if type(error) is not sqlite3.DatabaseError:  # a subclass is another cause, such as a full disk
+                raise
     raise StoreError(
         f"{str(source)!r} is damaged. Restore an earlier backup, or try `sqlite3 FILE .recover`.", source="FILE"
     )
@@ -115,7 +118,8 @@ def _run_tool(tools: Sequence[str], options: Sequence[str], target: Target, **st
         done = subprocess.run(arguments, stderr=subprocess.PIPE, check=False, **streams)  # noqa: S603
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip().splitlines() or [f"exit code {done.returncode}"]
-        raise StoreError(f"{Path(tool).name} failed: {said[-1]}", source="DATABASE_URL")
+        then = ". Empty the target, which may hold a part of the backup, and try again." if tools is CLIENTS else ""
+        raise StoreError(f"{Path(tool).name} failed: {said[-1]}{then}", source="DATABASE_URL")
 
 
 def _address(target: Target) -> list[str]:

@@ -276,8 +276,10 @@ def test_d36_a_dump_is_read_by_the_client_that_is_there(
     monkeypatch.setenv("PATH", str(tool.parent))
     missing = run("db", "restore", dump, fresh_url)
     assert missing.code == 1 and "Neither mariadb nor mysql is installed here" in missing.err
-    tool.write_text(CLIENT)
+    tool.write_text("#!/bin/sh\necho 'ERROR 1064 at line 7' >&2\nexit 1\n")
     tool.chmod(0o700)
+    assert "1064 at line 7. Empty the target" in run("db", "restore", dump, fresh_url).err
+    tool.write_text(CLIENT)
     assert run("db", "restore", dump, fresh_url).code == 0
     assert (tmp_path / "read.sql").read_text() == "-- a dump"
     assert (tmp_path / "arguments.txt").read_text().strip() == Database(fresh_url).target.url.database

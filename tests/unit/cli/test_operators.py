@@ -144,6 +144,8 @@ def test_db_backup_of_a_damaged_file_is_none(run: Command, tmp_path: Path) -> No
         with (tmp_path / name).open("r+b") as file:
             file.seek(20 * 4096)
             file.write(b"\xff" * 30 * 4096)
+    (tmp_path / "cut.db").write_bytes((tmp_path / "damaged.db").read_bytes()[:9000])
+    assert "cut.db' is damaged" in run("db", "backup", "bad", "--database", "sqlite:///cut.db").err
     backup = run("db", "backup", "bad", "--database", "sqlite:///damaged.db")
     restored = run("db", "restore", "good", "sqlite:///restored.db")
     assert (backup.code, restored.code) == (1, 1) and "is damaged" in backup.err and "is damaged" in restored.err
