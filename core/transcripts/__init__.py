@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from .. import chat_history_cache, short_term, stories
@@ -31,6 +32,8 @@ MOST_LINES = 1000
 """Maximum number of lines of a list that are read, the newest; at most twice as many stored lines are read."""
 ANSWER_WITHIN = timedelta(minutes=10)
 """Time in which a stored line can get its answer after other lines; later the same words are a new line."""
+ALONE = "after "
+"""Beginning of what makes the id of a line that came alone, before the id of the newest stored line."""
 _ROLES: Mapping[str, rules.LineRole] = {
     "user": "user", "character": "user", "assistant": "persona", "persona": "persona",
 }  # fmt: skip
@@ -173,7 +176,7 @@ class _Transcript:
         self._is_named = bool(who) and place.startswith(f"{who}/")
         """Whether the front end named the conversation; each list is then the whole conversation."""
         said = [line.spoken for line in lines]
-        self._matches = rules.match_lines(said, spoken, is_whole=self._is_named)
+        self._matches = rules.match_lines(said, spoken, is_whole=self._is_named and not self._is_single_line())
         pairs = [(at, index) for at, index in enumerate(self._matches) if index is not None]
         self._changed = {at for at, index in pairs if lines[at].spoken != spoken[index]}
 
@@ -210,13 +213,19 @@ class _Transcript:
             return index
         return index + at - before - 1 if self._is_named else None
 
+    def _is_single_line(self) -> bool:
+        """Return whether the list is one line, as was an earlier one that came after others; no list is whole then."""
+        return len(self._lines) == 1 and any(
+            line.message_id == rules.make_message_id(f"{ALONE}{before.row_id}", "user", line.text)
+            for before, line in pairwise(self._stored)
+        )
+
     def _find_waiting(self, said: Spoken) -> int | None:
         """Return the index of a line with these words whose answer may still come, though other lines followed it."""
-        answered = {line.message_id for line in self._stored}
-        for index, line in enumerate(self._stored[:-1]):
+        for index, (line, following) in enumerate(pairwise(self._stored)):
             is_same = (line.role, line.text) == said and line.at and self._now - line.at < ANSWER_WITHIN
             answer_id = rules.make_message_id(str(line.row_id), "answer", "")
-            if is_same and self._stored[index + 1].role != "persona" and answer_id not in answered:
+            if is_same and following.role != "persona" and all(each.message_id != answer_id for each in self._stored):
                 return index
         return None
 
@@ -224,7 +233,7 @@ class _Transcript:
         before, index = self._after, None
         if len(self._lines) == 1 and self._matches == [None] and self._stored and not before:
             # the same words after other turns are a new line, unless the first ones wait for their answer
-            before, self._matches = str(self._stored[-1].row_id), [self._find_waiting(self._lines[0].spoken)]
+            before, self._matches = f"{ALONE}{self._stored[-1].row_id}", [self._find_waiting(self._lines[0].spoken)]
         for at, line in enumerate(self._lines):
             index = self._matches[at]
             if index is None:

@@ -197,16 +197,11 @@ def _migrate(db: Database, patient: Database) -> Migrated:
         )
     if not pending:
         return Migrated(messages=(NOTHING, *map(str, differences)))
-    _record_fingerprint(db, pending[-1])
+    v = schema_version.c
+    change = update(schema_version).where(v.version_num == pending[-1]).values(fingerprint=ddl.build_fingerprint())
+    db.idempotent_transaction(lambda connection: connection.execute(change), source="schema_version")
     event(20, "migrated", version=pending[-1])
     return Migrated(tuple(pending), tuple(f"version {one}" for one in pending))
-
-
-def _record_fingerprint(db: Database, version: str) -> None:
-    """Record in `schema_version` that the tables have this program's current form."""
-    v = schema_version.c
-    change = update(schema_version).where(v.version_num == version).values(fingerprint=ddl.build_fingerprint())
-    db.idempotent_transaction(lambda connection: connection.execute(change), source="schema_version")
 
 
 def _create(db: Database) -> Migrated:

@@ -67,6 +67,19 @@ def test_r17_a_single_line_said_again_after_other_turns_is_a_new_turn(db: Databa
     assert say("late", None, "K") == [(1, 0, 0)] * 2, "the first one gets no answer any more"
 
 
+def test_r17_in_a_named_conversation_the_first_line_alone_is_answered_anew_or_said_again(db: Database) -> None:
+    """A front end that sends whole chats takes back what followed; a program that sends single lines says it again."""
+    whole, single = (Scope("iris", f"web/ann/{n}", "web/ann", privacy="separate") for n in (1, 2))
+    for scope, more in ((whole, ("a", "B")), (single, ())):
+        save_transcript(said("a"), "B", db=db, scope=scope)
+        db.clock.forward(seconds=1)  # type: ignore[attr-defined]
+        save_transcript(said(*more, "c"), "D", db=db, scope=scope)
+        db.clock.forward(seconds=1)  # type: ignore[attr-defined]
+        for answer in (None, "E"):
+            save_transcript(said("a"), answer, db=db, scope=scope)
+    assert lines(db, whole) == ["a", "E", "c", "D"] and lines(db, single) == ["a", "B", "c", "D", "a", "E"]
+
+
 def test_r17_several_at_once_store_one_turn(db: Database) -> None:
     run_at_once([lambda: save_transcript(said("a", "b", "c"), "d", db=db, scope=ANN)] * 6)
     assert lines(db) == ["a", "b", "c", "d"]
