@@ -505,11 +505,6 @@ class Database:
                 time.sleep(0.2 * attempt)
         return None
 
-    @contextlib.contextmanager
-    def _exclusive(self) -> Iterator[None]:
-        """Hold the only connection of an in-memory database; do nothing for other databases."""
-        if self._single is None:
-            yield
-        else:
-            with self._single:
-                yield
+    def _exclusive(self) -> contextlib.AbstractContextManager[Any]:
+        """Return the lock of the only connection of an in-memory database; for other databases, one without effect."""
+        return self._single or contextlib.nullcontext()
