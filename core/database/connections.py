@@ -101,7 +101,8 @@ def parse_url(url: str) -> Target:
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):
-        named = "DATABASE_URL" if set(":@") & set(str(url)) else repr(url)[:60]  # what has neither holds no password
+        text = url if isinstance(url, str) else f"type {type(url).__name__}"
+        named = "The database address" if set(":@") & set(text) else repr(text)[:60]  # one with neither has no password
         raise _refuse(
             f"{named} is not a connection string. Write sqlite:///FILE or mysql://USER:PASSWORD@HOST:PORT/NAME."
         ) from None
@@ -109,8 +110,8 @@ def parse_url(url: str) -> Target:
     backend = parsed.get_backend_name()
     if backend not in ("mysql", "mariadb", "sqlite"):
         raise _refuse(
-            f"DATABASE_URL has the scheme {parsed.drivername[:12]!r}. Use sqlite:///FILE, or mysql:// for MySQL, "
-            "MariaDB and OceanBase."
+            f"The database address has the scheme {parsed.drivername[:12]!r}. Use sqlite:///FILE, or mysql:// for "
+            "MySQL, MariaDB and OceanBase."
         )
     if backend == "sqlite":
         return _sqlite(parsed, _list_parameters(url, parsed))

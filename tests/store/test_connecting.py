@@ -100,6 +100,11 @@ def test_f73_a_password_is_never_shown_and_its_signs_are_escaped(url: str) -> No
 def test_f73_a_file_has_no_host(url: str) -> None:
     with pytest.raises(ConfigError, match="three slashes"):
         connections.parse_url(url)
+    with (
+        pytest.raises(ConfigError, match="'type Database' is not a connection string"),
+        closing(Database("sqlite://")) as db,
+    ):
+        Database(db)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("query", ["mode=memory", "mode=ro&timeout=5"])
