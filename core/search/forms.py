@@ -78,7 +78,8 @@ def add_forms(
             if _is_word(term):
                 beside += _split(term, lexicon, languages)
             elif min(term.text) >= _FIRST_HAN:
-                beside.append(resolve(_part_signs(term)))
+                # two characters that may stand apart in a text: `游了泳` for `游泳`
+                beside.append(resolve(QueryTerm(" ".join(term.text), "minor", stem=term.text)))
     return [*made, *(term for term in beside if term.index_terms)]
 
 
@@ -102,11 +103,6 @@ def _is_word(term: QueryTerm) -> bool:
 
 def _add_words(term: QueryTerm, words: Iterable[str]) -> QueryTerm:
     return replace(term, index_terms={**term.index_terms, **dict.fromkeys(((WORD, word) for word in words), True)})
-
-
-def _part_signs(term: QueryTerm) -> QueryTerm:
-    """Return a term for two characters that may stand apart in a text: `游了泳` for `游泳`."""
-    return QueryTerm(" ".join(term.text), "minor", stem=term.text)
 
 
 def _split(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:
