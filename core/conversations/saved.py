@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from ..access.view import Viewer
+from ..base import logs
 from ..base.hints import shown
 from ..calls.call import Call, GivenSettings, load_access, open_call
 from ..config import Settings
 from ..database import rows
 from ..database.engine import Database
-from ..errors import MessageError
+from ..errors import MessageError, StoreReadError
 from ..memories import table_instructions, table_sources
 from ..memories.instructions import read_instruction
 from ..memories.rules import INSTRUCTION, SAVED_MEMORY_CHARS
@@ -92,7 +93,10 @@ def save_memory(
     stored = table_saved.insert_memory(call.db, call.scope, memory, privacy_default=default)
     memory_files.write_files(call)
     if stored.stored:
-        return WriteResult(*stored, notes=stored.notes, similar=find_similar(call, fact, stored.id))
+        try:
+            return WriteResult(*stored, notes=stored.notes, similar=find_similar(call, fact, stored.id))
+        except StoreReadError as error:  # the memory is stored all the same
+            logs.warning("similar_not_read", source=error.source, number=error.number)
     return stored
 
 

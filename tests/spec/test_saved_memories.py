@@ -19,12 +19,13 @@ from core.conversations import (
     get_system_prompt_with_memory,
     get_user_memory_prompt,
     load_memory,
+    saved,
 )
 from core.conversations.section_saved import choose_saved
 from core.conversations.table_saved import SavedText
 from core.database import schema
 from core.database.engine import Database
-from core.errors import MessageError, StoreWriteError
+from core.errors import MessageError, StoreReadError, StoreWriteError
 from core.memories import section_instructions, table_instructions
 from core.privacy import link_participants, set_privacy
 from core.scope import Scope
@@ -104,6 +105,14 @@ SUBJECTS = [
     ("Ann has a ladder", "Ann keeps a parrot called Rio", False),
     ("The user has a ladder", "User keeps a parrot called Rio", False),
 ]
+
+
+def test_t63_a_fact_is_stored_though_no_older_one_can_be_read(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lose(*_: Any) -> None:
+        raise StoreReadError("The connection was lost: try again.", source="participants", number=2013)
+
+    monkeypatch.setattr(saved, "find_similar", lose)
+    assert add_saved_memory("Ann has a ladder", **stage.asking()).stored
 
 
 @pytest.mark.parametrize(("old", "new", "is_similar"), SUBJECTS)
