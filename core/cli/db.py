@@ -15,8 +15,7 @@ from typer import Argument, BadParameter, Option
 from ..errors import StoreError
 from ..text.times import parse_time
 from . import output
-from .memory import warn_of_persona
-from .run import ForceOption, Run, command
+from .run import ForceOption, Run, command, warn_of_persona
 
 if TYPE_CHECKING:
     from ..database.engine import Database

@@ -12,8 +12,7 @@ from typer import Argument, BadParameter, Option
 from ..base.signals import stop_on_signals
 from ..scope import Scope
 from . import output
-from .memory import warn_of_persona
-from .run import Run, command
+from .run import Run, command, warn_of_persona
 
 if TYPE_CHECKING:
     from ..shapes import ListedOperation, OperationRun, OperationState

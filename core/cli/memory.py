@@ -26,6 +26,7 @@ from .run import (
     is_agreed,
     participant,
     refusals,
+    warn_of_persona,
 )
 
 if TYPE_CHECKING:
@@ -86,17 +87,6 @@ def _describe_elsewhere(run: Run, scope: Scope) -> list[str]:
             where = f"server {place.server}: --server {place.server}"
             sentences.append(f"{rows} in {where if place.server else 'no server: leave out --server'}")
     return sentences[:5]
-
-
-def warn_of_persona(run: Run, persona: str) -> None:
-    """Name the personas that have rows if this one has none: a mistyped one looks like an empty memory."""
-    from ..access import overview
-
-    if overview.choose_persona(run.db, persona) != persona:
-        known = overview.list_personas(run.db, 1000)
-        names = ", ".join(difflib.get_close_matches(persona, known, 5) or known[:5])
-        sentence = f"Nothing is stored of the persona {persona!r}, but of {names}: --persona-id KEY"
-        output.note(sentence, style="yellow")
 
 
 def _print_hits(hits: list[Hit], report: Mapping[str, Any]) -> None:

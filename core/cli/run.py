@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import sys
 from collections.abc import Callable, Collection, Iterator
@@ -237,3 +238,14 @@ def refusals() -> Iterator[None]:
         yield
     except ValueError as error:
         raise BadParameter(str(error)) from error
+
+
+def warn_of_persona(run: Run, persona: str) -> None:
+    """Name the personas that have rows if this one has none: a mistyped one looks like an empty memory."""
+    from ..access import overview
+
+    if overview.choose_persona(run.db, persona) != persona:
+        known = overview.list_personas(run.db, 1000)
+        names = ", ".join(difflib.get_close_matches(persona, known, 5) or known[:5])
+        sentence = f"Nothing is stored of the persona {persona!r}, but of {names}: --persona-id KEY"
+        output.note(sentence, style="yellow")
