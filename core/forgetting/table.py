@@ -209,7 +209,8 @@ def _withdraw_answers(removal: Removal, deleted: Mapping[SourceTable, Collection
     answers: dict[str, list[Any]] = {}
     names = {f"{source.number}/{row}" for source, rows in deleted.items() for row in rows}
     removal.shown |= names
-    for row in table_quotes.find_answers(removal, names):
+    first = min((row for rows in deleted.values() for row in rows), default=0)
+    for row in table_quotes.find_answers(removal, names, first) if names else ():
         answers.setdefault(row.interface_path, []).append(row)
     ids = {row.id for rows in answers.values() for row in rows}
     lock_conversations(removal, answers)

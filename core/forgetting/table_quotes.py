@@ -88,14 +88,16 @@ def find_entries_on(removal: Removal, messages: Collection[int], names: Mapping[
     return entries
 
 
-def find_answers(removal: Removal, names: set[str]) -> list[Any]:
-    """Return the persona's answers, not withdrawn yet, whose prompts contained a row of these (`source number/id`)."""
-    if not names:
-        return []
+def find_answers(removal: Removal, names: set[str], first: int) -> list[Any]:
+    """Return the persona's answers, not withdrawn yet, whose prompts contained one of these rows.
+
+    Args:
+        names: the rows, as `source number/id`.
+        first: the lowest of their ids; an answer has a higher one.
+    """
     chosen = select(_C.id, _C.interface_path, _C.timestamp, _C.message_text, _C.made_with).where(
         _C.persona_id == removal.persona, _C.made_with.is_not(None), _C.hidden < WITHDRAWN
     )
-    first = min(int(name.partition("/")[2]) for name in names)
     later = _pages(removal, chosen.where(_C.id > first), _C.id)
     return [row for row in later if not names.isdisjoint(read_list(row.made_with))]
 

@@ -53,15 +53,19 @@ def note_turn(
 
 def read_turn(db: Database, scope: Scope) -> frozenset[bytes]:
     """Return the digests of the memories shown for the current turn; empty after it has ended."""
-    turn = _turns_of(db).get(_key(scope.persona, scope.conversation or ""))
-    return frozenset() if turn is None or abs(db.clock() - turn.at) >= _TURN else turn.digests
+    turn = _find_open(db, scope.persona, scope.conversation or "")
+    return frozenset() if turn is None else turn.digests
 
 
 def find_turn(db: Database, persona: str, conversation: str, at: datetime) -> Turn | None:
     """Return the turn of an answer given at this time, or None if unknown."""
+    turn = _find_open(db, persona, conversation)
+    return turn if turn is not None and turn.asked_at - at < SLACK else None
+
+
+def _find_open(db: Database, persona: str, conversation: str) -> Turn | None:
     turn = _turns_of(db).get(_key(persona, conversation))
-    known = turn is not None and abs(db.clock() - turn.at) < _TURN and turn.asked_at - at < SLACK
-    return turn if known else None
+    return None if turn is None or abs(db.clock() - turn.at) >= _TURN else turn
 
 
 def forget_turns(db: Database, persona: str, rows: Collection[str] = ()) -> None:
