@@ -145,7 +145,7 @@ def _person(row: Any) -> ColumnElement[str]:
 def read_row(number: int, row: Sequence[Any], persona: str) -> FoundRow:
     """Return the row of a result with the columns of `list_columns`."""
     row_id, at, digest, *rest = row
-    folded, *values = decode_row(rest) if bytes in map(type, rest) else rest
+    folded, *values = decode_row(rest)
     # Another program may have stored something that is not a hash.
     found = FoundRow(
         number, row_id, _stored_us(at), (), folded or "", bytes(digest) if isinstance(digest, bytes) else None

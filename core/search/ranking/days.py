@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from ...index.numbers import Column, Flags, Floats, ViewRows, take
+from ...index.numbers import Column, Flags, Floats, Ints, ViewRows, take
 from ...index.shapes import DAY
 from ...index.visible import Postings, Visible
 from ...text.question_words import Side
@@ -142,6 +142,11 @@ def list_in_order(audiences: Sequence[AudienceMatches], query: RankingQuery) -> 
         view, rows, persons = one.view, one.list_readable(), find_persons(query.question, query.asker, one.view)
         if persons is not None and (query.question.people or query.asker):
             rows = take(rows, view.is_chat[rows] & (persons[view.speaker[rows]] > 0))
-        by_time, is_first = np.argsort(view.at_us[rows], kind="stable"), query.question.order == "first"
-        found.append(take(rows, np.sort(by_time[:MOST_IN_ORDER] if is_first else by_time[-MOST_IN_ORDER:])))
+        found.append(take(rows, np.sort(choose_ends(view.at_us[rows], query.question.order))))
     return found
+
+
+def choose_ends(at_us: Column, order: str) -> Ints:
+    """Return the positions of the first or last times, in order of time."""
+    by_time = np.argsort(at_us, kind="stable")
+    return by_time[:MOST_IN_ORDER] if order == "first" else by_time[-MOST_IN_ORDER:]

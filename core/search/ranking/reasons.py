@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...index.numbers import Column, Flags, Floats, MatchRows, ViewRows, is_among, take
-from .days import MOST_IN_ORDER, find_coming, find_days
+from .days import choose_ends, find_coming, find_days
 from .frame import Frame, Seen, choose_best
 from .own_words import HeldWords
 from .rows import RankingQuery
@@ -200,8 +200,7 @@ def find_in_order(held: HeldWords, frame: Frame, is_open: Flags, order: str) -> 
     is_full = is_open & (held.own >= FULL_SHARE * held.own.max(initial=0.0))
     of_person = is_full & _are_of_person(frame)
     rows = (of_person if of_person.any() else is_full).nonzero()[0]
-    by_time = np.argsort(frame.at_us[rows], kind="stable")
-    return MatchRows(rows[by_time[:MOST_IN_ORDER] if order == "first" else by_time[-MOST_IN_ORDER:]])
+    return MatchRows(rows[choose_ends(frame.at_us[rows], order)])
 
 
 def _are_of_person(frame: Frame) -> Flags:

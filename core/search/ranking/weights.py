@@ -76,7 +76,7 @@ BY_MEANING: dict[str, Weight] = {
 """Weights that replace those above if rows have vectors, which give much of the same evidence."""
 
 FULL_SHARE = 0.6
-"""Share of the best score above which rows are ordered by time if the first or last is asked for."""
+"""Share of the best own score from which rows are ordered by time if the first or last is asked for."""
 
 REPEAT = Weight(0.4, 2.7)
 """Deduction from a row for a better row of its session; larger in long turns, which repeat each other more."""
