@@ -9,7 +9,7 @@ from datetime import datetime, timedelta, tzinfo
 from typing import Self
 
 from ..access.rules import show_key
-from ..shapes import PERSONA_SENDER, HistoryEntry, Sender
+from ..shapes import PERSONA_SENDER, HistoryEntry
 from ..text.folding import fold, one_line
 from ..text.hits import find_cut, known_name, name_persona
 from .incoming import IncomingMessage, read_role
@@ -183,11 +183,14 @@ class NameLabels:
         self._asker: dict[Identity, tuple[Identity, str]] = {}
         """Identity and present name of the asker, for each of the asker's identities."""
         self.persona = self.label(PERSONA, persona) if persona else ""
-        who = asker.sender if asker is not None and read_role(asker.raw) != "persona" else Sender()
-        if asker is not None and known_name(who.name, who.username):
-            linked = [identity_of(key, key.partition("/")[2], "") for key in identities]
-            own = _identify(asker) if who.id or not linked else (linked[0], _identify(asker)[1])
-            self._asker = dict.fromkeys((*linked, own[0]), own)
+        if asker is None or read_role(asker.raw) == "persona":
+            return
+        if not known_name(asker.sender.name, asker.sender.username):
+            return
+        identity, name = _identify(asker)
+        linked = [identity_of(key, key.partition("/")[2], "") for key in identities]
+        own = identity if asker.sender.id or not linked else linked[0]
+        self._asker = dict.fromkeys((*linked, own), (own, name))
 
     def label(self, identity: Identity, name: str) -> str:
         """Return the label of a person with this name; the name itself if there is no id."""
