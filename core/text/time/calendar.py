@@ -35,7 +35,8 @@ final `*` may have any ending. Lists with `=` give each phrase its value.
 | year_sign, month_sign, day_sign, hour_sign | characters after a number with this meaning: `年` |
 | plan, done | words for the future; words for the past |
 | not | negations: `we have not talked since Monday` does not ask for messages since Monday |
-| not_day | words before a recurring day: `every Friday`; words for recurring days: `on Fridays` |
+| over | words before `in two days` as the time that something took |
+| not_day | words before a recurring day: `every Friday`; recurring days: `on Fridays`; `like yesterday` |
 | ambiguous | words with another meaning too: they count only beside a word of time, units only after a number |
 | signs | regular expressions of times in a script in which one word may stand inside another |
 | strict | 1 if last Tuesday is always the Tuesday of last week |
@@ -86,7 +87,7 @@ KINDS = {
     "coming": "@", "parts": "P", "recent": "R", "other_day": "O", "now": "G", "feasts": "F", "first": "K",
     "latest": "T", "said": "V", "not_order": "X", "joins": "x", "into": "I", "at": "A", "oclock": "C",
     "half_past": "p", "half_to": "s", "half_behind": "f", "year_sign": "Q", "month_sign": "J", "day_sign": "u",
-    "hour_sign": "C", "plan": "+", "done": "-", "not": "~", "not_day": "=",
+    "hour_sign": "C", "plan": "+", "done": "-", "not": "~", "over": "`", "not_day": "=",
     "after_clause": '"', "before_clause": ";", "around": ":", "around_behind": "'",
 }  # fmt: skip
 """Kind (one letter) of each list, as used in the patterns of `grammar`."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, takewhile
 from typing import Any
 
 from ...base.patterns import lazy_pattern
@@ -54,7 +54,7 @@ def _rule(pattern: str, read: Read, number: int) -> Rule:
             made.append("(?:<[^>1-4]*[xI][^>1-4]*>){0,3}")
             continue
         if atom == "_*":
-            made.append("(?:<[-+V~xInAg!]*>){1,6}")
+            made.append("(?:<[-+V~`xInAg!]*>){1,6}")
             continue
         if atom.startswith("!"):
             made.append(f"(?!<[^>]*[{atom[1:]}])")
@@ -78,7 +78,10 @@ def read_parts(m: Moment, parts: Sequence[TimePart]) -> list[TimePart]:
     """Merge the parts that together name a time."""
     sure: list[TimePart] = []  # with the certain meanings that a word before them gives: `in May`, `on the 6th`
     for n, part in enumerate(parts):
-        sure.append(_make_sure(m, parts, n, sure) if _UNSURE & part.kinds.keys() else part)
+        if m.is_told and "a" in part.kinds:
+            sure.append(_leave_duration(part, parts[:n]))
+        else:
+            sure.append(_make_sure(m, parts, n, sure) if _UNSURE & part.kinds.keys() else part)
     line = _Line(sure)
     for table in tables():
         rules = line.find_rules(table)
@@ -86,6 +89,17 @@ def read_parts(m: Moment, parts: Sequence[TimePart]) -> list[TimePart]:
             read = _apply(m, line, rules)
             line = line if read is line.parts else _Line(read)
     return list(line.parts)
+
+
+def _leave_duration(part: TimePart, before: Sequence[TimePart]) -> TimePart:
+    """Return a part such as `in`, without its meaning if its clause says how long something took."""
+    clause = takewhile(lambda each: _CLAUSE_ENDS.isdisjoint(each.kinds), reversed(before))
+    if not any(not _OVER.isdisjoint(each.kinds) for each in clause):  # `I read it in two days`
+        return part
+    return part._replace(kinds={kind: value for kind, value in part.kinds.items() if kind != "a"})
+
+
+_CLAUSE_ENDS, _OVER = frozenset({BREAK, ","}), frozenset("~`")
 
 
 class _Line:

@@ -77,7 +77,9 @@ def find_about_days(text: str, said_at: datetime, zone: tzinfo, languages: Seque
     """Return the days that a stored text is about, relative to its time; from at most three spans."""
     days: dict[date, None] = {}
     parts, moment = _read(_Folds(text[:LOOKED_AT]), said_at, zone, languages, is_question=False)
-    for _, named in list(_iter_named(parts, moment))[:MOST_ABOUT]:
+    for part, named in list(_iter_named(parts, moment))[:MOST_ABOUT]:
+        if "@" in part.kinds:  # `my exams are coming up` names no day
+            continue
         start, end = named.due or (named.start, named.end)
         if start is None or end is None:
             continue

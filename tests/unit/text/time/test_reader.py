@@ -149,6 +149,9 @@ STORED = [
     ("", "ja", "明日奈に会った"), ("", "ko", "매주 금요일"),
     ("14", "ja", "3日後に引っ越す"), ("14", "ko", "3일 후에 이사"),
     ("12", "hi", "कल बैठक होगी"), ("10", "hi", "कल मैंने खाना खाया"),
+    ("", "en", "I finished the book in two days."), ("", "en", "It seems like only yesterday, Ann!"),
+    ("", "en", "My exams are coming up."), ("13", "en", "I lost my key, and in two days I leave."),
+    ("13", "en", "I can't wait to see you in two days!"),
 ]  # fmt: skip
 
 
