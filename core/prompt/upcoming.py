@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import timedelta
+from datetime import date, timedelta
 
 from ..context.history import HistoryLists
 from ..context.lines import mark_opening, stamp
@@ -19,8 +19,9 @@ from ..search.ranking.rows import FoundRow
 from ..search.table import read_rows
 from ..shapes import LeftOut
 from ..text.folding import one_line
-from ..text.hits import snippet
+from ..text.hits import snippet_around
 from ..text.languages import likely_languages
+from ..text.time import LOOKED_AT, find_about_days
 from .call import PromptCall, Recalled, VisibleContext, with_asker_zone
 
 KEY = "upcoming"
@@ -52,7 +53,7 @@ def build_upcoming(
         row = rows.get(key)
         if row is None or row.digest in shown or drop(row):
             continue
-        text = one_line(snippet(row.shown_text, call.settings.snippet_chars))
+        text = one_line(_cut(call, row, day))
         if text.strip() and not asks(text, likely_languages(text, call.settings.languages)):
             shown.add(row.digest)
             name = lists.names.label_participant(row.said_by_key, row.said_by) if row.said_by else ""
@@ -61,6 +62,16 @@ def build_upcoming(
     ids = [f"{BY_NUMBER[source].name}/{row}" for source, row in lines]
     left_out = tuple(LeftOut(KEY, "limit", each) for each in ids[MOST_LINES:])
     return Built(list(lines.values())[:MOST_LINES], left_out, tuple(ids[:MOST_LINES]))
+
+
+def _cut(call: PromptCall, row: FoundRow, day: str) -> str:
+    """Return the text of a row; of a long one, the part around the words that name the day."""
+    text, chars, said_at = row.shown_text, call.settings.snippet_chars, from_microseconds(row.at_us)
+    if len(text) <= chars or said_at is None:
+        return text
+    languages = likely_languages(text, call.settings.languages)
+    begin, end = find_about_days(text, said_at, call.zone, languages).get(date.fromisoformat(day), (0, 0))
+    return snippet_around(text, begin, end - begin, chars)
 
 
 def _find_rows(call: PromptCall, seeing: VisibleContext, index: IndexState) -> Iterator[tuple[str, int, RowId]]:
@@ -89,7 +100,7 @@ def _read_rows(call: PromptCall, seeing: VisibleContext, db: Database, found: Se
     values = viewer.bound | {
         "here": call.scope.conversation or "",
         "now": db.clock(),
-        "chars": call.settings.snippet_chars + 1,
+        "chars": max(call.settings.snippet_chars + 1, LOOKED_AT),
     }
     rows, errors = read_rows(db, found, values, call.scope.persona)
     for error in errors.values():

@@ -73,10 +73,16 @@ def read_spans(text: str, now: datetime, zone: tzinfo, languages: Sequence[str])
     return found[:MOST_SPANS]
 
 
-def find_about_days(text: str, said_at: datetime, zone: tzinfo, languages: Sequence[str]) -> tuple[date, ...]:
-    """Return the days that a stored text is about, relative to its time; from at most three spans."""
-    days: dict[date, None] = {}
-    parts, moment = _read(_Folds(text[:LOOKED_AT]), said_at, zone, languages, is_question=False)
+def find_about_days(
+    text: str, said_at: datetime, zone: tzinfo, languages: Sequence[str]
+) -> dict[date, tuple[int, int]]:
+    """Return the days that a stored text is about, relative to its time, each with the place of the words that name it.
+
+    They come from at most three spans.
+    """
+    days: dict[date, tuple[int, int]] = {}
+    folds = _Folds(text[:LOOKED_AT])
+    parts, moment = _read(folds, said_at, zone, languages, is_question=False)
     for part, named in list(_iter_named(parts, moment))[:MOST_ABOUT]:
         if "@" in part.kinds:  # `my exams are coming up` names no day
             continue
@@ -87,8 +93,10 @@ def find_about_days(text: str, said_at: datetime, zone: tzinfo, languages: Seque
         is_short = named.precision in _ABOUT or (named.precision == "week" and (last - first).days < 3)
         if is_short and (last - first).days < MOST_DAYS:
             count = 1 if named.precision in ("minute", "part of day") else (last - first).days + 1
-            days |= {first + step * DAY: None for step in range(count)}
-    return tuple(days)
+            place = folds.place(part.begin, part.end)
+            for step in range(count):
+                days.setdefault(first + step * DAY, place)
+    return days
 
 
 def find_relative_day(text: str, said_at: datetime, zone: tzinfo, languages: Sequence[str]) -> date | None:
