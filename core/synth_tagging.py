@@ -38,10 +38,10 @@ def extract_tags(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,  # noqa: ARG001
 ) -> list[str]:
-    """Return the tags of a text in normal form, in order of appearance, at most 12. It reads no database.
+    """Return the tags of a text in normal form, in order of appearance, at most 12. `db` and `scope` are not used.
 
     Args:
-        text: as said; None and blank give []; MessageError for another type.
+        text: the message, unchanged; None and blank give []; MessageError for another type.
         vocabulary: known tags to look for (`tags.table.load`); None takes the words of the text. Stop words of the
             text's language and of LANGUAGES are never tags.
 
@@ -74,10 +74,10 @@ def extract_keywords(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,  # noqa: ARG001
 ) -> list[str]:
-    """Return the salient words of a text in their order, at most 24. It reads no database.
+    """Return the salient words of a text in their order, at most 24. `db` and `scope` are not used.
 
     Args:
-        text: as said; None and blank give []; MessageError for another type.
+        text: the message, unchanged; None and blank give []; MessageError for another type.
 
     >>> from prompt_engine.synth_tagging import extract_keywords
     >>> extract_keywords("Did Ann drink green tea in Rome?")

@@ -42,7 +42,7 @@ class ConversationFacts:
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """The person asking, the audiences they see, and some stored conversations."""
+    """Who asks where (scope, privacy, destination), the audiences they see, and the conversations concerned."""
 
     scope: Scope
     destination: str
