@@ -128,7 +128,7 @@ def _find_places(connection: Connection, db: Database, persona: str, keys: set[s
 
 
 def participant_of(conversation: str, sender: str | None, name: str) -> str | None:
-    """Return the speaker's participant key; None for the persona, for no speaker, and for an id that is too long."""
+    """Return the speaker's participant key; None for the persona, without interface or speaker, or if too long."""
     interface = split_key(conversation)[0]
     if not interface or sender == PERSONA_SENDER:
         return None

@@ -53,7 +53,7 @@ from .rules import AudienceKey, choose_threads, own_audience, parent_key, plain_
 from .view import AccessSnapshot, ConversationFacts, Recent, Request, Viewer
 
 NEWEST_LINES, MOST_SERVERS = 1000, 10
-"""Maximum of newest lines read of a person, or of external rows, and of servers found for SERVER_IN_DIRECT."""
+"""Maximum number of newest lines read (of one person, or inserted by SQL); of servers that SERVER_IN_DIRECT adds."""
 WAITING = "Some rows that were inserted by SQL are not indexed yet. Run `prompt-engine db reindex`."
 
 
@@ -177,7 +177,7 @@ def _recent(rows: Sequence[Any], visible: set[int]) -> tuple[Recent, ...]:
 def _place(
     scope: Scope, facts: Mapping[str, ConversationFacts], people: Mapping[str, str]
 ) -> tuple[Privacy, str, str | None]:
-    """Return a conversation's privacy, server, person: as stored if it or its parent is private, else the scope's."""
+    """Return privacy, server, person: stored of a private conversation or parent, else the scope's (stored server)."""
     person = people.get(scope.participant or "", scope.participant)
     if scope.conversation is None:
         return "public", scope.server, person

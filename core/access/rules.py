@@ -17,8 +17,8 @@ AudienceKind = Literal["persona", "server", "direct", "saved", "conversation"]
 person. saved: what one person asked to remember in private. conversation: one restricted channel or separate chat."""
 
 SEPARATE, UNSTATED = 2, 3
-"""Values of `conversations.is_private`. SEPARATE: a separate chat. UNSTATED: restricted because only the persona has
-spoken and its privacy is unknown.
+"""Values of `conversations.is_private`. SEPARATE: a separate chat. UNSTATED: restricted for now: only the persona has
+spoken, and nothing says how private the conversation is.
 """
 STATES: Mapping[Privacy, int] = {"public": 0, "direct": 1, "restricted": 1, "separate": SEPARATE}
 """Value of `conversations.is_private` for each privacy."""
@@ -137,7 +137,7 @@ def check_key(conversation: object) -> str:
 
 
 def named_participant(interface: str, name: str) -> str | None:
-    """Return a participant key made from a name, cut to its column; None without a name."""
+    """Return a participant key made from a name, cut to the bytes of its column; None without a name."""
     prefix = f"{interface}/" if interface else ""
     room = max(KEY_BYTES["participant"] - len(prefix.encode()), 0)
     own = one_line(name).strip().encode()[:room].decode("utf-8", "ignore")

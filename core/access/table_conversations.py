@@ -155,7 +155,7 @@ def make(
     server_name: str = "",
     is_greeting: bool = False,
 ) -> ConversationFacts:
-    """Insert the scope's conversation, as private as a private parent, else by host or ids; return its row."""
+    """Insert the scope's conversation and return its row; a private parent, else host or ids, decides its privacy."""
     key = check_key(scope.conversation)
     above = parent_key(key)
     parent = find(connection, scope.persona, above, lock=True) if above else None
@@ -386,7 +386,7 @@ def _take_along(
     person: str | None,
     previous: str | None,
 ) -> Counter[str]:
-    """Move threads to the parent's audience, except separate chats, other servers' and others' chats; count rows."""
+    """Move threads to the parent's audience, but no separate chats, rooms of other servers or other direct messages."""
     counts = Counter(dict.fromkeys(MOVED, 0))
     if parent_key(parent.key) is not None:
         return counts
