@@ -1,7 +1,7 @@
 """`remember(client)`: an OpenAI client with memory, without a second process.
 
-Memories are inserted before the text of the last user message, as in the proxy; the turn is stored when its answer is
-whole. If the memory fails, the call continues without it.
+Memories are inserted before the text of the last user message, as in the proxy. The turn is stored when its answer is
+complete, the person's line of a stream at once. If the memory fails, the call continues without it.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ def remember(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Client:
-    """Return the client with memory: `chat.completions.create` and `responses.create`, streams too.
+    """Return a copy of the client with memory in `chat.completions.create` and `responses.create`, streams included.
 
-    The given client is not changed; if it has memory, the copy does not use it. Make one such client for each user.
+    The given client is not changed. If it came from `remember`, the copy drops its user. Make one copy for each user.
 
     Args:
         user: who speaks; only this user's prompts use what is stored.
@@ -142,14 +142,14 @@ class _Turn:
             logs.warning("turn_not_kept", error=type(error).__name__)
 
     def save_answer(self, answer: Any) -> None:
-        """Store the turn with a whole answer, or without an answer if its form is unknown."""
+        """Store the turn with a complete answer, or without an answer if its form is unknown."""
         choice = None
         with suppress(AttributeError, KeyError, TypeError):
             choice = read_choice(answer.model_dump())
         self.save(None if choice is None else strip_thoughts(chat.read_words(choice.get("message"))))
 
     def read_event(self, event: Any) -> None:
-        """Add the text of a stream event to the answer, and store the turn when the answer is whole."""
+        """Add the text of a stream event to the answer, and store the turn when the answer is complete."""
         choice: Mapping[str, Any] = {}
         with suppress(AttributeError, KeyError, TypeError):
             choice = read_choice(event.model_dump()) or {}
@@ -185,7 +185,7 @@ def _create_async(create: Callable[..., Any], begin: Callable[[], _Turn]) -> Cal
 
 
 class _Stream:
-    """A stream of either client that stores its answer when it is whole."""
+    """A stream of either client that stores the turn when the answer is complete."""
 
     def __init__(self, stream: Any, turn: _Turn) -> None:
         self._stream, self._turn = stream, turn

@@ -76,8 +76,8 @@ def save_lines(
 
     Args:
         lines: role `user` for the speaker, `assistant` for the persona.
-        turn: id of the turn, which is stored once; None makes a new id. Without an id, an answer equal to a recent one
-            would be taken for a repetition.
+        turn: id of the turn; lines of the same turn are stored once. None makes a new id, so that an answer equal to a
+            recent one does not count as a repetition.
 
     Raises:
         MessageError: the scope names no conversation.
