@@ -369,8 +369,8 @@ def edit_chat_message(
 ) -> WriteResult:
     """Replace the text of a stored message and update everything made from it, in one transaction.
 
-    Its instructions are recognised again and its recap becomes stale. Items made only from this message are removed;
-    what was made from other messages too is made again.
+    Its instructions are recognised again and its recap becomes stale. Items with the same text are edited, other items
+    made only from this message removed. What an operation made from it and other messages is made again.
 
     Args:
         message: the row id that saving returned, of a message that the scope sees; or the platform's message id
@@ -406,8 +406,8 @@ def delete_chat_message(
     """Delete a stored message with everything made from it, in one transaction; arguments are those of
     `edit_chat_message`.
 
-    Items with this source alone (`message_id=`) are deleted; what was made from other messages too is queued to be
-    made again. Returns `(True, row id, "")`, or reason `unchanged` if there is no such message.
+    Items with this source alone (`message_id=`) are deleted; what an operation made from it and other messages is made
+    again, by the queue. Returns `(True, row id, "")`, or reason `unchanged` if there is no such message.
 
     >>> from prompt_engine import open_database
     >>> db = open_database("sqlite://")

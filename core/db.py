@@ -45,13 +45,13 @@ def __getattr__(name: str) -> Any:
 def open_database(
     url: str | None = None, *, settings: Settings | Mapping[str, Any] | None = None, **options: Any
 ) -> Database:
-    """Return a database handle that threads may share. An empty database gets its tables.
+    """Return a database handle that threads may share; create missing tables, and migrate an older SQLite file.
 
     Args:
         url: `sqlite:///FILE`, or `mysql://USER:PASSWORD@HOST:PORT/NAME` for MySQL, MariaDB and OceanBase; None takes
         DATABASE_URL, then config.yaml, then the embedded SQLite file in the working directory.
         settings: flag to value, or whole settings; DB_TIMEOUT_SECONDS bounds the wait of each call.
-        options: `clock`, a callable that returns an aware time; `pool_size`, connections kept of each kind (8).
+        options: `clock`, a function returning an aware time; `pool_size`, connections kept to read, and to write (8).
 
     Raises ConfigError for an unusable connection string, StoreError if the database cannot be reached or needs
     `prompt-engine db migrate`. Close the handle at the end.
@@ -93,8 +93,8 @@ def insert_memory(
         emotion, intensity, emotion_state: a feeling (a word), its strength (a whole number), and its state.
         timestamp: a time, its ISO 8601 text or seconds since 1970; None is now.
         label: the label if `scope` is a `Scope`; `general` by default.
-        message_id: the source message, by the platform's id in the scope's conversation or by its row id; editing or
-        deleting that message removes the item.
+        message_id: the source message, by the platform's id in the scope's conversation or by its row id. Deleting that
+        message deletes the item; so does editing, unless both texts are equal: then the item is edited too.
         more: response_text, tier, kind, provenance, importance (0 to 1), pinned, local_only, source_message_ids,
         expires_at, metadata.
 

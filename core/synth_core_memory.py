@@ -64,7 +64,7 @@ def search_memories(
     """Return the hits of a search over memories, diary and chat history, newest first; [] without a match.
 
     Args:
-        query: the message as said; without tags and keywords, the search uses its words and the known tags in it, as
+        query: the message, unchanged; without tags and keywords, the search uses its words and the known tags in it, as
             for a prompt.
         tags: a row matches if one of its tags equals one of these; in the chat, a tag is one more keyword.
         keywords: a row matches if its text contains one of these, folded; `%` and `_` are ordinary characters.
@@ -72,9 +72,9 @@ def search_memories(
         ranking: `relevance` or `recency`; None follows MEMORY_RANKING.
         exclude: `(source, id)` pairs, and conversation keys for chat rows.
         since, until: earliest time, included; latest time, not included. Words name a span: `last week`, `3 days ago`.
-        mode: `all` returns a page of all matches, oldest first, of the best 200: for lists and counts. `total` in the
-            report is their number.
-        offset: with `all`, how many to skip.
+        mode: `all`, for lists and counts, returns a page of the best 200 matches, oldest first; `total`, in the report
+            of `explain_search`, is the number of these matches.
+        offset: with `all`, number of matches to skip.
         embedder: compares the message with rows by meaning; None takes that of `configure` or EMBEDDER.
 
     Raises:
@@ -203,8 +203,7 @@ def free_memory_search(
     settings: Settings | Mapping[str, Any] | None = None,
     scope: Scope | None = None,
 ) -> list[str]:
-    """Return snippets of memories and diary entries that contain any word of the query, newest first, without
-    repetitions.
+    """Return unique snippets of memories and diary entries that contain any word of the query, newest first.
 
     Args:
         query: words between white space; blank gives [].
@@ -281,16 +280,16 @@ def silently_record_memory(
     """Store what a person said as a memory item, once.
 
     Args:
-        user_text: the content; stored as said.
+        user_text: the content, stored unchanged.
         response_text: what the persona answered.
-        tags: None gives `auto` and `interazione`; the voice path passes `voice` and `auto`.
+        tags: None gives `auto` and `interazione`.
         scope: a text is the label of the item; a `Scope` says who is asking.
-        source: origin of the text; `tool`, `recap` and the other words of `NOT_SAID` mark a text that nobody said.
+        source: origin of the text; a word for a text that nobody said, such as `tool` or `recap`, gives `refused`.
         label: the label if `scope` is a Scope; `general` by default.
-        message_id: the source message, by the platform's id in the scope's conversation or by its row id; editing or
-        deleting that message removes the item.
-        recalled: memories shown for this turn; an equal text is not stored again. The memories of the conversation's
-            last prompt count too.
+        message_id: the source message, by the platform's id in the scope's conversation or by its row id. Deleting that
+        message deletes the item; so does editing, unless both texts are equal: then the item is edited too.
+        recalled: memories shown for this turn; an equal text is not stored again. Memories in the prompt of the
+            conversation's current turn count too.
 
     Returns:
         `(True, id, "")`; reason `empty`, `refused` or `privacy`; or `duplicate` with the id of the existing item, which

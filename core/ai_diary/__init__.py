@@ -46,16 +46,17 @@ def add_diary_entry(
     """Store an entry in the scope's conversation, else in the conversation of interface, chat and thread, else in none.
 
     Args:
-        content, personal_thought, interaction_summary, user_message: texts of at most 16 MB; blank content is `empty`.
+        content, personal_thought, interaction_summary, user_message: texts of at most 16 MB.
         emotions: a list of JSON values.
-        involved_users: names or participant keys; names and messages of people at level partial or full are left out.
+        involved_users: names or participant keys; people at level partial or full are left out, with them user_message.
         interface: stored in short form: `telegram_bot` as `telegram`, blank as `unknown`.
         timestamp: now if it is missing or unreadable.
         local_only: show it only in prompts for destination `local`.
         message_id: the source message, by the platform's id or the row id; deleting it deletes the entry.
 
     Returns:
-        `(True, id, "")`; `notes` and `dropped_tags` list what was left out.
+        `(True, id, "")`, `notes` on what was left out, and the number of `dropped_tags`; reason `empty` for blank
+        content, `privacy` if a person or the conversation was forgotten meanwhile.
 
     Raises:
         MessageError: a value of a wrong type; a text or id that is too long.
@@ -111,7 +112,7 @@ def get_recent_entries(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[DiaryEntry]:
-    """Return the entries of the last days, newest first, up to the first that exceeds `max_chars`.
+    """Return the entries of the last days, newest first, up to the first whose text no longer fits `max_chars`.
 
     Args:
         days: an entry exactly this old is too old; ValueError for a negative number or another type.
@@ -140,8 +141,8 @@ def get_entries_by_tags(
     """Return the newest entries with one of the tags, newest first; [] without tags.
 
     Args:
-        tags: one text or a list of texts, in any spelling of their normal form.
-        limit: maximum number of entries, 1 to 1000; 0 gives 10, other numbers the nearest, other values 10, logged.
+        tags: one text or a list of texts; letter case and extra spaces do not matter.
+        limit: maximum number of entries, 1 to 1000; 0 and values that are no numbers give 10, others the nearest.
 
     >>> from prompt_engine import Scope, ai_diary, open_database
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
@@ -192,8 +193,7 @@ def cleanup_old_entries(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
-    """Archive the persona's entries of this age and older, and return how many. Archived entries are kept, but not
-    read.
+    """Archive the persona's entries of this age and older, and return their number; archived entries are not read.
 
     Args:
         days: an entry exactly this old is archived; 0 to 1,000,000,000, ValueError otherwise.
@@ -263,7 +263,7 @@ def archive_diary_entry(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> bool:
-    """Archive an entry and return True, or False if the scope sees none; `unarchive_entries` restores it.
+    """Archive an entry and return True, or False if the scope sees no such entry; `unarchive_entries` restores it.
 
     >>> from prompt_engine import Scope, open_database
     >>> from prompt_engine.ai_diary import add_diary_entry, archive_diary_entry

@@ -122,7 +122,7 @@ def run_tool_call(
         message_id: id of the person's message, as for `add_saved_memory`.
 
     Returns:
-        `success` is False if nothing was stored; `message` then begins with the reason of `add_saved_memory`.
+        `success` is False if nothing was stored; `message` then begins with `error` or a reason of `add_saved_memory`.
     """
     opened = open_call(db, settings, scope)
     if not isinstance(call, ToolCall):

@@ -44,7 +44,7 @@ class End:
     last: int
     at: datetime
     rows: tuple[int | None, ...] | None = None
-    """Row of each message passed in, None for an unstored message. None: the whole conversation up to `last`."""
+    """Row id of each message passed in (None if unstored); instead of the tuple, None: all stored ones up to `last`."""
     texts: tuple[Line, ...] = ()
     """Messages passed in that are not stored, in order."""
 
@@ -274,7 +274,7 @@ def make_summary(settings: Settings, lines: Sequence[Line], model: Any, *, retri
     """Return the model's title and summary; an extract if there is no model or it fails.
 
     Raises:
-        ModelError: the model failed, and with `retries` a later try may succeed.
+        ModelError: only with `retries`: the model failed, and a later try may succeed.
     """
     lines = list(map(rules_summaries.cut, lines))
     if model is None:
@@ -344,9 +344,7 @@ def follow_summary(operation: Operation, tools: Tools) -> None:
 def list_recent_conversations(
     *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> list[RecentConversation]:
-    """Return the listed conversations that the scope may see, oldest first, ties by id: at most
-    MAX_RECENT_CONVERSATIONS of each audience.
-    """
+    """Return the ended conversations that the scope sees, MAX_RECENT_CONVERSATIONS of each audience, oldest first."""
     call = open_call(db, settings, scope)
     return read_recent(call, load_access(call).viewer)
 

@@ -65,7 +65,7 @@ class Summary:
 
 
 def read_messages(messages: object, conversation: str | None, participant: str | None = None) -> list[Line]:
-    """Return the messages that a host passes in, except blank messages and messages without a speaker."""
+    """Return the messages that a host passes in, except blank ones and texts that nobody said, such as tool results."""
     if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable):
         raise TypeError(f"messages is of type {type(messages).__name__}. Pass a list of messages.")
     interface = split_key(conversation)[0] if conversation else ""

@@ -51,12 +51,13 @@ def add_saved_memory(
         said: the person's message; it must contain a phrase that asks to remember and none that asks not to. None
             means that the host vouches for the request.
         message_id: message with the request, by the platform's id in the scope's conversation or by the row id that
-            saving it returned. Editing or deleting that message deletes this memory.
+            saving it returned. Deleting that message deletes this memory; so does editing, unless both texts are equal:
+            then this memory is edited too.
 
     Returns:
         `(True, id, "")`; else `disabled`, `empty`, `too_long`, `not_explicit`, `privacy`, or `duplicate` with the id of
-        the equal memory. `similar` is the older memory of the same person that shares most words with a stored one, as
-        `{id, text, day}`, or None; delete it if the new one replaces it.
+        the equal memory. `similar` is the person's older memory that shares most words with the new one, as `{id, text,
+        day}`, or None; delete it if the new one replaces it.
     """
     call = open_call(db, settings, scope)
     return save_memory(call, text, said, message_id=message_id, kind=_check_kind(kind))

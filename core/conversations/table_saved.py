@@ -100,7 +100,7 @@ def archive_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
 
 
 def restore_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
-    """Restore a deleted or replaced memory; a newer one stays, unless it is an instruction."""
+    """Restore a deleted or replaced memory. Its replacement stays too; a restored instruction replaces newer ones."""
     persona = viewer.scope.persona
 
     def change(connection: Connection, row: Any) -> WriteResult:

@@ -232,7 +232,7 @@ def find_last_line(connection: Connection, persona: str, conversation: str) -> L
 
 
 def read_lines_up_to(db: Database, persona: str, conversation: str, last: int, at: datetime, most: int) -> list[Line]:
-    """Return the newest messages up to message `last` of the time `at`, oldest first, even if that one is deleted."""
+    """Return the newest `most` messages up to row `last` at time `at`, oldest first; that row may be deleted."""
     values = {"persona": persona, "conversation": conversation, "last": last, "at": at, "most": most}
     rows = db.read(_UP_TO, values, source="chat_history_cache")
     return [build_line(row) for row in reversed(rows)]

@@ -104,7 +104,7 @@ def forget(
 ) -> Forgotten:
     """Delete everything of one participant, conversation, memory or server, in one transaction.
 
-    Rows that other writers stored meanwhile follow in up to three more.
+    Rows that other writers stored meanwhile are deleted in up to three further transactions.
 
     Args:
         participant: key `interface/id`, with all linked identities and direct conversations. An id without interface

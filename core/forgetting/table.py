@@ -66,7 +66,7 @@ class Done(NamedTuple):
     owner: Owner
     """Owner of the deleted rows; empty for a memory item."""
     shown: frozenset[str] = frozenset()
-    """Deleted rows, as `source number/id`, whose answers are withdrawn."""
+    """Deleted rows, as `source number/id`; answers made with them are withdrawn."""
 
 
 def forget_target(db: Database, persona: str, kind: str, key: str | int, *, dry_run: bool = False) -> Done:

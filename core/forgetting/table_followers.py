@@ -4,6 +4,7 @@
 |---|---|---|
 | captured copies of its text | deleted | edited too |
 | instructions, memories and diary entries with no other source | deleted | deleted; instructions are read again |
+| diary entries with more sources | deleted | kept |
 | items that an operation made from this and other messages | deleted, made again | deleted, made again |
 | items with more sources | kept, without this source | kept |
 | scene recaps, running recap | deleted, made again | the same; kept if a person wrote them |
@@ -124,7 +125,7 @@ def _change(
 
 
 def _is_seen(connection: Connection, viewer: Viewer, persona: str, conversation: str, audience_id: int) -> bool:
-    """Return whether the viewer sees a message: of an audience they see, in their conversation or not local only."""
+    """Return whether the viewer sees an audience, and local_only does not hide this conversation from them."""
     if audience_id not in viewer.audiences:
         return False
     if viewer.sees_local_only or viewer.scope.conversation == conversation:
@@ -134,7 +135,7 @@ def _is_seen(connection: Connection, viewer: Viewer, persona: str, conversation:
 
 
 def clear_conversation(call: Call, viewer: Viewer, conversation: str) -> int:
-    """Delete the visible messages of a conversation, its stories and short-term entries; return their number."""
+    """Delete a conversation's visible messages, stories and short-term entries; return the number of messages."""
 
     def work(connection: Connection) -> int:
         removal = Removal(connection, call.db, call.persona)

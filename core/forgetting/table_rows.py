@@ -38,7 +38,7 @@ class Removal:
     operations: int = 0
     """Number of queued operations."""
     shown: set[str] = field(default_factory=set)
-    """Deleted rows, as `source number/id`, whose answers are withdrawn."""
+    """Deleted rows, as `source number/id`; answers made with them are withdrawn."""
     _tags: Counter[str] = field(default_factory=Counter)
     _audiences: set[int] = field(default_factory=set)
     """Ids of the audiences with deleted or changed rows."""
