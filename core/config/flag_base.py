@@ -38,7 +38,7 @@ class Flag:
     default_means: str = ""
     """Meaning of the default, if the value alone does not show it."""
     secret: bool = False
-    """Whether the flag is read only from the environment or a file named there, shown as dots, and never written."""
+    """Whether the value is shown as dots, never written to a file, and also read from a file (variable <name>_FILE)."""
 
     def shown(self, value: Any) -> str:
         """Return the value as text; dots for a secret."""
