@@ -42,7 +42,7 @@ def configure(
     model: Any = None,
     embedder: Any = None,
 ) -> None:
-    """Set the defaults of this process for functions that are called without these arguments.
+    """Set the defaults of this process for functions that are called without these arguments; each call sets all four.
 
     Args:
         db: a handle, or a connection string, which is opened at once; None goes back to DATABASE_URL, then
@@ -141,7 +141,7 @@ def default_database() -> Database:
 def open_bare(
     url: str | None = None, *, settings: Settings | Mapping[str, object] | None = None, **options: Any
 ) -> Database:
-    """Return a database handle without migrating it, for the URL passed, else DATABASE_URL, else the embedded file."""
+    """Return a handle, making no tables, for the URL passed, else DATABASE_URL, else the embedded file."""
     known = resolve(settings)
     url = url or known.database_url or f"sqlite:///{_find_embedded()}"
     return Database(url, timeout_seconds=known.db_timeout_seconds, **options)
@@ -205,7 +205,7 @@ def clock(db: Database | None = None) -> Callable[[], datetime]:
 
 
 def scope_of(message: IncomingMessage, scope: Scope | None, settings: Settings) -> Scope:
-    """Return the scope of a message: its conversation, sender and server, with persona and destination of `scope`."""
+    """Return the scope of a message: its conversation, speaker, server and privacy; what it lacks, as in `scope`."""
     given = scope_for(scope, settings)
     conversation = message.interface_path or given.conversation
     privacy = given.privacy

@@ -59,7 +59,8 @@ def enqueue_operation(
         type: RECAP, SCENE_DETECTION, CONSOLIDATION and others of the package, or one of `register_handler`.
         priority: HIGH, NORMAL or LOW.
         metadata: plain JSON for the handler. Only the key `texts` may hold texts of messages; it is emptied at the end.
-        depends_on: ids of operations that must be completed first; an unknown id counts as completed.
+        depends_on: ids of operations that must complete first; if one fails or is cancelled, this one fails too (except
+            a SCENE_RECAP, which runs). An unknown id counts as completed.
         conversation, participant: keys of the operation's subject; None uses those of the scope.
 
     Raises ValueError for an unknown type or priority, MessageError for metadata that is not plain JSON.

@@ -53,7 +53,7 @@ def enqueue(
     once: bool = False,
     now: datetime | None = None,
 ) -> int | None:
-    """Insert an operation within a transaction; return its id, None if `once` is set and one is waiting."""
+    """Insert an operation within a transaction; return its id, None if `once` and such an operation waits."""
     if once and _is_waiting(connection, persona, type, conversation):
         return None
     moment = now or db.clock()
