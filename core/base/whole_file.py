@@ -11,11 +11,10 @@ from pathlib import Path
 
 @contextmanager
 def replace_file(path: Path, *, mode: int | None = None, new_mode: int = 0o666) -> Iterator[Path]:
-    """Yield a new file next to `path` for writing; it replaces `path`, by default with its rights, after the block.
+    """Yield the path of a new file next to `path`; after the block, the new file replaces `path`.
 
-    Where `path` is missing, it gets the rights `new_mode`.
-
-    If the block fails, `path` stays unchanged. A link stays, and the file that it names is replaced.
+    The new file has the permissions `mode`, by default those of `path`; `new_mode` if `path` is missing. If the block
+    fails, `path` stays unchanged. A link stays, and the file that it names is replaced.
     """
     path = Path(os.path.realpath(path))
     if path.exists():

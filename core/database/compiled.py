@@ -64,7 +64,7 @@ def hide_from_index(column: Any, family: str) -> Any:
 
 
 class CompiledStatement:
-    """One compiled statement."""
+    """One compiled statement; with `in_order`, SQLite joins its tables in the written order."""
 
     __slots__ = ("_lists", "_mark", "_names", "_pieces")
 
@@ -139,7 +139,7 @@ def union(texts: Sequence[str], family: str) -> str:
 R = TypeVar("R")
 
 FIRST = 20
-"""First number for kinds of sections; lower numbers belong to search and history."""
+"""Lowest number of a kind of rows; each `Shape` adds a number of its own."""
 _TEXTS = 5
 _PLAIN = 6
 

@@ -166,10 +166,10 @@ class Database:
         return self._engines
 
     def empty_journal(self) -> bool:
-        """Move SQLite's WAL journal into the file and empty it; otherwise old pages stay readable in it while a handle
-        is open. Return whether it is empty; on servers do nothing and return True.
+        """Move SQLite's WAL journal into the database file and empty it; return whether it is empty. On servers do
+        nothing and return True.
 
-        It waits up to a second for readers.
+        While a handle is open, deleted texts stay readable in a journal. This waits up to a second for readers.
         """
         if self.family != "sqlite" or self.target.in_memory:
             return True
@@ -243,7 +243,7 @@ class Database:
     def request_connection(self, *, snapshot: bool = False) -> Iterator[None]:
         """Let this thread's reads within the block share one connection and DB_TIMEOUT_SECONDS.
 
-        With `snapshot`, all reads see the database as it was at the first one; a write begins another snapshot.
+        With `snapshot`, all reads see the database as it was at the first one; after a write, a new snapshot begins.
         A nested block belongs to the outer one. Other threads, such as those of hooks, use their own connections.
         """
         if getattr(self._local, "call", None) is not None:

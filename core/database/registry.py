@@ -15,8 +15,8 @@ from .schema import TABLES
 from .sources import ALL
 
 Scoped = Literal["persona", "audience", "none"]
-"""Key of a table. persona: its own persona_id. audience: audience_id, as in the search index, which is made of other
-rows. none: neither; its rows concern the database, or a participant of any persona.
+"""Column by which a table's rows belong to a persona. persona: persona_id. audience: audience_id, as in the search
+index. none: neither; the rows concern the database, or a participant of any persona.
 """
 
 _PEOPLE = frozenset({"participant_key", "person_key", "direct_person_key", "triggered_by", "user_id", "ref"})

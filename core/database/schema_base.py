@@ -45,7 +45,7 @@ def row_id(*, by_server: bool = False) -> Column[Any]:
 def table(name: str, *parts: Any, clustered: bool = False) -> Table:
     """Return a table of the shared metadata; SQLite stores a `clustered` one by its primary key, as servers do.
 
-    SQLite gets CHECK constraints for JSON columns; on servers the column type checks them. json_valid(NULL) may be 0.
+    SQLite gets CHECK constraints for JSON columns, which allow NULL; on servers the column type checks them.
     """
     columns = [part.name for part in parts if isinstance(part, Column) and isinstance(part.type, JsonText)]
     rules = [

@@ -52,9 +52,7 @@ READ_UTF8 = partial(str, encoding="utf-8", errors="prompt_engine.repaired")
 
 
 def decode_row(row: Iterable[Any]) -> list[Any]:
-    """Return the values of a row of texts and numbers, with bytes decoded: servers return keys as bytes, and an SQLite
-    text may hold bytes from elsewhere.
-    """
+    """Return a row's values with bytes decoded: servers return keys as bytes, and an SQLite text may hold any bytes."""
     values = list(row)
     return values if bytes not in map(type, values) else [READ_UTF8(v) if type(v) is bytes else v for v in values]
 

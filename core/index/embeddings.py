@@ -34,7 +34,7 @@ def mark(which: str, source: int, model_key: str) -> str:
 
 
 def drop(connection: Connection, source: SourceTable, rows: Iterable[tuple[int, int]], *, again: bool = False) -> int:
-    """Delete the vectors of rows that are deleted, edited, hidden or shown; return the number of vectors.
+    """Delete the vectors of rows that are deleted, edited, hidden or unhidden; return the number of vectors.
 
     Runs in the transaction of `connection`.
 

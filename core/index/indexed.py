@@ -1,4 +1,4 @@
-"""Rows together with their index entries: move, delete, hide or show them in one step."""
+"""Rows together with their index entries: move, delete, hide or unhide them in one step."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def exchange(
 
 
 def _follow(connection: Connection, source: SourceTable, old: Sequence[Stored], new: Sequence[Stored]) -> None:
-    """Delete the vectors of rows that were deleted, edited, hidden or shown; move the vectors of moved rows."""
+    """Delete the vectors of rows that were deleted, edited, hidden or unhidden; move the vectors of moved rows."""
     after = {row.id: row for row in new}
     changed = []
     for was in old:

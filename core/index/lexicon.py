@@ -81,7 +81,7 @@ class SortedWords:
         return first if first == last else bisect_left(range(last), beginning, first, key=self._word)
 
     def may_begin(self, keys: Sequence[bytes]) -> list[bytes]:
-        """Return the prefixes with words; of a long one, only the first bytes are compared."""
+        """Return the prefixes that words have; of a long prefix, only the first bytes are compared."""
         if len(self._text) < SMALL:
             return [key for key in keys if b"\n" + key in self._text]
         first = self._heads.searchsorted(np.array(keys, f"S{_HEAD_BYTES}"))
@@ -102,7 +102,7 @@ class SortedWords:
             counts[word] = counts.get(word, 0) + docs
 
     def count_rows(self, keys: Sequence[bytes]) -> dict[bytes, int]:
-        """Return the document frequency of those of the words that are known."""
+        """Return the document frequency of each word that is in the text; others are absent."""
         if len(self._text) < SMALL:
             keys = [key for key in keys if b"\n%b\n" % key in self._text]  # faster: most words are missing here
         if not keys:
@@ -184,7 +184,7 @@ class Lexicon:
         self._rows: dict[str, int] = {}
 
     def may_begin(self, beginnings: Iterable[str]) -> set[str]:
-        """Return the prefixes that words may have: one call for prefixes of which few are known."""
+        """Return the prefixes that words may have: one fast check of many prefixes, most of which no word has."""
         keys = list(map(_encode, beginnings))
         return {_decode(key) for part in self._parts if keys for key in part.may_begin(keys)}
 

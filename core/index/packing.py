@@ -236,7 +236,7 @@ def purge_due(connection: Connection, family: str, audience: int, most: int = MO
     """If many rows of an audience are removed, rewrite the segment with most of them; return the size of the segment.
 
     Args:
-        most: number of rows above which a segment is not rewritten; larger ones are read only if one is rewritten.
+        most: a segment with more rows is not rewritten, and is read only if another segment was rewritten.
     """
     if connection.execute(_COUNT_GONE, {"audience": audience}).scalar_one() < MANY_GONE:
         return 0
