@@ -73,7 +73,7 @@ def one_line(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Return the text after NFKC, case folding, and replacing letters that have several spellings by one."""
+    """Return the text after NFKC and case folding, without accents, and with one form of interchangeable letters."""
     if text.isascii():
         return text.lower()
     folded = fold_letters(text)
@@ -81,7 +81,7 @@ def fold(text: str) -> str:
 
 
 def fold_letters(text: str) -> str:
-    """Fold the text, but keep katakana, which shows where Japanese words begin and end."""
+    """Return `fold(text)`, but with its katakana, which shows where Japanese words begin and end."""
     folded = fold_case(text)
     if _HAS_VARIANTS.search(folded) is None:
         return folded

@@ -80,7 +80,7 @@ def _original_place(text: str, places: Sequence[int]) -> list[int]:
 
 
 def find_match(text: str, keywords: Iterable[str]) -> tuple[int, int] | None:
-    """Return `(at, length)` of the first whole keyword, else of the first match; None if none matches."""
+    """Return `(at, length)` of the first keyword that is a whole word, else of the first one; None if there is none."""
     folded = fold(text)
     found = [wanted for keyword in keywords if (wanted := fold(clean(keyword))) and wanted in folded]
     if not found:
@@ -147,7 +147,7 @@ def known_name(*names: str) -> str:
 
 
 def name_persona(persona: str) -> str:
-    """Return the name of a persona whose messages have no name: its id, unless that is the default id."""
+    """Return the name of a persona whose messages have no name: its id, or `self` for the default id."""
     return PERSONA_SENDER if persona in ("", DEFAULT_PERSONA) else persona
 
 

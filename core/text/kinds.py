@@ -1,4 +1,4 @@
-"""Class nouns, and words for their kinds or for naming one: `instruments` and clarinet, `job` and hired.
+"""Class nouns, and words that name a kind (`instruments`: clarinet) or tell of the noun (`job`: hired).
 
 The lists are in `prompts/kinds`, one file for each language: a line has class nouns, a colon, and kinds. The English
 lists come from WordNet (`prompts/kinds/LICENSE.wordnet`).

@@ -166,7 +166,7 @@ SHARING = {"ar": "fa", "hi": "ne"}
 SHARE = 0.03
 """Minimum share of rows with words of a language for it to be spoken."""
 LITTLE = 0.2
-"""Share of rows with English words from which all rows count as English."""
+"""Minimum share of rows with English words for the rows to count as mostly English."""
 LEAST_TELLING = 3
 """Minimum number of different words for a language to be spoken."""
 MOST_SPOKEN = 3
@@ -194,7 +194,7 @@ class SpokenCounts:
     """Evidence for each language in some texts."""
 
     def __init__(self, docs: Mapping[str, int]) -> None:
-        """Count the words of `listed_words` that belong to few languages; `docs` has the number of rows of each."""
+        """Count the words of `listed_words` that belong to few languages; `docs` has the number of rows by word."""
         self.rows: Counter[tuple[str, bool]] = Counter()
         """Number of rows with such words, split among their languages, by (language, whether a word is common in
         it)."""

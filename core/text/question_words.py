@@ -19,7 +19,7 @@ The phrases are in `prompts/questions`, one file for each language; `_` means a 
 | now, past, habit, duration | about the present; the past; a habit; how long |
 | events | that ask what happened: `did I do` |
 | before, after, since | that begin an event, after a phrase of `events` or before one at the end |
-| about, profile | that end a question about a person as a whole; that it contains; `@` is the person |
+| about, profile | that end a question about a person as a whole; that such a question contains; `@` is the person |
 """
 
 from __future__ import annotations

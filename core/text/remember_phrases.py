@@ -31,9 +31,9 @@ THAT_NAME = "that_name"
 
 _RULED_OUT = ("ruled_out", "not_wishes", "not_facts", "fiction")
 GROUPS = (*WANTED_GROUPS, REFUSALS, "wishes", "endings", "leads", "openings", "asks", *_RULED_OUT, *TOPICS, THAT_NAME)
-"""wishes: begin a standing instruction. endings: revoke one. leads: may come before. openings: say nothing by
-themselves. asks: begin a question or a task. ruled_out: it is not the person's own. not_wishes, not_facts: it is no
-instruction; no fact and no taste. fiction: rules out all that follows too.
+"""wishes: begin a standing instruction. endings: revoke one. leads: may precede these. openings: say nothing by
+themselves. asks: begin a question or a task. A sentence with one of ruled_out is not the person's own, of not_wishes
+no instruction, of not_facts no fact and no taste; fiction rules out all that follows too.
 """
 
 Phrases = Mapping[str, Sequence[str]]
@@ -219,7 +219,7 @@ def _before_quotation(sentence: str, known: Sequence[Phrases]) -> tuple[str, boo
 
 
 def may_state(text: str, groups: Sequence[str], known: Sequence[Phrases]) -> bool:
-    """Return whether a text contains a phrase of these groups; without one, `read_statements` finds none.
+    """Return whether a text contains a phrase of these groups; if not, `read_statements` finds no statement of them.
 
     It is a fast first check, with one search for each language: nearly no message has such a phrase.
     """
@@ -297,12 +297,12 @@ def _begins(group: str, clauses: Sequence[str], stated: Sequence[str], phrases: 
 
 
 def is_request(text: str | None, known: Sequence[Phrases]) -> bool:
-    """Return whether a text asks to remember something, even from an earlier text."""
+    """Return whether a text asks to remember something, said in this text or in an earlier one."""
     return any("explicit" in each.groups for each in _find_statements(text, known))
 
 
 def should_remember(user_text: str | None, response_text: str | None, known: Sequence[Phrases]) -> bool:
-    """Return whether an exchange should be stored: a text has a statement of WANTED_GROUPS, none a refusal."""
+    """Return whether an exchange should be stored: one text has a statement of WANTED_GROUPS, and neither refuses."""
     if any(_holds_any(phrase_form(text or ""), REFUSALS, known) for text in (user_text, response_text)):
         return False
     return any(

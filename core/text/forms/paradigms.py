@@ -125,7 +125,7 @@ _BY_ONE = 20
 
 @lru_cache(maxsize=8)
 def list_letters(rule: str) -> tuple[tuple[str, str], ...]:
-    """Return the letters of a script with those of the other; pairs of letters come first."""
+    """Return (letters of one script, letters of the other); pairs of letters come first."""
     pairs = ((one, other) for one, _, other in (pair.partition(":") for pair in rule.split()))
     return tuple(sorted(pairs, key=lambda pair: -len(pair[0])))
 

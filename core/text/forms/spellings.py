@@ -124,7 +124,7 @@ Find = Callable[[str], list[str]]
 
 
 def split_compound(word: str, find: Find, languages: Sequence[str], most: int = MOST_PARTS) -> list[list[str]]:
-    """Return the indexed parts of a compound, each with its indexed forms; empty if the word is not a compound."""
+    """Return, for each part of a compound, the index words that are its forms; [] if the word is not a compound."""
     links = [
         "",
         *dict.fromkeys(link.strip("_") for code in languages for link in read_rules(code).get("links", "").split()),
