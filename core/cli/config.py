@@ -61,7 +61,7 @@ def _load_settings(run: Run) -> Settings:
 def check(run: Run) -> None:
     """List configuration problems.
 
-    The exit code is 1 if it has any.
+    The exit code is 1 if there are any.
     """
     problems = config.check()
     try:

@@ -46,7 +46,7 @@ def migrate(run: Run) -> None:
 def check(run: Run) -> None:
     """List problems and their repairs. Changes nothing.
 
-    The exit code is 1 if anything is an error.
+    The exit code is 1 if a problem is an error.
     """
     from .. import db as door
     from ..database.failures import LOOK
@@ -99,7 +99,7 @@ def _print_findings(findings: list[Finding]) -> None:
 def reindex(run: Run) -> None:
     """Build the search index again from the rows.
 
-    Others may write meanwhile. Rows changed by SQL are then found by their new text.
+    Others may write meanwhile; with SQLite they wait. Afterwards, rows changed by SQL are found by their new text.
     """
     from .. import db as door
 

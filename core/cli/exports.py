@@ -51,8 +51,8 @@ def export(
     All messages are written, also hidden ones, with their alternatives, recaps and scenes, and the running recap.
     Messages imported from such a file and not changed are written as they were. An error leaves FILE as it was.
 
-    Memories are written oldest first, 50,000 per file, and read again by `import`. For a person, every row that names
-    them is written, by table, to be read and handed over.
+    Memories are written oldest first, 50,000 per file; `import` can read these files. For a person, every row that
+    names them is written, by table, to be handed over to them.
     """
     if markdown:
         from ..conversations import export_markdown

@@ -144,7 +144,7 @@ class Run:
 
 
 def command(path: str, *, without: Collection[str] = (), creates: bool = False) -> Callable[[_Function], _Function]:
-    """Register a function as a subcommand: it gets a `Run` first, and the common options are added to its own.
+    """Register a function, whose first argument is a `Run`, as a subcommand with its own and the common options.
 
     A parameter whose type is a NamedTuple is replaced by the options that its fields declare.
 

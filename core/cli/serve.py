@@ -235,7 +235,7 @@ def _print_place(settings: Settings, public_url: str, *, admin: bool, mcp: bool,
 
 
 def _check_place(participant: str | None, conversation: str | None, privacy: Privacy | None) -> None:
-    """Refuse keys without an interface, and a privacy level without a conversation."""
+    """Refuse keys without an interface, and a privacy without a conversation."""
     for option, key, form in (
         ("--participant", participant, "interface/id, such as web/ann"),
         ("--conversation", conversation, "interface/chat, such as web/42"),
