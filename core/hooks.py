@@ -1,13 +1,13 @@
 """All hooks: functions of the host that this package calls.
 
 `set_hook(name, function)` registers a function. It is called in the caller's thread with those of the arguments below
-that it accepts as keywords. If it raises, its section is empty and the prompt's report names it (not `save`).
+that it accepts as keywords. If it raises, its section is empty and the report names it; `save` raises to its caller.
 
 | hook | arguments | returns |
 |---|---|---|
 | context | message, context_memory, interface_name, text | {key: list or text}; `persona` goes to the instructions |
 | actions | interface_name | {name: {schema, brief, source}} |
-| engine_limit | | most characters of the active model, or None |
+| engine_limit | | maximum characters of a prompt for the active model, or None |
 | search | tags, keywords, query, limit, include_chat, exclude, db, settings, scope | hits, in place of the search |
 | extract_tags | text, vocabulary, db, settings, scope | tags of the message |
 | expand_tags | tags, vocabulary, db, settings, scope | these tags and the tags linked to them |

@@ -74,9 +74,9 @@ def build_json_prompt(
         messages come before the persona's text.
         context_memory: chat map (conversation key to messages), metadata dict, or both.
         interface_name: surface of the message, such as `discord`.
-        image_data, attachments: put into `input` unchanged; None takes the attachments of the message.
+        image_data, attachments: put into `input` unchanged; for `attachments`, None takes those of the message.
         max_chars: maximum number of characters of the prompt; None asks the hook `engine_limit`, then MAX_PROMPT_CHARS.
-        limit_tokens: maximum number of tokens in addition, counted by `counter`.
+        limit_tokens, counter: a second limit, in tokens; the function that counts a text's tokens (None estimates).
         destination: `remote` or `local`; only a local prompt contains local_only rows.
         replacing: the platform's id of a stored message of this conversation that this message replaces, or whose
             answer is made again: the prompt leaves out this message and the persona's later lines. Nothing stored
@@ -136,7 +136,7 @@ def build_messages(
             `build_json_prompt`.
         max_chars: maximum number of characters in total; None asks the hook `engine_limit`, then MAX_PROMPT_CHARS.
         dialect: `openai`; `alternating`, for models that refuse two messages of one role in a row; `anthropic`.
-        limit_tokens: maximum number of tokens in addition, counted by `counter`.
+        limit_tokens, counter: a second limit, in tokens; the function that counts a text's tokens (None estimates).
         cite: put a mark such as `[m3]` before each memory; `citations` of the messages, and of the report of
         `explain_messages`, maps `m3` to its row: source, id, conversation, speaker, timestamp.
 

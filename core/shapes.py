@@ -17,7 +17,7 @@ SOURCES: tuple[Source, ...] = ("memories", "ai_diary", "chat_history")
 """Sources in the order that breaks ties between their hits."""
 
 Ranking = Literal["relevance", "recency"]
-"""relevance: the hits with the best scores are kept. recency: those of tier 1 first, then the newest."""
+"""relevance: the hits with the best scores are kept. recency: rows that match a tag and a word, then the newest."""
 
 Role = Literal["user", "persona", "system", "narrator", "thought"]
 
@@ -183,7 +183,7 @@ class HistoryEntry:
     title: str = ""
     """Title of the conversation, shown in place of its key."""
     hidden: int = 0
-    """0 for a shown message, 1 for one that its scene hides, 2 for one that was hidden when it was saved."""
+    """0: shown. 1: hidden by its scene. 2: hidden since it was saved. 3: an answer made with forgotten data."""
     excluded: bool = False
     order: int = 0
     """Position among the entries passed in; the last tie-breaker."""
@@ -238,7 +238,7 @@ class Vocabulary:
 
 
 OperationState = Literal["pending", "in_progress", "retrying", "completed", "failed", "cancelled"]
-"""pending: waits. in_progress: a worker runs it. retrying: a try failed, another follows. completed: done once. failed:
+"""pending: waits. in_progress: a worker runs it. retrying: a try failed, another follows. completed: done. failed:
 given up, with a reason. cancelled: no longer wanted."""
 
 OPEN_STATES: tuple[OperationState, ...] = ("pending", "retrying", "in_progress")

@@ -33,7 +33,7 @@ _OLDEST = datetime(1970, 1, 1, tzinfo=UTC)
 MaySee = Callable[[str], str]
 """Returns the reason why messages of a conversation key are left out, such as `private`; "" shows them."""
 Placed = tuple[tuple[int, datetime, int, int, int], HistoryEntry]
-"""(sort key, message); the key is (0 no time, 1 time, 2 live without; time; is live; row; position)."""
+"""((0 stored without time, 1 with time, 2 live without time; time; 1 if live; row id; position), message)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,7 +125,7 @@ _PLAIN_KINDS = frozenset({"", "text", "message", "chat", "default", "reply"})
 
 
 def read_role(message: Any) -> Literal["user", "persona", ""]:
-    """Return the author's role, "" for another role. A platform's id never decides it."""
+    """Return the author's role, "" for another role. The sender id `self` means the persona; other ids mean nothing."""
     words = [word for name in _names(message, "role") if (word := word_at(message, name)) not in _PLAIN_KINDS]
     if words and (words[0] in PERSONA_WORDS or words[0] in PERSON_WORDS):
         return "persona" if words[0] in PERSONA_WORDS else "user"

@@ -9,7 +9,7 @@ from ..base.hints import shown
 from ..config.flags import RecapPosition, RecapRole
 
 KEY = "auto_recap_scene"
-"""Key under which the running recap is registered."""
+"""Key under which a chat program registers the running recap."""
 
 POSITIONS: tuple[RecapPosition, ...] = get_args(RecapPosition)
 ROLES: tuple[RecapRole, ...] = get_args(RecapRole)
@@ -29,9 +29,9 @@ class Injection(TypedDict):
     """Text to insert, blank for none."""
     position: RecapPosition
     depth: int
-    """For in_chat: number of chat messages after it, the new one included."""
+    """For in_chat: number of chat messages after the text, the new one included."""
     scan: bool
-    """Whether the host scans it for its own triggers."""
+    """Whether the host scans the text for the host's own triggers."""
     role: RecapRole
 
 

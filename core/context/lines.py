@@ -15,7 +15,7 @@ from ..text.hits import find_cut, known_name, name_persona
 from .incoming import IncomingMessage, read_role
 
 NAMELESS_PERSONA = "You"
-"""Name for a persona without a name: the model is addressed."""
+"""Name for a persona without a name: it addresses the model, which speaks as the persona."""
 AGE_MARKER_MINUTES = 10
 """Age in minutes from which a line shows its age."""
 REPLY_QUOTE_CHARS = 40
@@ -34,7 +34,7 @@ _SPEAKS = re.compile(r"\W*[^\s:\uff1a][^:\uff1a]{0,100}[:\uff1a]|\W*\[")
 
 
 def mark_lines(text: str) -> str:
-    """Mark each line after the first that looks like a speaker's line."""
+    """Put `> ` before each line that looks like a speaker's line, except the first line."""
     if text.isprintable():  # the mark adds no line break
         return text
     first, *more = text.splitlines() or [""]
@@ -42,7 +42,7 @@ def mark_lines(text: str) -> str:
 
 
 def mark_opening(text: str) -> str:
-    """Mark a text without a speaker that looks like a speaker's line."""
+    """Put `> ` before a text that looks like a speaker's line although it names no speaker."""
     return f"> {text}" if _SPEAKS.match(text) else text
 
 
@@ -177,7 +177,7 @@ class NameLabels:
         """Start with the persona's own name, which no other speaker in the prompt gets.
 
         Args:
-            asker: the message whose sender's name the sender and all linked `identities` (participant keys) get.
+            asker: message whose sender's name is the label of the sender's lines under all `identities` (keys).
         """
         self._by_label: dict[str, Identity] = {}
         self._asker: dict[Identity, tuple[Identity, str]] = {}

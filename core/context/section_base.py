@@ -37,7 +37,7 @@ class Built:
     """A finished section of `context`."""
 
     value: Any = None
-    """Content of the section; None or empty leaves most keys out."""
+    """Content of the section; without one, a key marked `filled` in CONTEXT_KEYS is left out."""
     left_out: tuple[LeftOut, ...] = ()
     ids: tuple[str, ...] = ()
     """Ids of the list's items, in order, for the report on cut items."""
