@@ -177,7 +177,7 @@ def _recent(rows: Sequence[Any], visible: set[int]) -> tuple[Recent, ...]:
 def _place(
     scope: Scope, facts: Mapping[str, ConversationFacts], people: Mapping[str, str]
 ) -> tuple[Privacy, str, str | None]:
-    """Return privacy, server, person: stored of a private conversation or parent, else the scope's (stored server)."""
+    """Return privacy, server, person: stored ones (if public, only the server), a private parent's, or the scope's."""
     person = people.get(scope.participant or "", scope.participant)
     if scope.conversation is None:
         return "public", scope.server, person

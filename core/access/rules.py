@@ -14,12 +14,12 @@ from ..text.folding import one_line
 
 AudienceKind = Literal["persona", "server", "direct", "saved", "conversation"]
 """persona: everywhere within the persona. server: public conversations of a server. direct: direct messages with one
-person. saved: what one person asked to remember in private. conversation: one restricted channel or separate chat."""
+person. saved: what one person asked to remember in private. conversation: one restricted channel, separate chat, or
+direct message with an unknown person."""
 
 SEPARATE, UNSTATED = 2, 3
 """Values of `conversations.is_private`. SEPARATE: a separate chat. UNSTATED: restricted for now: only the persona has
-spoken, and nothing says how private the conversation is.
-"""
+spoken, and nothing says how private the conversation is."""
 STATES: Mapping[Privacy, int] = {"public": 0, "direct": 1, "restricted": 1, "separate": SEPARATE}
 """Value of `conversations.is_private` for each privacy."""
 

@@ -24,8 +24,8 @@ INTERFACE = "discord"
 def message_of(message: discord.Message) -> dict[str, Any]:
     """Return a message as `build_json_prompt` and `save_message` take it.
 
-    Private are direct and group messages, private threads, channels that @everyone cannot view with their threads, and
-    threads of an unknown channel. Mentions become names. The bot's own messages are the persona's.
+    Private are direct and group messages, private threads, threads of an unknown channel, and channels that @everyone
+    cannot view, threads included. Mentions become names. The bot's own messages are the persona's.
     """
     channel, guild = message.channel, message.guild
     incoming = {

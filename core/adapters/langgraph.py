@@ -77,8 +77,7 @@ class Store(BaseStore):
         self.ttl_config: TTLConfig | None = ttl
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Run operations and return their results in order. All reads see the state before the batch; then all
-        puts are stored.
+        """Run operations and return their results in order; all reads see the state before the batch's puts.
 
         Raises:
             InvalidNamespaceError: a label is blank, not a text, or contains a period; nothing was run.

@@ -1,1 +1,1 @@
-"""Helpers that do not concern memory: logs, lazy patterns, vectors, ids of requests, YAML, atomic file writes."""
+"""Helpers that do not concern memory: logs, lazy patterns, vectors, row ids in requests, YAML, atomic file writes."""

@@ -48,7 +48,7 @@ def export(
 ) -> None:
     """Write a conversation, memories or a person into a file.
 
-    All messages are written, also hidden ones, with their alternatives, recaps and scenes, and the running recap.
+    Of a conversation, all messages are written, also hidden ones, with alternatives, recaps, scenes and running recap.
     Messages imported from such a file and not changed are written as they were. An error leaves FILE as it was.
 
     Memories are written oldest first, 50,000 per file; `import` can read these files. For a person, every row that

@@ -177,7 +177,7 @@ class NameLabels:
         """Start with the persona's own name, which no other speaker in the prompt gets.
 
         Args:
-            asker: message whose sender's name is the label of the sender's lines under all `identities` (keys).
+            asker: message to answer; its sender has one label under all of the sender's `identities` (keys).
         """
         self._by_label: dict[str, Identity] = {}
         self._asker: dict[Identity, tuple[Identity, str]] = {}
@@ -245,7 +245,7 @@ def find_persona_name(persona: str, entries: list[HistoryEntry]) -> str:
 
 
 def holds_words(text: str, words: str) -> bool:
-    """Return whether a text contains the words as whole words; both are folded."""
+    """Return whether a folded text contains the folded words as whole words."""
     at = text.find(words)
     while at >= 0:
         end = at + len(words)
