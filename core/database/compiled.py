@@ -148,7 +148,7 @@ class Kind(NamedTuple):
     """How a column of a shape is selected and read."""
 
     is_text: bool
-    """Whether it uses one of the text columns; other columns keep their stored type."""
+    """Whether the value is selected into one of the text columns; other columns keep their stored type."""
     read: Callable[[Any], Any] | None
     """Function that reads the value; None if it needs no reading."""
 

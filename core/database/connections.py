@@ -128,10 +128,10 @@ def parse_url(url: str) -> Target:
 
 
 def find_source(url: str) -> Target:
-    """Return an existing database as a target, a file read-only; errors show the address as it was written.
+    """Return the target of an existing database; a SQLite file is opened for reading only.
 
     Raises:
-        StoreError: the SQLite file does not exist.
+        StoreError: the SQLite file does not exist; the message quotes the address as it was written.
     """
     target = parse_url(url)
     if target.is_missing:

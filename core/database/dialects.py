@@ -112,7 +112,7 @@ class Time(_Stored[datetime]):
 
 
 class StoredText(_Stored[str]):
-    """A text for people with at most `length` code points."""
+    """A text of at most `length` code points (None: as long as MEDIUMTEXT), which is not a key."""
 
     def __init__(self, length: int | None = None) -> None:
         super().__init__()

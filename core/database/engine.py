@@ -306,11 +306,11 @@ class Database:
     ) -> T:
         """Run `work` in one transaction and return its result; either all of it is stored or nothing (`RollbackError`).
 
-        All of `work` is run again, up to 5 times with growing pauses, after a deadlock, lock wait, lost connection or
-        not-ready answer, until DB_TIMEOUT_SECONDS have passed since the first try; it must therefore change nothing
-        outside its connection. If the answer to the commit was lost, `confirm` checks on a fresh connection whether
-        the rows are stored; its result, unless None, is the transaction's. With `waits` off, `work` is tried once and
-        does not wait for locks.
+        After a deadlock, lock wait, lost connection or not-ready answer, all of `work` is run again, up to 5 times with
+        growing pauses, until DB_TIMEOUT_SECONDS have passed since the first try; after a duplicate key, up to twice. It
+        must therefore change nothing outside its connection. If the commit's answer was lost, `confirm` checks on a
+        fresh connection whether the rows are stored; its result, unless None, is the transaction's. With `waits` off,
+        `work` is tried once and does not wait for locks.
 
         Raises:
             StoreWriteError: nothing was written; or the commit's answer was lost, and the message says that the outcome
@@ -423,7 +423,7 @@ class Database:
         event(logging.INFO, name, source=source, number=number)
 
     def _check_file(self, kind: type[StoreError]) -> None:
-        """Raise if the open SQLite file was replaced or is missing: writes to it would be lost. None is created."""
+        """Raise if the open SQLite file was replaced or is missing: writes to it would be lost. No file is created."""
         if self.family != "sqlite" or self.target.in_memory:
             return
         try:

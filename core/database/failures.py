@@ -11,8 +11,7 @@ from ..errors import StoreError, StoreReadError
 
 RETRIED = frozenset({1213, 1205, 1020, 2006, 2013, 1047, 1290, 1040, 1203, 1226, 1180, 3100, 3101})
 """Error numbers that are retried: deadlock, lock wait, record changed, gone away, lost, not ready, read only during a
-failover, too many connections, and a commit refused by Galera or group replication.
-"""
+failover, too many connections, and a commit refused by Galera or group replication."""
 CROWDED = frozenset({1040, 1203, 1226})
 """Error numbers for too many connections, of the server or of this account."""
 NO_LOGIN = 2059

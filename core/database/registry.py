@@ -1,6 +1,6 @@
 """All tables: their text columns, and the columns by which rows of a person or conversation are found.
 
-It is derived from the schema: columns that name a person or conversation have the same name in every table.
+The registry is derived from the schema: columns that name a person or conversation have the same name in every table.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from .sources import ALL
 
 Scoped = Literal["persona", "audience", "none"]
 """Column by which a table's rows belong to a persona. persona: persona_id. audience: audience_id, as in the search
-index. none: neither; the rows concern the database, or a participant of any persona.
-"""
+index. none: neither; the rows concern the database, or a participant of any persona."""
 
 _PEOPLE = frozenset({"participant_key", "person_key", "direct_person_key", "triggered_by", "user_id", "ref"})
 _PLACES = frozenset({"conversation_key", "interface_path", "channel_id", "ref"})

@@ -67,7 +67,7 @@ class VectorPart:
         return self.row_id[self.starts], self.source[self.starts], self.at_us[self.starts]
 
     def find(self, places: Sequence[RowId]) -> list[tuple[RowId, int]]:
-        """Return those of the given rows that are in this part, each with its position in the part."""
+        """Return those of the given rows that are in this part, each with its position in `rows`."""
         row_id, source, _ = self.rows
         if not len(row_id) or not places:
             return []

@@ -23,7 +23,7 @@ _BREAK = 10
 _AFTER_ALL = b"\xff"
 """Byte that no word contains: a prefix followed by it sorts behind all words with the prefix."""
 _HEAD_BYTES = 8
-"""First bytes of each word, kept in an array for binary search; words that share them are compared in the text."""
+"""Number of bytes of each word in the array for binary search; words that share them are compared in the text."""
 
 
 # Thousands of calls for a search: without a frame of Python.

@@ -26,7 +26,7 @@ from .shapes import Entry, RowId
 MOST_OF_A_SIZE = 8
 """Number of segments of similar size that are merged into one."""
 MOST_IN_A_WRITE = 20_000
-"""Maximum number of rows merged at the end of a writer's transaction; a worker or `pack_all` makes larger segments."""
+"""Maximum number of rows merged at the end of a writer's transaction; `pack_all` makes larger segments."""
 MOST_IN_A_STEP = 8192
 """Maximum number of rows packed in one transaction, which takes seconds; SQLite blocks other writers meanwhile."""
 MANY_GONE = 1024
@@ -202,7 +202,7 @@ _HEAD = select(_S.head).where(_S.audience_id == _A, _S.segment_id == _SEGMENT)
 _BLOCKS = select(_B.kind, _B.term, _B.postings).where(_B.audience_id == _A, _B.segment_id == _SEGMENT)
 
 
-# For operators and workers
+# For operators
 
 
 def pack_all(db: Database, progress: Progress | None = None) -> int:
