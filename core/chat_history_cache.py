@@ -83,6 +83,7 @@ def save_chat_message(
         message_text: the text, at most 16 MB.
         sender_id: the platform's id of the speaker; `self` is the persona; the scope's participant by default.
         timestamp: datetime, ISO 8601 text or seconds since 1970; naive is UTC; now if missing or unreadable.
+        metadata: JSON values to store with the message; `load_chat_history` returns them.
         role: user, persona, system, narrator or thought; by default persona for `self`, else user.
         triggered_by: participant key `interface/id` whose turn a persona's line answers; the scope's by default.
         title, server_name: names of the conversation and its server, for people.
@@ -319,7 +320,9 @@ def clear_chat_history(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> int:
-    """Delete the messages of a conversation that the scope sees, and return how many; conversations below it stay.
+    """Delete the messages of a conversation that the scope sees, and return their number.
+
+    Recaps and short-term entries are deleted too; memories made from the messages, and conversations below it, stay.
 
     >>> from prompt_engine import open_database
     >>> db = open_database("sqlite://")

@@ -170,7 +170,7 @@ def migrate(db: Database | None = None) -> Migrated:
 
     A second run changes nothing and says so. After a failed step, the next run continues there.
 
-    Raises StoreError if tables of another program have our names; that database is not changed.
+    Raises StoreError if another program's tables have names of this package's tables; nothing is changed then.
 
     >>> from prompt_engine import db, open_database
     >>> db.migrate(open_database("sqlite://")).messages

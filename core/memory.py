@@ -62,7 +62,7 @@ class Memory:
         return synth_core_memory.search_memories(query=text, limit=limit, db=self.db, scope=self.scope(user))
 
     def forget(self, user: str | int) -> Forgotten:
-        """Delete everything about a user, and return the number of deleted rows of each table."""
+        """Delete everything about a user, and return the number of rows deleted or changed in each table."""
         scope = self.scope(user)
         return forgetting.forget(participant=scope.participant, db=self.db, scope=scope)
 

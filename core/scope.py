@@ -91,7 +91,7 @@ class Scope:
     destination: Destination | None = None
     """Destination of the prompt; None means PROMPT_DESTINATION."""
     privacy: Privacy | None = None
-    """The host's statement about the conversation; None if it makes none."""
+    """Privacy that the host states for the conversation; None if it states none."""
     no_server: bool = False
     """Whether the host says that the conversation is on no server; the server `DM` sets it."""
 

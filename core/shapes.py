@@ -64,7 +64,7 @@ class ProfileStatement(TypedDict):
     """Key of its conversation; "" if the row has none."""
     seen_by: Literal["persona", "server", "direct", "saved", "conversation"]
     """persona: every conversation of the persona. server: public conversations of its server. direct: direct messages
-    with the person. saved: the person's conversations. conversation: this one and its threads."""
+    with the person. saved: the person's private conversations. conversation: this one and its threads."""
 
 
 class SimilarMemory(TypedDict):
@@ -351,7 +351,7 @@ class RecentConversation(TypedDict):
     conversation: str
     """Conversation key; "" if the host named none."""
     provenance: str
-    """Origin of the summary: model, extract, manual or import."""
+    """Origin of the summary: model, extract or import."""
 
 
 class SavedMemory(TypedDict):

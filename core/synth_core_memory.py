@@ -37,7 +37,7 @@ from .text.host_values import newest_items
 AUTHOR = "synth"
 DEFAULT_TAGS = ("auto", "interazione")
 SearchMode = Literal["best", "all"]
-"""best: the hits that fit best, newest first. all: a page of all that match, oldest first."""
+"""best: the hits that fit best, newest first. all: a page of the best 200 matches, oldest first."""
 
 __all__ = ["SearchArguments", "explain_search", "free_memory_search", "search_memories", "should_remember",
            "silently_record_memory"]  # fmt: skip
@@ -68,6 +68,7 @@ def search_memories(
             for a prompt.
         tags: a row matches if one of its tags equals one of these; in the chat, a tag is one more keyword.
         keywords: a row matches if its text contains one of these, folded; `%` and `_` are ordinary characters.
+        include_chat: whether messages of the chat history are searched too.
         limit: maximum number of hits, 1 to 200.
         ranking: `relevance` or `recency`; None follows MEMORY_RANKING.
         exclude: `(source, id)` pairs, and conversation keys for chat rows.

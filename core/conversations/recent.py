@@ -42,6 +42,7 @@ class End:
     id: int
     """Id of the summary."""
     last: int
+    """Number of the end, as made by `rules_summaries.number_end`."""
     at: datetime
     rows: tuple[int | None, ...] | None = None
     """Row id of each message passed in (None if unstored); instead of the tuple, None: all stored ones up to `last`."""

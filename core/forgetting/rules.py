@@ -42,7 +42,7 @@ class Person:
         return isinstance(value, str) and fold(value).strip().removeprefix("@") in self.folded
 
     def is_in(self, text: str | None) -> bool:
-        """Return whether a text has a name, first name or key of the person; a whole word in scripts with spaces."""
+        """Return whether a text has a name, first name or key of the person, as a whole word in scripts with spaces."""
         if not text:
             return False
         low = fold(text)

@@ -2,8 +2,8 @@
 
 | made from the message | the message is deleted | the message is edited |
 |---|---|---|
-| captured copies of its text | deleted | edited too |
-| instructions, memories and diary entries with no other source | deleted | deleted; instructions are read again |
+| items that repeat its text, with no other source | deleted | edited too |
+| instructions, other memories, diary entries with no other source | deleted | deleted; instructions are read again |
 | diary entries with more sources | deleted | kept |
 | items that an operation made from this and other messages | deleted, made again | deleted, made again |
 | items with more sources | kept, without this source | kept |
@@ -250,9 +250,7 @@ def _reword(removal: Removal, row_id: int, text: str) -> None:
 
 
 def _change_entries(removal: Removal, message: Line, text: str | None) -> None:
-    """Delete diary entries whose only source is this message; if it is deleted, all entries with this source. Update
-    the user message of entries that quote it.
-    """
+    """Delete entries made only from the message (if it is deleted, also from others); update entries that quote it."""
     facts = table_conversations.find(removal.connection, removal.persona, message.conversation)
     here = false() if facts is None else table_conversations.said_in(AI_DIARY, facts)
     standing = _find_standing(removal, AI_DIARY, message, here)

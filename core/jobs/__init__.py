@@ -200,7 +200,7 @@ def list_operations(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[ListedOperation]:
-    """Return operations of the scope's persona, grouped by state in the order of `states` below.
+    """Return operations of the scope's persona, grouped by state, in the order in which `states` below lists them.
 
     Open operations are in the order of execution, ended ones newest first.
 

@@ -90,7 +90,7 @@ class Waiting(NamedTuple):
 
 
 class Turns(NamedTuple):
-    """Waiting operations: ready to begin, failed, or lost with their worker."""
+    """Waiting operations: ready to begin, with a failed dependency, or lost with their worker."""
 
     ready: tuple[Waiting, ...]
     """Operations that may begin now, the next one first."""

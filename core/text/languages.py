@@ -196,8 +196,7 @@ class SpokenCounts:
     def __init__(self, docs: Mapping[str, int]) -> None:
         """Count the words of `listed_words` that belong to few languages; `docs` has the number of rows by word."""
         self.rows: Counter[tuple[str, bool]] = Counter()
-        """Number of rows with such words, split among their languages, by (language, whether a word is common in
-        it)."""
+        """Number of rows with such words, split among a word's languages, by (language, is the word common in it)."""
         self.words: Counter[tuple[str, bool]] = Counter()
         """(language, whether its words are common in it) to the number of different words."""
         found, owners = set(docs), dict[str, list[tuple[str, bool]]]()
