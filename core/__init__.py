@@ -43,7 +43,7 @@ _NAMES = {
     "synth_core_memory": ("search_memories",),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
-"""Module of each public name; all other names are in `prompt_engine`."""
+"""Module of each public name that is not in `prompt_engine`."""
 
 
 def __getattr__(name: str) -> Any:

@@ -96,7 +96,7 @@ class StoreWriteError(StoreError):
 class ModelError(CoreError):
     """The language model failed, or its answer is missing or unusable.
 
-    The message consists of these facts only: it never quotes a model or its server.
+    The message is made of the attributes below only: it never quotes a model or its server.
     """
 
     def __init__(

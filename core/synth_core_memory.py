@@ -146,7 +146,7 @@ class _Found(NamedTuple):
     selection: searching.Selection | None
     """Hits with their report; None if nothing was searched for."""
     total: int | None = None
-    """In the mode `all`, the number of matching rows."""
+    """In the mode `all`, the number of matches on all pages, at most 200."""
 
     @property
     def hits(self) -> list[Hit]:

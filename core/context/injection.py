@@ -22,7 +22,7 @@ _POSITIONS: tuple[RecapPosition, ...] = ("in_prompt", "in_chat", "before_prompt"
 
 
 class Injection(TypedDict):
-    """A text to insert into a prompt, and its position. The keys come in this order."""
+    """A text to insert into a prompt, and its position. The order of keys is fixed."""
 
     key: str
     value: str

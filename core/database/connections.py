@@ -304,7 +304,7 @@ def without_waiting(connection: Connection, timeout_seconds: float) -> Iterator[
 
 
 def _set_lock_wait(line: Any, wait: int) -> None:
-    """Set how long a transaction waits for a row; each server ignores the other's setting.
+    """Set how long a transaction waits for a row, in InnoDB's variable and OceanBase's; a server may lack either.
 
     OceanBase detects no deadlocks, so two transactions that wait for each other must not give up at the same moment.
     """

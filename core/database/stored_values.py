@@ -41,7 +41,7 @@ def _repaired(value: T) -> T:
 
 
 def _replace(error: UnicodeError) -> tuple[str, int]:
-    """Replace the rest of a text from its first invalid byte on, so that it counts as one repair."""
+    """Replace all invalid bytes from the first one on in one step, so that the text counts as one repair."""
     assert isinstance(error, UnicodeDecodeError)
     return _repaired(error.object[error.start :].decode("utf-8", "replace")), len(error.object)
 

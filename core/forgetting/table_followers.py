@@ -7,7 +7,7 @@
 | diary entries with more sources | deleted | kept |
 | items that an operation made from this and other messages | deleted, made again | deleted, made again |
 | items with more sources | kept, without this source | kept |
-| scene recaps, running recap | deleted, made again | the same; kept if a person wrote them |
+| scene recaps, running recap | deleted, made again | deleted, made again; kept if a person wrote them |
 | summaries of the conversation and of its short-term entries | deleted, made again | deleted, made again |
 | quotes of it in replies | deleted | edited too |
 """

@@ -48,7 +48,7 @@ BUDGET_SECONDS = 3600.0
 PRUNE_SECONDS = 600.0
 """Shortest time between two deletions of old operations."""
 _FIRST_LOOK = 16
-"""Operations in the first read of a queue; each further read takes eight times as many while none may begin."""
+"""Number of operations in the first read; each further read takes eight times as many while none may begin."""
 _TRIES = 4
 """Maximum number of reads in which other workers claim every operation first."""
 EMBED_EVERY = timedelta(seconds=5)

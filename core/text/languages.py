@@ -158,7 +158,7 @@ def languages_of(text: str, languages: Sequence[str] = ()) -> tuple[str, ...]:
 
 
 SHARING = {"ar": "fa", "hi": "ne"}
-"""Language that a script suggests, to another of that script with few letters of its own."""
+"""From the language that a script suggests to another language of that script with few letters of its own."""
 
 
 # Languages of stored rows

@@ -169,13 +169,13 @@ def is_question(text: str, languages: Sequence[str]) -> bool:
 
 
 def opens_late(words: str, languages: Sequence[str]) -> bool:
-    """Return whether the words ask, after words such as `hey so`; `words` comes from `asked_words`."""
+    """Return whether the words begin a question, also behind words such as `hey so`; `words`: from `asked_words`."""
     return any(_asking(code)[0].match(words) for code in languages)
 
 
 @lru_cache(maxsize=64)
 def _asking(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return patterns of words that ask after other words: `ok so what`; `ok did I`, `since May what have I`."""
+    """Return two patterns of questions behind other words: `ok so what`; `ok did I`, `since May what have I`."""
 
     def any_of(*names: str) -> str:
         listed = sorted({re.escape(phrase.strip()) for name in names for phrase in _phrases(name, language)})

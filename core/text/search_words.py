@@ -268,11 +268,11 @@ SHORTEST, LONGEST = 5, 40
 FUZZY_SCORE = 82.0
 """Minimum similarity, 0 to 100, of a known word that replaces an unknown one: two wrong letters in a long word."""
 TWO_SLIPS = 9
-"""Letters from which two slips are allowed instead of one."""
+"""Minimum number of letters of a word that may have two slips instead of one."""
 MOST_LONGER = 2
 """Maximum number of letters by which the lengths of two words may differ."""
 _SHORTEST_OF = {"ko": 3, "he": 6, "ar": 6}
-"""Exceptions: syllabic script (ko), inflection inside words (he, ar)."""
+"""Exceptions to SHORTEST by language: a syllabic script (ko), inflection inside words (he, ar)."""
 
 
 _LAST_LETTERS = 3

@@ -87,7 +87,7 @@ def _read_lines(language: str) -> list[str]:
 
 @lru_cache(maxsize=64)
 def read_rules(language: str) -> dict[str, str]:
-    """Return the named lines of a language by name, in both scripts of the language."""
+    """Return the named lines of a language by name; if it has two scripts, in both."""
     rules = {name: text.strip() for name, mark, text in (line.partition(":") for line in _read_lines(language)) if mark}
     if "letters" in rules:
         letters = list_letters(rules["letters"])
@@ -102,7 +102,7 @@ def read_rules(language: str) -> dict[str, str]:
 
 @lru_cache(maxsize=64)
 def read_families(language: str) -> list[tuple[str, ...]]:
-    """Return the families of irregular forms of a language, folded, in both scripts of the language."""
+    """Return the families of irregular forms of a language, folded; if it has two scripts, in both."""
     lines = [line for line in _read_lines(language) if line and ":" not in line]
     letters = list_letters(read_rules(language).get("letters", ""))
     lines += [transliterate(line, letters) for line in lines] if letters else []
