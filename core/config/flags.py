@@ -66,7 +66,7 @@ class Settings(FlagValues):
     )
     prompt_lite_mode: bool = flag(
         False,
-        "Make prompts small: 3 lines per list, 2 thoughts, memories and recent conversations, 10 saved, short actions.",
+        "Small prompts: 3 lines a list, 2 thoughts, 2 memories, 2 recent conversations, 10 saved texts, short actions.",
     )
     answer_format: AnswerFormat = flag(
         "auto",
@@ -81,7 +81,7 @@ class Settings(FlagValues):
         default_means="no limit",
     )
     include_local_time_in_prompts: bool = flag(True, "Show the local time, hour and time of day of the writing person.")
-    timezone: str = flag("UTC", "Time zone of the times shown, unless the message names one.", kind=Zone())
+    timezone: str = flag("UTC", "Time zone of lines in JSON prompts; elsewhere the message's zone wins.", kind=Zone())
     enable_tags_placeholder: bool = flag(
         True, "Keep the empty list tags_placeholder in the context, for hosts that fill it."
     )
@@ -158,7 +158,7 @@ class Settings(FlagValues):
 
     group("Conversations", "Ended conversations, and saved memories.")
     enable_recent_conversations: bool = flag(True, "Store and show a list of ended conversations.")
-    max_recent_conversations: int = flag(30, "Maximum length of this list.", (10, 50), "conversations")
+    max_recent_conversations: int = flag(30, "Maximum number of ended conversations listed.", (10, 50), "conversations")
     enable_saved_memory: bool = flag(True, "Store and show the memories that people asked to save.")
     saved_chars: int = flag(
         6000,
@@ -183,7 +183,7 @@ class Settings(FlagValues):
         24.0, "Age at which the summary of a channel is deleted.", (0.01, 8760), "hours"
     )
     short_term_memory_max_messages_per_channel: int = flag(
-        10, "Number of messages stored per channel.", (1, 200), "messages"
+        10, "Maximum number of lines stored per person and channel, answers included.", (1, 200), "messages"
     )
     short_term_max_channels: int = flag(3, "Maximum number of other channels in a prompt.", (0, 50), "channels")
 
