@@ -50,25 +50,24 @@ The highest level that has a value wins:
 With 4 in the file and 2 in the environment the value is 2; without the variable it is 4. Values are looked up at every
 call: a change acts on the next call, of every process that reads the file.
 
-The file is the one named by the variable `CONFIG_FILE`, else `config.yaml` in the working directory. Besides
-`CONTEXT_VERBOSITY` it may say `context_verbosity` or `contextVerbosity`.
+The file is the one named by the variable `CONFIG_FILE`, else `config.yaml` in the working directory. In the file,
+`context_verbosity` and `contextVerbosity` mean `CONTEXT_VERBOSITY`.
 
 ## What may be written
 
-- A value is written as YAML has it, or as a text that stands for it, which is all that a variable can hold: `4`,
-  `true`, `relevance`. A switch is `1` or `0` (or `true`, `false`), a list is `en, de` or `["en", "de"]`; lists by group
-  are JSON.
-- A bad value gives the default of that flag, whatever lower levels say, and one warning in the log that names flag,
-  value, source and what is allowed. A key that is no flag is named in a warning with the nearest flag.
-- A file that is not YAML, says a key twice or is a folder raises `ConfigError` with the line.
+- In the file a value is YAML: `4`, `true`, `relevance`. The same text is the value of a variable. A switch is `1` or
+  `0` (or `true`, `false`), a list is `en, de` or `["en", "de"]`. In a variable, `REMEMBER_PHRASES` is JSON.
+- If the highest level has a bad value, the flag has its default, not the value of a lower level; one warning in the log
+  names flag, value, source and what is allowed. A key that is no flag is named in a warning with the nearest flag.
+- A file that is not YAML, or has a key twice, raises `ConfigError` with the line. A folder in its place raises it too.
 - `prompt-engine config check` lists everything that is wrong at once. `prompt-engine config list` prints each value and
   where it came from.
-- A secret comes from its variable, or from the file whose path is in the variable of the same name with `_FILE`
-  (`DATABASE_URL_FILE=/run/secrets/database`). It is printed as dots and never written anywhere.
+- Keep a secret in its variable, or in a file whose path is in the variable of the same name with `_FILE`
+  (`DATABASE_URL_FILE=/run/secrets/database`). It is printed as dots, and `config set` does not write it.
 - Editors that know JSON Schema complete and check `config.yaml` by `docs/config.schema.json`.
 
 In Python the same names in lower case are the fields of `config.Settings`:
-`Settings(context_verbosity=4)` is everything by default but one; a bad value raises `ConfigError` there.
+`Settings(context_verbosity=4)` has the default of every other flag; a bad value raises `ConfigError` there.
 
 ## Flags
 """
