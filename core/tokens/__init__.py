@@ -187,7 +187,7 @@ def revoke_token(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> bool:
-    """Revoke a token; False if it was revoked before, or belongs to another persona.
+    """Revoke a token; False if it is unknown, was revoked before, or belongs to another persona.
 
     Args:
         id: a whole number, as in `list_tokens`.

@@ -83,7 +83,7 @@ def renew_token(db: Database, token_id: int, known_hash: bytes, new_hash: bytes,
 
 
 def update_revoked(db: Database, persona: str, token_id: int) -> bool:
-    """Revoke a token; return whether it was valid until now."""
+    """Revoke a token; return False if it is unknown, of another persona, or was revoked before."""
     values = {"persona": persona, "token": token_id, "at": db.clock()}
     return db.idempotent_transaction(lambda c: bool(c.execute(_REVOKED, values).rowcount), source=_SOURCE)
 

@@ -183,7 +183,7 @@ def _stream(text: str, rest: TextIO) -> Iterator[JsonPart]:
 
 
 def _parts(events: Iterable[tuple[str, Any]], builder: Any) -> Iterator[JsonPart]:
-    """Yield the values of parsing events; `builder` builds the values that are read whole."""
+    """Yield a document's parts from its events; `builder()` builds an object or list that is read whole."""
     path: list[str | int] = []
     building: Any = None
     depth = size = 0

@@ -134,7 +134,7 @@ def consolidate(
     history_uid: bodies.HistoryUid = None,
     wait: Annotated[bool, Query(description="true: run now. false: queue for a worker.")] = True,
 ) -> CycleResult:
-    """Make memory items of new messages, then archive expired items."""
+    """Archive expired items, then make memory items of new messages."""
     return lifelong.trigger_memory_consolidation(
         reason, history_uid=history_uid, wait=wait, model=admin.context.model, **admin.asking
     )
