@@ -41,8 +41,8 @@ def edit_item(
         operator: reach items of all audiences of the persona.
 
     Returns:
-        `(True, id, "")`; reason `privacy`, `unchanged` if the item has this text, `too_long` if it is a saved memory
-        and the text has more than 4,000 characters (operators may store longer ones).
+        `(True, id, "")`; reason `privacy` if the person's level forbids it, `unchanged` if the item has this text,
+        `too_long` for a saved memory of more than 4,000 characters (operators may store longer ones).
 
     Raises:
         ItemNotFoundError: the scope sees no such item, or it is archived.
@@ -87,7 +87,7 @@ def delete_items(
         conf_uid, operator: as for `edit_item`.
 
     Returns:
-        How many items this call archived, and the ids that belong to no item.
+        How many items this call archived, and the ids that belong to no item that the call sees.
 
     Raises:
         MessageError: more than 1,000 ids, or a value that is not an id.
@@ -225,10 +225,10 @@ def classify_items(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> BulkResult:
-    """Change the kind or importance of items, not who sees them; instructions keep theirs. Else as in `delete_items`.
+    """Change the kind or importance of items; instructions are not changed. Otherwise as `delete_items`.
 
     Args:
-        kind: one of the kinds; None keeps it.
+        kind: one of the kinds; None keeps it. A new kind does not change who sees the item.
         importance: 0 to 1; None keeps it.
 
     Raises:

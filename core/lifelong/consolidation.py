@@ -51,7 +51,7 @@ DISABLED, CHANGED = "disabled", "changed"
 
 
 class ChangedError(StoreWriteError):
-    """The messages of a window changed meanwhile: nothing was stored, and the window has to be read again."""
+    """The messages of a window changed while the model was asked: nothing was stored; read the window again."""
 
 
 Items = Sequence[tuple[int, Fact, NewMemory]]
@@ -59,9 +59,9 @@ Items = Sequence[tuple[int, Fact, NewMemory]]
 
 
 def consolidate(call: Call, model: Any, rows: Collection[int] = ()) -> Outcome:
-    """Consolidate the oldest unconsolidated messages of the scope's conversation, and again those with these rows.
+    """Consolidate the oldest new messages of the scope's conversation, and once more the messages with the ids `rows`.
 
-    Raises ModelError; ChangedError if the messages with these rows change meanwhile.
+    Raises ModelError; ChangedError if the messages with the ids `rows` change while the model is asked.
     """
     if not call.settings.enable_memories:
         return Outcome(reasons=(DISABLED,))

@@ -106,7 +106,7 @@ def trigger_memory_consolidation(
         model: as for `consolidate_history`.
 
     Returns:
-        What the cycle did; reason `busy` if another process is consolidating the same.
+        What the cycle did; reason `busy` if another call or worker is consolidating the same messages.
 
     Raises:
         StoreError: the cycle could not begin.
@@ -294,7 +294,7 @@ def enqueue(connection: Connection, db: Database, scope: Scope, reason: str) -> 
 def handle_consolidation(operation: Operation, tools: Tools) -> Effect:
     """Archive expired items, then consolidate a conversation, or queue one operation per conversation of a persona.
 
-    The payload's `rows` are messages to consolidate though the mark is past them: edited, late, or without their items.
+    The payload's `rows` are messages at or below the mark to consolidate again: edited, late, or with deleted items.
     """
     call = operation_call(operation, tools)
     cleaned = _archive_expired(call)

@@ -46,11 +46,11 @@ class Fact:
     sources: tuple[int, ...] = ()
     """Row ids of the messages that the fact was made from."""
     other_text: str = ""
-    """The text with or without the speaker's name, as a window with fewer or more speakers gives it."""
+    """The other form of `text`: without the speaker's name if `text` has it, else with it; used to find equal items."""
 
 
 def window(limit: object, default: int) -> int:
-    """Return the size of a window in messages: the number asked for, within 20 to 500, or `default`."""
+    """Return the size of a window in messages, 20 to 500: the nearest to `limit`, or to `default` without a number."""
     if isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit != limit:
         limit = default
     return int(min(max(limit, WINDOW[0]), WINDOW[1]))

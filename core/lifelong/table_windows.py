@@ -31,7 +31,7 @@ class Window:
     last: int = 0
     """Row id that the mark moves to, blank messages included; 0 if it stays."""
     is_full: bool = False
-    """Whether a later reading may return the same messages: a full window, or named rows."""
+    """Whether the next read returns the same messages: a full window until the mark moves, or named rows."""
 
 
 _MARK = select(_K.consolidated_to).where(
@@ -46,7 +46,7 @@ _OLDEST = (
 
 
 def read(db: Database, persona: str, conversation: str, most: int) -> Window:
-    """Return the oldest unconsolidated messages of a conversation, without blank ones."""
+    """Return the oldest unconsolidated messages of a conversation that can give items (`_SAID`)."""
     mark = _read_mark(db, persona, conversation)
     here: dict[str, Any] = {"persona": persona, "conversation": conversation, "above": mark}
     last = db.read(_NEW, here, source="chat_history_cache")[0][0]

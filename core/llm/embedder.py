@@ -69,7 +69,7 @@ def resolve(embedder: Any = None, settings: Settings | None = None) -> Any:
 
 
 def check(embedder: Any) -> str:
-    """Check an embedder and its configured URL (flag EMBEDDER); return its name."""
+    """Return an embedder's name; raise ConfigError if it is the server of EMBEDDER and its URL is invalid."""
     if isinstance(embedder, EndpointEmbedder):
         embedder.check()
     return str(embedder.name)
