@@ -112,7 +112,7 @@ def _json(value: object, name: str, notes: list[str]) -> Any:
 
 
 def read_time_or_now(value: object, name: str, now: datetime, notes: list[str]) -> datetime:
-    """Return a time; `now` if it is missing or unreadable. Changes are noted."""
+    """Return a time, or `now` if it is missing or unreadable; add a note if a given time was replaced."""
     if value is None:
         return now
     moment, clamped = read_time(value)

@@ -35,7 +35,7 @@ class Instruction:
 
     @property
     def held_topics(self) -> frozenset[str]:
-        """Return the topics on which it replaces others: `don't call me Jo` does not replace `call me Kim`."""
+        """Return the topics on which it replaces others: none for `don't call me Jo`, which leaves `call me Kim`."""
         return frozenset() if self.ends else self.topics
 
 

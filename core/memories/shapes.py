@@ -77,7 +77,7 @@ class Added(int):
     """Number of entries equal to an existing item, which took over their tags, importance and sources."""
     notes: tuple[str, ...]
     reason: str
-    """Reason why nothing was stored: privacy, empty, disabled, no_messages, unreadable, busy, model_...; else ""."""
+    """Why not all was stored: privacy, duplicate, empty, disabled, no_messages, unreadable, changed, busy, model_..."""
 
     def __new__(
         cls,
@@ -125,6 +125,6 @@ class CycleResult:
     reason: str = ""
     """Why the cycle stored nothing, or not everything; "" if all went well."""
     deep: bool = False
-    """Whether deep consolidation ran too."""
+    """Whether deep consolidation ran, or was queued."""
     queued: tuple[int, ...] = ()
     """Ids of operations queued for a worker instead of running in this call."""

@@ -25,17 +25,17 @@ _CACHE = "shown_texts"
 class Turn(NamedTuple):
     at: datetime
     asked_at: datetime
-    """Time of the message, at most `at`: a host may give its answer the same."""
+    """Time of the message, at most `at`; a host may give the answer the same time."""
     digests: frozenset[bytes]
     """Digests of the memories shown."""
     rows: tuple[str, ...]
     """All rows shown, as `source number/id`."""
     is_withdrawn: bool = False
-    """Whether one of these rows was forgotten since: the answer is not recalled."""
+    """Whether one of these rows was forgotten since; the answer is then stored hidden."""
 
 
 _Turns = OrderedDict[tuple[str, bytes], Turn]
-"""Latest turn by (persona, digest of the conversation's key), oldest first: a forgotten key stays nowhere."""
+"""Latest turn by (persona, digest of the conversation's key), oldest first; the key itself may be forgotten."""
 _lock = threading.Lock()
 
 

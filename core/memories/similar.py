@@ -21,7 +21,7 @@ MOST_WORDS = 60
 
 
 def find_similar(call: Call, text: str, row_id: int | None = None) -> SimilarMemory | None:
-    """Return the memory of the scope's person that shares most words with a text, without names of the person.
+    """Return the memory of the scope's person that shares most words with a text; the person's names do not count.
 
     Args:
         row_id: the memory with this text, which is skipped.

@@ -214,7 +214,7 @@ def insert_each_once(
     new: Sequence[tuple[int, NewMemory]],
     place: conversations.AudienceRow,
 ) -> Added:
-    """Store items of one conversation and participant; an item with text and mark of another is merged into it."""
+    """Store items of one conversation and person; an item with the text and local_only of another is merged into it."""
     if not new:
         return Added()
     audiences.lock(connection, scope.persona, place.audience_id)
@@ -276,7 +276,7 @@ def merge_values(old: Any, new: NewMemory) -> dict[str, Any]:
 def renew(
     connection: Connection, db: Database, persona: str, row_id: int, at: datetime, sources: object = None
 ) -> None:
-    """Give an item and its index rows a new time, in the caller's transaction."""
+    """Give an item a new time, and these sources if it has some already, in the caller's transaction."""
     old = indexed.lock(connection, MEMORIES, persona, [row_id])
     values: dict[str, Any] = {"timestamp": at, "updated_at": db.clock()}
     mine = (_C.persona_id == persona, _C.id == row_id)
@@ -302,7 +302,7 @@ def change_visible(
     archived: bool,
     note: str,
 ) -> WriteResult:
-    """Change a saved memory or instruction that the viewer sees, locked in a transaction; else return `unchanged`."""
+    """Change a saved memory or instruction that the viewer sees, active or `archived`; `unchanged` if there is none."""
     values = {"persona": viewer.scope.persona, "id": row_id}
 
     def work(connection: Connection) -> WriteResult:

@@ -76,7 +76,7 @@ def record_instructions(
     source: str = SAID,
     holding: Holding | None = None,
 ) -> list[WriteResult]:
-    """Store instructions in the caller's transaction, which holds the conversation; return one result for each."""
+    """Store instructions in the caller's transaction, which has locked the conversation; return one result for each."""
     new = []
     for instruction in instructions:
         memory = new_item.read(
@@ -216,7 +216,7 @@ def _read_topics(metadata: Any) -> tuple[str, ...]:
 
 
 def match_seen(family: str) -> tuple[Any, ...]:
-    """Return the SQL conditions of rows that a viewer sees, read by the index of kinds, which has few rows."""
+    """Return the SQL conditions of rows that a viewer sees; SQLite then uses the index on `kind`, with fewer rows."""
     return (
         _C.persona_id == bindparam("persona", type_=Key(64)),
         hide_from_index(_C.audience_id, family).in_(bindparam("audiences", expanding=True, type_=ID)),

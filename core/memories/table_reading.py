@@ -99,7 +99,7 @@ def item_of(row: Any) -> Item:
 
 
 def _show_item(seen: ReadScope, row: Any) -> Item:
-    """Return an item; only an operator, who names no server, sees the stored key of its conversation."""
+    """Return an item; only operators see its conversation's stored key, others the host's key without the server."""
     item = item_of(row)
     if item["conversation"] and seen.audiences is not None:
         item["conversation"] = plain_key(item["conversation"])
@@ -111,7 +111,7 @@ def is_there() -> tuple[Any, ...]:
 
 
 def is_kept() -> Any:
-    """Return the SQL condition of unexpired items and of the active conversation's session items: `expiry_values`."""
+    """Return the SQL condition of unexpired and of the active conversation's session items; see `expiry_values`."""
     now = bindparam("now", type_=Time())
     unset = _C.expires_at.is_(None) & or_(
         _C.tier != "session", _C.timestamp.is_(None), _C.timestamp > bindparam("since_ttl", type_=Time())
@@ -234,7 +234,7 @@ def count_kinds(db: Database, persona: str) -> list[Count]:
 
 
 def count_by(db: Database, persona: str, times: Sequence[datetime]) -> list[int]:
-    """Return how many active items have a time up to each of these times."""
+    """Return how many active items have no time, or a time up to each of these times."""
     before = [or_(_C.timestamp.is_(None), _C.timestamp <= bindparam(f"t{n}", type_=Time())) for n in range(len(times))]
     known = [func.count(case((is_before, 1))) for is_before in before]
     bound = {f"t{n}": time for n, time in enumerate(times)}

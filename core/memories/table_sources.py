@@ -32,7 +32,7 @@ _BY_ROW = select(_C.id).where(_C.persona_id == bindparam("persona", type_=Key(64
 
 
 def find_sources(db: Database, scope: Scope, message_id: object) -> list[int | str] | None:
-    """Return the source message as an item stores it, or None if no message is named."""
+    """Return the source message as items store it: its row id, else the given id; None if no message is named."""
     if message_id is None:
         return None
     if isinstance(message_id, bool) or not isinstance(message_id, (str, int)):

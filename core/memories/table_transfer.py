@@ -93,7 +93,7 @@ def number_item(memory: NewMemory, seen: Counter[bytes]) -> int:
 def store(
     db: Database, scope: Scope, items: Sequence[tuple[int, NewMemory]], *, privacy_default: str, dry_run: bool = False
 ) -> Done:
-    """Store missing items in one transaction, so that an interrupted import continues where it stopped."""
+    """Store each (number, item) unless `number` equal items are stored, so that an import can be run again."""
     ids = db.ids.take(len(items))
 
     def find_private(connection: Connection) -> frozenset[int]:
