@@ -37,7 +37,7 @@ from .new_message import SAME_WITHIN, NewMessage
 from .table_lines import Line
 
 CONSOLIDATION = "CONSOLIDATION"
-"""Operation that makes memory items of the messages listed in its payload."""
+"""Operation that makes memory items of a conversation's new messages, and of the messages in its payload."""
 _C = chat_history_cache.c
 
 
@@ -65,7 +65,7 @@ def insert_message(
     """Store one message, or return why not: `duplicate` with the id of the stored one, or `privacy`.
 
     Args:
-        is_answer: whether it follows a message stored just before; the persona's is then new whatever it says.
+        is_answer: whether it follows a message stored just before; a persona's text is then stored even if repeated.
     """
     tried: list[int] = []
 
@@ -233,7 +233,7 @@ def write_rows(
 
 
 def _note_turn(db: Database, persona: str, message: NewMessage) -> dict[str, Any]:
-    """Return the columns of an answer that name the rows of its prompt, or that hide it if one was forgotten since."""
+    """Return an answer's columns: the rows of its prompt, or the mark that hides it if such a row was forgotten."""
     turn = shown_texts.find_turn(db, persona, message.conversation, message.at) if message.is_persona else None
     if turn is not None and turn.is_withdrawn:
         return {"made_with": None, "hidden": WITHDRAWN, "excluded": 1}

@@ -37,7 +37,7 @@ class Row(NamedTuple):
 
 
 def read_breaks(read: Reader, persona: str, conversation: str, newest: int | None = None) -> list[MessagePosition]:
-    """Return the positions of the visible scene breaks, all or only the newest, oldest first."""
+    """Return the positions of the visible scene breaks, all or the `newest` ones, oldest first."""
     joined = scenes.join(chat_history_cache, and_(_C.persona_id == _S.persona_id, _C.id == _S.break_row))
     breaks = (
         select(_C.timestamp, _C.id)
@@ -57,7 +57,7 @@ _ORDER = (
 
 
 def read_rows(read: Reader, persona: str, conversation: str) -> list[Row]:
-    """Return every message of a conversation, oldest first, so that its place in the list is its index."""
+    """Return every message of a conversation, oldest first: the position in the list is the message's index."""
     rows = read(_ORDER, {"persona": persona, "conversation": conversation})
     return [
         Row(r.id, MessagePosition(r.timestamp, r.id), None if r.hidden >= AT_SOURCE else bool(r.hidden)) for r in rows

@@ -162,7 +162,7 @@ def find_named(db: Database, persona: str, message: object, interface_path: obje
 
 
 def find_quoted(db: Database, persona: str, conversation: object, message_id: object) -> dict[str, str] | None:
-    """Return text, username and timestamp of the message with this platform id, None if it is not stored."""
+    """Return text, username, timestamp and role of the message with this platform id, None if it is not stored."""
     key = key_text(conversation, "interface_path", KEY_BYTES["conversation"], required=True)
     line = find_message(db, persona, key, key_text(message_id, "message_id", MESSAGE_ID_BYTES))
     if line is None:
@@ -210,7 +210,7 @@ def read_newest(
     local: bool = False,
     withdrawn: bool = False,
 ) -> list[Line]:
-    """Return the newest visible messages, oldest first; of equal times, the one stored first comes first."""
+    """Return the newest visible messages, oldest first, ties by row id; with `level`, also of keys below the key."""
     room = plain_key(conversation or "")
     values = {"persona": persona, "most": limit, "conversation": conversation, "low": f"{room}/", "high": f"{room}0"}
     statement = _newest(level and conversation is not None, conversation is None, local, withdrawn)
@@ -276,7 +276,7 @@ class LoggedLine(NamedTuple):
 
 
 def read_log(db: Database, persona: str, conversation: str, limit: int, before: int | None = None) -> list[LoggedLine]:
-    """Return the last `limit` messages of a conversation, oldest first."""
+    """Return the last `limit` messages of a conversation, or the last ones before the row `before`, oldest first."""
     mine = (_C.persona_id == persona, _C.interface_path == conversation)
     chosen = select(*LINE, _R.memory, _R.stale, _R.provenance).select_from(WITH_RECAP).where(*mine)
     if before is not None:

@@ -39,7 +39,7 @@ def scope_of(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Scope:
-    """Return the scope of a host's message; items saved with it are visible only where the message was said.
+    """Return the scope of a host's message; items saved with it have the audience of the message's conversation.
 
     `message`, `interface_name` and `context_memory` are as for `build_json_prompt`; `scope` supplies persona,
     destination and what the message does not say. The call reads no database. An unusable message is a MessageError.
