@@ -239,7 +239,7 @@ def keep_within(
     A token counter may count a text higher than the sum of its parts.
 
     Args:
-        write: function from items to (prompt, text).
+        write: function from indexes of items to (prompt, text).
     """
     prompt, text = write(kept)
     if space.find_broken(text) is not None:

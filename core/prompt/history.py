@@ -27,7 +27,7 @@ MARGIN = 6
 REPLACED_ROWS = 40
 """Minimum number of rows, visible or not, read of a conversation with a replaced message, to see its answers."""
 MOST_HIDDEN = 1000
-"""Number of rows read of a conversation whose oldest ones are hidden, though by no scene."""
+"""Number of rows read of a conversation after which reading ends if the oldest ones are hidden, but by no scene."""
 DEEPER, ROUNDS = 4, 6
 """Factor by which each further read asks for more rows, and maximum number of further reads in a call."""
 
@@ -130,7 +130,7 @@ def _is_cut(entries: Sequence[HistoryEntry], rows: int) -> bool:
 
 
 def _ends_hidden(entries: Sequence[HistoryEntry]) -> bool:
-    """Return whether only hidden rows are older, as before a story's latest scenes; others may end at any row."""
+    """Return whether to read no older rows: the oldest MARGIN are hidden, some by scenes, or MOST_HIDDEN were read."""
     oldest = entries[-MARGIN:]
     if len(oldest) < MARGIN or not all(entry.hidden for entry in oldest):
         return False

@@ -109,7 +109,7 @@ class MessageLines:
     # The messages that are sent
 
     def write_messages(self, dialect: str, space: Space) -> Fitted:
-        """Return messages within the limits; `broken` is set if the protected texts alone exceed a limit."""
+        """Return messages within the limits; `broken` is set if the texts that are never cut exceed a limit."""
 
         items: list[Item] = []
 

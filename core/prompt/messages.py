@@ -30,7 +30,7 @@ VOLATILE: Final = (
     "relationship",
     "message_recaps",
 )
-"""Sections that change with every message; all other keys of `context` are static, the host's keys too."""
+"""Sections that change with every message; of the other keys of `context`, all but HISTORY are static."""
 LEFT_OUT: Final = ("tags_placeholder",)
 """Keys without content for the model."""
 
@@ -261,7 +261,7 @@ def _build_part(content: dict[str, Any], *, is_static: bool = False) -> list[Mes
 
 
 def _split_history(history: dict[str, Any], depth: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Split the history `depth` lines before the chat's end; lines of other chats stay in the first part, if any."""
+    """Split the history before its last `depth` - 1 chat lines; lines of other chats stay in the first part, if any."""
     lines = history.get(CURRENT)
     chat: list[Any] = lines if isinstance(lines, list) else []
     at = max(0, len(chat) - depth + 1)

@@ -2,7 +2,7 @@
 
 open_call       the message, settings, scope, database                          call.py
 load_visible    who sees what; the words and tags of the message                access.py
-start_search    the index: which rows fit best, and these rows                  search.py
+start_search    the first round of the search: the best rows, read              search.py
 read_stored     lines of the history, diary, rows of the sections               history.py
 build_history   the lines that are shown                                        history.py
 SECTIONS        what each noun shows                                            <noun>/section.py

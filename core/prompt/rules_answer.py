@@ -31,7 +31,7 @@ def parse_answer(text: object, prompt: Mapping[str, Any] | None = None) -> Answe
     """Return the words and the actions of a model's answer, given as a JSON object or as bare text; never raises.
 
     Args:
-        text: the answer as it came, with think-blocks, code fences and words around an object or without; JSON that is
+        text: the unchanged answer, with or without think-blocks, code fences, and words around an object; JSON that is
             cut off or nearly right is repaired. At most 1,000,000 characters.
         prompt: the prompt that was answered: an action that is not listed in its `actions` is left out and named in
             `problems`. None takes all actions.

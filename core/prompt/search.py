@@ -1,4 +1,4 @@
-"""The search of a prompt: first its index postings, then its hits once the history lists are known."""
+"""The search of a prompt: its first round before the history is read, its hits once the history lists are known."""
 
 from __future__ import annotations
 

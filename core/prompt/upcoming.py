@@ -75,7 +75,7 @@ def _cut(call: PromptCall, row: FoundRow, day: str) -> str:
 
 
 def _find_rows(call: PromptCall, seeing: VisibleContext, index: IndexState) -> Iterator[tuple[str, int, RowId]]:
-    """Yield (day, time, row) for rows of the last year, said before one of the next days and about it."""
+    """Yield (day, time, row) for rows of the last year that are about one of the next days and were said before it."""
     today = call.message.date.astimezone(call.zone).date()
     terms = [(DAY, (today + timedelta(days=step)).isoformat()) for step in range(DAYS + 1)]
     oldest = microseconds(call.message.date - OLDEST)
