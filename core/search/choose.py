@@ -34,7 +34,7 @@ Drop = Callable[[FoundRow], str]
 """Returns the reason to leave out a row, in addition to the reasons of the search; "" to keep it."""
 _CHAT = sources.CHAT.number
 FIRST_HITS = 10
-"""Number of first hits, the last of which is the newest match if the question is about the present."""
+"""Number of first hits; if the question is about the present, the last of them is the newest match."""
 
 
 class Chosen(NamedTuple):
@@ -211,7 +211,7 @@ def _order(search: Search, kept: Sequence[ScoredRow], asked: RankingQuery | None
 
 
 def _order_by_time(best: Sequence[ScoredRow], *, is_first: bool) -> list[ScoredRow]:
-    """Return the rows that match nearly as well as the best, by time, followed by the others and by other people's."""
+    """Return the rows that match nearly as well as the best, by time, then the others, with other people's rows."""
     most = max((c.own for c in best), default=0.0)
     full = [c for c in best if c.own >= FULL_SHARE * most]
     full = [c for c in full if c.reasons.get("person", 0.0) >= 0.0] or full
@@ -221,7 +221,7 @@ def _order_by_time(best: Sequence[ScoredRow], *, is_first: bool) -> list[ScoredR
 
 
 def _place_kept(ordered: Sequence[ScoredRow], limit: int) -> list[ScoredRow]:
-    """Return the rows, "others" moved behind the first row and "newest" ones into the first ten hits.
+    """Return the rows; those kept as "others" move behind the first row, those kept as "newest" into the first ten.
 
     Each correction comes right behind the row it corrects.
     """

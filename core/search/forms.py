@@ -84,7 +84,7 @@ def add_forms(
 
 
 def leave_other_words(search: Search, matched: Matched, texts: Sequence[str]) -> Matched:
-    """Return the matches of a row without words in other tones; {} if too few character pairs are left."""
+    """Return a row's matches without words that have other tone marks; {} if too few character pairs are left."""
     terms = search.terms
     kept = {
         i: found

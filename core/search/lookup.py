@@ -250,7 +250,7 @@ def _find_minor(
 
 
 def _find_kinds(query: Query, lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:
-    """Return terms for kinds of the class nouns in a question; a kind scores like a match inside a word."""
+    """Return a term for each class noun of a question (`pet`); its kinds (`dog`) match like letters inside a word."""
     found = []
     for noun, kinds in find_kinds(query.text, languages).items() if query.is_question else ():
         read = [(kind, *_read_kind(kind, tuple(languages))) for kind in sorted(kinds)]

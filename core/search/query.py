@@ -62,7 +62,7 @@ class Query:
     """Folded keywords."""
     limit: int
     enough: int
-    """Number of matching rows from which keywords do not match inside words."""
+    """Number of matching rows; with at least so many, keywords do not match inside words."""
     ranking: str
     sources: tuple[sources.SourceTable, ...]
     exclude: Exclude
@@ -176,7 +176,7 @@ def _may_be_about_person(text: str, languages: Sequence[str]) -> bool:
 
 
 def asks(text: str, languages: Sequence[str]) -> bool:
-    """Return whether a text asks something: it is a question, also without its words of time, or has only those."""
+    """Return whether a text asks something: a question, also behind words such as `hey so`, or words of time alone."""
     if is_question(text, languages):
         return True
     words = asked_words(mask_time(text, languages))

@@ -227,7 +227,7 @@ def leave_best(
 
 
 def weigh_alone(search: Search, found: Matches | None) -> WordScorer:
-    """Return a scorer with the rarity weight of each term instead of its group."""
+    """Return a scorer that weighs each term by its own rarity, not by that of its group."""
     rows, mean = search.count_rows(search.query.numbers)
     counts = [
         int(term.kind != "tag") if found is None else count_alone(term, lambda one: found.docs.get(one, 0))
@@ -269,7 +269,7 @@ def is_by_name_alone(ranked: Ranked) -> bool:
 
 
 def offer_person(ranked: Ranked, question: Question) -> Ranked:
-    """Return the rows, and the latest statements about themselves of the person that a question is about."""
+    """Return the rows, and the latest messages with words such as `I` by the person that a question is about."""
     search, query = ranked.search, ranked.query
     if search.index is None or not search.query.is_question or query is None:
         return ranked

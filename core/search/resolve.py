@@ -120,7 +120,7 @@ def load_viewer(call: Call, query: Query) -> tuple[Query, Viewer]:
 
 
 def _exclude_marked(query: Query, viewer: Viewer) -> Query:
-    """Return the query, which also excludes rooms of the viewer's server whose stored keys have a server mark."""
+    """Return the query; for each excluded conversation, its stored key with the mark of a server is excluded too."""
     keys = query.exclude.conversations
     marked = {mark_server(key, server) for key in keys for server in (viewer.own.server, NO_SERVER) if server}
     return replace(query, exclude=replace(query.exclude, conversations=keys | marked)) if marked else query

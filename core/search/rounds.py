@@ -133,7 +133,7 @@ def _look_beside(
     """Return the rows beside the event that a question names; the given ones if no row is clearly about the event.
 
     Args:
-        begun: the round as it was, before the spans were given up, if so.
+        begun: the round before the spans of its question were given up.
     """
     from . import match  # noqa: PLC0415 - loads numpy, which only a search needs
     from .ranking import days  # noqa: PLC0415 - as above

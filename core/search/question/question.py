@@ -1,7 +1,7 @@
 """Facts that a question gives in addition to search words: people, days and the kind of answer.
 
-All facts come from rules over word tables, in ten languages; facts that need few words, in more languages.
-Nothing is guessed that the tables do not contain.
+All facts come from rules over the word tables of `prompts/questions`; nothing is guessed that they do not contain. The
+tables of some languages are short and give fewer facts.
 
 | question | result |
 |---|---|

@@ -15,7 +15,7 @@ _DAY = timedelta(days=1)
 
 
 def list_days(spans: Sequence[Span], now: datetime, zone: tzinfo) -> tuple[str, ...]:
-    """Return the ISO 8601 days of the spans; of a half-open one, those by its known end, none after a past start."""
+    """Return the ISO 8601 days of spans; of an open-ended one, SOON_DAYS from a start not past, or up to the end."""
     days: dict[str, None] = {}
     for span in spans:
         start, end = span.start, span.end

@@ -166,7 +166,7 @@ class ScoredRow:
     parts: Mapping[str, float] | None = None
     """Part of each reason in the score; None if rows were not ranked."""
     kept: Kept = ""
-    """Reason why it gets one of the first places; "" if its text does not correct anything."""
+    """Reason why it gets one of the first places; "" also for a "correction" whose text corrects nothing."""
     neighbour: Candidate | None = None
     """Better-scored copy whose session and conversation are used."""
 
@@ -185,7 +185,7 @@ class WordScorer(NamedTuple):
     mean_words: float
 
     def score(self, matched: Matched, words: int) -> float:
-        """Return the score of a row's terms; above 0 if the search has a text."""
+        """Return the score of a row's terms; above 0 if the search has terms other than tags."""
         total = 0.0
         held_back = hold_back(words or self.mean_words, self.mean_words)
         tags = {}
