@@ -33,7 +33,7 @@ class EmbedReport:
     rows: int
     """Rows that got vectors."""
     done: bool
-    """Whether every row now has vectors."""
+    """Whether no row is left for this embedder."""
 
 
 def embed_rows(
@@ -49,7 +49,7 @@ def embed_rows(
     For hosts without a worker: a worker does this by itself. Finished batches stay stored if the call fails.
 
     Args:
-        limit: maximum number of rows, in batches of 128; None for all.
+        limit: number of rows after which to stop, rounded up to whole batches of 128; None for all.
         embedder: the embedder to use; None for the one of `configure`, or the one that EMBEDDER names.
 
     Raises:
