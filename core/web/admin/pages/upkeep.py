@@ -130,9 +130,8 @@ def _prune(page: Page, action: str) -> Response:
     joint = "or" if settings.prune_mode == "any" else "and"
     rule = (
         f"Too old is {plural(settings.prune_max_age_days, 'day')} or more, {joint} too unimportant is below "
-        f"{settings.prune_max_importance:g}. Pinned items, those saved on request, those of importance "
-        f"{PROTECTED_IMPORTANCE:g} and above, and what stood in a prompt within that time stay. What was archived can "
-        "be restored from the archive."
+        f"{settings.prune_max_importance:g}. Pinned items, those saved on request, instructions, and items of "
+        f"importance {PROTECTED_IMPORTANCE:g} and above stay. What was archived can be restored from the archive."
     )
     if action == "prune":
         return _render_outcome(page, "Pruning", [f"{count} archived.", rule], done.items)
