@@ -32,8 +32,8 @@ def get_for_user(
     """Return a person's newest entry of each channel, newest first, ties by channel.
 
     With a scope, the call returns what the scope sees; a scope without conversation sees what a prompt in
-    `exclude_channel` would. Without a scope, or with one that names only a persona, the host itself asks and gets all
-    entries of the person.
+    `exclude_channel` would. Without a scope, or with a persona alone and no `exclude_channel`, the host itself asks
+    and gets all entries of the person.
 
     Args:
         user: id, or key `interface/id`; a blank one has no entries.
@@ -114,7 +114,7 @@ def build_short_term_context(
     It holds the channel's own summary, and for up to SHORT_TERM_MAX_CHANNELS other channels the summary or the lines.
 
     Args:
-        user, channel, server, persona, lineage: as for `store_short_term_memory`.
+        user, channel, server, persona, lineage, is_direct, interface: as for `store_short_term_memory`.
 
     >>> from prompt_engine import Scope, open_database, short_term
     >>> db, scope, said = open_database("sqlite://"), Scope("iris"), [{"text": "hi", "speaker": "Ann"}]

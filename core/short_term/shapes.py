@@ -70,7 +70,7 @@ class NewEntry:
     """One persona's entry of a turn, before it is stored."""
 
     scope: Scope
-    """Channel, server and persona; the participant is the speaker."""
+    """Channel, server and persona; the participant is the person whose entry it is."""
     server_name: str = ""
     channel_name: str = ""
     parent_channel: str | None = None
@@ -118,7 +118,7 @@ class ShortTermEntry(TypedDict):
     """One entry in the result of `get_for_user` and `get_for_server`. The order of keys is fixed."""
 
     key: str
-    """Person and channel of the entry, as one text."""
+    """Person, channel and, unless it is `default`, persona of the entry, as one text."""
     channel: str
     channel_name: str
     server: str

@@ -299,9 +299,9 @@ def remove_person(connection: Connection, persona: str, keys: Collection[str]) -
 def reword_lines(
     connection: Connection, persona: str, channel: str, participant: str | None, old: str, new: str | None
 ) -> None:
-    """Replace the lines that repeat a participant's message by its new text; None removes them, and answers like them.
+    """Replace lines that repeat a participant's message by its new text; None removes them, and equal ones of nobody.
 
-    If no such line of an entry names the participant, all of them count as theirs.
+    A line of nobody names no speaker. If no such line of an entry names the participant, all of them count as theirs.
     """
     ids = connection.execute(select(_S.id).where(_S.persona_id == persona, _S.channel_id == channel)).scalars().all()
     text, mark = cut_text(new or ""), mark_participant(participant or "")

@@ -226,7 +226,7 @@ def update_short_term_memory(
     """Store a summary of a channel, which other channels show instead of its lines; at most once per turn.
 
     Args:
-        user, channel, server, persona, lineage: as for `store_short_term_memory`.
+        user, channel, server, persona, lineage, is_direct, is_private, interface: as for `store_short_term_memory`.
         summary: a model's text; trimmed and cut to 1,500 characters.
         said: the person's message. If it asks to remember something permanently, the summary is refused: use
         `add_saved_memory` for that.

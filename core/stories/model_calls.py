@@ -64,7 +64,7 @@ class Task:
         return max(1, math.floor(self.settings.context_tokens * SHARE))
 
     def read_lines(self, rows: Sequence[int]) -> list[Line]:
-        """Return the messages that a text may use: not excluded, none at level full; the id where a name is missing."""
+        """Return the messages that a text may use: not excluded, of nobody at level full; the id for a missing name."""
         lines = table_lines.read_lines(self.read, self.persona, rows)
         with self.db.connection(source="participants") as connection:
             lines = table_participants.keep_allowed(connection, self.persona, lines, self.settings.privacy_default)

@@ -48,7 +48,7 @@ def set_data(
 
     Returns:
         `(True, row id, "")`; reason `unchanged` if the value is the same or the scope sees no such message; `privacy`
-        if the sender's privacy level is full.
+        for a text if the level of the sender, or of the person answered, is full.
 
     Raises:
         ValueError: an unknown key (the error names the nearest), a key of a scene, or an unknown provenance.

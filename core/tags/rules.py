@@ -211,7 +211,7 @@ class TagIndex:
         # An alias that is also a tag does not hide the tag.
         self._names = {**vocabulary.aliases, **{tag: tag for tag in vocabulary.tags}}
         self._words: dict[str, list[tuple[str, int, str]]] = {}
-        """Names by each of their words: (spelling if punctuation belongs to it, index of its first word, tag)."""
+        """Names by their words, joined by spaces: (spelling if it has punctuation, start of the first word, tag)."""
         self._longest: dict[str, int] = {}
         """Word count of the longest name that begins with a word, by that word."""
         self._spaceless: dict[str, str] = {}
@@ -283,7 +283,7 @@ class TagIndex:
 
     @cached_property
     def _by_stem(self) -> dict[str, str]:
-        """Return a map from stems, in any of the languages, to the first one-word tag with the stem."""
+        """Return a map from stems, in any of the languages, to the most used one-word tag with the stem."""
         best: dict[str, str] = {}
         for words, names in self._words.items():
             tags = [tag for spelling, _, tag in names if not spelling]

@@ -155,7 +155,7 @@ _ALL: Any = union_all(
 
 
 def build_vocabulary(rows: Iterable[Any]) -> Vocabulary:
-    """Return the vocabulary of rows `(0, tag, None, uses)`, `(1, alias, tag, None)`, `(2, tag, tag, weight)`."""
+    """Return the vocabulary of rows `(0, tag, "", uses)`, `(1, alias, tag, 0)`, `(2, tag, tag, weight)`."""
     known: dict[str, int] = {}
     aliases: dict[str, str] = {}
     links: dict[str, dict[str, float]] = {}

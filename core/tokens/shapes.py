@@ -69,7 +69,7 @@ class ListedToken(TypedDict):
     expires_at: str
     """Time when the token expires: ISO 8601, UTC; blank if it never does."""
     revoked_at: str
-    """Time of the revocation: ISO 8601, UTC; blank while the token is valid."""
+    """Time of the revocation: ISO 8601, UTC; blank if it was not revoked."""
 
 
 class NewToken(ListedToken):
