@@ -33,7 +33,7 @@ MOST_LINES = 1000
 ANSWER_WITHIN = timedelta(minutes=10)
 """Time in which a stored line can get its answer after other lines; later the same words are a new line."""
 ALONE = "after "
-"""Beginning of what makes the id of a line that came alone, before the id of the newest stored line."""
+"""Beginning of `before` in `make_message_id` for a line sent alone; the newest stored line's row id follows."""
 _ROLES: Mapping[str, rules.LineRole] = {
     "user": "user", "character": "user", "assistant": "persona", "persona": "persona",
 }  # fmt: skip
@@ -214,7 +214,7 @@ class _Transcript:
         return index + at - before - 1 if self._is_named else None
 
     def _is_single_line(self) -> bool:
-        """Return whether the list is one line, as was an earlier one that came after others; no list is whole then."""
+        """Return whether the list is one line, as an earlier one stored after other lines: lists are then not whole."""
         return len(self._lines) == 1 and any(
             line.message_id == rules.make_message_id(f"{ALONE}{before.row_id}", "user", line.text)
             for before, line in pairwise(self._stored)

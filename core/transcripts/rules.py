@@ -39,7 +39,7 @@ def match_lines(lines: Sequence[Spoken], stored: Sequence[Spoken], *, is_whole: 
 
 
 def _pair_edited(lines: Sequence[Spoken], matches: list[int | None], stored: Sequence[Spoken]) -> None:
-    """Pair neighbouring lines that were edited at once, if between two pairs as many lines are new as are missing.
+    """Pair neighbouring lines that were edited at once, if between two pairs new and missing lines have the same roles.
 
     At least as many lines must be unchanged; otherwise the list may be another chat under the same key.
     """

@@ -26,7 +26,7 @@ from .survey import MAX_LISTED, Plan, Survey, count_export
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """Result of an import. `imported + edited + duplicates + left_out` is the number of usable messages."""
+    """Result of an import. Numbers are of messages, without service messages, unless a field says otherwise."""
 
     format: str
     could_import: int = 0
@@ -40,12 +40,13 @@ class ImportResult:
     memories: int = 0
     """Number of memory items stored, such as memories of the other program."""
     skipped: int = 0
+    """Number of blank messages."""
     story: dict[str, int] = field(default_factory=dict)
     """Numbers of stored `alternatives`, `recaps`, `scenes` and `running_recaps`."""
     instructions: int = 0
     """Number of standing instructions found in the imported messages (RECORD_WISHES)."""
     left_out: dict[str, int] = field(default_factory=dict)
-    """Numbers of messages that were not stored, by reason, such as `privacy`."""
+    """Numbers of messages, and of files without a chat, that were not stored, by reason, such as `privacy`."""
     errors: tuple[Fault, ...] = ()
     """First 1,000 parts that cannot be imported. For a single file of lines, `row` is the line and `place` is ""."""
     error_count: int = 0

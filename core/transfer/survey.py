@@ -199,7 +199,7 @@ class Plan:
     def privacies(self) -> dict[str, Privacy]:
         """Return the privacy of each conversation: the most private level of the chats that become one conversation.
 
-        A conversation with a single other person is a direct message.
+        Direct chats with more than one other person become restricted.
         """
         rooms: dict[str, list[RoomFacts]] = {}
         for (program, room_id), facts in self.survey.rooms.items():

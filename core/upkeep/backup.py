@@ -38,7 +38,7 @@ def write_backup(db: Database, target: Path, *, overwrite: bool = False) -> int:
     A SQLite file is copied; a server is dumped as SQL by `mariadb-dump` or `mysqldump`.
 
     Raises:
-        StoreError: the file exists or cannot be written; the database is damaged; no tool is there; it failed.
+        StoreError: the file exists or cannot be written; the database is damaged; the dump tool is missing or failed.
     """
     if target.exists() and not overwrite:
         raise StoreError(f"{str(target)!r} is there already. Name another file, or replace it with --force.", source="")

@@ -118,7 +118,7 @@ def run_script(
 
 
 def _unindex_expired(connection: Connection, db: Database, values: Mapping[str, Value]) -> None:
-    """Remove from the index, with their words, the rows that the script will delete: no statement of it can do so."""
+    """Remove from the index, with their words, the rows that the script will delete: the script's SQL cannot do so."""
     persona, m = str(values["persona"]), memories.c
     expired, archived = (
         bindparam(each, values[each], type_=String()) for each in ("expired_before", "archived_before")

@@ -277,7 +277,7 @@ def _read_graph(number: int, entry: Any) -> Iterator[Row]:
 
 
 def _words(value: Any) -> str:
-    """Return a name with spaces, which names of the memory server do not have."""
+    """Return a name with spaces instead of the underscores of the memory server."""
     return value.replace("_", " ").strip() if isinstance(value, str) else ""
 
 

@@ -21,7 +21,7 @@ _LATEST_MS = 253_370_764_800_000
 
 
 def read(value: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Version, ...], int | None]:
-    """Return the header without its running recaps, the recap's versions, and the number of the current version."""
+    """Return the header with null for each running recap's text, the recap's versions, and the current one's number."""
     line = dict(value)
     metadata = line.get("chat_metadata")
     storage = metadata.get(RUNNING) if isinstance(metadata, dict) else None
