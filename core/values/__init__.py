@@ -1,8 +1,8 @@
 """Named values, for frameworks that store files or entries. Called by `adapters`.
 
 A scope reaches only the values of its own audience and its own speaker: a value written in a direct conversation is
-read in direct conversations with the same person; a value without a speaker is shared. Searches find the text of a
-value as a memory. It is deleted when its person, conversation or memory is forgotten.
+read in direct conversations with the same person; scopes without a speaker share theirs. Searches find the text of a
+value as a memory. A value is deleted when its person, conversation or memory is forgotten.
 """
 
 from __future__ import annotations

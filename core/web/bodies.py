@@ -1,4 +1,4 @@
-"""Bodies and parameters of the routes, with their ranges. Only messages and people may have others."""
+"""Bodies and parameters of the routes, with their ranges. Only messages and people may have unknown fields."""
 
 from __future__ import annotations
 

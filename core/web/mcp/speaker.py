@@ -1,4 +1,4 @@
-"""The speaker: the scope of all calls of a connection. The server's start sets it, never a call."""
+"""The speaker: the scope of all calls. The server's start sets it, or over HTTP the token, never a call's arguments."""
 
 from __future__ import annotations
 

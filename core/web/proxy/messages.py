@@ -99,7 +99,7 @@ def split_persona_line(messages: Any) -> tuple[str, Any]:
 
 
 def is_own_name(name: object, persona: str) -> bool:
-    """Return whether the name on an assistant's line is the persona's; `Mira_Vale` equals Mira Vale."""
+    """Return whether the name on an assistant's line is the persona's, or missing; `Mira_Vale` equals Mira Vale."""
     return not isinstance(name, str) or not name.strip() or _fold_name(name) == _fold_name(persona)
 
 
