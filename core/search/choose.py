@@ -62,7 +62,7 @@ class Selection:
     In recency mode, "all" means the newest of each source.
     """
     repeated: Sequence[Repeated] = ()
-    """Texts of which many of the rows read are copies."""
+    """Texts that many of the messages read share."""
 
     @property
     def left_out(self) -> list[LeftOut]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .resolve import Search
 
 PAIR = 2
-"""Characters of a pair."""
+"""Number of characters of a pair; texts in scripts without spaces are indexed by pairs."""
 _FIRST_HAN = "\u3400"
 Resolve = Callable[[QueryTerm], QueryTerm]
 """Returns a term with the words of the index that match it."""

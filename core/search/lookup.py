@@ -91,7 +91,7 @@ def widen_terms(terms: Sequence[QueryTerm], lexicon: Lexicon, languages: Sequenc
 
 
 def loosen_terms(terms: Sequence[QueryTerm]) -> tuple[QueryTerm, ...]:
-    """Return the terms; words of three letters now match inside other words too."""
+    """Return the terms; short words now match inside other words too."""
     return tuple(replace(term, least="inside") if term.least == "beginning" else term for term in terms)
 
 

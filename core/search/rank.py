@@ -99,7 +99,7 @@ class Ranked:
     rows: Rows = field(default_factory=dict)
     """Rows that are read already."""
     newest_only: tuple[int, ...] = ()
-    """Sources of which only the newest rows were compared."""
+    """Sources with too many matching rows: only the newest were compared."""
     errors: Mapping[int, StoreReadError] = field(default_factory=dict)
     """Errors of sources that could not be read, by source."""
     index_error: StoreReadError | ValueError | None = None

@@ -175,7 +175,7 @@ def widen(search: Search, *, is_empty: bool) -> Search | None:
     """Return the search with index words that contain a keyword; None if there are none.
 
     Args:
-        is_empty: nothing was found: words of three letters match inside words too.
+        is_empty: nothing was found, so short words match inside words too.
     """
     if search.index is None:
         return None

@@ -82,13 +82,13 @@ def _by_id(number: int, family: str) -> CompiledStatement:
 
 
 def _of_audiences(row: Any) -> tuple[ColumnElement[bool], ...]:
-    """Return the conditions for rows that a persona sees."""
+    """Return the conditions for rows of the persona in the audiences that a viewer sees."""
     audiences = bindparam("audiences", expanding=True, type_=ID)
     return row.persona_id == bindparam("persona", type_=Key(64)), row.audience_id.in_(audiences)
 
 
 def _of_rows(row: Any, family: str) -> tuple[ColumnElement[bool], ...]:
-    """Return the conditions for rows that a persona sees, looked up by id."""
+    """Return the same conditions for rows looked up by id."""
     persona, audiences = bindparam("persona", type_=Key(64)), bindparam("audiences", expanding=True, type_=ID)
     return (
         hide_from_index(row.persona_id, family) == persona,
