@@ -233,7 +233,7 @@ def _open_cycle(
 def _run(
     call: Call, model: Any, reason: str, *, shallow: bool = True, deep: bool = False, prune: bool = False
 ) -> CycleResult:
-    """Clean up, then run one cycle for the scope's conversation, or for all that have new messages."""
+    """Run one cycle: `shallow` for the scope's conversation, or all with new messages; `deep` for the whole persona."""
     payload = {"reason": clean(reason)[:100]}
     outcome = _run_here(call, model, CONSOLIDATION, payload) if shallow else Outcome()
     if outcome.reasons == (BUSY,):

@@ -15,7 +15,7 @@ from .items import open_persona_call
 from .table_pruning import Limits
 
 PROTECTED_IMPORTANCE = 0.7
-"""Items of this importance or above are never pruned: facts of deep consolidation have it."""
+"""By default, items of at least this importance are not pruned: facts of deep consolidation have it."""
 
 
 def read_limits(settings: Settings) -> Limits:

@@ -174,7 +174,7 @@ def _set_tags(connection: Connection, db: Database, persona: str, wanted: dict[i
 
 
 def purge(db: Database, seen: ReadScope, ids: Sequence[int]) -> BulkResult:
-    """Delete items permanently: texts, previous texts, versions, index rows, and everything made from them."""
+    """Delete items permanently, with the items they replaced, index rows, and everything made from them."""
 
     def work(connection: Connection, rows: Sequence[Any]) -> int:
         forgetting.remove_items(Removal(connection, db, seen.persona), [row.id for row in rows])

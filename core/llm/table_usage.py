@@ -109,7 +109,7 @@ def find_last_model(db: Database) -> str:
 
 
 def read_usage(db: Database, days: int = 14) -> list[ModelUsage]:
-    """Return the calls of workers on each of the last days, newest first."""
+    """Return the calls of each model on each of the last `days` days, newest first."""
     since = f"{db.clock() - timedelta(days=days - 1):%Y-%m-%d}"
     rows = db.read(_BY_DAY, {"since": since}, source=_SOURCE)
     return [ModelUsage(row.day, row.model, int(row.calls), int(row.characters)) for row in rows]
