@@ -289,7 +289,7 @@ def cut_text(text: str, most_chars: int, words: Sequence[str] = ()) -> str:
 
 
 def cut_recap(text: str, most_chars: int) -> str:
-    """Shorten a recap to its title, if it has one, and its end, which says how things stand."""
+    """Shorten a recap to its title, if it has one, and its end, which has the latest state."""
     title, line, said = text.partition("\n")
     if not title.endswith(":") or len(title + line) >= most_chars:
         title, line, said = "", "", text

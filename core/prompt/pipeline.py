@@ -5,7 +5,7 @@ load_visible    who sees what; the words and tags of the message                
 start_search    the first round of the search: the best rows, read              search.py
 read_stored     lines of the history, diary, rows of the sections               history.py
 build_history   the lines that are shown                                        history.py
-SECTIONS        what each noun shows                                            <noun>/section.py
+SECTIONS        the other parts of the context, one module each                 <noun>/section.py
 finish_search   the best rows that are shown nowhere else                       search.py
 compose         the context, with the host's keys                               history.py
 assemble, fit   the JSON prompt within its limits                               structure.py, fit.py

@@ -15,7 +15,7 @@ from ..text.folding import clean
 LOWEST_AFFINITY, HIGHEST_AFFINITY = -100, 100
 LOWEST_TRUST, HIGHEST_TRUST = 0, 100
 MOST_MOVED = 1000
-"""Largest change that has an effect: it reaches the bound from any value and fits every column."""
+"""Larger changes are cut to this: it reaches a bound from any value, and fits every column."""
 NAME_CHARS = 255
 MOST_LISTED = 500
 _DAY = timedelta(days=1)
@@ -53,7 +53,7 @@ class RelationshipResult(WriteResult):
 
 
 def inactive_days(last_interaction: datetime | None, now: datetime, counted: int = 0) -> int:
-    """Return the whole days since the last interaction that have not been counted in the base yet."""
+    """Return the whole days since the last interaction, without those that the stored affinity already counts."""
     if last_interaction is None:
         return 0
     return max(0, (now - last_interaction) // _DAY - counted)
@@ -93,7 +93,7 @@ def read_most(value: object, most: int) -> int:
 
 
 def key_of(user_id: object, scope: Scope) -> str:
-    """Return the participant key of a user id, as prompts of that person use it."""
+    """Return the participant key of a user id; an id without an interface gets that of the scope."""
     if user_id is None:
         if not scope.participant:
             raise MessageError("user_id is missing and the scope names no participant. Name one.", fields=("user_id",))

@@ -56,7 +56,7 @@ def build_message(item: Item) -> ShortTermMessage:
 
 
 def is_summary_due(messages: int, turns: int) -> bool:
-    """Return whether a new summary is due: after at least 6 messages, and enough turns since the last one."""
+    """Return whether a new summary is due: after at least 6 messages, and 10 turns since the last one."""
     return messages >= SUMMARY_MESSAGES and turns >= SUMMARY_EVERY
 
 

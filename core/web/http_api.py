@@ -194,7 +194,7 @@ def list_memories(asking: Asking, asked: Annotated[bodies.ItemList, Query()]) ->
 
 @router.get("/profile")
 def read_profile(asking: Asking, asked: Annotated[bodies.ProfileQuery, Query()]) -> answers.ProfileAnswer:
-    """Return a person's statements about themselves, as far as the scope may see them."""
+    """Return the statements of a person about themselves that the scope may see."""
     statements = lifelong.profile(asked.about, limit=asked.limit, **asking)
     return answers.ProfileAnswer.model_validate({"statements": statements})
 

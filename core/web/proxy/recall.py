@@ -29,7 +29,7 @@ def recall(
     Args:
         lines: lines of the conversation in the request; stored lines that they replace are left out of the memories.
         held: texts of the request, which the memories do not repeat.
-        after: id of the response that the request continues; with one, its lines replace no stored line.
+        after: id of the response that the request continues; if given, `lines` replace no stored line.
     """
     if MODES[settings.memory_mode].how == "tool":  # the model gets no tool here, so requests to remember are saved
         settings = settings.replace(memory_mode="plus")

@@ -13,7 +13,7 @@ from typing import Any
 from .messages import find_last_user, has_template, read_question, read_text
 
 SHORT_TOKENS = 64
-"""Maximum number of answer tokens that only programs ask for, not people."""
+"""Largest limit of answer tokens that only programs set, not people."""
 READ_CHARS = 10_000
 """Number of characters read at each end of a longer message: instructions are at its beginning or end."""
 COMMAND_CHARS = 2500
