@@ -81,8 +81,8 @@ def add_facts_with_meta(
         expires_at, pinned, provenance, source_message_ids; other keys go to metadata. At most 10,000.
         conf_uid, history_uid: persona and conversation; the scope's by default.
         default_kind: kind of entries without one.
-        message_id: the source message, by the platform's id in the scope's conversation or by its row id; editing or
-        deleting that message removes these items.
+        message_id: the source message, by the platform's id in the scope's conversation or by its row id. Deleting
+        that message removes these items; editing it too, except items with its text, which get the new text.
 
     Returns:
         A number with `ids`, `merged` (entries equal to an existing item, which took over their tags, importance and
