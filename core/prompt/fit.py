@@ -27,8 +27,10 @@ STAYING = (CURRENT, RECENT, "thoughts", MEMORIES, "tags_placeholder")
 """Lists that stay in the prompt even if they are empty."""
 NEWEST_LAST = (RECENT, "thoughts", "ai_diary", "recent_conversations", "saved_memories", "standing_wishes")
 """Lists whose last items are the most important."""
+ASKED_FOR = ("standing_wishes", "saved_memories")
+"""Lists of what people asked the persona to keep: they come before the memories."""
 SHARE = 4
-"""Divisor of the space: the newest lines of the chat together, and any one item, take at most a quarter."""
+"""Divisor of the space: the newest lines of the chat, what people asked for, and any item each take up to a quarter."""
 MEMORY_SHARE, LIST_SHARE = 0.5, 0.7
 """Share of the room that memories get before other lists: normally, and if the message asks for a list."""
 NEWEST_SHARE, LINE_SHARE = 16, 48
@@ -206,8 +208,8 @@ def fit_items(
 def order_items(items: Sequence[Item], best: Sequence[int], room: int, memory_share: float = MEMORY_SHARE) -> list[int]:
     """Return the indexes of the items in the order in which they are added; the last ones are left out first.
 
-    The newest lines of the chat, up to a quarter; the best memories, up to their share; one item of every other list;
-    the other memories; older lines; the rest.
+    The newest lines of the chat and what people asked for, up to a quarter each; the best memories, up to their share;
+    one item of every other list; the other memories; older lines; the rest.
     """
     chat = [n for n, item in enumerate(items) if item.section == CURRENT][::-1]
     others: dict[str, list[int]] = {}
@@ -217,10 +219,12 @@ def order_items(items: Sequence[Item], best: Sequence[int], room: int, memory_sh
     for section in NEWEST_LAST:
         others.get(section, []).reverse()
     newest = chat[: max(1, _count_within(items, chat, room // SHARE))]
+    asked = [n for section in ASKED_FOR for n in others.get(section, ())]
+    asked = asked[: max(1, _count_within(items, asked, room // SHARE))]
     better = best[: max(1, _count_within(items, best, int(room * memory_share)))]
     first = [numbers[0] for numbers in others.values()]
     rest = [n for numbers in others.values() for n in numbers[1:]]
-    return list(dict.fromkeys([*newest, *better, *first, *best, *chat, *rest]))
+    return list(dict.fromkeys([*newest, *asked, *better, *first, *best, *chat, *rest]))
 
 
 def _count_within(items: Sequence[Item], numbers: Sequence[int], room: int) -> int:

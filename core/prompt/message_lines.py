@@ -18,7 +18,18 @@ from ..text import times
 from ..text.folding import collapsed, one_line
 from ..text.sizes import to_json
 from .call import Gathered, PromptCall
-from .fit import LEAST_PART, LIST_SHARE, Fitted, Item, Space, build_fitted, choose_cutter, fit_items, keep_within
+from .fit import (
+    ASKED_FOR,
+    LEAST_PART,
+    LIST_SHARE,
+    Fitted,
+    Item,
+    Space,
+    build_fitted,
+    choose_cutter,
+    fit_items,
+    keep_within,
+)
 from .messages import (
     LEFT_OUT,
     MessagePart,
@@ -56,8 +67,6 @@ TITLES = {
 }
 SYSTEM = ("relationship", "standing_wishes")
 """Sections in the system message."""
-ASKED_FOR = ("saved_memories", "standing_wishes")
-"""Sections of texts in people's own words: each gets a dash, since it may begin like a speaker's line."""
 
 
 class Line(NamedTuple):
@@ -204,7 +213,8 @@ class MessageLines:
             place = f" in {turn.place}" if turn.place else ""
             yield Line(section, one_line(turn.text), f"{time}{' ' if time else ''}{turn.name}{place}: ")
         elif isinstance(value, str):
-            yield Line(section, one_line(value), "- " if section in ASKED_FOR else "")
+            dash = "- " if section in ASKED_FOR else ""  # their words may begin like a speaker's line
+            yield Line(section, one_line(value), dash)
         elif section == "short_term" and isinstance(value, Mapping):
             head = f"{value.get('channel')}, {value.get('age')}: "
             for text in [value["summary"]] if value.get("summary") else value.get("lines") or ():

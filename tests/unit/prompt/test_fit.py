@@ -61,6 +61,15 @@ def test_p53_items_are_added_in_the_order_of_what_they_are_worth() -> None:
     assert order(10) == "c2 m1 r1 w0 m2 m0 c1 c0 r0 w1"
 
 
+def test_c12_p53_what_people_asked_for_is_added_before_the_memories() -> None:
+    sections = {"m": "memories", "s": "saved_memories", "a": "standing_wishes", "c": "history_current_chat"}
+    names = [*(f"m{n}" for n in range(9)), "s0", "s1", "s2", "a0", "a1", "c0"]
+    items = [Item(sections[name[0]], None, name, 100) for name in names]
+    order = [names[n] for n in order_items(items, range(9), 1600)]
+    assert order[:6] == ["c0", "a1", "a0", "s2", "s1", "m0"]  # the newest first, up to a quarter
+    assert [names[n] for n in order_items(items, range(9), 300)][:2] == ["c0", "a1"]  # the newest at least
+
+
 HITS = [{"source": "memories", "id": n, "snippet": f"memory {n} " + "y" * 60} for n in range(40)]
 
 
