@@ -77,6 +77,7 @@ def forget_target(db: Database, persona: str, kind: str, key: str | int, *, dry_
             remove_items(removal, removal.find_values(memories.c.id, memories.c.id == int(key)))
             return Owner()
         owner = find_owner(removal, kind, str(key))
+        removal.note_gone()
         _delete_owned(removal, owner)
         finish(removal)
         return owner

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Table, delete, or_, select
 from ..database.bulk import chunks
 from ..database.engine import Database
 from ..database.registry import REGISTRY
-from ..database.schema import counters, search_vector, tag_aliases, tag_links
+from ..database.schema import audiences, counters, search_gone, search_vector, tag_aliases, tag_links
 from ..database.schema import tags as tag_table
 from ..database.schema_base import metadata
 from ..database.sources import SourceTable
@@ -117,6 +117,12 @@ class Removal:
         self.counts[search_vector.name] += embeddings.drop(self.connection, source, places, again=again)
 
     # The end
+
+    def note_gone(self) -> None:
+        """Purge the index also of rows that were moved or deleted before: it may hold their words in any audience."""
+        own = select(audiences.c.audience_id).where(audiences.c.persona_id == self.persona)
+        gone = own.where(audiences.c.audience_id.in_(select(search_gone.c.audience_id)))
+        self._audiences.update(self.connection.execute(gone).scalars())
 
     def purge_index(self) -> None:
         """Rewrite the packed index segments, leaving out the deleted rows."""

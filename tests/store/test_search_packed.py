@@ -19,6 +19,7 @@ from core.database.sources import CHAT
 from core.db import forget, pack_index, reindex
 from core.index import indexed, lru_cache, packing, segment, state
 from core.index.fresh import PACK_FROM
+from core.privacy import set_conversation_privacy
 from core.scope import Scope
 from core.search import rounds
 from core.search.ranking import reasons
@@ -260,6 +261,21 @@ def test_f46_nothing_of_what_was_forgotten_is_left_in_a_block(db: Database, scop
     heads = db.read(select(s.head).where(*of_persona), source="search_segment")
     assert "tg/1" not in {thread for head in heads for thread in segment.read_head(bytes(head[0])).threads}
     assert verify_index(db) == []
+
+
+@pytest.mark.parametrize("before", ["moved", "deleted"])
+def test_f46_no_word_is_left_in_a_block_that_a_forgotten_line_was_in(db: Database, scope: Scope, before: str) -> None:
+    ann = replace(scope, conversation="tg/1", participant="tg/ann")
+    rows = said(db, ann, [(f"xylofant {n}", ago(minutes=n)) for n in range(20)], "tg/1")
+    said(db, replace(scope, conversation="tg/2"), [("tea", ago())], "tg/2")
+    pack(db, scope)
+    if before == "moved":
+        set_conversation_privacy("tg/1", "restricted", db=db, scope=scope)
+    else:
+        db.transaction(lambda c: indexed.remove(c, db, CHAT, scope.persona, rows), source="chat_history_cache")
+    assert "xylofant" in terms(db, scope)
+    forget(conversation="tg/1", db=db, scope=scope)
+    assert "xylofant" not in terms(db, scope) and verify_index(db) == []
 
 
 def terms(db: Database, scope: Scope) -> set[str]:
