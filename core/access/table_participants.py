@@ -73,6 +73,12 @@ def known(connection: Connection, persona: str, keys: Iterable[str], default: st
     return {key: Known(level_of(ranks.get(key), default), names.get(key)) for key in wanted}
 
 
+def are_linked(db: Database, persona: str, one: str, other: str) -> bool:
+    """Return whether two participants are identities of one person."""
+    both = (MINE.c.persona_id == persona, MINE.c.participant_key == one, LINKED.c.participant_key == other)
+    return bool(db.read(select(LINKED.c.participant_key).select_from(IDENTITIES).where(*both), source="participants"))
+
+
 def read_bare_ids(keys: Iterable[str]) -> set[str]:
     """Return the id parts of participant keys: turns without an interface store only this part."""
     return {bare for key in keys if (bare := key.partition("/")[2])}

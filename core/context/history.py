@@ -13,6 +13,7 @@ from ..text.hits import compared_text
 from .context import CURRENT, RECENT, Caps
 from .incoming import IncomingMessage
 from .lines import (
+    AreLinked,
     ChatLine,
     NameLabels,
     body,
@@ -84,6 +85,7 @@ class HistoryBuilder:
     """Row ids of stored messages that the caller's own list replaces."""
     identities: tuple[str, ...] = ()
     """Participant keys of the person asking."""
+    are_linked: AreLinked = lambda *_: False
 
     def build(self, stored_current: Iterable[HistoryEntry], stored_recent: Iterable[HistoryEntry]) -> HistoryLists:
         """Return the two lists, and the reason for each message left out."""
@@ -95,7 +97,8 @@ class HistoryBuilder:
         current, lost_here = self._choose(CURRENT, caps.history, here, live_current, is_echo)
         recent, lost_there = self._choose(RECENT, caps.recent, there, live_recent, is_echo)
         left_out += lost_here + lost_there
-        names = NameLabels(find_persona_name(self.persona, [*recent, *current]), self.message, self.identities)
+        persona = find_persona_name(self.persona, [*recent, *current])
+        names = NameLabels(persona, self.message, self.identities, self.are_linked)
         titles = {entry.conversation: entry.title for entry in others if entry.title}
         skips = self.live.skips_history  # memories still leave out what the lists would show
         own_entries = [*rows, *(self.live.chats.get(own, []) if own is not None else [])]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from typing import Self
@@ -168,17 +168,27 @@ Identity = tuple[str, str]
 """(interface, id) of a person, or ("", name) without an id."""
 
 PERSONA: Identity = ("", "")
+AreLinked = Callable[[str, str], bool]
+"""Returns whether two participant keys belong to one person."""
 
 
 class NameLabels:
     """Labels of one prompt: `Ann`, and `Ann (2)` for the next person called Ann; each keeps the label first given."""
 
-    def __init__(self, persona: str = "", asker: IncomingMessage | None = None, identities: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        persona: str = "",
+        asker: IncomingMessage | None = None,
+        identities: Iterable[str] = (),
+        are_linked: AreLinked = lambda *_: False,
+    ) -> None:
         """Start with the persona's own name, which no other speaker in the prompt gets.
 
         Args:
             asker: message to answer; its sender has one label under all of the sender's `identities` (keys).
+            are_linked: asked about two identities with the same name.
         """
+        self._are_linked = are_linked
         self._by_label: dict[str, Identity] = {}
         self._asker: dict[Identity, tuple[Identity, str]] = {}
         """Identity and present name of the asker, for each of the asker's identities."""
@@ -200,6 +210,8 @@ class NameLabels:
         while True:
             owner = self._by_label.setdefault(fold(label), identity) if has_id else self._by_label.get(fold(label))
             if owner == identity or (not has_id and owner != PERSONA):
+                return label
+            if owner and owner != PERSONA and self._are_linked("/".join(owner), "/".join(identity)):
                 return label
             count += 1
             label = f"{name} ({count})"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from .. import hooks
 from ..access.rules import plain_key
+from ..access.table_participants import are_linked
 from ..access.view import Recent
 from ..context import context as context_rules
 from ..context import table as context_table
@@ -67,6 +69,7 @@ def build_history(call: PromptCall, seeing: VisibleContext, lines: StoredLines) 
         replacing=find_replaced(call, lines),
         replaced_rows=call.request.replaced_rows,
         identities=() if seeing.viewer is None else seeing.viewer.identities,
+        are_linked=cache(lambda *keys: call.guard.ask("participants", lambda: _are_linked(call, *keys), False)),
     )
     lists = builder.build(lines.current, lines.recent)
     for _ in range(ROUNDS):
@@ -76,6 +79,10 @@ def build_history(call: PromptCall, seeing: VisibleContext, lines: StoredLines) 
         lines = further
         lists = builder.build(lines.current, lines.recent)
     return lists
+
+
+def _are_linked(call: PromptCall, one: str, other: str) -> bool:
+    return call.db is not None and are_linked(call.db, call.scope.persona, one, other)
 
 
 def _read_further(

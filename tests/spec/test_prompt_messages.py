@@ -16,7 +16,7 @@ from core.config import Settings
 from core.conversations import add_saved_memory
 from core.database.schema import memories
 from core.errors import PromptTooLargeError
-from core.privacy import set_privacy
+from core.privacy import link_participants, set_privacy
 from core.prompt_engine import build_messages, explain_messages, set_hook, to_json
 from core.scope import Scope
 from tests.spec.stage import ELSEWHERE, HERE, MINUTE, NOW, Stage, message
@@ -136,6 +136,18 @@ def test_f83_memories_use_the_mark_of_the_lines(stage: Stage) -> None:
     context = stage.context("parrot", from_user={"id": "u1", "full_name": "Ann"}, ENABLE_HISTORY_RECENT=0)
     assert "Ann: " in context["history_current_chat"][0]
     assert [hit["speaker"] for hit in context["memories"]] == ["Ann (2)"]
+
+
+def test_f6_f83_linked_identities_of_somebody_else_have_one_name(stage: Stage) -> None:
+    """Bob writes from two platforms, and a third account is somebody else's: two people, not three."""
+    for minutes, path in enumerate(("web/5", "dc/9", HERE), 28):
+        stage.say(f"I like tea on {path}", path, "Bob", minutes)
+    link_participants("tg/bob", "web/bob", **stage.asking())
+    context = stage.context("hello")
+    lines = [*context["history_current_chat"], *context["history_recent"]]
+    assert [line.split("] ")[-1].split(":")[0] for line in lines] == ["Bob", "Bob (2)", "Bob"]
+    shown = stage.context("tea", ENABLE_HISTORY_RECENT=0)
+    assert [hit["speaker"] for hit in shown["memories"]] == ["Bob", "Bob (2)"]
 
 
 def test_p72_the_personas_lines_carry_its_name(stage: Stage) -> None:
