@@ -16,7 +16,8 @@ _LARGE = lazy_pattern(r"(?<![\w.,:])(?!(?:19|20)\d\d(?!\d))[1-9]\d{3,8}(?![\w:]|
 """Number that is often written with a sign between thousands; years are left out."""
 _CLOCK = lazy_pattern(r"(?<![\d.:])([01]?\d|2[0-3])[:.]([0-5]\d)(?![\d:]|\.\d)(?: ?([ap])\.?m\b)?")
 _MIXED = lazy_pattern(r"[^\W\d_]+|\d+")
-_BETWEEN = lazy_pattern(r"[\s\-\u2010-\u2012/.]{1,2}")
+_NEXT = lazy_pattern(r"\d[.,'\u2019]\d{3}|(?!\d\.\d).[\s\-\u2010-\u2012/.]{1,2}[^\W_]+")
+"""Last character of a word and a word that may be joined to it; a number after a point only if it is thousands."""
 _QUOTED = lazy_pattern(
     '["\u201c\u201e\u00ab\u300c]([^"\u201c\u201d\u201e\u00ab\u00bb\u300c\u300d]{3,80})["\u201c\u201d\u00bb\u300d]'
 )
@@ -100,12 +101,12 @@ def list_joined(text: str) -> dict[str, list[str]]:
     spans = [(match.start(), match.end()) for match in _WORD.finditer(folded)]
     for first in range(len(spans)):
         for last in range(first + 1, min(first + MOST_PARTS, len(spans))):
-            between = [folded[spans[n][1] : spans[n + 1][0]] for n in range(first, last)]
+            pairs = [folded[spans[n][1] - 1 : spans[n + 1][1]] for n in range(first, last)]
             parts = [folded[start:end] for start, end in spans[first : last + 1]]
             is_code = any(map(str.isdigit, parts))
             if not (is_code or last == first + 1) or not small_words("tells_nothing").isdisjoint(parts):
                 break
-            if sum(map(len, parts)) <= LONGEST_JOINED and all(map(_BETWEEN.fullmatch, between)):
+            if sum(map(len, parts)) <= LONGEST_JOINED and all(map(_NEXT.fullmatch, pairs)):
                 made["".join(parts)] = parts
     return made
 

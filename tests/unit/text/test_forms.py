@@ -166,6 +166,8 @@ def test_t57_other_spellings_of_a_message() -> None:
     assert list_other_scripts("macka", ("sr",)) == {"macka": ["мацка", "мачка", "маћка"]}
     assert list_joined("the ice cream")["icecream"] == ["ice", "cream"]
     assert list_joined("a ZX-90 PL, hi-fi")["zx90pl"] == ["zx", "90", "pl"]
+    assert {"2500", "30000"} < list_joined("2,500, 1.250.000 or 30'000").keys() > {"1250000"}
+    assert not list_joined("2.5, 2,5, 12,34, 1.2.3 and 3.5.2024, 2500.").keys() & {"25", "1234", "123", "352024", "12"}
     assert split_figures("zx90pl") == ["zx", "90", "pl"] and split_figures("5km") == ["5", "km"]
     assert not split_figures("chair")
     assert list_quoted('Who said "over the moon"? And "never"?') == ["over the moon"]
