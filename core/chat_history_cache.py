@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import takewhile
 from typing import Any, Protocol, TypedDict
 
 from .access.rules import plain_key
@@ -192,7 +193,11 @@ def save_together(
     settings: Settings | Mapping[str, object] | None = None,
 ) -> list[WriteResult]:
     """Store messages, each in its scope, as `save_message` does: all or none."""
-    plans: list[Store] = []  # made once, so that a repeated try keeps the ids, which tell whether `forget` came later
+    # Made once, so that a repeated try keeps the ids, which tell whether `forget` came later; and before SQLite's only
+    # writer is held, up to the first message whose place or reply may depend on the ones before it.
+    first = [] if len({scope.server for _, scope in messages}) > 1 else messages
+    alone = takewhile(lambda each: read_reply(each[0]) is None, first)
+    plans = [_plan_incoming(message, scope, db, settings) for message, scope in alone]
 
     def store() -> list[WriteResult]:
         results: list[WriteResult] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -235,6 +236,21 @@ def test_r11_messages_of_one_call_are_stored_all_or_none(
         row = rows_of(db, chat_history_cache, scope.persona)[-1]
         assert "line 2" in str(row.metadata)
     assert index_differences(db, scope.persona) == []
+
+
+def test_others_write_while_a_list_of_messages_is_read(
+    db: Database, scope: Scope, migrated_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading 500 texts takes a second; SQLite has one writer."""
+    read, lines = door.standing.read_instructions, [{"text": f"line {n}", "interface_path": "tg/1"} for n in range(3)]
+    with closing(Database(migrated_url, timeout_seconds=1)) as other:
+
+        def write_beside(text: str, *given: Any, **more: Any) -> Any:
+            assert "line" not in text or save(other, scope, "tg/2", text.replace("line", "beside")).stored
+            return read(text, *given, **more)
+
+        monkeypatch.setattr(door.standing, "read_instructions", write_beside)
+        assert all(each.stored for each in door.save_together([(line, scope) for line in lines], db=db))
 
 
 def test_f41_a_line_of_the_persona_answers_the_person_of_the_scope(db: Database, scope: Scope) -> None:
