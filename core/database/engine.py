@@ -303,6 +303,7 @@ class Database:
         source: str,
         confirm: Callable[[Connection], T | None] | None = None,
         waits: bool = True,
+        if_unsure: str = failures.UNSURE,
     ) -> T:
         """Run `work` in one transaction and return its result; either all of it is stored or nothing (`RollbackError`).
 
@@ -314,7 +315,7 @@ class Database:
 
         Raises:
             StoreWriteError: nothing was written; or the commit's answer was lost, and the message says that the outcome
-                is unknown.
+                is unknown (`if_unsure`).
         """
         if self._joined is not None:
             return self._run_joined(self._joined, work)
@@ -360,7 +361,7 @@ class Database:
                         there = self._ask(confirm) if unsure else None
                         if there is not None:
                             return there
-                        remedy = failures.UNSURE if unsure else remedy
+                        remedy = if_unsure if unsure else remedy
                         kind = DuplicateKeyError if is_duplicate else StoreWriteError
                         # The last tries have little time: a timeout of their connections is not the cause.
                         cause = first if failures.is_lost(error) and not unsure else error
@@ -448,9 +449,11 @@ class Database:
         found: int = getattr(self._local, "repeats", 0)
         return found
 
-    def idempotent_transaction(self, work: Callable[[Connection], T], *, source: str) -> T:
+    def idempotent_transaction(
+        self, work: Callable[[Connection], T], *, source: str, if_unsure: str = failures.UNSURE
+    ) -> T:
         """Run `work` like `transaction`, and retry even if it may already be stored, since `work` is idempotent."""
-        return self.transaction(work, source=source, confirm=lambda _: None)
+        return self.transaction(work, source=source, confirm=lambda _: None, if_unsure=if_unsure)
 
     @contextlib.contextmanager
     def _spending(self) -> Iterator[Call]:

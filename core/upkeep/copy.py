@@ -17,7 +17,7 @@ from typing import Any
 from sqlalchemy import Column, Connection, Table, delete, exc, literal, select
 
 from ..access import external_rows
-from ..database import connections, failures
+from ..database import connections
 from ..database.bulk import write_many
 from ..database.dialects import JsonText, StoredText, upsert
 from ..database.engine import Database
@@ -25,7 +25,7 @@ from ..database.registry import REGISTRY
 from ..database.rows import list_processors
 from ..database.schema import TABLES, access_tokens, schema_version
 from ..database.stored_values import count_repairs, read_json
-from ..errors import StoreError, StoreWriteError
+from ..errors import StoreError
 from ..index import packing
 from . import migration
 
@@ -145,11 +145,8 @@ def _copy_table(source: Connection, target: Database, table: Table, progress: Pr
             pass
     digest = Digest()
     for chunk in _read_chunks(source, table):
-        try:
-            target.idempotent_transaction(partial(_write, table=table, rows=chunk), source=table.name)
-        except StoreWriteError as error:
-            text = str(error).replace(failures.UNSURE, "Run the copy again: it continues.")
-            raise StoreWriteError(text, source=error.source, number=error.number, server=error.server) from None
+        write = partial(_write, table=table, rows=chunk)
+        target.idempotent_transaction(write, source=table.name, if_unsure="Run the copy again: it continues.")
         for row in chunk:
             digest.add(row)
         if progress is not None:

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import insert, literal, update
+from sqlalchemy import Connection, Engine, event, exc, insert, literal, update
 from sqlalchemy import text as sql
 
 from core.chat_history_cache import save_message
-from core.database import failures
 from core.database.engine import Database
 from core.database.schema import TABLES, access_tokens, chat_history_cache, memories, schema_version, tag_links
 from core.db import copy_database, insert_memory, open_database
@@ -141,16 +140,17 @@ def test_d36_a_copy_that_was_cut_off_goes_on_and_doubles_nothing(
         assert verify_index(db) == []
 
 
-def test_d36_a_copy_whose_commit_is_lost_is_run_again(
-    source_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def lose(*_: Any, **__: Any) -> None:
-        raise StoreWriteError(f"memories could not be written. {failures.UNSURE}", server="db.example")
+def test_d36_a_copy_whose_commit_is_lost_is_run_again(source_url: str, tmp_path: Path) -> None:
+    def lose(_: Connection) -> None:
+        raise exc.OperationalError("COMMIT", {}, Exception(2013, "lost"), connection_invalidated=True)
 
-    monkeypatch.setattr(copying, "_write", lose)
-    with pytest.raises(StoreWriteError, match=r"written\. Run the copy again") as caught:
-        copy_database(source_url, f"sqlite:///{tmp_path / 'new.db'}")
-    assert caught.value.server == "db.example"
+    try:
+        with pytest.raises(StoreWriteError, match=r"could not be written: .*\(error 2013\)\. Run the copy again: it"):
+            copy_database(
+                source_url, f"sqlite:///{tmp_path / 'new.db'}", progress=lambda *_: event.listen(Engine, "commit", lose)
+            )
+    finally:
+        event.remove(Engine, "commit", lose)
 
 
 def test_d36_a_target_with_rows_and_a_source_of_another_schema_are_refused(source_url: str, fresh_url: str) -> None:
