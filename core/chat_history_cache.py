@@ -16,7 +16,7 @@ from .access.rules import plain_key
 from .access.view import Viewer
 from .base import logs
 from .calls.call import Call, find_key, open_call, with_viewer
-from .calls.defaults import check_handle, clock, handle, scope_of, settings_for
+from .calls.defaults import check_handle, clock, handle, scope_for, scope_of, settings_for
 from .config import Settings
 from .context.incoming import NON_TEXT, IncomingMessage, read_reply, read_role
 from .database import rows
@@ -225,7 +225,8 @@ def _plan_incoming(
     incoming = IncomingMessage.read(
         message, context_memory=context_memory, interface_name=interface_name, now=clock(db)()
     )
-    call = open_call(db, settings, scope_of(incoming, scope, settings))
+    given = scope_for(scope, settings)
+    call = open_call(db, settings, scope_of(incoming, given, settings))
     place = incoming.interface_path or call.scope.conversation
     if not place:
         raise MessageError(
@@ -249,7 +250,7 @@ def _plan_incoming(
 
     def store(*, is_answer: bool = False) -> WriteResult:
         stored = plan(is_answer=is_answer)
-        return WriteResult(*stored, dropped_tags=stored.dropped_tags, notes=(*incoming.notes, *stored.notes))
+        return WriteResult(*stored, dropped_tags=stored.dropped_tags, notes=(*incoming.notes_for(given), *stored.notes))
 
     return store
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from ..access.rules import PRIVATE_CHAT_TYPES, PUBLIC_CHAT_TYPES, check_key, said_privacy
 from ..base.hints import find_nearest
 from ..errors import MessageError
-from ..scope import KEY_BYTES, key_text
+from ..scope import KEY_BYTES, Scope, key_text
 from ..shapes import PERSONA_SENDER, Sender
 from ..text.folding import one_line
 from ..text.hits import known_name
@@ -52,7 +52,7 @@ LOOKED_FOR = tuple(
 MOST_NAMED = 8
 """Maximum number of unknown keys in one note."""
 
-NO_ID = "the sender has no id; unless the scope names the participant, the name is used as the id"
+_NO_ID = "the sender has no id: the name is used as the id"
 ID_BYTES = {"message_id": 191, "chat.id": 255, "thread_id": 255, "from_user.id": 255, "interface": 64}
 """Maximum number of bytes of each id, set by its column; `scope.KEY_BYTES` has the other ids."""
 
@@ -185,7 +185,7 @@ class IncomingMessage:
     time_zone: str | None = None
     raw: Any = None
     notes: tuple[str, ...] = ()
-    """Notes for the report on values that were replaced or ignored."""
+    """Notes on values that were replaced or ignored; see `notes_for`."""
     earlier: tuple[Any, ...] = ()
     """Earlier messages, if the host passed a list of chat messages."""
     opening: tuple[str, ...] = ()
@@ -214,8 +214,6 @@ class IncomingMessage:
                 _read_key(get(context_memory, "user_id"), "user_id", ID_BYTES["from_user.id"]) or "",
                 username=text_at(context_memory, "username"),
             )
-        if not sender.id and sender.identity and read_role(message) != "persona":
-            notes.append(NO_ID)
         chat_type = word_at(chat, "type") or None
         if (reply := read_reply(message)) is not None and isinstance(reply.message_id, (str, int)):
             read_message_id(reply.message_id, "reply_to_message.message_id")
@@ -236,6 +234,11 @@ class IncomingMessage:
             earlier=tuple(earlier),
             opening=tuple(opening),
         )
+
+    def notes_for(self, scope: Scope) -> tuple[str, ...]:
+        """Return the notes, with one more if neither message nor scope has an id of the sender."""
+        has_id = self.sender.id or scope.participant or not self.sender.identity
+        return self.notes if has_id or read_role(self.raw) == "persona" else (*self.notes, _NO_ID)
 
     def text_with_attachments(self) -> str:
         """Return the text, and a line that names the attachments."""

@@ -242,12 +242,13 @@ def open_call(request: PromptRequest) -> PromptCall:
         request.message, context_memory=request.context_memory, interface_name=request.interface_name, now=now()
     )
     live = read_context_memory(request.context_memory)
-    given = defaults.scope_of(message, request.scope, settings)
+    own = defaults.scope_for(request.scope, settings)
+    given = defaults.scope_of(message, own, settings)
     if message.earlier:  # without a stored conversation only the message's own one is known
         message = replace(message, interface_path=message.interface_path or given.conversation or "")
         live = add_lines(live, message.interface_path or "", message.earlier, message.sender)
     report = Report()
-    report.note(*message.notes, *live.notes)
+    report.note(*message.notes_for(own), *live.notes)
     if live.skipped:
         report.note(f"context_memory: {live.skipped} things are no message and are left out")
     if live.skips_history:

@@ -17,7 +17,7 @@ from core.db import forget
 from core.errors import MessageError, ScopeError
 from core.lifelong import consolidate_history
 from core.privacy import link_participants, scope_of, set_privacy
-from core.prompt_engine import build_json_prompt, build_messages
+from core.prompt_engine import build_json_prompt, build_messages, explain_json_prompt
 from core.scope import Scope
 from core.short_term import get_for_user, write_turn
 from core.synth_core_memory import search_memories
@@ -186,6 +186,12 @@ def test_f88_a_sender_without_an_id_has_the_name_as_id(stage: Stage, sender: dic
     assert forget(participant=person, **call)["chat_history_cache"] == 1
     shown = build_messages(spoken("When does the zqharbour open?", from_user={"id": "bob"}), **call)
     assert "nine" not in str(shown)
+
+
+def test_f88_no_note_says_that_the_name_is_the_id_where_the_scope_has_one(stage: Stage) -> None:
+    call: dict[str, Any] = {"db": stage.db, "scope": stage.scope(ROOM, participant="web/7")}
+    assert save_message(spoken("hi", sender_name="Ann"), **call).notes == ()
+    assert explain_json_prompt(spoken("hi", sender_name="Ann"), **call)[1]["notes"] == []
 
 
 @pytest.mark.engines()

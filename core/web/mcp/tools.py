@@ -11,7 +11,6 @@ import mcp_types as types
 
 from ...ai_diary import archive_diary_entry, edit_diary_entry
 from ...chat_history_cache import delete_chat_message, edit_chat_message
-from ...context.incoming import NO_ID
 from ...conversations import add_saved_memory
 from ...errors import ItemNotFoundError, MessageError
 from ...lifelong import delete_items, edit_item, profile, retag_items, search_items
@@ -199,6 +198,4 @@ def turn_save(speaker: Speaker, asked: schemas.TurnArguments) -> schemas.TurnAns
     answer_id = asked.message_id + ANSWER_ID if asked.message_id else None
     reply = build_reply(asked.assistant_text, place, speaker.scope.persona, message_id=answer_id)
     said, answered = save_turn(message, reply, **speaker.asking)
-    user = WrittenAnswer.of_result(said)
-    user.notes = [each for each in user.notes if each != NO_ID]  # the scope names the participant
-    return schemas.TurnAnswer(user=user, assistant=WrittenAnswer.of_result(answered))
+    return schemas.TurnAnswer(user=WrittenAnswer.of_result(said), assistant=WrittenAnswer.of_result(answered))
