@@ -12,6 +12,8 @@ from fastapi.routing import APIRoute
 from fastapi.security import APIKeyCookie, HTTPBearer
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
+from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from ..base.wire_ids import LARGEST_ID
 from ..context.incoming import ID_BYTES
@@ -147,8 +149,18 @@ async def check_known(request: Request) -> None:
         raise RequestValidationError(problems)
 
 
+_METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
+
+
 async def pass_on(request: Request, error: Exception) -> Any:
-    """Re-raise an error, so that the guard handles it instead of the web framework; name the known fields of a body."""
+    """Re-raise an error, so that the guard handles it instead of the web framework, with what it left out.
+
+    The known fields of a body, and all methods of a path, of which the framework names those of one route.
+    """
+    if isinstance(error, HTTPException) and error.status_code == 405 and not isinstance(error, Refused):
+        asked = [(method, {**request.scope, "method": method}) for method in _METHODS]
+        allowed = [m for m, scope in asked if any(r.matches(scope)[0] is Match.FULL for r in request.app.routes)]
+        raise HTTPException(405, headers={"Allow": ", ".join(allowed)})
     route = request.scope.get("route")
     if isinstance(error, RequestValidationError) and isinstance(route, APIRoute) and route.body_field is not None:
         kind = route.body_field.field_info.annotation

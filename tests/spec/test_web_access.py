@@ -310,6 +310,9 @@ def test_r13_errors_have_one_shape(world: World) -> None:
         assert told["error"] == {400: "wrong_shape", 404: "not_found", 405: "method", 422: "bad_value"}[status], path
         assert ("/openapi.json" in told["message"]) == (status in (400, 405) or path.endswith("nowhere")), path
     assert "the header Content-Type" in world.client.post("/v1/search", content="{}", headers=bearer(host.token)).text
+    allowed = {"/v1/memories": "GET, POST", "/v1/messages/a/7": "DELETE, PATCH", "/health": "GET, HEAD"}
+    for path, methods in allowed.items():
+        assert world.client.put(path, headers=bearer(host.token)).headers["Allow"] == methods
 
 
 def test_r13_what_a_route_does_not_read_is_refused_with_what_may_be_meant(world: World) -> None:
