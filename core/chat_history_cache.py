@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypedDict
 from .access.rules import plain_key
 from .access.view import Viewer
 from .base import logs
+from .base.wire_ids import find_whole
 from .calls.call import Call, find_key, open_call, with_viewer
 from .calls.defaults import check_handle, clock, handle, scope_for, scope_of, settings_for
 from .config import Settings
@@ -124,7 +125,7 @@ def _plan(call: Call, conversation: object, text: object, reply_to: object = Non
     """Return the function that stores one message; `facts` are the arguments of `new_message.read_message`."""
     row_id = call.db.ids.one()  # before the time is taken: the id tells whether `forget` came later
     # 1. read the message
-    if isinstance(conversation, int) or (isinstance(conversation, str) and conversation.strip()):
+    if find_whole(conversation) is not None or (isinstance(conversation, str) and conversation.strip()):
         conversation = find_key(call, conversation)
     if reply_to is not None and reply_to != "":
         facts["metadata"] = _note_reply(call, conversation, facts["metadata"], reply_to)
@@ -154,7 +155,7 @@ def _note_reply(call: Call, interface_path: object, metadata: object, reply_to: 
         raise MessageError.of_type("metadata", metadata, "a dict beside reply_to")
     if isinstance(reply_to, Mapping):
         return {**(metadata or {}), "reply_to": dict(reply_to)}
-    if isinstance(reply_to, bool) or not isinstance(reply_to, (str, int)):
+    if find_whole(reply_to) is None and not isinstance(reply_to, str):
         raise MessageError.of_type("reply_to", reply_to, "the id of a message, or a dict of text, username, timestamp")
     note: dict[str, Any] = {"message_id": str(reply_to)}
     if str(interface_path or "").strip():

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from .base.hints import shown
+from .base.wire_ids import find_whole
 from .errors import MessageError, ScopeError
 
 Destination = Literal["remote", "local"]
@@ -36,9 +37,9 @@ def key_text(value: object, field: str, limit_bytes: int, *, required: bool = Fa
     """
     if type(value) is str and value.isascii() and len(value) <= limit_bytes and "\x00" not in value and value.strip():
         return value  # the fast path of nearly all ids: a message has a dozen
-    if isinstance(value, bool) or not isinstance(value, (str, int)):
+    if (number := find_whole(value)) is None and not isinstance(value, str):
         raise MessageError.of_type(field, value, "a text or a whole number")
-    if isinstance(value, int) and abs(value) >= 10**limit_bytes:  # Python refuses to write more than 4300 digits
+    if number is not None and abs(number) >= 10**limit_bytes:  # Python refuses to write more than 4300 digits
         raise MessageError(
             f"{field} is a number of more than {limit_bytes} digits. At most {limit_bytes} bytes are allowed. "
             "Use a shorter id.",

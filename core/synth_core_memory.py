@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple, TypedDict, Unpack, get_args
 from . import hooks
 from . import search as searching
 from .base.hints import shown
+from .base.wire_ids import find_whole
 from .calls import defaults
 from .calls.call import Call, GivenSettings, open_call
 from .calls.defaults import check_handle, handle, settings_for
@@ -166,7 +167,7 @@ def _search(
     """Run the search of `search_memories`."""
     check_handle(db)
     known = defaults.settings_for(settings)
-    if mode not in get_args(SearchMode) or isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
+    if mode not in get_args(SearchMode) or (begin := find_whole(offset)) is None or begin < 0:
         raise ValueError(
             f"mode is {shown(mode)}, offset {shown(offset)}. mode must be 'best' or 'all', offset at least 0."
         )

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from ..base import logs
 from ..base.hints import shown
+from ..base.wire_ids import find_whole
 from ..calls.call import GivenSettings, load_access, open_call
 from ..calls.defaults import check_handle, handle
 from ..database import rows
@@ -283,10 +284,10 @@ def _read_list(value: object) -> list[object]:
 
 
 def _read_number(value: object, name: str) -> float:
-    wrong = isinstance(value, bool) or not isinstance(value, (int, float)) or value != value
-    if wrong or not 0 <= value <= 1e9:  # type: ignore[operator]
+    number = value if isinstance(value, float) else find_whole(value)
+    if number is None or not 0 <= number <= 1e9:  # false for nan, too
         raise ValueError(f"{name} is {shown(value)}. It must be a number, 0 to 1000000000.")
-    return min(float(value), 500_000.0) if name == "days" else float(value)  # type: ignore[arg-type]
+    return min(float(number), 500_000.0) if name == "days" else float(number)
 
 
 def _read_most(limit: object) -> int:

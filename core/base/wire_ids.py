@@ -1,12 +1,19 @@
-"""Row ids in requests: whole numbers, or texts of digits."""
+"""Numbers from hosts: whole ones of any type, and row ids in requests, which may be texts of digits."""
 
 from __future__ import annotations
+
+from numbers import Integral
 
 from .hints import shown
 
 LARGEST_ID = 2**63 - 1
 MOST_EXACT = 2**53
 """Largest whole number that every client reads exactly."""
+
+
+def find_whole(value: object) -> int | None:
+    """Return a whole number of any type, such as numpy's, as int; None for another value, a bool too."""
+    return None if isinstance(value, bool) or not isinstance(value, Integral) else int(value)
 
 
 def find_id(value: object) -> int | None:
@@ -19,13 +26,13 @@ def find_id(value: object) -> int | None:
 
 def read_id(value: object, name: str = "id") -> int:
     """Return a row id given as a whole number or a text of digits."""
-    row_id: object = value
+    row_id = find_whole(value)
     if isinstance(value, str):
         is_digits = value.isascii() and value.isdigit() and len(value) <= len(str(LARGEST_ID))
         row_id = int(value) if is_digits else None
     elif isinstance(value, float) and value.is_integer() and abs(value) <= MOST_EXACT:
         row_id = int(value)
-    if not isinstance(row_id, int) or isinstance(row_id, bool) or not 0 <= row_id <= LARGEST_ID:
+    if row_id is None or not 0 <= row_id <= LARGEST_ID:
         raise ValueError(
             f"{name} is {shown(value)}. It must be an id as it was handed out: digits, as text or as a whole number."
         )

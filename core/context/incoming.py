@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from ..access.rules import PRIVATE_CHAT_TYPES, PUBLIC_CHAT_TYPES, check_key, said_privacy
 from ..base.hints import find_nearest
+from ..base.wire_ids import find_whole
 from ..errors import MessageError
 from ..scope import KEY_BYTES, Scope, key_text
 from ..shapes import PERSONA_SENDER, Sender
@@ -108,7 +109,7 @@ def read_sender(message: Any) -> Sender:
 
 
 def _read_person_id(person: Any) -> Any:
-    return person if isinstance(person, int) and not isinstance(person, bool) else get(person, "id")
+    return person if find_whole(person) is not None else get(person, "id")
 
 
 def read_name(person: Any) -> str:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Dialect, Table, select
 
+from ..base.wire_ids import find_whole
 from ..errors import MessageError
 from ..text.folding import clean
 from ..text.strict_json import make_strict
@@ -57,10 +58,10 @@ def check_size(made: str, field: str) -> None:
 
 def name(value: object, field: str, chars: int, notes: list[str]) -> str:
     """Return a short text for people, cut to its column with a note; None becomes blank, numbers decimal texts."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        if abs(value) >= 10**DIGITS:
+    if (number := find_whole(value)) is not None:
+        if abs(number) >= 10**DIGITS:
             raise MessageError(f"{field} is a number of more than {DIGITS} digits. Pass a name.", fields=(field,))
-        value = str(value)
+        value = str(number)
     made = text(value, field)
     if len(made) > chars:
         notes.append(f"{field} was cut from {len(made)} to {chars} characters")
@@ -75,18 +76,18 @@ def number(value: object, field: str) -> int | None:
     if isinstance(value, float) and math.isfinite(value) and value.is_integer():
         value = int(value)
     low, high = INT_RANGE
-    if isinstance(value, bool) or not isinstance(value, int):
+    if (whole := find_whole(value)) is None:
         raise MessageError.of_type(field, value, "a whole number or None")
-    if not low <= value <= high:
+    if not low <= whole <= high:
         raise MessageError(f"{field} is out of range. It must be a whole number, {low} to {high}.", fields=(field,))
-    return value
+    return whole
 
 
 def row_id(value: object) -> int:
     """Return the id passed in, or 0 if no row can have it."""
-    if isinstance(value, bool) or not isinstance(value, int):
+    if (number := find_whole(value)) is None:
         raise MessageError.of_type("id", value, "a whole number")
-    return value if 0 < value < 2**63 else 0
+    return number if 0 < number < 2**63 else 0
 
 
 def yes_no(value: object, field: str) -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..access.rules import plain_key
 from ..base.hints import hint_name, shown
+from ..base.wire_ids import find_whole
 from ..calls.call import GivenSettings, find_key, open_call
 from ..database.engine import Database
 from ..errors import MessageError
@@ -122,7 +123,7 @@ def run_pending(
     >>> [(run.id == job_id, run.state) for run in run_pending(db=db)]
     [(True, 'completed')]
     """
-    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
+    if limit is not None and ((count := find_whole(limit)) is None or count < 0):
         raise ValueError(f"limit is {shown(limit)}. It must be a whole number of operations, 0 or more, or None.")
     from . import worker  # noqa: PLC0415 - see __getattr__
 
@@ -224,12 +225,12 @@ def list_operations(
     unknown = [each for each in chosen if each not in rules.STATES]
     if unknown:
         raise ValueError(f"state is {shown(unknown[0])}. It must be one of {', '.join(rules.STATES)}.")
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= 10_000:
+    if (most := find_whole(limit)) is None or not 1 <= most <= 10_000:
         raise ValueError(f"limit is {shown(limit)}. It must be a whole number of operations, 1 to 10000.")
     named = [key_text(each, "types", rules.TYPE_BYTES, required=True) for each in wanted]
     call = open_call(db, settings, scope)
     key = find_key(call, conversation, "conversation") if conversation else None
-    listed = read_operations(call.db, call.persona, chosen, named, key, limit)
+    listed = read_operations(call.db, call.persona, chosen, named, key, most)
     return [{**each, "conversation": each["conversation"] and plain_key(each["conversation"])} for each in listed]
 
 
@@ -253,8 +254,9 @@ def count_operations(
 
 
 def _read_ids(values: Iterable[int], field: str) -> list[int]:
-    ids = all_items(values, field)
-    wrong = [each for each in ids if not isinstance(each, int) or isinstance(each, bool) or not 0 <= each < 2**63]
+    given = all_items(values, field)
+    ids = [-1 if (number := find_whole(each)) is None else number for each in given]
+    wrong = [each for each, number in zip(given, ids, strict=True) if not 0 <= number < 2**63]
     if wrong:
         raise MessageError(f"{field} holds {shown(wrong[0])}. It must be the id of an operation.", fields=(field,))
     return ids

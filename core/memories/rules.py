@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any, Literal, get_args
 
 from ..base.hints import hint_name, shown
+from ..base.wire_ids import find_whole
 from ..errors import MessageError
 from ..text.folding import fold
 from ..text.host_values import newest_items, word_at
@@ -107,19 +108,19 @@ def read_ids(ids: object) -> tuple[int, ...]:
 
 
 def read_id(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
+    if (number := find_whole(value)) is None or not 0 <= number < 2**63:
         given = f"of type {type(value).__name__}" if isinstance(value, str) else shown(value)
         raise MessageError(f"id is {given}. It must be the id of an item, a whole number.", fields=("id",))
-    return value
+    return number
 
 
 def read_number(value: object, name: str, low: int, high: int, default: int) -> int:
     """Return a whole number within its range, or `default` for None."""
     if value is None:
         return default
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+    if (number := find_whole(value)) is None or not low <= number <= high:
         raise MessageError(f"{name} is {shown(value)}. It must be a whole number, {low} to {high}.", fields=(name,))
-    return value
+    return number
 
 
 def read_share(value: object, name: str, default: float | None, high: float = 1) -> float | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, select, update
 
-from ..base.wire_ids import find_id
+from ..base.wire_ids import find_id, find_whole
 from ..database import rows
 from ..database.compiled import IDS, execute_parts, read_parts
 from ..database.dialects import ID, Key
@@ -35,7 +35,7 @@ def find_sources(db: Database, scope: Scope, message_id: object) -> list[int | s
     """Return the source message as items store it: its row id, else the given id; None if no message is named."""
     if message_id is None:
         return None
-    if isinstance(message_id, bool) or not isinstance(message_id, (str, int)):
+    if (number := find_whole(message_id)) is None and not isinstance(message_id, str):
         wanted = "the platform's id of the message, or the row id that saving it returned"
         raise MessageError.of_type("message_id", message_id, wanted)
     named = key_text(message_id, "message_id", MESSAGE_ID_BYTES, required=True)
@@ -43,10 +43,10 @@ def find_sources(db: Database, scope: Scope, message_id: object) -> list[int | s
         values: dict[str, Any] = {"persona": scope.persona, "conversation": scope.conversation, "message": named}
         if lines := db.read(_BY_MESSAGE, values, source="chat_history_cache"):
             return [int(lines[0].id)]
-    if isinstance(message_id, int) and 0 <= message_id < MOST_ID:
-        values = {"persona": scope.persona, "row": message_id}
+    if number is not None and 0 <= number < MOST_ID:
+        values = {"persona": scope.persona, "row": number}
         if db.read(_BY_ROW, values, source="chat_history_cache"):
-            return [message_id]
+            return [number]
     return [named]
 
 

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Integer, and_, bindparam, func, literal, or_,
 
 from ..access import table_participants
 from ..access.rules import plain_key
+from ..base.wire_ids import find_whole
 from ..database.compiled import IDS, Reader, read_parts
 from ..database.dialects import Key, Time
 from ..database.engine import Database
@@ -150,14 +151,14 @@ def find_named(db: Database, persona: str, message: object, interface_path: obje
     if interface_path is not None:
         key = key_text(interface_path, "interface_path", KEY_BYTES["conversation"], required=True)
         line = find_message(db, persona, key, key_text(message, "message_id", MESSAGE_ID_BYTES))
-    elif isinstance(message, bool) or not isinstance(message, int):
+    elif (number := find_whole(message)) is None:
         raise MessageError.of_type(
             "message",
             message,
             "the row id that saving returned, or the platform's message id together with interface_path",
         )
     else:
-        line = find_facts(db.read, persona, message if 0 <= message < 2**63 else -1)
+        line = find_facts(db.read, persona, number if 0 <= number < 2**63 else -1)
     return None if line is None else (line.row_id, line.conversation)
 
 

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from ..base.hints import shown
+from ..base.wire_ids import find_whole
 from ..context.context import CURRENT, INJECTED, MEMORIES, RECENT
 from ..shapes import Citation, LeftOut
 from ..text.folding import fold
@@ -135,8 +136,8 @@ class Fitted:
 
 def read_limit_argument(name: str, value: object) -> int | None:
     """Return the limit as a whole number of at least 1, or None if none was given."""
-    if value is None or _is_limit(value):
-        return value  # type: ignore[return-value]
+    if value is None or ((number := find_whole(value)) is not None and number >= 1):
+        return None if value is None else number
     raise ValueError(f"{name} is {shown(value)}. It must be a whole number of at least 1, or None for no limit.")
 
 
@@ -146,13 +147,10 @@ NO_LIMIT: EngineLimit = (None, None)
 
 def read_engine_limit(value: object) -> EngineLimit:
     """Return the limit of the hook `engine_limit`, and a note for the report if it is unusable."""
-    if value is None or _is_limit(value):
-        return value, None  # type: ignore[return-value]
-    return None, f"engine_limit gave {shown(value)}, which is no whole number of at least 1; it is not used"
-
-
-def _is_limit(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    try:
+        return read_limit_argument("engine_limit", value), None
+    except ValueError:
+        return None, f"engine_limit gave {shown(value)}, which is no whole number of at least 1; it is not used"
 
 
 # Choosing items

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from datetime import datetime, timedelta
 from typing import TypedDict
 
 from ..base.hints import shown
+from ..base.wire_ids import find_whole
 from ..errors import MessageError
 from ..scope import KEY_BYTES, Scope, key_text
 from ..shapes import WriteResult
@@ -68,13 +68,12 @@ def decay(base: int, days: int, decay_days: int) -> int:
 
 def read_delta(value: object, field: str) -> int:
     """Return a change as a whole number, cut to the range that can reach both bounds from any value."""
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    if not whole and not (isinstance(value, float) and math.isfinite(value) and value.is_integer()):
+    if (whole := find_whole(int(value) if isinstance(value, float) and value.is_integer() else value)) is None:
         raise MessageError(
             f"{field} is {shown(value)}. It must be a whole number, such as 5 or -5. Round it before the call.",
             fields=(field,),
         )
-    return int(max(-MOST_MOVED, min(MOST_MOVED, value)))  # type: ignore[call-overload]
+    return max(-MOST_MOVED, min(MOST_MOVED, whole))
 
 
 def read_name(value: object, field: str) -> str:
@@ -87,9 +86,9 @@ def read_name(value: object, field: str) -> str:
 
 
 def read_most(value: object, most: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+    if (number := find_whole(value)) is None or not 1 <= number <= most:
         raise ValueError(f"limit is {shown(value)}. It must be a whole number, 1 to {most}.")
-    return value
+    return number
 
 
 def key_of(user_id: object, scope: Scope) -> str:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Literal, cast
 
 from ..base.hints import shown
-from ..base.wire_ids import LARGEST_ID
+from ..base.wire_ids import LARGEST_ID, find_whole
 from ..shapes import SOURCES, Source
 from ..tags.rules import TAG_BYTES, normal, tag_items
 from ..text.folding import clean, fold
@@ -165,8 +165,8 @@ def _row(source: object, number: object, at: int) -> tuple[Source, int]:
         raise ValueError(f"exclude[{at}] names source {shown(source)}. It must be one of {', '.join(SOURCES)}.")
     if isinstance(number, str) and number.isascii() and number.isdigit() and len(number) < 20:
         number = int(number)
-    if isinstance(number, bool) or not isinstance(number, int):
+    if (row_id := find_whole(number)) is None:
         raise ValueError(f"exclude[{at}] has id {shown(number)}. It must be a whole number.")
-    if not 0 <= number <= LARGEST_ID:
+    if not 0 <= row_id <= LARGEST_ID:
         raise ValueError(f"exclude[{at}] has id {shown(number)}, which no row has. Give the id of a hit.")
-    return name, number
+    return name, row_id

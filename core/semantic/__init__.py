@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..base.hints import shown
+from ..base.wire_ids import find_whole
 from ..calls.call import GivenSettings, open_call
 from ..database.engine import Database
 from ..errors import ConfigError
@@ -69,7 +70,7 @@ def embed_rows(
     >>> embed_rows(embedder=Letters(), db=db)
     EmbedReport(model='letters', rows=1, done=True)
     """
-    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
+    if limit is not None and ((count := find_whole(limit)) is None or count < 1):
         raise ValueError(f"limit is {shown(limit)}. It must be a whole number of rows, 1 or more, or None.")
     call = open_call(db, settings, scope)
     known_embedder = resolve(embedder, call.settings)

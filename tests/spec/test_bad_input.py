@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import typer
 
@@ -117,6 +118,23 @@ def test_f73_a_connection_string_names_its_fault_and_never_the_password(url: str
         open_database(url, settings={"DB_TIMEOUT_SECONDS": 1})
     told = str(raised.value)
     assert said in told and "127.0.0.1" not in told and "canary-pw" not in told
+
+
+def test_numbers_of_numpy_are_ids_limits_and_counts(stage: Stage) -> None:
+    """Rows of a data frame hold them."""
+    by: dict[str, Any] = {"db": stage.db, "scope": stage.scope("tg/7", participant="tg/7")}
+    seven = np.int64(7)
+    stored = save_chat_message("tg/7", "tea", message_id=seven, sender_id=seven, **by)
+    assert save_chat_message("tg/7", "tea", message_id=7, sender_id=7, **by) == (False, stored.id, "duplicate")
+    assert save_chat_message("tg/7", "more tea", reply_to=np.int32(7), **by).stored
+    assert chat_history_cache.edit_chat_message(np.int64(stored.id or 0), "green tea", **by).stored
+    assert explain_json_prompt({**MESSAGE, "from_user": {"id": seven}}, max_chars=np.int64(9000), **by)
+    item = np.int64(insert_memory("tea", "ann", "chat", [], **by))
+    assert len(search_memories(query="tea", limit=seven, exclude=[("memories", item)], **by)) == 2
+    assert search_items("tea", limit=seven, offset=np.int64(0), **by)["total"] == 1
+    assert delete_items([item], **by).count == 1
+    assert relationships.adjust("tg/7", affinity_delta=np.int64(5), **by).relationship["affinity"] == 5
+    assert len(relationships.list_recent(limit=seven, **by)) == 1 and jobs.list_operations(limit=seven, **by) == []
 
 
 def test_f65_a_switch_that_is_none_is_refused_by_name(stage: Stage) -> None:
