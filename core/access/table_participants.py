@@ -73,10 +73,11 @@ def known(connection: Connection, persona: str, keys: Iterable[str], default: st
     return {key: Known(level_of(ranks.get(key), default), names.get(key)) for key in wanted}
 
 
-def are_linked(db: Database, persona: str, one: str, other: str) -> bool:
-    """Return whether two participants are identities of one person."""
+def are_linked(db: Database | None, persona: str, one: str, other: str) -> bool:
+    """Return whether two participants are identities of one person; without a database nobody is."""
     both = (MINE.c.persona_id == persona, MINE.c.participant_key == one, LINKED.c.participant_key == other)
-    return bool(db.read(select(LINKED.c.participant_key).select_from(IDENTITIES).where(*both), source="participants"))
+    linked = select(LINKED.c.participant_key).select_from(IDENTITIES).where(*both)
+    return db is not None and bool(db.read(linked, source="participants"))
 
 
 def read_bare_ids(keys: Iterable[str]) -> set[str]:

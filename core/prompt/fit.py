@@ -136,9 +136,10 @@ class Fitted:
 
 def read_limit_argument(name: str, value: object) -> int | None:
     """Return the limit as a whole number of at least 1, or None if none was given."""
-    if value is None or ((number := find_whole(value)) is not None and number >= 1):
-        return None if value is None else number
-    raise ValueError(f"{name} is {shown(value)}. It must be a whole number of at least 1, or None for no limit.")
+    number = find_whole(value)
+    if value is not None and (number is None or number < 1):
+        raise ValueError(f"{name} is {shown(value)}. It must be a whole number of at least 1, or None for no limit.")
+    return number
 
 
 EngineLimit = tuple[int | None, str | None]

@@ -58,6 +58,7 @@ def read_stored(call: PromptCall, seeing: VisibleContext, parts: Sequence[Branch
 
 def build_history(call: PromptCall, seeing: VisibleContext, lines: StoredLines) -> HistoryLists:
     """Return the two history lists; older rows are read until the lists are full."""
+    db, persona = call.db, call.scope.persona
     builder = HistoryBuilder(
         message=call.message,
         live=call.live,
@@ -65,11 +66,11 @@ def build_history(call: PromptCall, seeing: VisibleContext, lines: StoredLines) 
         caps=call.caps,
         may_see=may_see(call, seeing),
         zone=call.zone,
-        persona=call.scope.persona,
+        persona=persona,
         replacing=find_replaced(call, lines),
         replaced_rows=call.request.replaced_rows,
         identities=() if seeing.viewer is None else seeing.viewer.identities,
-        are_linked=cache(lambda *keys: call.guard.ask("participants", lambda: _are_linked(call, *keys), False)),
+        are_linked=cache(lambda *keys: call.guard.ask("participants", lambda: are_linked(db, persona, *keys), False)),
     )
     lists = builder.build(lines.current, lines.recent)
     for _ in range(ROUNDS):
@@ -79,10 +80,6 @@ def build_history(call: PromptCall, seeing: VisibleContext, lines: StoredLines) 
         lines = further
         lists = builder.build(lines.current, lines.recent)
     return lists
-
-
-def _are_linked(call: PromptCall, one: str, other: str) -> bool:
-    return call.db is not None and are_linked(call.db, call.scope.persona, one, other)
 
 
 def _read_further(

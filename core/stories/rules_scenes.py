@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import NamedTuple
 
+from ..base.wire_ids import find_id
+
 BEFORE_ALL = -1
 """Index before the first message, used as the newest break if there is none."""
 
@@ -14,7 +16,6 @@ OFFSET = 8
 """Newest messages that cannot be a break: their scene may continue."""
 
 _NO_BREAK = ("", "false", "null", "none", "no")
-_MOST_DIGITS = 12
 
 
 class BreakLimits(NamedTuple):
@@ -49,24 +50,10 @@ def read_break(answer: object, limits: BreakLimits, shown: Collection[int]) -> t
     """
     if answer is None or answer is False or (isinstance(answer, str) and answer.strip().lower() in _NO_BREAK):
         return None, True
-    index = _whole(answer)
+    index = find_id(answer.strip() if isinstance(answer, str) else answer)
     if index is None or index not in shown or not limits.allow(index):
         return None, False
     return index, True
-
-
-def _whole(value: object) -> int | None:
-    """Return a whole number, given as a number or as digits; None for anything else."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int):
-        return value
-    if isinstance(value, float):
-        return int(value) if value.is_integer() else None
-    text = value.strip() if isinstance(value, str) else ""
-    digits = text.removeprefix("-")
-    is_plain = digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS
-    return int(text) if is_plain else None
 
 
 def find_pauses(times: Sequence[datetime | None], gap: timedelta, limits: BreakLimits) -> tuple[int, ...]:

@@ -149,18 +149,12 @@ async def check_known(request: Request) -> None:
         raise RequestValidationError(problems)
 
 
-_METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
-
-
 async def pass_on(request: Request, error: Exception) -> Any:
-    """Re-raise an error, so that the guard handles it instead of the web framework, with what it left out.
-
-    The known fields of a body, and all methods of a path, of which the framework names those of one route.
-    """
+    """Re-raise an error for the guard, not the framework; name the known fields of a body, or the methods of a path."""
     if isinstance(error, HTTPException) and error.status_code == 405 and not isinstance(error, Refused):
-        asked = [(method, {**request.scope, "method": method}) for method in _METHODS]
-        allowed = [m for m, scope in asked if any(r.matches(scope)[0] is Match.FULL for r in request.app.routes)]
-        raise HTTPException(405, headers={"Allow": ", ".join(allowed)})
+        asked = [{**request.scope, "method": method} for method in ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")]
+        allowed = [one["method"] for one in asked if any(r.matches(one)[0] is Match.FULL for r in request.app.routes)]
+        raise HTTPException(405, headers={"Allow": ", ".join(allowed)})  # the framework names those of one route
     route = request.scope.get("route")
     if isinstance(error, RequestValidationError) and isinstance(route, APIRoute) and route.body_field is not None:
         kind = route.body_field.field_info.annotation
