@@ -124,7 +124,6 @@ def save_chat_message(
 def _plan(call: Call, conversation: object, text: object, reply_to: object = None, **facts: Any) -> Store:
     """Return the function that stores one message; `facts` are the arguments of `new_message.read_message`."""
     row_id = call.db.ids.one()  # before the time is taken: the id tells whether `forget` came later
-    # 1. read the message
     if find_whole(conversation) is not None or (isinstance(conversation, str) and conversation.strip()):
         conversation = find_key(call, conversation)
     if reply_to is not None and reply_to != "":
@@ -132,10 +131,8 @@ def _plan(call: Call, conversation: object, text: object, reply_to: object = Non
     message = new_message.read_message(call.scope, conversation, text, now=call.db.clock(), **facts)
     if message is None:
         return lambda *, is_answer=False: WriteResult(False, None, "empty")  # noqa: ARG005 - the form of a Store
-    # 2. recognise standing instructions
     flags = call.settings
     instructions = standing.read_instructions(message.text, flags, role=message.role, excluded=message.excluded)
-    # 3. store it
     return partial(
         messages_table.insert_message,
         call.db,

@@ -83,11 +83,7 @@ class Memory:
         return Scope(self.persona, own, own, privacy="direct")
 
     def _place(self, message: Any, user: str | int | None) -> dict[str, Any]:
-        """Return the arguments for a message: its own conversation, else the private conversation of the user.
-
-        Raises:
-            MessageError: neither the message nor the caller names a conversation or a user.
-        """
+        """Return the arguments for a message: its own conversation, else the private conversation of the user."""
         message = {"text": message} if isinstance(message, str) else message
         read = IncomingMessage.read(message, now=self.db.clock())
         who = Sender() if read_role(read.raw) == "persona" else read.sender  # the persona answers a user

@@ -181,11 +181,7 @@ class AsyncMemoryTool(_Files, BetaAsyncAbstractMemoryTool):
 
 
 def _read_path(path: str) -> Path:
-    """Return the parts of a path below `/memories`; () for `/memories` itself.
-
-    Raises:
-        ToolError: the path is outside `/memories`.
-    """
+    """Return the parts of a path below `/memories`, () for it itself; a ToolError for another path."""
     if not path.startswith(ROOT):
         raise ToolError(f"Path must start with {ROOT}, got: {path}")
     parts = posixpath.normpath(path[len(ROOT) :].lstrip("/")).split("/")
@@ -195,11 +191,7 @@ def _read_path(path: str) -> Path:
 
 
 def _new_folders(change: Change, path: Path) -> list[NewValue]:
-    """Return the folders of a path that are missing.
-
-    Raises:
-        ToolError: a part of the path is a file.
-    """
+    """Return the folders of a path that are missing; a ToolError if a part of the path is a file."""
     above = [path[: depth + 1] for depth in range(len(path))]
     values = change.find(above)
     for each in values.values():

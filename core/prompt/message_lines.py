@@ -151,11 +151,7 @@ class MessageLines:
     # The lines
 
     def _list_lines(self, turns: Sequence[MessagePart], recap_role: str | None) -> list[Line]:
-        """Return every line that may be shown, in the order of the sections.
-
-        Args:
-            recap_role: role of the separate message with the running recap; None puts it among the other lines.
-        """
+        """Return every line that may be shown, by section; `recap_role` takes the running recap out of them."""
         lines: list[Line] = []
         for section, value in self.gathered.context.items():
             if section in LEFT_OUT or not value:
@@ -229,11 +225,7 @@ class MessageLines:
     # Which lines are shown
 
     def _choose(self, lines: Sequence[Line], space: Space, base: str) -> tuple[list[Item], list[int]]:
-        """Return the lines, some shortened, and the indexes of the lines shown, in the order in which they were added.
-
-        Args:
-            base: text that is always shown.
-        """
+        """Return the lines, some shortened, and the indexes of those shown beside `base`, in the order of adding."""
 
         def build(line: Line) -> Item:
             own = f"{line.hit['source']}/{line.hit['id']}" if line.hit else line.id

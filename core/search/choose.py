@@ -112,11 +112,7 @@ def _rank(read: Read, query: RankingQuery, found: Sequence[ScoredRow]) -> list[S
 
 
 def _complete(search: Search, c: Candidate, row: FoundRow, alone: WordScorer | None) -> ScoredRow:
-    """Return a row with the matches found in its stored text and tags, and with its tier.
-
-    Args:
-        alone: scorer of rows if there is no message.
-    """
+    """Return a row with its tier and the matches in its stored text and tags; `alone` scores it without a message."""
     matched, folded, languages = dict(c.matched), row.folded, search.query.languages
     if search.tag_ids and row.tags is not None:
         stored = hits.stored_tags(row.tags)

@@ -105,11 +105,7 @@ def holds_term(folded: str, term: QueryTerm, languages: Sequence[str]) -> bool:
 
 
 def _with_inner(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> QueryTerm:
-    """Return a keyword with the words of the index that contain it.
-
-    Args:
-        languages: only languages that write compounds as one word.
-    """
+    """Return a keyword with the words of the index that contain it; `languages` write compounds as one word."""
     text = term.text
     if not (term.is_keyword and text.isalnum() and len(text) >= SHORTEST_BEGINNING - 1) or term.pieces:
         return term

@@ -184,11 +184,7 @@ def asks(text: str, languages: Sequence[str]) -> bool:
 
 
 def _names_others(text: str, masked: str, languages: Sequence[str]) -> bool:
-    """Return whether a question may be about a third person: it has a name, and no word such as `I` or `you`.
-
-    Args:
-        masked: the text without its words of time.
-    """
+    """Return whether a question, `masked` without its times, may be about a third person: a name, no `I` or `you`."""
     if _NAME.search(masked) is None:
         return False
     said = asked_words(text)
