@@ -116,11 +116,11 @@ def parse_url(url: str) -> Target:
     if backend == "sqlite":
         return _sqlite(parsed, _list_parameters(url, parsed))
     if not parsed.database:
-        raise _refuse("DATABASE_URL names no database. Add its name at the end: .../NAME.")
+        raise _refuse("The database address names no database. Add its name at the end: .../NAME.")
     unknown = sum(1 for name in _list_parameters(url, parsed) if name not in PARAMETERS)
     if unknown:
         raise _refuse(
-            f"DATABASE_URL has {unknown} parameters that are not known. Behind the question mark may stand "
+            f"The database address has {unknown} parameters that are not known. Behind the question mark may stand "
             f"{', '.join(PARAMETERS)}."
         )
     parsed = parsed.set(drivername="mysql+pymysql")
@@ -156,19 +156,19 @@ def _check_parts(url: URL) -> None:
     """Refuse an address that cannot work before a driver names the password in its error."""
     if not url.get_backend_name().startswith("sqlite") and "@" in f"{url.host}{url.database}":
         raise _refuse(  # a part of the password was parsed as host or name
-            "DATABASE_URL has a character that separates its parts inside the user or the password. Write %40 for @, "
-            "%2F for / and %3A for : there."
+            "The database address has a character that separates its parts inside the user or the password. Write "
+            "%40 for @, %2F for / and %3A for : there."
         )
     parts = (url.username, url.password, url.host, url.database, *(str(value) for value in url.query.values()))
     for part in parts:
         if part and ("\0" in part or any("\ud800" <= letter <= "\udfff" for letter in part)):
             raise _refuse(
-                "DATABASE_URL holds a character that is none. Write it again; %40 stands for @ in a password."
+                "The database address holds a character that is none. Write it again; %40 stands for @ in a password."
             )
     try:
         (url.host or "").encode("idna")
     except UnicodeError:
-        raise _refuse("DATABASE_URL names a host that cannot be one. Correct it.") from None
+        raise _refuse("The database address names a host that cannot be one. Correct it.") from None
 
 
 def _list_parameters(url: str, parsed: URL) -> list[str]:
@@ -180,7 +180,7 @@ def _list_parameters(url: str, parsed: URL) -> list[str]:
 def _sqlite(url: URL, parameters: Sequence[str]) -> Target:
     if url.host or url.username or url.port:
         raise _refuse(
-            f"DATABASE_URL names a host, and a SQLite file has none: write three slashes, as in "
+            f"The database address names a host, and a SQLite file has none: write three slashes, as in "
             f"sqlite:///{url.database or url.host}, and four before a path that begins with /."
         )
     file = url.database or ":memory:"
@@ -188,9 +188,9 @@ def _sqlite(url: URL, parameters: Sequence[str]) -> Target:
     known = url.query.get("mode", "rwc") in ("ro", "rw", "rwc") and url.query.get("immutable", "1") == "1"
     if not known or set(parameters) - {"mode", "immutable"}:
         raise _refuse(
-            "DATABASE_URL has parameters that are not known. Behind the question mark of a SQLite file may stand "
-            "mode=ro, which only reads it, or immutable=1, for one on a read-only medium. A question mark in the name "
-            "of a file is %3F."
+            "The database address has parameters that are not known. Behind the question mark of a SQLite file may "
+            "stand mode=ro, which only reads it, or immutable=1, for one on a read-only medium. A question mark in the "
+            "name of a file is %3F."
         )
     if not in_memory:
         url = url.set(drivername="sqlite", database=str(resolve_file(file)))
@@ -206,11 +206,11 @@ def _tls(target: Target) -> tuple[URL, dict[str, Any]]:
     if mode == "off":
         return url, {"ssl_disabled": True}
     if mode not in ("on", "verify"):
-        raise _refuse("tls in DATABASE_URL must be off, on or verify. Correct it.")
+        raise _refuse("tls in the database address must be off, on or verify. Correct it.")
     try:
         context = ssl.create_default_context(cafile=str(ca) if ca else None)
     except OSError as error:  # ssl.SSLError is one
-        said = "tls_ca in DATABASE_URL names a file that cannot be read as certificates"
+        said = "tls_ca in the database address names a file that cannot be read as certificates"
         raise _refuse(f"{said} ({type(error).__name__}). Correct it.") from None
     if mode == "on":
         context.check_hostname = False

@@ -161,7 +161,7 @@ def _encryption(db: Database) -> list[Finding]:
         return []
     if rows and from_key(rows[0][1]):
         return []
-    remedy = "Remove ?tls=off from DATABASE_URL; ?tls_ca=FILE names the authority of the server's certificate"
+    remedy = "Remove ?tls=off from the database address; ?tls_ca=FILE names the authority of the server's certificate"
     return [Finding("warning", "password and texts cross the network unencrypted", "", remedy)]
 
 

@@ -118,6 +118,7 @@ def test_f73_a_connection_string_names_its_fault_and_never_the_password(url: str
         open_database(url, settings={"DB_TIMEOUT_SECONDS": 1})
     told = str(raised.value)
     assert said in told and "127.0.0.1" not in told and "canary-pw" not in told
+    assert "DATABASE_URL" not in told  # which the host has not set
 
 
 def test_numbers_of_numpy_are_ids_limits_and_counts(stage: Stage) -> None:
