@@ -21,6 +21,7 @@ final `*` may have any ending. Lists with `=` give each phrase its value.
 | after_clause, before_clause | words before a clause with a time: `before I` left on 3 July |
 | around, around_behind | words for the time around a day or feast |
 | since_behind, after_behind, before_behind, until_behind, onward | relations after a time: `から`, `beri` |
+| from_behind | words after the first of two times: `3'ten 5 Mart'a kadar` |
 | early, mid, late, begin, end, first_half, second_half | parts of a month or year |
 | parts | the parts of a day in PART_HOURS |
 | rolling | words before a unit that make it end now: `in the last` |
@@ -87,8 +88,8 @@ KINDS = {
     "coming": "@", "parts": "P", "recent": "R", "other_day": "O", "now": "G", "feasts": "F", "first": "K",
     "latest": "T", "said": "V", "not_order": "X", "joins": "x", "into": "I", "at": "A", "oclock": "C",
     "half_past": "p", "half_to": "s", "half_behind": "f", "year_sign": "Q", "month_sign": "J", "day_sign": "u",
-    "hour_sign": "C", "plan": "+", "done": "-", "not": "~", "over": "`", "not_day": "=",
-    "after_clause": '"', "before_clause": ";", "around": ":", "around_behind": "'",
+    "hour_sign": "C", "plan": "+", "done": "-", "not": "~", "over": "(", "not_day": "=",
+    "after_clause": '"', "before_clause": ";", "around": ":", "around_behind": "'", "from_behind": "`",
 }  # fmt: skip
 """Kind (one letter) of each list, as used in the patterns of `grammar`."""
 _VALUES = {

@@ -54,7 +54,7 @@ def _rule(pattern: str, read: Read, number: int) -> Rule:
             made.append("(?:<[^>1-4]*[xI][^>1-4]*>){0,3}")
             continue
         if atom == "_*":
-            made.append("(?:<[-+V~`xInAg!]*>){1,6}")
+            made.append("(?:<[-+V~(xInAg!]*>){1,6}")
             continue
         if atom.startswith("!"):
             made.append(f"(?!<[^>]*[{atom[1:]}])")
@@ -99,7 +99,7 @@ def _leave_duration(part: TimePart, before: Sequence[TimePart]) -> TimePart:
     return part._replace(kinds={kind: value for kind, value in part.kinds.items() if kind != "a"})
 
 
-_CLAUSE_ENDS, _OVER = frozenset({BREAK, ","}), frozenset("~`")
+_CLAUSE_ENDS, _OVER = frozenset({BREAK, ","}), frozenset("~(")
 
 
 class _Line:

@@ -103,6 +103,8 @@ PECULIAR = [
     ("03-07..03-09", "en", "what happened in the middle of the weekend"),
     ("03-01..03-02", "it", "il primo marzo"),
     ("02-24..02-27", "id", "dua minggu yang lalu"),
+    ("03-03..03-06", "tr", "3'ten 5 Mart'a kadar ne yaptık?"),
+    ("03-03..03-06", "tr", "3 Mart'tan 5 Mart'a kadar ne yaptık?"),
 ]
 
 
@@ -130,6 +132,7 @@ NO_TIME = [
     ("en", "Will our conversation end?"), ("en", "How many days ago did I buy milk?"), ("en", "it was years ago"),
     ("ru", "сколько дней назад"), ("it", "anni fa"), ("nl", "hoeveel dagen geleden"), ("tr", "kaç gün önce"),
     ("en", "Does the 24/7 shop sell 1/2 litre bottles?"), ("zh", "我生日是几月几号?"), ("ko", "몇 월에 만났지?"),
+    ("en", "what music did i like in the 1990s"), ("de", "was mochte ich in den 90er Jahren"),
 ]  # fmt: skip
 
 
