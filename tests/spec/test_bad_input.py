@@ -122,7 +122,6 @@ def test_f73_a_connection_string_names_its_fault_and_never_the_password(url: str
 
 
 def test_numbers_of_numpy_are_ids_limits_and_counts(stage: Stage) -> None:
-    """Rows of a data frame hold them."""
     by: dict[str, Any] = {"db": stage.db, "scope": stage.scope("tg/7", participant="tg/7")}
     seven = np.int64(7)
     stored = save_chat_message("tg/7", "tea", message_id=seven, sender_id=seven, **by)
