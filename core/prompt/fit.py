@@ -175,10 +175,11 @@ def fit_items(
         separator: size between two items of a section.
         memory_share: share of the room that memories get before other lists.
     """
-    counts = Counter(item.section for item in items)
+    whole, counts = list(items), Counter(item.section for item in items)
     newest = max((n for n, item in enumerate(items) if item.section == CURRENT), default=-1)
+    quarter = room // SHARE
     for n, item in enumerate(items):
-        share = room // SHARE
+        share = quarter
         if item.section in (CURRENT, RECENT) and counts[item.section] > 1:
             share = min(share, max(room // (NEWEST_SHARE if n == newest else LINE_SHARE), LEAST_LINE))
         if item.size > share:
@@ -201,6 +202,12 @@ def fit_items(
         if part is not None:
             items[n] = part
             return [*kept, n]
+    for n in kept if room > LEAST_PART else ():  # the room that is left goes to the items that were shortened
+        most = min(items[n].size + room, quarter)
+        if items[n].size < min(whole[n].size, most):
+            grown = whole[n] if whole[n].size <= most else cut(n, most) or items[n]
+            room -= max(0, grown.size - items[n].size)
+            items[n] = max(items[n], grown, key=lambda item: item.size)
     return list(kept)
 
 

@@ -90,6 +90,15 @@ def test_p53_one_long_line_takes_a_quarter_and_nothing_else_goes() -> None:
     assert fitted.notes == ("history_recent: 1 shown in part, for the limit",)
 
 
+def test_p53_room_that_is_left_goes_to_shortened_lines_up_to_a_quarter() -> None:
+    lines = [f'[2026-03-10 12:0{n}] Ann: "short line {n}"' for n in range(8)]
+    lines[4] = f"[2026-03-10 12:04] Ann: {'word ' * 200}The treasure is under the oak."
+    lines[2] = f"[2026-03-10 12:02] Bob: {'word ' * 2000}"
+    prompt = {"context": {"history_current_chat": lines}, "input": {"text": "?"}, "instructions": "", "actions": {}}
+    shown = fit(prompt, 6_000).prompt["context"]["history_current_chat"]
+    assert shown[4] == lines[4] and 1_200 < len(shown[2]) <= 1_500
+
+
 def test_p53_long_lines_of_the_chat_never_push_the_memories_out() -> None:
     context = {"history_current_chat": ["word " * 400] * 10, "memories": HITS, "thoughts": ["t" * 300] * 20}
     fitted = fit({"context": context, "input": "x"}, 6_000)
