@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from core import ai_diary, chat_history_cache, conversations, jobs, lifelong, privacy, stories
+from core import ai_diary, chat_history_cache, conversations, jobs, lifelong, privacy
 from core.database import sources
 from core.database.engine import Database
 from core.errors import MessageError, ScopeError
@@ -30,7 +30,7 @@ from core.search import table as search_table
 from core.semantic import embed_rows
 from core.synth_core_memory import explain_search
 from tests.isolation.oracle import Asker, Origin, may_see
-from tests.isolation.readers import READERS, WRITERS, aio_names, listed, message, public_names, walked
+from tests.isolation.readers import READERS, aio_names, listed, message, public_names, walked
 from tests.isolation.world import CANARY, COMMON, SETTINGS, TAG, Asking, Place, World
 from tests.store.world import open_db
 
@@ -310,34 +310,6 @@ def db(world: World) -> Database:
     return world.db
 
 
-@pytest.mark.slow
-def test_f12_what_is_not_seen_is_not_changed_either(world: World) -> None:
-    assert set(WRITERS)  # the list of what writes is complete by the test above
-    before = snapshot(world)
-    rng = random.Random(3)
-    for asking in some(world, [a for a in world.askings if a.scope.conversation is not None], 12):
-        for place in rng.sample(world.places, 8):
-            meant = world.find_room(asking.asker, place.conversation) or place
-            if place.conversation is None or any(
-                may_see(replace(asking.asker, local=True), each.origin) for each in (place, meant)
-            ):
-                continue
-            for call in FOREIGN_WRITES:
-                try:
-                    call(place, {"db": world.db, "settings": world.settings, "scope": asking.scope})
-                except (MessageError, LookupError, ValueError):
-                    continue
-                except Exception as error:
-                    if type(error).__module__ != "core.errors":
-                        raise
-            assert snapshot(world) == before, (asking, place)
-            break
-
-
-def snapshot(world: World) -> list[Any]:
-    return [(table, len(found)) for table, found in world.planted() if not table.startswith("search")]
-
-
 def test_f16_server_in_direct_shows_the_servers_where_the_person_spoke_and_no_more(world: World) -> None:
     """Over hostile ids, on every kind of scope, with prompts, and in direct messages with other readers."""
     open_to: dict[tuple[str, str], tuple[str, str]] = {}
@@ -380,34 +352,6 @@ def test_f16_server_in_direct_shows_the_servers_where_the_person_spoke_and_no_mo
                 if asking.asker.kind == "direct" and (at + number) % 7 == 0 and reader.level == "scope":
                     assert foreign(world, asking, reader_name, own_room, seen, spoken_on=spoken_on) == []
     assert wider[True] > len([a for a in world.askings if a.asker.kind == "direct"]) // 2 and not wider[False]
-
-
-def _row(place: Place) -> int:
-    return place.rows.get("chat_history_cache", 1)
-
-
-FOREIGN_WRITES: list[Any] = [
-    lambda p, by: chat_history_cache.edit_chat_message(_row(p), "changed", **by),
-    lambda p, by: chat_history_cache.edit_chat_message("m1", "changed", interface_path=p.conversation, **by),
-    lambda p, by: chat_history_cache.delete_chat_message(_row(p), **by),
-    lambda p, by: chat_history_cache.clear_chat_history(p.conversation, **by),
-    lambda p, by: lifelong.edit_item(p.rows["memories"], "changed", **by),
-    lambda p, by: lifelong.purge_items([p.rows["memories"]], **by),
-    lambda p, by: lifelong.delete_items([p.rows["memories"]], **by),
-    lambda p, by: lifelong.retag_items([p.rows["memories"]], tags=["other"], **by),
-    lambda p, by: conversations.delete_saved_memory(p.rows["saved"], **by),
-    lambda p, by: stories.set_data(_row(p), "memory", "changed", **by),
-    lambda p, by: stories.edit_memory(_row(p), "changed", **by),
-    lambda p, by: stories.add_alternative(_row(p), "changed", **by),
-    lambda p, by: stories.choose_alternative(_row(p), 1, **by),
-    lambda p, by: stories.edit_scene_break(_row(p), name="changed", **by),
-    lambda p, by: stories.remove_scene_break(_row(p), **by),
-    lambda p, by: stories.set_scene_recap(_row(p), "changed", **by),
-    lambda p, by: stories.clear_all(p.conversation, **by),
-    lambda p, by: stories.delete_running_recap_version(0, conversation=p.conversation, **by),
-    lambda p, by: stories.switch_stories(False, p.conversation, **by),
-    lambda p, by: jobs.cancel([p.rows["memories"]], **by),
-]
 
 
 class Alike:

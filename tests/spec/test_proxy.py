@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import contextlib
 import json
 import logging
@@ -340,18 +339,6 @@ def test_r16_without_any_name_it_is_one_conversation_of_the_token(proxy: ProxyWo
     assert len(proxy.wait_for_lines(2, f"proxy/%token-{other.split('_')[1]}")) == 2
 
 
-def test_r16_two_users_of_one_token_see_nothing_of_each_other(proxy: ProxyWorld) -> None:
-    for round_ in range(2):
-        for who, pin in (("ann", "7321"), ("bob", "9944")):
-            client = proxy.client(X_User_Id=who, X_Conversation_Id="room", **SHARED)
-            proxy.ask(client, f"My pin code is {pin}, remember it.")
-            proxy.wait_for_lines(2, f"proxy/{who}/room")
-            other = proxy.client(X_User_Id=who, X_Conversation_Id=f"new{round_}", **SHARED)
-            proxy.ask(other, "What is my pin code?")
-            put_in = "".join(blocks(proxy.model))
-            assert pin in put_in and ("9944" if who == "ann" else "7321") not in put_in, who
-
-
 def test_r16_a_shared_room_is_shared_when_it_is_said_to_be(proxy: ProxyWorld) -> None:
     room = {"X_Conversation_Id": "kitchen", "X_Conversation_Privacy": "public", "X_Server_Id": "s1"}
     proxy.ask(proxy.client(X_User_Id="ann", **room), "The soup is in the blue pot.")
@@ -439,18 +426,6 @@ def test_r17_ten_regenerations_are_one_line_with_ten_alternatives(proxy: ProxyWo
         "Tell me a tale.", "version 3", "And then?",
     ]  # fmt: skip
     assert len(stories.list_alternatives(row, **by)) == 10
-
-
-def test_r17_the_same_request_three_times_is_one_turn(proxy: ProxyWorld) -> None:
-    client = proxy.client(X_User_Id="ann")
-    proxy.model.answers = ["the answer"] * 6
-    for _ in range(3):
-        proxy.ask(client, "hello")
-    assert proxy.wait_for_lines(2, "proxy/ann") == [("ann", "hello"), ("self", "the answer")]
-    with concurrent.futures.ThreadPoolExecutor(3) as pool:
-        list(pool.map(lambda _: proxy.ask(client, "hello", "the answer", "more"), range(3)))
-    wait_until(lambda: len(proxy.lines("proxy/ann")) == 4)
-    assert len(proxy.lines("proxy/ann")) == 4
 
 
 def tell(proxy: ProxyWorld, client: openai.OpenAI, place: str, *said: str, answer: str = "") -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from core import conversations, jobs, lifelong, privacy
+from core import conversations, jobs, lifelong
 from core.chat_history_cache import delete_chat_message, save_chat_message
 from core.config import Settings
 from core.conversations import (
@@ -274,31 +274,6 @@ def test_c10_an_earlier_end_that_is_summarised_late_does_not_come_back(stage: St
     assert run(stage) == ["completed"]
     assert [one["id"] for one in listed(stage)] == [late.id]
     assert [row.id for row in rows_of(stage.db, SUMMARIES, stage.persona)] == [late.id] != [early.id]  # type: ignore[arg-type]
-
-
-@pytest.mark.engines()
-def test_f15_a_summary_is_seen_where_the_conversation_was(stage: Stage) -> None:
-    places = {
-        "tg/group": {},
-        "tg/ann": {"privacy": "direct", "participant": "tg/ann"},
-        "tg/bob": {"privacy": "direct", "participant": "tg/bob"},
-        "tg/closed": {"privacy": "restricted", "server": "s1"},
-        "tg/guild": {"server": "s1"},
-    }
-    for path, fields in places.items():
-        given = [{"text": f"said in {path}", "sender_id": "ann"}]
-        assert add(stage, given, path=path, model=Model(f'{{"title": "{path}", "summary": "s"}}'), **fields).stored
-
-    def seen(path: str) -> set[str]:
-        return set(titles(stage, path, **places[path]))
-
-    assert seen("tg/group") == {"tg/group"}
-    assert seen("tg/ann") == {"tg/group", "tg/ann"} and seen("tg/bob") == {"tg/group", "tg/bob"}
-    assert seen("tg/closed") == {"tg/guild", "tg/closed"} and seen("tg/guild") == {"tg/guild"}
-    given = stage.asking("tg/group")
-    moved = privacy.set_conversation_privacy("tg/group", "restricted", **given)
-    assert moved["conversation_summaries"] == 1
-    assert seen("tg/ann") == {"tg/ann"} and seen("tg/group") == {"tg/group"}
 
 
 RECENT, SAVED = "Recent Conversations.md", "Saved Memories.md"

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from core import chat_history_cache as chat
-from core import lifelong, short_term, stories, tokens
+from core import lifelong, short_term, stories
 from core.ai_diary import add_diary_entry, get_recent_entries
 from core.config import Settings
 from core.conversations import (
@@ -33,7 +33,6 @@ from core.synth_core_memory import explain_search, search_memories, silently_rec
 from core.transfer.imports import import_file
 from tests.databases import traced
 from tests.spec.stage import Stage, message
-from tests.spec.web_world import bearer, client_of, made
 from tests.store.world import count, rows_of
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -292,22 +291,6 @@ def test_a_scope_without_conversation_says_dm_of_what_is_saved_with_it(stage: St
     assert saved.stored
     (kept,) = rows_of(stage.db, schema.conversations, stage.persona)
     assert kept.direct_person_key == "irc/bob"
-
-
-@pytest.mark.parametrize("said", [{}, {"chat": {"id": "general", "type": "group"}}], ids=str)
-def test_f81_a_turn_over_http_of_no_server_is_in_no_servers_room(stage: Stage, said: dict[str, Any]) -> None:
-    rooms = Rooms(stage)
-    for server in SERVERS:
-        rooms.say(server)
-    with client_of(made(stage.db)) as client:
-        token = tokens.add_token("host", db=stage.db, scope=stage.scope())["token"]
-        asked = message("canary of none", ROOM, who="Bob", message_id="m1", server_id="DM", **said)
-        body = {"message": {**asked, "date": asked["date"].isoformat()}, "reply": {"text": "canary of the persona"}}
-        answer = client.post("/v1/turns", json=body, headers=bearer(token)).json()
-    assert answer["stored"] and answer["reply"]["stored"]
-    for server in SERVERS:
-        found = json.dumps(rooms.read(server))
-        assert "canary of none" not in found and "canary of the persona" not in found
 
 
 @pytest.mark.engines()

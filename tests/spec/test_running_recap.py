@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -12,9 +11,8 @@ import pytest
 from sqlalchemy import select
 
 from core import jobs, stories
-from core.config import Settings
 from core.database.schema import conversations, running_recaps
-from core.prompt_engine import build_messages, to_messages
+from core.prompt_engine import build_messages
 from tests.spec.stage import ELSEWHERE, HERE, message
 from tests.spec.story import Model, Story
 from tests.store.world import NOW
@@ -305,21 +303,6 @@ def test_s41_switched_off_operations_make_nothing(story: Story) -> None:
     assert story.states() == [("SCENE_RECAP", "pending")]
     story.run()
     assert [each["recap_index"] for each in stories.list_scenes(HERE, **story.given)] == [None, None]
-
-
-def test_s42_prompt_and_messages_hold_the_text_once(story: Story) -> None:
-    story.tell(4)
-    story.add("the canary of the story")
-    prompt, report = story.explain()
-    assert prompt["context"]["running_recap"] == "The story so far:\nthe canary of the story"
-    assert json.dumps(prompt).count("canary") == 1
-    made = to_messages(prompt, settings=Settings())
-    assert json.dumps(made).count("canary") == 1
-    at = next(n for n, message in enumerate(made) if "canary" in message["content"])
-    assert "house 3" in made[at + 1]["content"], "depth 2: one line of the history and the new message come after"
-    assert "house 2" in made[at - 1]["content"]
-    assert report["sections"]["running_recap"]["found"] == 1
-    assert story.prompt(path=ELSEWHERE)["context"].get("running_recap") is None, "it is that of this conversation"
 
 
 def test_s14_the_injected_text_fits_into_its_share_of_the_context(story: Story) -> None:

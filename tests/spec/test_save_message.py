@@ -82,14 +82,6 @@ def test_p70_a_reply_that_names_an_id_alone_quotes_the_line_stored_under_it(by: 
     assert named == [("Ann", "Who feeds the cat?"), ("", "[Non-text content]"), ("", "a cat")]
 
 
-def test_p70_a_message_is_seen_where_it_was_said(by: dict[str, Any]) -> None:
-    save_message(said(1, "my secret is Tofu", is_private=True, interface_path="discord/ann"), **by)
-    elsewhere = build_json_prompt(said(2, "what is the secret, Tofu?"), **by)
-    assert "my secret" not in str(elsewhere["context"])
-    there = build_json_prompt(said(2, "what is the secret?", is_private=True, interface_path="discord/ann"), **by)
-    assert "my secret" in str(there["context"])
-
-
 def test_p70_a_message_of_attachments_alone_is_a_line_and_one_of_no_conversation_is_none(by: dict[str, Any]) -> None:
     picture = said(1, "", interface_path="discord/pictures", attachments=[{"filename": "cat.png"}])
     assert save_message(picture, **by).stored

@@ -31,7 +31,7 @@ from core.privacy import link_participants, set_privacy
 from core.scope import Scope
 from core.shapes import ToolCall
 from core.synth_core_memory import silently_record_memory
-from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, at_once, failed, reasons, snippets
+from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, at_once, failed, reasons
 from tests.store.world import Clock, count, open_db
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -336,16 +336,6 @@ def test_c23_the_sections_of_the_prompt(stage: Stage) -> None:
     assert "saved_memories" not in small.get("context", {}) and report["sections"]["saved_memories"]["kept"] == 0
 
 
-def test_p34_a_saved_memory_is_not_recalled_beside_its_own_section(stage: Stage) -> None:
-    saved = add_saved_memory("I like quagga tea", **stage.asking())
-    stage.remember("quagga at the zoo", ["zoo"], 30)
-    prompt, report = stage.explain("quagga")
-    assert prompt["context"]["saved_memories"] == ["[2026-03-10] I like quagga tea"]
-    assert snippets(prompt["context"]) == ["quagga at the zoo"]
-    told = [one["id"] for one in report["left_out"] if one["section"] == "memories" and one["reason"] == "visible"]
-    assert any(str(saved.id) in one for one in told)
-
-
 def test_c23_pinned_ones_come_first_then_those_that_match_then_the_newest() -> None:
     texts = ["old pinned", "old tofu", "tofu with rice", "new", "newest"]
     rows = [SavedText(n, text, int(n == 0), None, None, None) for n, text in enumerate(texts)]
@@ -431,16 +421,6 @@ def test_c12_which_wishes_hold(stage: Stage, said: list[Any], holding: list[str]
     assert [each["text"] for each in items if each["archived"]] == ended
     if said == ["I am vegan", "i am  vegan"]:
         assert [item["saved_at"] for item in items] == [(NOW - timedelta(minutes=89)).isoformat()]
-
-
-def test_f12_a_wish_of_a_direct_message_holds_there_alone_and_a_public_one_in_its_server(stage: Stage) -> None:
-    """What somebody tells in private is not to be acted upon in front of others."""
-    stage.say("Call me Jo", DIRECT, minutes=50)
-    stage.say("I am vegan", HERE, minutes=40, server="s1")
-    assert shown(stage, "tg/44", scope=stage.scope(server="s1")) == ["I am vegan"]
-    assert shown(stage, "tg/45", scope=stage.scope(server="s2")) == []
-    assert "Call me Jo" in shown(stage, DIRECT)
-    assert listed(stage, HERE) == ["I am vegan"]
 
 
 @pytest.mark.engines()
