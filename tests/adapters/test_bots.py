@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -20,7 +19,6 @@ from core.context.incoming import IncomingMessage
 from core.database.engine import Database
 from core.errors import MessageError
 from core.scope import Scope
-from core.synth_core_memory import search_memories
 from tests.adapters.discord_world import ANN, BEA, BOT, World
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -71,36 +69,6 @@ def test_r33_a_discord_message_brings_reply_mentions_and_files(world: World, db:
     assert save_message(made, db=db, scope=scope).stored
     line = load_chat_history("discord/20", db=db, scope=scope)[0]
     assert (line["sender_name"], line["metadata"]["reply_to"]["text"]) == ("Bea", "I like @Bea's tea")
-
-
-def test_r33_what_is_said_directly_on_discord_stays_there(world: World, db: Database, persona: str) -> None:
-    """Privacy is the engine's, by what the message says."""
-    scope = Scope(persona)
-    for channel, text in ((world.direct, "oolong directly"), (world.channel(21), "oolong behind doors"),
-                          (world.channel(20), "oolong for all")):  # fmt: skip
-        assert save_message(discord_adapter.message_of(world.message(text, channel)), db=db, scope=scope).stored
-
-    def found(path: str, **more: Any) -> list[str]:
-        here = Scope(persona, path, **more)
-        return sorted(hit["snippet"] for hit in search_memories(query="oolong", db=db, scope=here))
-
-    assert found("discord/20", server="1") == ["oolong for all"]
-    assert found("discord/21", server="1") == ["oolong behind doors", "oolong for all"]
-    assert found("discord/40", participant=f"discord/{ANN}") == ["oolong directly"]
-
-
-def test_r33_edits_and_deletions_on_discord_reach_the_line(world: World, db: Database, persona: str) -> None:
-    """By the message's own id; what is not stored changes nothing."""
-    scope, room = Scope(persona), world.channel(30)
-    message = world.message("I like oolng", room, number=1600)
-    save_message(discord_adapter.message_of(message), db=db, scope=scope)
-    edited = world.message("I like oolong", room, number=1600)
-    assert asyncio.run(discord_adapter.on_edit(edited, db=db, scope=scope)).stored
-    assert asyncio.run(discord_adapter.on_edit(edited, db=db, scope=scope)).reason == "unchanged"
-    assert [line["text"] for line in load_chat_history("discord/20/30", db=db, scope=scope)] == ["I like oolong"]
-    assert asyncio.run(discord_adapter.on_delete(edited, db=db, scope=scope)).stored
-    assert asyncio.run(discord_adapter.on_delete(edited, db=db, scope=scope)).reason == "unchanged"
-    assert load_chat_history("discord/20/30", db=db, scope=scope) == []
 
 
 # Telegram
@@ -154,11 +122,3 @@ def test_r33_a_telegram_update_brings_captions_replies_quotes_and_media() -> Non
     assert telegram_adapter.message_of(post)["from_user"] == {"id": "-5", "username": "", "full_name": "News"}
     with pytest.raises(MessageError, match="holds no message"):
         telegram_adapter.message_of(Update(1))
-
-
-def test_r33_an_edit_on_telegram_reaches_the_line(db: Database, persona: str) -> None:
-    scope = Scope(persona)
-    save_message(telegram_adapter.message_of(telegram("oolng")), db=db, scope=scope)
-    edited = telegram("oolong", "edited_message", edit_date=1_773_144_100)
-    assert asyncio.run(telegram_adapter.on_edit(edited, db=db, scope=scope)).stored
-    assert [line["text"] for line in load_chat_history("telegram/7", db=db, scope=scope)] == ["oolong"]

@@ -9,9 +9,7 @@ import pytest
 from core import lifelong, privacy, values
 from core.database.engine import Database
 from core.errors import MessageError
-from core.forgetting import forget
 from core.scope import Scope
-from core.synth_core_memory import search_memories
 from core.values import NewValue, RefusedError, StoredValue, open_values
 from tests.store.world import run_at_once
 
@@ -24,10 +22,6 @@ def list_values(prefix: tuple[str, ...] = (), kind: Any = "entry", *, db: Databa
     return open_values(kind, db=db, scope=scope).list_below(prefix)
 
 
-def texts(db: Database, scope: Scope, query: str) -> list[str]:
-    return [hit["snippet"] for hit in search_memories(query=query, db=db, scope=scope)]
-
-
 def test_r31_a_namespace_is_compared_part_by_part_and_in_case(db: Database, ann: Scope) -> None:
     """`u1` finds nothing of `u10`, of `U1`, or of a name that holds the sign between parts."""
     for first in ("u1", "u10", "U1", "u1\x1fx", "u%", "u_", "u1 "):
@@ -35,20 +29,6 @@ def test_r31_a_namespace_is_compared_part_by_part_and_in_case(db: Database, ann:
     assert [value.path[0] for value in list_values(("u1",), db=db, scope=ann)] == ["u1"]
     assert len(list_values((), db=db, scope=ann)) == 7
     assert list_values(("u1", "note"), db=db, scope=ann) == []
-
-
-def test_r30_a_value_is_reached_by_its_own_person_alone(db: Database, persona: str, ann: Scope, bob: Scope) -> None:
-    """Another person, another conversation's audience and another persona read nothing of it, by name or by list."""
-    put(db, ann, NewValue(("n", "k"), '"secret tea"', text="secret tea"))
-    strangers = [bob, Scope(persona), Scope(persona, "web/room", "web/ann"), Scope(persona, participant="web/ann"),
-                 Scope(f"{persona}x", "web/ann", "web/ann", privacy="direct")]  # fmt: skip
-    for other in strangers:
-        reached = open_values(db=db, scope=other)
-        assert reached.find([("n", "k")]) == {}
-        assert reached.list_below() == [] == reached.list_namespaces()
-        assert texts(db, other, "secret tea") == []
-    again = Scope(persona, "web/ann/2", "web/ann", privacy="direct")
-    assert [value.value for value in list_values(db=db, scope=again)] == ['"secret tea"']
 
 
 def test_r30_r31_linked_identities_share_their_values_and_what_may_be_kept(
@@ -62,32 +42,6 @@ def test_r30_r31_linked_identities_share_their_values_and_what_may_be_kept(
     privacy.set_privacy("web/ann", "full", db=db, scope=ann)
     with pytest.raises(RefusedError):
         put(db, mobile, NewValue(("other",), "1"))
-
-
-def test_r31_a_value_with_text_is_searchable_and_its_former_text_is_not(db: Database, ann: Scope) -> None:
-    put(db, ann, NewValue(("n", "k"), "1", text="Ann likes oolong"))
-    assert texts(db, ann, "oolong") == ["Ann likes oolong"]
-    put(db, ann, NewValue(("n", "k"), "2", text="Ann likes sencha"))
-    assert (texts(db, ann, "oolong"), texts(db, ann, "sencha")) == ([], ["Ann likes sencha"])
-    open_values(db=db, scope=ann).change(lambda change: change.delete(change.list_below()))
-    assert texts(db, ann, "sencha") == []
-    assert lifelong.search_items(db=db, scope=ann)["total"] == 0
-
-
-@pytest.mark.parametrize("what", ["participant", "conversation", "memory"])
-def test_r31_forgetting_takes_values_and_former_versions_along(db: Database, ann: Scope, bob: Scope, what: str) -> None:
-    """Nothing of a person is left under a name; what is another's stays."""
-    for text in ("oolong first", "oolong second"):
-        put(db, ann, NewValue(("tea.md",), text, text=text), kind="file", archive=True)
-    put(db, bob, NewValue(("tea.md",), "oolong of bob", text="oolong of bob"), kind="file")
-    item = list_values((), "file", db=db, scope=ann)[0].memory_id
-    key = {"participant": "web/ann", "conversation": "web/ann", "memory": item}[what]
-    done = forget(**{what: key}, db=db, scope=ann)
-    assert done["stored_values"] == 1
-    assert done["memories"] == 2
-    assert list_values((), "file", db=db, scope=ann) == []
-    assert texts(db, ann, "oolong") == []
-    assert [value.value for value in list_values((), "file", db=db, scope=bob)] == ["oolong of bob"]
 
 
 def test_r31_a_conversation_that_turns_private_takes_its_values_along(db: Database, persona: str) -> None:

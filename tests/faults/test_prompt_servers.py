@@ -153,25 +153,6 @@ def test_f54_a_read_only_server_gives_the_prompt_and_refuses_the_write(
     db.close()
 
 
-@pytest.mark.engines(*FEW)
-@pytest.mark.parametrize("kind", ["wrong password", "missing database", "no rights"])
-def test_f51_f73_a_login_that_fails_leaves_the_live_prompt(own: Stage, kind: str, live: dict[str, Any]) -> None:
-    wrong = {
-        "wrong password": {"username": "nobody", "password": "canarypassword"},
-        "missing database": {"database": "canary_no_such"}, "no rights": {"username": "nobody"},
-    }  # fmt: skip
-    url = own.db.target.url.set(**wrong[kind])
-    db = Database(url.render_as_string(hide_password=False), timeout_seconds=3)
-    prompt, report = explain_json_prompt(message(ASKED), live, db=db)
-    assert said(prompt["context"]["history_current_chat"]) == ["canary live here"]
-    assert {"chat_history_cache", "memories", "ai_diary"} <= set(failed(report))
-    assert "canarypassword" not in str(report)
-    with pytest.raises(StoreReadError) as caught:
-        chat_history_cache.load_chat_history("tg/42", db=db)
-    assert "canarypassword" not in str(caught.value)
-    db.close()
-
-
 @pytest.mark.slow
 @pytest.mark.engines("sqlite", "mariadb")
 def test_f51_a_prompt_that_registers_its_conversation_ends_in_time_though_rows_are_held(

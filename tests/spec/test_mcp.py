@@ -17,7 +17,6 @@ from mcp import Client, MCPError
 
 from core import ai_diary, conversations, lifelong, privacy, short_term
 from core.chat_history_cache import load_chat_history, save_chat_message
-from core.config import Settings
 from core.database.engine import Database
 from core.prompt.message_lines import TITLES
 from core.scope import Scope
@@ -29,7 +28,6 @@ from tests.store.world import own_scope
 pytestmark = pytest.mark.engines("sqlite")
 
 SECRET = "zqsecret"
-FOREIGN = "participant persona conversation server user scope conf_uid operator _meta"
 
 
 @pytest.fixture
@@ -57,6 +55,7 @@ NEEDED = {
     "memory_context": ["message"], "memory_save": ["text"], "memory_update": ["id", "text"], "memory_delete": ["id"],
     "turn_save": ["user_text", "assistant_text"],
 }  # fmt: skip
+FOREIGN = "participant persona conversation server user scope conf_uid operator _meta"
 WRONG: tuple[tuple[str, str, Any], ...] = (
     ("memory_context", "message", ""), ("memory_context", "max_chars", -1), ("memory_search", "limit", 201),
     ("memory_search", "limit", True), ("memory_search", "limit", "5.5"), ("memory_search", "since", "yesterdayish"),
@@ -100,8 +99,9 @@ def test_r8_every_tool_with_right_wrong_and_missing_arguments(world: World) -> N
                 told(await call(client, tool, **{**arguments, "id": saved}))
             else:
                 told(await call(client, tool, **arguments))
-            sentence = refused(await call(client, tool, **arguments, participant="web/bob"))
-            assert sentence == "participant is not known here. Leave it out."
+            for extra in FOREIGN.split():
+                sentence = refused(await call(client, tool, **arguments, **{extra: BOB}))
+                assert sentence.startswith(f"{extra} is not known here. ")
             for name in NEEDED.get(tool, ()):
                 without = {key: value for key, value in arguments.items() if key != name}
                 assert refused(await call(client, tool, **without)) == f"{name} is missing. It is needed here."
@@ -186,56 +186,6 @@ def test_r8_a_turn_that_is_sent_again_is_stored_once(world: World) -> None:
     ]  # fmt: skip
     (moment,) = short_term.get_for_user(ANN, **world.speaker().asking)
     assert [each["content"] for each in moment["messages"]] == ["Hi", "Hello"]
-
-
-def bobs(world: World) -> list[int]:
-    """Let Bob say, save and wish something, in his direct messages and in a closed channel; return ids."""
-    asking = world.speaker(BOB).asking
-    saved = conversations.add_saved_memory(f"Bob's {SECRET} is in the oven", **asking)
-    wish = conversations.add_saved_memory(f"Call me {SECRET}", kind="instruction", **asking)
-    line = save_chat_message(BOB, f"my {SECRET} is a cat", "Bob", message_id="b1", **asking)
-    closed = Scope(world.persona, "web/closed", BOB, privacy="restricted")
-    other = save_chat_message(
-        "web/closed", f"the {SECRET} of all", "Bob", db=world.db, settings=Settings(), scope=closed
-    )
-    assert all(each.stored for each in (saved, wish, line, other))
-    return [each.id for each in (saved, wish, line, other) if each.id is not None]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("transport", "era"), (LINKS[0], LINKS[3]))
-def test_r7_no_field_reads_or_changes_what_is_another_persons(world: World, transport: Transport, era: str) -> None:
-    ids = bobs(world)
-    names = [
-        BOB, "bob", "Bob", f"participant:{BOB}", f'{{"participant": "{BOB}"}}', "%", "_", "web/%", f"{ANN}' OR 1=1",
-    ]  # fmt: skip
-
-    async def scenario(client: Client) -> list[str]:
-        said: list[str] = []
-        for name in [*names, SECRET, f"what did {BOB} say about {SECRET}?"]:
-            said.append(str(await call(client, "memory_context", message=f"x {name}")))
-            said.append(str(await call(client, "memory_search", query=name, limit=200)))
-            said.append(str(await call(client, "memory_search", tags=[name])))
-            said.append(str(await call(client, "memory_list", kind=name.replace(SECRET, ""))))
-        for extra in FOREIGN.split():
-            said += [str(await call(client, tool, **{**RIGHT[tool], extra: BOB})) for tool in RIGHT]
-        for item in ids:
-            for given in (item, str(item)):
-                assert "names nothing here" in refused(await call(client, "memory_delete", id=given))
-                assert "names nothing here" in refused(await call(client, "memory_update", id=given, text="mine"))
-        return said
-
-    said = world.run(scenario, transport, era)
-    # What Ann asked for herself stands in her question alone.
-    answers = "\n".join(said).replace(f"what is {BOB}'s {SECRET}?", "")
-    assert SECRET not in answers
-    bob = world.speaker(BOB).asking
-    assert [each["text"] for each in conversations.list_saved_memories(**bob)] == [f"Bob's {SECRET} is in the oven"]
-    assert [each["text"] for each in conversations.list_saved_memories(kind="instruction", **bob)] == [
-        f"Call me {SECRET}"
-    ]
-    told_bob = world.run(lambda client: call(client, "memory_search", query=SECRET), "http", "auto", BOB)
-    assert SECRET in str(told_bob)
 
 
 @pytest.mark.slow

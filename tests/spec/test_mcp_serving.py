@@ -7,7 +7,6 @@ import builtins
 import contextlib
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -21,7 +20,6 @@ from typing import Any
 import httpx2
 import pytest
 from mcp import Client, StdioServerParameters
-from mcp.client.streamable_http import streamable_http_client
 from starlette.responses import StreamingResponse
 
 import core.cli
@@ -255,49 +253,6 @@ def test_r6_a_database_out_of_reach_is_each_calls_answer(persona: str) -> None:
                 assert answer.is_error and "could not be reached" in text and "canary-word" not in text
 
     asyncio.run(ask())
-
-
-@pytest.mark.posix
-@pytest.mark.slow
-def test_r6_the_command_serves_mcp_over_http(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'serve.db'}"
-    program = [sys.executable, "-m", str(core.cli.__name__)]
-    add = [*program, "token", "add", "--persona-id", "iris", "--participant", ANN, "--text"]
-    env = environment(url)
-    token = subprocess.run(add, env=env, check=True, capture_output=True, text=True, timeout=120).stdout.strip()
-    port = free_port()
-    words = [*program, "serve", "--mcp", "--no-admin", "--no-worker", "--port", str(port)]
-    child = subprocess.Popen(words, env=env, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
-    assert child.stderr is not None
-    said: list[str] = []
-    announced = threading.Event()
-
-    def listen() -> None:
-        for line in child.stderr or ():
-            said.append(line)
-            if "/mcp" in line:
-                announced.set()
-
-    thread = threading.Thread(target=listen)
-    thread.start()
-    try:
-        assert announced.wait(120), said
-
-        async def ask(era: str) -> None:
-            async with (
-                httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=120) as http,
-                Client(streamable_http_client(f"http://127.0.0.1:{port}/mcp", http_client=http), mode=era) as client,
-            ):
-                assert told(await client.call_tool("memory_save", {"text": f"tea in {era}"}))["done"]
-
-        for era in ("legacy", "auto"):
-            asyncio.run(ask(era))
-    finally:
-        child.send_signal(signal.SIGINT)
-        code = child.wait(120)
-        thread.join(120)
-        child.stderr.close()
-    assert code == 0 and token not in "".join(said)
 
 
 def test_a_missing_extra_and_a_wrong_option_are_told(

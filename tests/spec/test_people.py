@@ -30,24 +30,11 @@ from tests.store.world import NOW, count, rows_of
 pytestmark = pytest.mark.engines("sqlite")
 
 GROUP = "tg/-5"
-ALLERGY = "I am allergic to shellfish and my birthday is on 3 May."
 
 
 def speakers(hits: Any) -> dict[str, str | None]:
     """Return each snippet's first words to its speaker."""
     return {" ".join(hit["snippet"].split()[:3]): hit.get("speaker") for hit in hits}
-
-
-def test_t33_a_hit_in_anns_prompt_says_that_bob_said_it(stage: Stage) -> None:
-    stage.say(ALLERGY, GROUP, "Bob", minutes=9000)
-    for number in range(30):
-        stage.say(f"line {number} of the day", GROUP, "Cid", minutes=500 - number)
-    asked = {"path": GROUP, "is_private": False, "who": "Ann"}
-    memories = stage.context("What am I allergic to, and when is my birthday?", **asked)["memories"]
-    assert {hit["snippet"]: hit["speaker"] for hit in memories}[ALLERGY] == "Bob"
-    assert list(next(hit for hit in memories if hit["snippet"] == ALLERGY)) == [
-        "source", "id", "timestamp", "snippet", "tags", "speaker",
-    ]  # fmt: skip
 
 
 def test_t33_the_name_is_that_of_the_history_and_the_personas_own_for_its_own(stage: Stage) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import time
 from datetime import UTC, datetime
@@ -13,11 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core import search, synth_tagging
-from core.chat_history_cache import save_chat_message
 from core.config import Settings
 from core.conversations import add_saved_memory
 from core.database.engine import Database
-from core.database.schema import chat_history_cache, memories
 from core.errors import PromptTooLargeError
 from core.history_engine import HistoryEngine
 from core.prompt import pipeline
@@ -30,10 +27,10 @@ from core.prompt_engine import (
     to_json,
 )
 from core.scope import Scope
-from core.synth_core_memory import explain_search, search_memories, silently_record_memory
+from core.synth_core_memory import explain_search, search_memories
 from tests.databases import traced
-from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, failed, message, said, same, snippets
-from tests.store.world import open_db, rows_of
+from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, failed, message, said, snippets
+from tests.store.world import open_db
 
 pytestmark = pytest.mark.engines("sqlite")
 
@@ -218,25 +215,6 @@ def test_f57_rubbish_from_every_hook_leaves_a_prompt(stage: Stage, rubbish: Any)
     assert context["history_current_chat"] == undisturbed["context"]["history_current_chat"]
 
 
-def test_g8_two_runs_with_one_clock_are_equal_byte_for_byte(stage: Stage) -> None:
-    fill(stage)
-    live = {HERE: [{"sender_name": "Ann", "text": f"live {n}"} for n in range(3)]}
-    first = stage.prompt("tofu and pizza", live)
-    stage.db.caches.pop("search.vocabulary", None)  # type: ignore[union-attr]
-    assert same(first, stage.prompt("tofu and pizza", live))
-    assert same(first, stage.prompt("tofu and pizza", live))
-
-
-def test_g12_no_argument_is_changed(stage: Stage) -> None:
-    fill(stage)
-    asked = message("pizza", reply_to_message={"text": "x"}, payload={"a": [1]})
-    memory = {HERE: [{"text": "a", "sender_name": "Ann"}], "user_id": 1}
-    image, files = {"type": "photo", "caption": "c"}, [{"type": "file", "data": "x" * 2000}]
-    before = copy.deepcopy((asked, memory, image, files))
-    build_json_prompt(asked, memory, "tg", image, files, 5000, db=stage.db, scope=stage.scope())
-    assert (asked, memory, image, files) == before
-
-
 def test_g24_the_report_names_the_counter_and_the_limit_holds(stage: Stage) -> None:
     fill(stage)
 
@@ -279,25 +257,6 @@ def test_t11_of_too_many_words_the_rarest_known_stay(stage: Stage) -> None:
     assert len(report["search"]["words"]) == 24
     assert "zanzibar" in report["search"]["words"]
     assert snippets(context["context"]) == ["the zanzibar trip"]
-
-
-@pytest.mark.slow
-def test_t53_f34_what_a_prompt_recalls_is_not_stored_again(stage: Stage) -> None:
-    stage.remember("the canary code is 7391", ["code"], 900)
-    scope = stage.scope(HERE, participant="tg/ann")
-    asked: dict[str, Any] = {"db": stage.db, "settings": Settings()}
-    for turn in range(8):
-        prompt = build_json_prompt(message("what was the code", message_id=f"q{turn}"), scope=stage.scope(), **asked)
-        recalled = snippets(prompt["context"])
-        assert any("canary" in text for text in recalled)
-        said = {"scope": scope, **asked}
-        save_chat_message(HERE, f"what was the code {turn}", "Ann", "ann", NOW, message_id=f"q{turn}", **said)
-        save_chat_message(HERE, f"it is what you said {turn}", "self", "self", NOW, message_id=f"a{turn}", **said)
-        for text in recalled:
-            silently_record_memory(text, "noted", scope=scope, **asked)
-    holding = [r for r in rows_of(stage.db, memories, stage.persona) if "canary" in r.content]
-    lines = [r for r in rows_of(stage.db, chat_history_cache, stage.persona) if "canary" in r.message_text]
-    assert (len(holding), len(lines)) == (1, 0)
 
 
 COMMON = ("Where do I work?", "What do I have?", "Was I in the ER?")  # stop words alone, and what people ask

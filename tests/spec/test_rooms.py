@@ -202,20 +202,6 @@ def test_f81_a_key_cannot_be_spelled_like_that_of_another_server(stage: Stage) -
         rooms.say("alpha", stored)
 
 
-def test_f81_messages_and_turns_name_their_server(stage: Stage) -> None:
-    rooms = Rooms(stage)
-    for server in SERVERS:
-        said = message(f"canary of {server}", ROOM, who="Bob", server_id=server, message_id="m1")
-        scope = stage.scope()
-        assert chat.save_message(said, interface_name="irc", db=stage.db, settings=rooms.flags, scope=scope).stored
-        turn = {"message": said, "user": "irc/bob", "channel": ROOM, "server": server, "messages": [said]}
-        assert short_term.write_turn(turn, "Hello", db=stage.db, settings=rooms.flags, scope=scope).stored
-    for server, other in (SERVERS, SERVERS[::-1]):
-        found = rooms.read(server)
-        assert f"canary of {other}" not in json.dumps(found)
-        assert f"canary of {server}" in found["load"] and f"canary of {server}" in found["of server"]
-
-
 DM: dict[str, Any] = {"server_id": "DM"}
 NOT_OF_A_SERVER = [
     (DM, True), (DM, False), ({"is_private": True}, True), ({"is_private": True}, False),

@@ -15,12 +15,10 @@ from core.database.engine import Database
 from core.database.schema import participants
 from core.db import forget
 from core.errors import MessageError, ScopeError
-from core.lifelong import consolidate_history
 from core.privacy import link_participants, scope_of, set_privacy
 from core.prompt_engine import build_json_prompt, build_messages, explain_json_prompt
 from core.scope import Scope
 from core.short_term import get_for_user, write_turn
-from core.synth_core_memory import search_memories
 from core.transcripts import build_reply, save_turn
 from tests.spec.stage import Stage, message
 from tests.store.world import of_today
@@ -407,10 +405,3 @@ def test_p71_a_list_needs_a_conversation_to_be_stored_and_somebody_who_speaks(me
     for wrong in ([], [{"role": "system", "content": "x"}], ["hello"], [None]):
         with pytest.raises(MessageError, match=r"The list holds no message of a user. Pass chat messages as"):
             build_messages(wrong, db=memory.db)
-
-
-def test_f1_what_is_made_of_a_users_lines_stays_with_them(memory: Memory) -> None:
-    memory.save("I play the marimba in Turin.", user="ann")
-    consolidate_history(db=memory.db, scope=memory.scope("ann"))
-    for scope in (memory.scope("eve"), Scope("iris"), Scope("iris", "web/room")):
-        assert search_memories(query="marimba Turin", db=memory.db, scope=scope) == []

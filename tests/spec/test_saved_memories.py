@@ -31,7 +31,7 @@ from core.privacy import link_participants, set_privacy
 from core.scope import Scope
 from core.shapes import ToolCall
 from core.synth_core_memory import silently_record_memory
-from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, at_once, failed, reasons
+from tests.spec.stage import HERE, NOW, Stage, at_once, failed, reasons
 from tests.store.world import Clock, count, open_db
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -133,14 +133,6 @@ def test_t63_a_saved_fact_names_an_older_one_on_its_subject(stage: Stage, old: s
 def test_c13_the_same_saved_by_many_at_once_is_there_once(stage: Stage) -> None:
     told = at_once(lambda: save(stage, "I like tea"), 6)
     assert sorted(one.reason for one in told) == ["", *["duplicate"] * 5] and len({one.id for one in told}) == 1
-
-
-def test_c14_there_is_no_limit_and_the_first_is_first(stage: Stage) -> None:
-    clock: Any = stage.db.clock  # type: ignore[union-attr]
-    for n in range(35):
-        clock.forward(seconds=1)
-        assert save(stage, f"fact {n}").stored
-    assert texts(stage) == [f"fact {n}" for n in range(35)]
 
 
 @pytest.mark.engines()
@@ -377,17 +369,6 @@ def shown(stage: Stage, path: str = HERE, **more: Any) -> list[str]:
 
 def call(stage: Stage, path: str = HERE, **flags: Any) -> dict[str, Any]:
     return stage.asking(path, "tg/ann", **flags)
-
-
-def test_c12_a_wish_is_kept_when_it_is_said_and_stands_in_the_next_prompts(stage: Stage) -> None:
-    """Words of a question never find `call me Jo`: it has to be there by itself, months later and in other chats."""
-    stage.say("Hi there. Please always answer in metric units. See you!", minutes=60 * 24 * 200)
-    stage.say("How are you?", minutes=50)
-    stage.say("call me Jo", ELSEWHERE, minutes=40)
-    assert shown(stage) == listed(stage) == ["Please always answer in metric units.", "call me Jo"]
-    item = conversations.list_saved_memories(kind="instruction", **call(stage))[0]
-    assert (item["source"], item["archived"]) == ("chat", False)
-    assert item["saved_at"] == (NOW - timedelta(days=200)).isoformat()
 
 
 LATEX = "I have an allergy to latex"
