@@ -54,14 +54,6 @@ def test_r31_a_conversation_that_turns_private_takes_its_values_along(db: Databa
     assert list_values(db=db, scope=public)[0].value == "1"
 
 
-def test_r31_a_conversation_that_stays_on_this_machine_keeps_its_values_there(db: Database, ann: Scope) -> None:
-    put(db, ann, NewValue(("k",), "1"))
-    privacy.set_conversation_local_only("web/ann", True, db=db, scope=ann)
-    assert list_values(db=db, scope=ann) == []
-    local = Scope(ann.persona, ann.conversation, ann.participant, destination="local", privacy="direct")
-    assert len(list_values(db=db, scope=local)) == 1
-
-
 def test_r30_who_deletes_the_item_deletes_the_value(db: Database, ann: Scope) -> None:
     put(db, ann, NewValue(("a.md",), "text", text="text"), kind="file")
     item = list_values((), "file", db=db, scope=ann)[0].memory_id

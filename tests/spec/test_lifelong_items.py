@@ -326,21 +326,6 @@ def test_l23_what_is_pinned_meanwhile_stays(life: Life, monkeypatch: pytest.Monk
     assert list(batches) == [] and life.texts() == ["two"]
 
 
-def test_l23_a_deep_run_keeps_what_matters(life: Life) -> None:
-    """215 items of all ages: one click archived 184 of them, 39 of importance 0.7 and above."""
-    entries = [
-        {"text": f"item {n}", "timestamp": NOW - n * 4 * DAY, "importance": round((n * 7 % 100) / 100, 2)}
-        for n in range(215)
-    ]
-    assert life.add_facts_with_meta(entries) == 215
-    dull = [row.id for row in life.holding() if row.importance < 0.25 and (NOW - row.timestamp).days >= 365]
-    before = {row.id: row for row in life.holding()}
-    done = life.deep_consolidation()
-    gone = set(before) - {row.id for row in life.holding()}
-    assert done.pruned == len(gone) > 0 and gone == set(dull)
-    assert not [row for row in before.values() if row.id in gone and row.importance >= 0.7]
-
-
 def test_l23_nothing_is_pruned_by_itself_unless_it_is_wanted(life: Life) -> None:
     life.item("old and dull", days=400, importance=0.1)
     life.on_stream_end(HERE, DEEP_CONSOLIDATION_EVERY_N_STREAMS=1)

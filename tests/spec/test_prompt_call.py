@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -229,16 +228,6 @@ def test_g24_the_report_names_the_counter_and_the_limit_holds(stage: Stage) -> N
     assert report["limit_tokens"] == limit
     assert report["tokens"] == words(json.dumps(prompt, ensure_ascii=False)) <= limit
     assert stage.explain("hi", limit_tokens=100_000)[1]["counter"]
-
-
-def test_f61_a_date_is_used_as_it_is_given(stage: Stage) -> None:
-    prompt, report = stage.explain("hi", date="soon")
-    assert prompt["input"]["payload"]["timestamp"] == NOW.isoformat()
-    assert any("date" in note for note in report["notes"])
-    far = stage.prompt("hi", date=datetime(9999, 12, 31, tzinfo=UTC))
-    assert far["input"]["payload"]["timestamp"].startswith("9998-12-31")
-    old = stage.prompt("hi", date=datetime(1, 1, 1, tzinfo=UTC))
-    assert old["input"]["payload"]["timestamp"].startswith("1970-01-01")
 
 
 def test_t10_a_word_of_most_lines_counts_next_to_nothing(stage: Stage) -> None:

@@ -111,25 +111,6 @@ def test_r12_a_refusal_is_told_to_a_client_in_its_own_dialect(proxy: ProxyWorld)
     assert not proxy.model.requests
 
 
-def test_r15_tool_calls_pass_and_what_is_said_of_them_is_stored(proxy: ProxyWorld) -> None:
-    call = {"id": "t1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
-    proxy.model.reply = lambda r: JSONResponse(whole(None, tool_calls=[call]))
-    client = proxy.client(X_User_Id="ann", X_Conversation_Id="c")
-    asked = chat("What is outside?")
-    answer = client.chat.completions.create(model="tiny", messages=asked)
-    assert answer.choices[0].message.tool_calls[0].function.name == "look"  # type: ignore[index,union-attr]
-    proxy.model.reply = None
-    more = [*asked, {"role": "assistant", "content": None, "tool_calls": [call]},
-            {"role": "tool", "tool_call_id": "t1", "content": "rain"}]  # fmt: skip
-    proxy.model.answers = ["It rains.", "Then stay."]
-    client.chat.completions.create(model="tiny", messages=more)
-    more += [{"role": "assistant", "content": "It rains."}, {"role": "user", "content": "Shall I go?"}]
-    client.chat.completions.create(model="tiny", messages=more)
-    assert proxy.wait_for_lines(4, "proxy/ann/c") == [
-        ("ann", "What is outside?"), ("self", "It rains."), ("ann", "Shall I go?"), ("self", "Then stay."),
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize("cut", [False, True])
 def test_r15_a_stream_comes_piece_by_piece_and_one_cut_off_stores_the_question(proxy: ProxyWorld, cut: bool) -> None:
     proxy.model.paused.set()

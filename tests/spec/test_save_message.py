@@ -42,22 +42,6 @@ def said(number: int, text: str, **more: Any) -> dict[str, Any]:
     }
 
 
-def test_p70_replies_stand_in_the_history(db: Database) -> None:
-    by: dict[str, Any] = {"db": db, "settings": Settings(chat_history=60)}
-    quoted = {"text": "Who feeds the cat?", "from_user": {"username": "bob"}, "date": "2026-03-10T10:00:00Z"}
-    for number in range(22):
-        stored = save_message(said(number, f"I do, on day {number}", reply_to_message=quoted), **by)
-        assert stored.stored and stored.id
-    assert save_message(said(3, "I do, on day 3"), **by).reason == "duplicate"
-    lines = load_chat_history("discord/7", 60, **by)
-    assert [line["sender_name"] for line in lines] == ["Ann"] * 22
-    by["settings"] = Settings(chat_history=60, history_lines=60)
-    prompt = build_json_prompt(said(23, "and now?"), **by)
-    shown = [line for line in prompt["context"]["history_current_chat"] if "replied to" in line]
-    assert shown and all("bob" in line and "Who feeds the cat?" in line for line in shown)
-    assert len(shown) == len(prompt["context"]["history_current_chat"]) == 22
-
-
 @pytest.mark.engines()
 def test_p70_who_is_quoted_and_what_cannot_be_read(by: dict[str, Any]) -> None:
     quoted = {"text": "Lunch?", "from_user": {"id": "9", "full_name": "Bob B"}}

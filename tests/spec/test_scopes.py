@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import itertools
-import json
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -13,8 +12,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from core import ai_diary, chat_history_cache, conversations, jobs, lifelong, short_term, stories, transfer
-from core.ai_diary import get_recent_entries
+from core import ai_diary, chat_history_cache, conversations, lifelong, short_term, stories, transfer
 from core.chat_history_cache import load_chat_history, load_global_chat_history
 from core.config import Settings
 from core.database.schema import TABLES
@@ -24,7 +22,7 @@ from core.privacy import link_participants, set_conversation_local_only, set_con
 from core.scope import Scope
 from core.synth_core_memory import search_memories, silently_record_memory
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, message, reasons, said
-from tests.spec.test_injection import FLAGS, plant
+from tests.spec.test_injection import FLAGS
 from tests.store.world import rows_of, verify_index
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -377,23 +375,7 @@ def _try(function: Callable[..., Any], row: Any, own: dict[str, Any]) -> object:
 
 
 LOCAL = "zqlocal"
-PLANTED = (HERE, ELSEWHERE, "tg/44")
-MARKED = ("conversations", "memories", "ai_diary", "conversation_summaries", "short_term_memories")
-COUNTED = ("chat_history_cache", *MARKED)
-
-
-class InOnePlace(Stage):
-    """What is remembered and noted comes from a conversation."""
-
-    def say(self, text: str, path: str = HERE, who: str = "Ann", minutes: float = 60, message_id: str | None = None,
-            **scope: Any) -> int:  # fmt: skip
-        return super().say(text, path, who, minutes, message_id and f"{message_id}{text}", **scope)
-
-    def remember(self, text: str, tags: Any = (), minutes: float = 60, path: str | None = HERE, **more: Any) -> int:
-        return super().remember(text, tags, minutes, path, **more)
-
-    def diary(self, content: str, minutes: float = 60, path: str | None = HERE, **parts: Any) -> int:
-        return super().diary(content, minutes, path, **parts)
+COUNTED = ("chat_history_cache", "conversations", "memories", "ai_diary")
 
 
 def marks(stage: Stage, conversation: str, local: bool = True, **more: Any) -> dict[str, int]:
@@ -410,47 +392,6 @@ def stored(stage: Stage, table: str, where: str | None = None) -> list[int]:
     return [int(row[0]) for row in stage.db.read(chosen, source=table)]
 
 
-def shown(stage: Stage, destination: Any) -> str:
-    """Return what a prompt of another conversation, and the readers, show there."""
-    scope = stage.scope("tg/77", participant="tg/bob", destination=destination)
-    by: dict[str, Any] = {"db": stage.db, "settings": Settings(**FLAGS), "scope": scope}
-    asked = stage.context(f"tofu {LOCAL}", path="tg/77", who="Bob", **by)
-    asked.pop("relationship", None)
-    return json.dumps(asked, default=str) + repr([
-        load_global_chat_history(100, **by),
-        [load_chat_history(place, **by) for place in PLANTED],
-        search_memories(keywords=["tofu"], limit=100, **by),
-        get_recent_entries(30, **by),
-        conversations.list_saved_memories(**by), conversations.list_recent_conversations(**by),
-        [stories.get_recap_text(place, **by) for place in PLANTED],
-        [stories.get_running_recap_injection(place, **by) for place in PLANTED],
-        short_term.get_for_user("tg/ann", **by),
-        lifelong.search_items(q="tofu", limit=100, **by),
-    ])  # fmt: skip
-
-
-@pytest.mark.engines()
-@pytest.mark.slow
-def test_f18_a_marked_conversation_is_in_local_prompts_alone(db: Any) -> None:
-    stage = InOnePlace(db)
-    plant(stage, LOCAL)
-    before = shown(stage, None)
-    assert LOCAL in before and before.count(LOCAL) > 10
-    moved = [marks(stage, place) for place in PLANTED]
-    total = {table: sum(each[table] for each in moved) for table in COUNTED}
-    assert total["conversations"] == 3 and total["chat_history_cache"] == 3
-    assert all(total.values()), total
-    assert LOCAL not in shown(stage, None)
-    assert shown(stage, "local").count(LOCAL) == before.count(LOCAL)
-    assert [marks(stage, place) for place in PLANTED] == [dict.fromkeys(moved[0], 0)] * 3
-    # said later
-    plant(stage, f"later {LOCAL}")
-    jobs.run_pending(db=stage.db, settings=Settings(**FLAGS), scope=Scope(stage.persona))
-    assert LOCAL not in shown(stage, None)
-    assert "later" in shown(stage, "local")
-    assert stage.db is not None and verify_index(stage.db) == []
-
-
 @pytest.mark.engines()
 def test_f18_it_is_opened_again_and_another_persona_is_not_touched(stage: Stage) -> None:
     stage.say(f"tofu {LOCAL}")
@@ -461,15 +402,15 @@ def test_f18_it_is_opened_again_and_another_persona_is_not_touched(stage: Stage)
     other.say("tofu")
     other.remember("tofu", path=HERE)
     moved = marks(stage, HERE)
-    assert [moved[name] for name in COUNTED[:4]] == [1, 1, 1, 1]
+    assert [moved[name] for name in COUNTED] == [1, 1, 1, 1]
     assert stored(stage, "memories") == [1, 1]
     assert stored(other, "memories") == [0] and stored(other, "conversations") == [0]
     moved = marks(stage, HERE, False)
-    assert [moved[name] for name in COUNTED[:4]] == [1, 1, 0, 0]
+    assert [moved[name] for name in COUNTED] == [1, 1, 0, 0]
     assert stored(stage, "memories") == [1, 1]
     assert len(load_chat_history(HERE, **stage.asking(HERE))) == 1
     moved = marks(stage, HERE, False, items=True)
-    assert [moved[name] for name in COUNTED[:4]] == [0, 0, 2, 1]
+    assert [moved[name] for name in COUNTED] == [0, 0, 2, 1]
     assert stored(stage, "memories") == [0, 0]
     assert stage.db is not None and verify_index(stage.db) == []
 
