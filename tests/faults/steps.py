@@ -127,10 +127,6 @@ def _of_persona(kind: str) -> Callable[[Story], Any]:
     return before
 
 
-def _scene(stage: Story) -> None:
-    stories.add_scene_break(_told(stage)[12], **stage.given)
-
-
 def _scenes(stage: Story) -> None:
     rows = _told(stage)
     quiet = stage.with_flags(running_scene_recap_auto_generate=False)
@@ -147,25 +143,17 @@ def _ended(stage: Story) -> None:
     add_recent_conversation(**{**stage.given, "scope": stage.scope(HERE)})
 
 
-def _cycle(stage: Story) -> None:
-    lifelong.run_cycle(model=model, **stage.given)
-
-
-def _deep(stage: Story) -> None:
-    lifelong.deep_consolidation(model=model, **stage.given)
-
-
 STORIES = {
     "RECAP": Work(_queued("RECAP", message=3), _pending),
     "SCENE_DETECTION": Work(_queued("SCENE_DETECTION", 40), _pending),
-    "SCENE_RECAP": Work(_scene, _pending),
+    "SCENE_RECAP": Work(lambda stage: stories.add_scene_break(_told(stage)[12], **stage.given), _pending),
     "RUNNING_SCENE_RECAP": Work(_scenes, _pending),
     "CONVERSATION_SUMMARY": Work(_ended, _pending),
     "CONSOLIDATION": Work(_queued("CONSOLIDATION"), _pending),
     "CONSOLIDATION of a persona": Work(_of_persona("CONSOLIDATION"), _pending),
     "DEEP_CONSOLIDATION": Work(_of_persona("DEEP_CONSOLIDATION"), _pending),
-    "a cycle": Work(_told, _cycle),
-    "a deep cycle": Work(_told, _deep),
+    "a cycle": Work(_told, lambda stage: lifelong.run_cycle(model=model, **stage.given)),
+    "a deep cycle": Work(_told, lambda stage: lifelong.deep_consolidation(model=model, **stage.given)),
 }
 
 

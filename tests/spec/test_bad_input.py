@@ -309,10 +309,6 @@ def _leaves(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]
             yield (*path, name)
 
 
-def _subcommands() -> list[tuple[str, ...]]:
-    return list(_leaves(typer.main.get_command(command.app)))
-
-
 _WAITING = {("serve",), ("worker",), ("demo",), ("mcp",)}
 """Subcommands that go on for good, or bring their own database."""
 _NEEDED = {
@@ -325,7 +321,7 @@ _NEEDED = {
 def test_g19_no_subcommand_prints_a_secret(surroundings: Path, capsys: pytest.CaptureFixture[str], caplog: Any) -> None:
     caplog.set_level(logging.DEBUG)
     ran = 0
-    for path in _subcommands():
+    for path in _leaves(typer.main.get_command(command.app)):
         needed = _NEEDED.get(path, [])
         calls = [[*path, "--help"]]
         if path not in _WAITING:

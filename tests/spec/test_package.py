@@ -78,15 +78,10 @@ def run_ten_lines(environment: Environment, folder: Path) -> str:
     return environment.run(WORKS + TEN_LINES[1], folder)
 
 
-def names_in(wheel: Path) -> set[str]:
-    with zipfile.ZipFile(wheel) as archive:
-        return {name.split("/")[0] for name in archive.namelist()}
-
-
 def test_r1_the_wheel_holds_one_name(wheel: Path) -> None:
-    assert {re.sub(r"-.*\.dist-info$", ".dist-info", name) for name in names_in(wheel)} == {
-        "prompt_engine", "prompt_engine.dist-info",
-    }  # fmt: skip
+    with zipfile.ZipFile(wheel) as archive:
+        names = {re.sub(r"-.*\.dist-info$", ".dist-info", name.split("/")[0]) for name in archive.namelist()}
+    assert names == {"prompt_engine", "prompt_engine.dist-info"}
 
 
 def test_r1_the_sdist_gives_the_same_wheel(wheel: Path, tmp_path: Path) -> None:

@@ -111,23 +111,11 @@ def test_p3_another_failure_while_fitting_removes_no_limit(stage: Stage, monkeyp
         stage.explain("hello", limit_tokens=10, counter=len)
 
 
-def _counting() -> list[dict[str, Any]]:
-    calls: list[dict[str, Any]] = []
-
-    def search(**arguments: Any) -> list[Any]:
-        calls.append(arguments)
-        return []
-
-    set_hook("search", search)
-    return calls
-
-
-def test_p4_the_search_gets_tags_words_and_the_text_and_is_not_called_for_nothing(
-    stage: Stage,
-) -> None:
+def test_p4_the_search_gets_tags_words_and_the_text_and_is_not_called_for_nothing(stage: Stage) -> None:
     stage.remember("x", ["cat", "pet"])
     synth_tagging.link_tags("cat", "pet", db=stage.db, scope=stage.scope())
-    calls = _counting()
+    calls: list[dict[str, Any]] = []
+    set_hook("search", lambda **given: calls.append(given) or [])
     stage.prompt("the cat likes recipes", CONTEXT_VERBOSITY=10)
     stage.prompt("ok")
     stage.prompt("retrodeck", ENABLE_MEMORIES=0)

@@ -208,18 +208,6 @@ def talk(stage: Stage) -> None:
     stage.diary("tofu day", personal_thought="hm", context_tags=["tofu"])
 
 
-def test_p71_memories_are_lines_by_time_under_one_heading_before_the_text(stage: Stage) -> None:
-    stage.remember("Ann likes tofu", ["tofu"], 600)
-    stage.remember("Ann cooks tofu", ["tofu"], 900)
-    last = contents(ask(stage))[-1]
-    lines = last.splitlines()
-    assert lines[0] == HEAD and last.endswith("\n\ntofu") and last.count(HEAD) == 1
-    told = [line.partition("] ") for line in lines if "Ann " in line]
-    assert [text.rpartition(": ")[2] for _, _, text in told] == ["Ann cooks tofu", "Ann likes tofu"]
-    assert all(len(time) == len("[2024-02-01 10:15") for time, _, _ in told)
-    assert "{" not in last and "snippet" not in last
-
-
 def test_p71_the_chat_stands_as_turns_and_roles_alternate_where_they_must(stage: Stage) -> None:
     talk(stage)
     made = ask(stage)

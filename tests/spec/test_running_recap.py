@@ -15,7 +15,7 @@ from core.database.schema import conversations, running_recaps
 from core.prompt_engine import build_messages
 from tests.spec.stage import ELSEWHERE, HERE, message
 from tests.spec.story import Model, Story
-from tests.store.world import NOW
+from tests.store.world import NOW, rows_of
 
 pytestmark = pytest.mark.engines("sqlite")
 
@@ -28,12 +28,6 @@ def rows(story: Story, path: str = HERE) -> list[Any]:
     return list(story.db.read(chosen.order_by(v.version), source="running_recaps"))
 
 
-def next_number(story: Story, path: str = HERE) -> int:
-    c = conversations.c
-    chosen = select(c.next_recap_version).where(c.persona_id == story.persona, c.conversation_key == path)
-    return int(story.db.read(chosen, source="conversations")[0][0])
-
-
 @pytest.mark.engines()
 def test_s26_d21_numbers_are_given_once(story: Story) -> None:
     assert story.add("zero") == 0
@@ -44,7 +38,7 @@ def test_s26_d21_numbers_are_given_once(story: Story) -> None:
     assert [row.version for row in stored] == [0, 1, 2, 3, 4], "D21: five rows"
     assert [row.version for row in stored if row.deleted_at is not None] == [2, 3], "D21: two with deleted_at"
     assert [row.content for row in stored if row.deleted_at is not None] == ["", ""], "what was deleted is gone"
-    assert next_number(story) == 5
+    assert [row.next_recap_version for row in rows_of(story.db, conversations, story.persona)] == [5]
     assert [each["version"] for each in story.storage()["versions"]] == [0, 1, 4]
     assert story.add("five") == 5
     assert stories.delete_running_recap_version(5, conversation=HERE, **story.given).stored

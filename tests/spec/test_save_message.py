@@ -242,12 +242,9 @@ def test_f88_what_such_a_turn_left_goes_with_the_person(stage: Stage, how: str) 
         assert set_privacy(f"discord/{who}", "full", **call)["removed"] == {"short_term_memories": 1}
     else:
         assert forget(participant=f"discord/{who}", **call)["short_term_memories"] == 1
-    assert participant_rows(stage.db, who) == ([] if how == "forgotten" else [""])
-
-
-def participant_rows(db: Database, key: str) -> list[str]:
-    rows = db.read(select(participants.c.display_name).where(participants.c.participant_key == key), source="test")
-    return [row[0] for row in rows]
+    named = select(participants.c.display_name).where(participants.c.participant_key == who)
+    left = [row[0] for row in stage.db.read(named, source="test")]
+    assert left == ([] if how == "forgotten" else [""])
 
 
 def test_f88_a_name_like_that_of_the_room_makes_no_direct_message_of_it(stage: Stage) -> None:

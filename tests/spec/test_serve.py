@@ -122,10 +122,6 @@ def _asked_every_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(app_module, "HEALTH_SECONDS", 0.0)
 
 
-def lose_version(db: Database) -> None:
-    db.transaction(lambda c: c.execute(delete(schema_version)), source="test")
-
-
 def test_r34_ready_is_told_from_alive(own: Database) -> None:
     """A supervisor sends requests to what is ready, and restarts only what is not alive."""
     with TestClient(create_app(db=own, admin=False)) as client:
@@ -134,7 +130,7 @@ def test_r34_ready_is_told_from_alive(own: Database) -> None:
         ready = client.get("/health/ready")
         assert (ready.status_code, ready.json()) == (200, {"status": "ready"})
         assert ready.headers["cache-control"] == "no-store"
-        lose_version(own)
+        own.transaction(lambda c: c.execute(delete(schema_version)), source="test")
         older = client.get("/health/ready")
         assert (older.status_code, older.json()) == (503, {"status": "not ready", "lacks": "schema"})
         assert client.get("/health/live").status_code == 200
