@@ -97,6 +97,11 @@ def _in_order(lines: list[Line]) -> list[Line]:
 _FACTS_OF = select(*FACTS).where(*_THESE)
 _LINES_OF = select(*LINE).where(*_THESE)
 _BY_ID = select(*LINE).where(*_HERE, _C.message_id.in_(IDS))
+_BY_TEXT = select(*FACTS).where(
+    *_HERE,
+    _C.content_hash.in_(IDS),
+    _C.timestamp.between(bindparam("first", type_=Time()), bindparam("last", type_=Time())),
+)
 
 
 def read_lines(read: Reader, persona: str, rows: Collection[int], *, with_text: bool = True) -> list[Line]:
@@ -130,6 +135,14 @@ def read_by_ids(read: Reader, persona: str, conversation: str, ids: Iterable[str
     """Return the messages of a conversation with these platform ids."""
     rows = read_parts(read, _BY_ID, {"persona": persona, "conversation": conversation}, ids)
     return {row.message_id: build_line(row) for row in rows}
+
+
+def read_said(
+    read: Reader, persona: str, conversation: str, digests: Iterable[bytes], first: datetime, last: datetime
+) -> list[Line]:
+    """Return the messages of a conversation with these texts and a time from `first` to `last`, without the texts."""
+    values = {"persona": persona, "conversation": conversation, "first": first, "last": last}
+    return [build_line(row) for row in read_parts(read, _BY_TEXT, values, digests)]
 
 
 def update_facts(

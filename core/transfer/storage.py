@@ -28,8 +28,8 @@ from .formats import ChatFiles
 from .formats.sillytavern import json_text
 from .items.formats import Row
 from .items.storage import ItemWriter
-from .shapes import Ending, Fault, Line, Note, Progress, Reading
-from .survey import MAX_LISTED, IdMaker, Plan, hash_id, text_digest
+from .shapes import USER_NAME, Ending, Fault, Line, Note, Progress, Reading
+from .survey import MAX_LISTED, IdMaker, Plan, hash_id, is_made_id, text_digest
 
 BATCH = 500
 FACTS = "imported"
@@ -202,6 +202,7 @@ class ChatWriter:
         names = [self._list_ids(ready) for ready in lines]
         ids = {name for each in names for name in each}
         stored = table_lines.read_by_ids(self._reader, self._call.persona, key, ids)
+        stored |= self._find_said(key, [ready for ready in lines if not ready.line.id and ready.id not in stored])
         new: list[_Ready] = []
         edits: list[tuple[StoredLine, _Ready]] = []
         for ready, own_names in zip(lines, names, strict=True):
@@ -214,6 +215,17 @@ class ChatWriter:
             elif not ready.line.is_service:
                 self.counts["duplicate"] += 1
         return new, edits
+
+    def _find_said(self, key: str, lines: Sequence[_Ready]) -> dict[str, StoredLine]:
+        """Return the messages that lines without an id repeat, each said or edited here, by the made ids."""
+        if not lines:
+            return {}
+        times, digests = [each.message.at for each in lines], {each.message.digest for each in lines}
+        said: dict[tuple[object, ...], list[StoredLine]] = {}
+        for there in table_lines.read_said(self._reader, self._call.persona, key, digests, min(times), max(times)):
+            if there.edited_at is not None or not is_made_id(there.message_id or ""):
+                said.setdefault(_saying(there), []).append(there)
+        return {each.id: same.pop() for each in lines if (same := said.get(_saying(each.message)))}
 
     def _list_ids(self, ready: _Ready) -> list[str]:
         """Return the ids under which a message may be stored: its own id and the ids of its alternatives."""
@@ -322,6 +334,12 @@ class ChatWriter:
             self.memories += result.imported
             for problem in result.errors:
                 self._refuse(Fault(notes[problem.row - 1].place, problem.reason))
+
+
+def _saying(message: NewMessage | StoredLine) -> tuple[object, ...]:
+    """Return text, time and speaker of a message, by which it is known without an id."""
+    who = message.sender_name or message.sender_id or USER_NAME
+    return message.digest, message.at, message.role, who if message.role == "user" else ""
 
 
 def _sender_of(line: Line) -> str | None:

@@ -43,6 +43,11 @@ class IdMaker:
         return made_id if count == 1 else f"{made_id}-{count}"
 
 
+def is_made_id(message_id: str) -> bool:
+    """Return whether an id was made by `IdMaker`; that of a chat may precede it."""
+    return message_id.rpartition(":")[2].startswith("at-")
+
+
 def text_digest(text: str, digits: int = 12) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:digits]
 

@@ -320,6 +320,26 @@ def test_s48_a_conversation_of_our_own_goes_out_and_comes_back(db: Database, tmp
     assert shown == [(r.role, r.hidden) for r in _stored(db, scope)]
 
 
+def test_s48_a_chat_that_comes_back_into_its_own_conversation_adds_nothing(db: Database, tmp_path: Path) -> None:
+    """Said live, with and without ids, in a group; and imported, then edited here."""
+    scope, path = own_scope(conversation="web/7"), tmp_path / "own.jsonl"
+    here: dict[str, Any] = {"db": db, "scope": scope}
+    said = [("Tea?", "Ann", "7"), ("Tea?", "Jo", "8"), ("ok", "Ann", "7"), ("ok", "Ann", "7"), ("Yes", "Iris", "self")]
+    for n, (text, name, sender) in enumerate(said):
+        moment = f"2026-01-01T00:00:{n // 2 * 10:02d}.000123Z"
+        save_chat_message("web/7", text, name, sender, moment, message_id=n or None, **here)
+    again = _file(path, [_say(n, mes="ok") for n in (1, 2)])
+    assert _import(db, scope, again, conversation="web/7").imported == 2
+    edit_chat_message(_stored(db, scope)[-1].id, "fine", **here)
+    before = _stored(db, scope)
+    export_chat(path, overwrite=True, **here)
+    result = _import(db, scope, path, conversation="web/7")
+    assert (result.imported, result.edited, result.duplicates) == (0, 0, 7)
+    assert _stored(db, scope) == before
+    _file(path, [*path.read_text().split("\n"), _say(1, mes="ok", send_date="2026-01-01T00:00:10.000123Z")])
+    assert _import(db, scope, path, conversation="web/7").imported == 1, "a third line of these words is new"
+
+
 def test_s48_the_user_of_a_group_is_no_other_character(db: Database, tmp_path: Path) -> None:
     """Where no person speaks, or later than the characters; the file has no header that names them."""
     lines = [_say(n, name=name, is_user=name == "Ann") for n, name in enumerate(("Iris", "Bran", "Iris", "Ann"))]
