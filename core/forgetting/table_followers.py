@@ -74,28 +74,55 @@ def edit_message(call: Call, viewer: Viewer, conversation: str, row_id: int, tex
     flags = call.settings
 
     def work(removal: Removal, line: Line) -> WriteResult:
-        connection, db, persona = removal.connection, removal.db, removal.persona
-        if not table_lines.is_open(connection, persona, line, flags.privacy_default):
+        if not table_lines.is_open(removal.connection, call.persona, line, flags.privacy_default):
             return WriteResult(False, row_id, "privacy")
         if line.text == text:
             return WriteResult(False, row_id, "unchanged")
-        _change_followers(removal, line, text)
-        messages_table.rewrite_message(connection, db, persona, line, text)
-        table_recaps.mark_changed(connection, db, persona, line, text, queues=flags.recap_on_message)
-        _drop_summaries(removal, line)
-        # instructions in the new text count from the time of the message
-        stated = instructions.read_instructions(text, flags, role=line.role, excluded=line.excluded)
-        facts = table_conversations.find(connection, persona, conversation)
-        place = table_conversations.AudienceRow(line.audience_id, facts is not None and facts.local_only, facts)
-        whose = replace(call.scope, conversation=conversation, participant=line.participant)
-        table_instructions.record_instructions(
-            connection, db, whose, place, stated,
-            at=line.at or db.clock(), sources=[row_id], privacy_default=flags.privacy_default,
-        )  # fmt: skip
-        removal.counts[CHAT.table.name] += 1
+        _rewrite(removal, call, line, text)
+        table_recaps.mark_changed(
+            removal.connection, removal.db, call.persona, line, text, queues=flags.recap_on_message
+        )
         return WriteResult(True, row_id)
 
     return _change(call, viewer, conversation, row_id, work)
+
+
+def choose_alternative(call: Call, viewer: Viewer, conversation: str, row_id: int, number: int) -> WriteResult:
+    """Give a visible message the text and recap of one of its alternatives, and update everything made from it."""
+
+    def work(removal: Removal, line: Line) -> WriteResult:
+        connection, persona = removal.connection, call.persona
+        chosen = table_recaps.find_alternative(connection.execute, persona, row_id, number)
+        if chosen.is_current:
+            return WriteResult(False, row_id, "unchanged")
+        table_recaps.set_current_alternative(connection, persona, row_id, number)
+        if line.text != chosen.text:
+            _rewrite(removal, call, line, chosen.text)
+        recap = table_recaps.find_recap(connection.execute, persona, row_id)
+        is_wanted = call.settings.recap_on_message and line.role in table_recaps.SAID
+        if is_wanted and (recap is None or recap.memory is None):
+            table_recaps.queue_recap(connection, call.db, persona, conversation, row_id)
+        return WriteResult(True, row_id)
+
+    return _change(call, viewer, conversation, row_id, work)
+
+
+def _rewrite(removal: Removal, call: Call, line: Line, text: str) -> None:
+    """Replace the text of a locked message, and update what was made from it but its own recap."""
+    connection, db, persona = removal.connection, removal.db, removal.persona
+    _change_followers(removal, line, text)
+    messages_table.rewrite_message(connection, db, persona, line, text)
+    _drop_summaries(removal, line)
+    # instructions in the new text count from the time of the message
+    stated = instructions.read_instructions(text, call.settings, role=line.role, excluded=line.excluded)
+    facts = table_conversations.find(connection, persona, line.conversation)
+    place = table_conversations.AudienceRow(line.audience_id, facts is not None and facts.local_only, facts)
+    whose = replace(call.scope, conversation=line.conversation, participant=line.participant)
+    table_instructions.record_instructions(
+        connection, db, whose, place, stated,
+        at=line.at or db.clock(), sources=[line.row_id], privacy_default=call.settings.privacy_default,
+    )  # fmt: skip
+    removal.counts[CHAT.table.name] += 1
 
 
 def _change(

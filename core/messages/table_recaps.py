@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, and_, bindparam, case, delete, func, or_, select, update
 
+from ..base.hints import shown
 from ..database.compiled import (
     FIRST,
     IDS,
@@ -278,6 +279,15 @@ def read_alternatives(reader: Reader, persona: str, row_id: int) -> list[Alterna
     """Return the alternatives of a message, in order; none for a message with a single version."""
     stored = reader(_ALL, {"persona": persona, "row": row_id})
     return [Alternative(r.alternative, r.text, bool(r.is_current), read_object(r.metadata) or {}) for r in stored]
+
+
+def find_alternative(reader: Reader, persona: str, row_id: int, number: int) -> Alternative:
+    """Return an alternative of a message; a ValueError names those it has."""
+    by_number = {each.number: each for each in read_alternatives(reader, persona, row_id)}
+    if number not in by_number:
+        numbers = f"0 to {max(by_number)}" if by_number else "none but the message itself"
+        raise ValueError(f"There is no alternative {shown(number)}. The message has {numbers}.")
+    return by_number[number]
 
 
 def insert_alternatives(connection: Connection, persona: str, new: Iterable[tuple[int, Alternative]]) -> None:

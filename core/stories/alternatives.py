@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from ..base.hints import shown
 from ..calls.call import GivenSettings, open_call
 from ..database import rows
 from ..database.engine import Connection, Database
 from ..errors import MessageError
-from ..messages import table as messages_table
+from ..jobs import handlers
 from ..messages import table_lines, table_recaps
 from ..messages.table_recaps import Alternative
 from ..scope import Scope
 from ..shapes import WriteResult
-from .calls import NO_MESSAGE, StoryCall, no_such_message, open_message
+from .calls import NO_MESSAGE, no_such_message, open_message
 from .refresh import refresh
+
+_CHOOSE = f"{__package__.partition('.')[0]}.forgetting.table_followers:choose_alternative"
+"""Function that changes a message with everything made from it; it is loaded by name, as it uses this folder."""
 
 
 class AlternativeShown(TypedDict):
@@ -102,7 +104,7 @@ def choose_alternative(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Make an alternative current: its text replaces the message's text, and its recap is shown.
+    """Make an alternative current: the message is edited to its text, and its recap is shown.
 
     A new alternative has no recap; with RECAP_ON_MESSAGE one is queued. The included recaps are computed again.
 
@@ -119,30 +121,7 @@ def choose_alternative(
     row_id = call.row_id
     if row_id is None:
         return NO_MESSAGE
-    result = call.db.idempotent_transaction(
-        lambda connection: _choose(connection, call, row_id, number), source="message_alternatives"
-    )
+    result: WriteResult = handlers.load(_CHOOSE)(call, call.viewer, call.conversation, row_id, number)
     if result.stored:
         refresh(call)
     return result
-
-
-def _choose(connection: Connection, call: StoryCall, row_id: int, number: int) -> WriteResult:
-    row = table_lines.hold_line(connection, call.persona, row_id)
-    if row is None:
-        return NO_MESSAGE
-    stored = table_recaps.read_alternatives(connection.execute, call.persona, row_id)
-    by_number = {each.number: each for each in stored}
-    wanted = by_number.get(number)
-    if wanted is None:
-        numbers = f"0 to {max(by_number)}" if by_number else "none but the message itself"
-        raise ValueError(f"There is no alternative {shown(number)}. The message has {numbers}.")
-    if wanted.is_current:
-        return WriteResult(False, row_id, "unchanged")
-    table_recaps.set_current_alternative(connection, call.persona, row_id, number)
-    if row.text != wanted.text:
-        messages_table.rewrite_message(connection, call.db, call.persona, row, wanted.text)
-    recap = table_recaps.find_recap(connection.execute, call.persona, row_id)
-    if call.settings.recap_on_message and row.role in table_recaps.SAID and (recap is None or recap.memory is None):
-        table_recaps.queue_recap(connection, call.db, call.persona, call.conversation, row_id)
-    return WriteResult(True, row_id)

@@ -94,14 +94,21 @@ def test_p69_a_deleted_message_takes_along_all_that_was_made_of_it(stage: Stage)
 
 
 @pytest.mark.engines()
-def test_p69_an_edited_message_takes_along_all_that_was_made_of_it(stage: Stage) -> None:
+@pytest.mark.parametrize("way", ["edit", "choose"])
+def test_p69_an_edited_message_takes_along_all_that_was_made_of_it(stage: Stage, way: str) -> None:
+    """Also if another alternative of it is chosen, which keeps the first text beside it."""
     said = everything(stage)
-    assert chat_history_cache.edit_chat_message(said, "I am looking for a cat", **by(stage)).stored
+    if way == "edit":
+        assert chat_history_cache.edit_chat_message(said, "I am looking for a cat", **by(stage)).stored
+    else:
+        stories.add_alternative(said, "I am looking for a cat", **by(stage))
+        assert stories.choose_alternative(said, 1, **by(stage)).stored
     context = stage.context("what is she looking for, a job?")
     assert CANARY not in json.dumps(context)
     assert "I am looking for a cat" in json.dumps(context["history_current_chat"][-1])
     assert search_memories(keywords=[CANARY], db=stage.db, scope=stage.scope(HERE)) == []
-    assert left(stage) == set()  # what an operation made of others too is gone until it is made anew
+    # what an operation made of others too is gone until it is made anew
+    assert left(stage) == ({"message_alternatives"} if way == "choose" else set())
     found = search_memories(keywords=["looking"], include_chat=False, db=stage.db, scope=stage.scope(HERE))
     assert {hit["snippet"] for hit in found} == {"I am looking for a cat", "A quiet day."}
     types = [job["type"] for job in jobs.list_operations(db=stage.db, scope=stage.scope(HERE))]
