@@ -188,9 +188,8 @@ def _place(
             stored = parent
     if stored is not None and stored.is_private:
         if stored.direct_person is not None:
-            privacy: Privacy = "separate" if stored.is_separate else "direct"
-            return privacy, "", people.get(stored.direct_person, stored.direct_person)
-        return "restricted", stored.server, person
+            return stored.privacy, "", people.get(stored.direct_person, stored.direct_person)
+        return stored.privacy, stored.server, person
     server = stored.server if stored is not None else scope.server
     return scope.privacy or "public", server, person
 

@@ -35,6 +35,7 @@ from .rules import (
     own_audience,
     parent_key,
     plain_key,
+    seen_audiences,
     split_key,
 )  # fmt: skip
 from .view import ConversationFacts
@@ -228,10 +229,8 @@ def settle(
             privacy, person = _privacy_of_new(connection, scope, sender, None)
     elif not facts.is_private and scope.privacy in ("direct", "separate", "restricted"):
         privacy = scope.privacy
-    elif facts.is_private and facts.direct_person == UNKNOWN_PERSON and who:
-        privacy = "separate" if facts.is_separate else "direct"
-    elif facts != stored:
-        privacy = "restricted" if facts.is_private else "public"
+    elif (facts.is_private and facts.direct_person == UNKNOWN_PERSON and who) or facts != stored:
+        privacy = facts.privacy
     if privacy in ("direct", "separate") and person is None:
         person = participants.person_of(connection, scope.persona, who)
     if privacy is not None:
@@ -248,6 +247,17 @@ def choose_place(connection: Connection, db: Database, scope: Scope, place: Audi
     return replace(
         place, audience_id=audiences.find_or_make(connection, db, scope.persona, AudienceKey("saved", "", person))
     )
+
+
+def list_seen(connection: Connection, persona: str, facts: ConversationFacts | None) -> list[int]:
+    """Return the ids of the audiences that a stored conversation sees by itself; only the persona's own for None."""
+    keys = [AudienceKey("persona")]
+    if facts is not None:
+        person = participants.person_of(connection, persona, facts.direct_person) or facts.direct_person
+        server = "" if facts.direct_person is not None else facts.server
+        keys = seen_audiences(facts.privacy, server, facts.key, person)
+    found = (audiences.find(connection, persona, key) for key in keys)
+    return [audience_id for audience_id in found if audience_id is not None]
 
 
 # Rooms of the same name on several servers: server and key together identify a conversation

@@ -31,6 +31,14 @@ class ConversationFacts:
         return bool(self.state)
 
     @property
+    def privacy(self) -> Privacy:
+        if not self.is_private:
+            return "public"
+        if self.direct_person is None:
+            return "restricted"
+        return "separate" if self.is_separate else "direct"
+
+    @property
     def is_separate(self) -> bool:
         return self.state == SEPARATE
 

@@ -111,14 +111,19 @@ def _record(
     memory: NewMemory,
     holding: Holding,
 ) -> WriteResult:
-    key = place.audience_id, _list_identities(connection, scope.persona, scope.participant)
-    if key not in holding:
-        holding[key] = _read_in_force(connection, scope.persona, *key)
-    items = holding[key]
+    people, places = _list_identities(connection, scope.persona, scope.participant), {place.audience_id}
+    if instruction.ends:  # what it takes back may have been said wherever this conversation sees it
+        places.update(table_conversations.list_seen(connection, scope.persona, place.facts))
+    for key in sorted((each, people) for each in places):
+        if key not in holding:
+            holding[key] = _read_in_force(connection, scope.persona, *key)
+    items = holding[place.audience_id, people]
     if instruction.ends:
-        ended = [item for item in items if takes_back(instruction, item.text, item.topics) and _is_older(item, memory)]
+        held = [item for each in places for item in holding[each, people]]
+        ended = [item for item in held if takes_back(instruction, item.text, item.topics) and _is_older(item, memory)]
         _hide(connection, db, scope.persona, ended, archived_at=db.clock())
-        items[:] = [item for item in items if item not in ended]
+        for each in places:
+            holding[each, people][:] = [item for item in holding[each, people] if item not in ended]
         if ended or not instruction.begins:
             return WriteResult(False, None, "unchanged", notes=(TAKEN_BACK,) if ended else ())
     seen = (item for item in items if item.local_only <= place.local_only)

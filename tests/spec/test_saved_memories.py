@@ -404,6 +404,17 @@ def test_c12_which_wishes_hold(stage: Stage, said: list[Any], holding: list[str]
         assert [item["saved_at"] for item in items] == [(NOW - timedelta(minutes=89)).isoformat()]
 
 
+def test_f12_a_wish_of_a_direct_message_holds_there_alone_and_a_public_one_in_its_server(stage: Stage) -> None:
+    """What somebody tells in private is not to be acted upon in front of others."""
+    stage.say("Call me Jo", DIRECT, minutes=50)
+    stage.say("I am vegan", HERE, minutes=40, server="s1")
+    assert shown(stage, "tg/44", scope=stage.scope(server="s1")) == ["I am vegan"]
+    assert shown(stage, "tg/45", scope=stage.scope(server="s2")) == []
+    assert "Call me Jo" in shown(stage, DIRECT)
+    stage.say("I'm not vegan anymore", DIRECT, minutes=30)  # of what is not seen there, nothing is changed
+    assert listed(stage, HERE) == ["I am vegan"]
+
+
 @pytest.mark.engines()
 def test_c12_whose_wishes_hold_where(stage: Stage) -> None:
     """The newest word counts where private and public differ; linked identities share their wishes."""
@@ -421,6 +432,9 @@ def test_c12_whose_wishes_hold_where(stage: Stage) -> None:
     stage.say("Call me Ada", "dc/7", who="Ann", minutes=4)
     stage.say("Don't call me Ada anymore", HERE, minutes=3)
     assert shown(stage, HERE) == []
+    stage.say("I am vegan", HERE, minutes=2)
+    stage.say("I'm not vegan anymore", DIRECT, minutes=1)
+    assert (shown(stage, DIRECT), shown(stage, HERE)) == (["Call me Captain"], [])
 
 
 @pytest.mark.parametrize(("level", "kept"), [("none", 1), ("partial", 0), ("full", 0)])
