@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import aio
 from ..calls.call import GivenSettings
+from ..context.incoming import name_attachments
 from ..database.engine import Database
 from ..scope import Scope
 from ..shapes import PERSONA_SENDER, WriteResult
@@ -36,10 +37,7 @@ def message_of(message: discord.Message) -> dict[str, Any]:
         "server_id": str(guild.id) if guild else None,
         "server_name": guild.name if guild else None,
         "is_private": _is_private(channel, guild),
-        "attachments": [
-            {"filename": each.filename, "content_type": each.content_type, "size": each.size, "url": each.url}
-            for each in message.attachments
-        ],
+        "attachments": _list_attachments(message),
     }
     quoted = message.reference and message.reference.resolved
     if isinstance(quoted, discord.Message):
@@ -60,7 +58,8 @@ async def on_edit(
         Reason `unchanged` if the message is not stored or already has this text.
     """
     return await aio.edit_chat_message(
-        str(message.id), message.clean_content, interface_path=conversation_of(message.channel),
+        str(message.id), message.clean_content or name_attachments(_list_attachments(message)),
+        interface_path=conversation_of(message.channel),
         db=db, settings=settings, scope=without_conversation(scope),
     )  # fmt: skip
 
@@ -102,6 +101,13 @@ def _is_private(channel: Any, guild: Any) -> bool:
     if isinstance(channel, discord.Thread):  # the bot may not see the channel of the thread
         return channel.is_private() or channel.parent is None or _is_private(channel.parent, guild)
     return not channel.permissions_for(guild.default_role).view_channel
+
+
+def _list_attachments(message: discord.Message) -> list[dict[str, Any]]:
+    return [
+        {"filename": each.filename, "content_type": each.content_type, "size": each.size, "url": each.url}
+        for each in message.attachments
+    ]
 
 
 def _read(message: discord.Message) -> dict[str, Any]:

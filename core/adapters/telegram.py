@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import aio
 from ..calls.call import GivenSettings
+from ..context.incoming import name_attachments
 from ..database.engine import Database
 from ..errors import MessageError
 from ..scope import Scope
@@ -32,6 +33,7 @@ def message_of(update: Update | Message) -> dict[str, Any]:
         MessageError: the update holds no message.
     """
     message = _read(update)
+    attachments = _list_attachments(message)
     incoming: dict[str, Any] = {
         **_describe(message),
         "interface": INTERFACE,
@@ -40,15 +42,9 @@ def message_of(update: Update | Message) -> dict[str, Any]:
         "server_id": None if message.chat.type == "private" else str(message.chat.id),
         "server_name": message.chat.title,
         "is_private": message.chat.type == "private",
-        "attachments": [],
+        "attachments": attachments,
+        **{each["type"]: each for each in attachments if each["type"] in _MEDIA},
     }
-    if message.photo:
-        incoming["attachments"].append(_attachment("photo", message.photo[-1]))
-    for name in _MEDIA:
-        media = getattr(message, name)
-        if media is not None:
-            incoming[name] = _attachment(name, media)
-            incoming["attachments"].append(incoming[name])
     quoted = message.reply_to_message
     # in a topic, every message replies to the message that opened the topic
     if quoted is not None and quoted.forum_topic_created is None:
@@ -75,8 +71,9 @@ async def on_edit(
     """
     message = _read(update)
     return await aio.edit_chat_message(
-        str(message.message_id), message.text or message.caption or "", interface_path=conversation_of(message),
-        db=db, settings=settings, scope=without_conversation(scope),
+        str(message.message_id),
+        message.text or message.caption or name_attachments(_list_attachments(message)),
+        interface_path=conversation_of(message), db=db, settings=settings, scope=without_conversation(scope),
     )  # fmt: skip
 
 
@@ -118,6 +115,11 @@ def _is_own(message: Message, user_id: int) -> bool:
         return bool(message.get_bot().id == user_id)
     except RuntimeError:  # the update was made without a bot, or by a bot that has not started
         return False
+
+
+def _list_attachments(message: Message) -> list[dict[str, Any]]:
+    media = {"photo": message.photo[-1] if message.photo else None} | {kind: getattr(message, kind) for kind in _MEDIA}
+    return [_attachment(kind, each) for kind, each in media.items() if each is not None]
 
 
 def _attachment(kind: str, media: Any) -> dict[str, Any]:

@@ -243,11 +243,7 @@ class IncomingMessage:
 
     def text_with_attachments(self) -> str:
         """Return the text, and a line that names the attachments."""
-        names = []
-        for each in read_attachments(self.raw):
-            name = each if isinstance(each, str) else text_at(each, *_FILE_NAMES)
-            names.append(one_line(name)[:MOST_NAME_CHARS] or "a file")
-        return "\n".join(filter(None, (self.text, f"[Attached: {', '.join(names)}]" if names else "")))
+        return "\n".join(filter(None, (self.text, name_attachments(read_attachments(self.raw)))))
 
 
 def _split_messages(messages: Sequence[Any]) -> tuple[dict[str, Any], list[Any], list[str]]:
@@ -403,6 +399,13 @@ def read_attachments(raw: Any) -> list[Any]:
     """Return the attachments of a message; [] if they are no list."""
     attachments = get(raw, "attachments")
     return list(attachments) if isinstance(attachments, (list, tuple)) else []
+
+
+def name_attachments(attachments: Sequence[Any]) -> str:
+    """Return a line that names attachments, "" without any."""
+    named = (each if isinstance(each, str) else text_at(each, *_FILE_NAMES) for each in attachments)
+    names = [one_line(name)[:MOST_NAME_CHARS] or "a file" for name in named]
+    return f"[Attached: {', '.join(names)}]" if names else ""
 
 
 def describe_reply(raw: Any) -> dict[str, Any]:

@@ -71,6 +71,24 @@ def test_r33_a_discord_message_brings_reply_mentions_and_files(world: World, db:
     assert (line["sender_name"], line["metadata"]["reply_to"]["text"]) == ("Bea", "I like @Bea's tea")
 
 
+def test_r33_edits_and_deletions_on_discord_reach_the_line(world: World, db: Database, persona: str) -> None:
+    """By the message's own id; what is not stored changes nothing."""
+    scope, room = Scope(persona), world.channel(30)
+    message = world.message("I like oolng", room, number=1600)
+    save_message(discord_adapter.message_of(message), db=db, scope=scope)
+    edited = world.message("I like oolong", room, number=1600)
+    assert asyncio.run(discord_adapter.on_edit(edited, db=db, scope=scope)).stored
+    assert asyncio.run(discord_adapter.on_edit(edited, db=db, scope=scope)).reason == "unchanged"
+    assert [line["text"] for line in load_chat_history("discord/20/30", db=db, scope=scope)] == ["I like oolong"]
+    bare = world.message("", room, number=1600, attachments=[{"id": "4", "filename": "tea.png", "size": 9, "url": "u",
+                         "proxy_url": "u"}])  # fmt: skip
+    assert asyncio.run(discord_adapter.on_edit(bare, db=db, scope=scope)).stored
+    assert [line["text"] for line in load_chat_history("discord/20/30", db=db, scope=scope)] == ["[Attached: tea.png]"]
+    assert asyncio.run(discord_adapter.on_delete(edited, db=db, scope=scope)).stored
+    assert asyncio.run(discord_adapter.on_delete(edited, db=db, scope=scope)).reason == "unchanged"
+    assert load_chat_history("discord/20/30", db=db, scope=scope) == []
+
+
 # Telegram
 
 
@@ -122,3 +140,16 @@ def test_r33_a_telegram_update_brings_captions_replies_quotes_and_media() -> Non
     assert telegram_adapter.message_of(post)["from_user"] == {"id": "-5", "username": "", "full_name": "News"}
     with pytest.raises(MessageError, match="holds no message"):
         telegram_adapter.message_of(Update(1))
+
+
+def test_r33_an_edit_on_telegram_reaches_the_line(db: Database, persona: str) -> None:
+    scope = Scope(persona)
+    save_message(telegram_adapter.message_of(telegram("oolng")), db=db, scope=scope)
+    edited = telegram("oolong", "edited_message", edit_date=1_773_144_100)
+    assert asyncio.run(telegram_adapter.on_edit(edited, db=db, scope=scope)).stored
+    assert [line["text"] for line in load_chat_history("telegram/7", db=db, scope=scope)] == ["oolong"]
+    photo = [{"file_id": "l", "file_unique_id": "l", "width": 9, "height": 8}]
+    for caption, text in (({"caption": "cold"}, "cold"), ({}, "[Attached: photo]")):
+        edited = telegram(None, "edited_message", edit_date=1_773_144_100, photo=photo, **caption)
+        assert asyncio.run(telegram_adapter.on_edit(edited, db=db, scope=scope)).stored
+        assert [line["text"] for line in load_chat_history("telegram/7", db=db, scope=scope)] == [text]
