@@ -91,7 +91,7 @@ def insert_memory(
         tags: list of texts, a JSON list as text, or one text; None for none.
         scope: a text is a label of the item; a `Scope` says who is asking.
         emotion, intensity, emotion_state: a feeling (a word), its strength (a whole number), and its state.
-        timestamp: a time, its ISO 8601 text or seconds since 1970; None is now.
+        timestamp: a time, its ISO 8601 text or seconds since 1970; None is the message's, or now.
         label: the label if `scope` is a `Scope`; `general` by default.
         message_id: the source message, by the platform's id in the scope's conversation or by its row id. Deleting that
         message deletes the item; so does editing, unless both texts are equal: then the item is edited too.
@@ -117,7 +117,8 @@ def insert_memory(
         raise TypeError(f"insert_memory has no argument {unknown[0]!r}.{hint_name(unknown[0], _MORE)}")
     if message_id is not None:
         sources = table_sources.find_sources(call.db, call.scope, message_id)
-        more["source_message_ids"] = table_sources.join_sources(more.get("source_message_ids"), sources)
+        more["source_message_ids"] = table_sources.join_sources(more.get("source_message_ids"), sources.ids)
+        timestamp = sources.at if timestamp is None else timestamp
     memory = memory_input.read(
         content,
         now=call.db.clock(),

@@ -315,6 +315,7 @@ def silently_record_memory(
         raise MessageError.of_type("An item of recalled", text, "a text")
     own, named = _read_scope(scope)
     call = open_call(db, settings, own)
+    sources = table_sources.find_sources(call.db, call.scope, message_id)
     memory = new_item.read(
         user_text,
         now=call.db.clock(),
@@ -323,7 +324,8 @@ def silently_record_memory(
         tags=list(DEFAULT_TAGS) if tags is None else tags,
         label=label or named or "general",
         response_text=response_text,
-        source_message_ids=table_sources.find_sources(call.db, call.scope, message_id),
+        timestamp=sources.at,
+        source_message_ids=sources.ids,
     )
     if memory is None:
         return WriteResult(False, None, "empty")

@@ -96,7 +96,7 @@ def add_diary_entry(
         chat_id=optional_key(chat_id, "chat_id", 255) or "",
         thread_id=optional_key(thread_id, "thread_id", 255) or "",
         local_only=rows.yes_no(local_only, "local_only"),
-        source_message_ids=tuple(table_sources.find_sources(db, call.scope, message_id) or ()),
+        source_message_ids=tuple(table_sources.find_sources(db, call.scope, message_id).ids or ()),
     )
     # 3. store it
     stored = table.insert_entry(db, call.scope, entry, privacy_default=call.settings.privacy_default, row_id=row_id)

@@ -90,7 +90,7 @@ def save_memory(
         return table_instructions.insert_instruction(
             call.db, call.scope, instruction, sources=sources, privacy_default=default
         )
-    memory = table_saved.build_memory(fact, now=call.db.clock(), source_message_ids=sources)
+    memory = table_saved.build_memory(fact, now=sources.at or call.db.clock(), source_message_ids=sources.ids)
     stored = table_saved.insert_memory(call.db, call.scope, memory, privacy_default=default)
     memory_files.write_files(call)
     if stored.stored:

@@ -100,13 +100,11 @@ def add_facts_with_meta(
     [('Ann lives in Rome', 0.9)]
     """
     call = open_persona_call(db, settings, scope, conf_uid, history_uid)
-    new = _read_entries(call, entries, default_kind)
-    if not new:
-        return Added(reason="empty")
-    if message_id is not None:
-        named = table_sources.find_sources(call.db, call.scope, message_id)
+    sources = table_sources.find_sources(call.db, call.scope, message_id)
+    new = _read_entries(call, entries, default_kind, sources.at)
+    if named := sources.ids:
         new = [replace(m, source_message_ids=table_sources.join_sources(m.source_message_ids, named)) for m in new]
-    return _store(call, new)
+    return _store(call, new) if new else Added(reason="empty")
 
 
 @retry_duplicates
@@ -135,8 +133,8 @@ def _store(call: Call, entries: Sequence[NewMemory]) -> Added:
     return db.transaction(work, source="memories", confirm=confirm)
 
 
-def _read_entries(call: Call, entries: object, default_kind: str) -> list[NewMemory]:
-    """Return the items of a list of facts, without blank ones."""
+def _read_entries(call: Call, entries: object, default_kind: str, at: datetime | None) -> list[NewMemory]:
+    """Return the items of a list of facts, without blank ones; `at` is the time of those without one."""
     if isinstance(entries, (str, bytes, Mapping)) or not isinstance(entries, Iterable):
         raise MessageError.of_type("entries", entries, "a list of texts or mappings")
     kind = rules.kind_of(default_kind)
@@ -147,7 +145,7 @@ def _read_entries(call: Call, entries: object, default_kind: str) -> list[NewMem
                 f"entries holds more than {MOST_ENTRIES} entries. Send them in several calls.", fields=("entries",)
             )
         try:
-            item = _read_item(call, given, kind)
+            item = _read_item(call, given, kind, at)
         except MessageError as error:
             raise MessageError(f"Entry {number}: {error}", fields=error.fields) from None
         if item is not None:
@@ -155,11 +153,11 @@ def _read_entries(call: Call, entries: object, default_kind: str) -> list[NewMem
     return new
 
 
-def _read_item(call: Call, given: object, kind: str) -> NewMemory | None:
+def _read_item(call: Call, given: object, kind: str, at: datetime | None) -> NewMemory | None:
     entry = rules.read_entry(given, kind)
     if entry is None:
         return None
-    item = new_item.read(now=call.db.clock(), **{"author": AUTHOR, "source": "facts", **entry})
+    item = new_item.read(now=call.db.clock(), **{"author": AUTHOR, "source": "facts", "timestamp": at, **entry})
     if item is None:
         return None
     if item.tier == "session" and item.expires_at is None:

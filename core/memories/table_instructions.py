@@ -28,6 +28,7 @@ from . import table as memories_table
 from .new_item import NewMemory
 from .rules import INSTRUCTION
 from .rules_instructions import Instruction, replaces, takes_back
+from .table_sources import Sources
 
 AUTHOR = "user"
 SAID, BY_HAND = "chat", "host"
@@ -173,7 +174,7 @@ def insert_instruction(
     scope: Scope,
     instruction: Instruction,
     *,
-    sources: Sequence[int | str] | None,
+    sources: Sources,
     privacy_default: str,
 ) -> WriteResult:
     """Store an instruction that a host passes in; the result is that of `record_instructions`."""
@@ -182,7 +183,7 @@ def insert_instruction(
         place = table_conversations.ensure(connection, db, scope, sender=scope.participant)
         (result,) = record_instructions(
             connection, db, scope, place, [instruction],
-            at=db.clock(), sources=sources, privacy_default=privacy_default, source=BY_HAND,
+            at=sources.at or db.clock(), sources=sources.ids, privacy_default=privacy_default, source=BY_HAND,
         )  # fmt: skip
         return result
 

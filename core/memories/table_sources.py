@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, select, update
 
@@ -23,18 +24,27 @@ MESSAGE_ID_BYTES = 191
 NAME_CHARS = 100
 MOST_ID = 2**63
 
-_BY_MESSAGE = select(_C.id).where(
-    _C.persona_id == bindparam("persona", type_=Key(64)),
+_OF_PERSONA = select(_C.id, _C.timestamp).where(_C.persona_id == bindparam("persona", type_=Key(64)))
+_BY_MESSAGE = _OF_PERSONA.where(
     _C.interface_path == bindparam("conversation", type_=Key(512)),
     _C.message_id == bindparam("message", type_=Key(MESSAGE_ID_BYTES)),
 )
-_BY_ROW = select(_C.id).where(_C.persona_id == bindparam("persona", type_=Key(64)), _C.id == bindparam("row", type_=ID))
+_BY_ROW = _OF_PERSONA.where(_C.id == bindparam("row", type_=ID))
 
 
-def find_sources(db: Database, scope: Scope, message_id: object) -> list[int | str] | None:
-    """Return the source message as items store it: its row id, else the given id; None if no message is named."""
+class Sources(NamedTuple):
+    """The source message of an item."""
+
+    ids: list[int | str] | None = None
+    """What the item stores, or None if no message is named."""
+    at: datetime | None = None
+    """Time of the message, if it is stored."""
+
+
+def find_sources(db: Database, scope: Scope, message_id: object) -> Sources:
+    """Return the source message as items store it: its row id, else the given id."""
     if message_id is None:
-        return None
+        return Sources()
     if (number := find_whole(message_id)) is None and not isinstance(message_id, str):
         wanted = "the platform's id of the message, or the row id that saving it returned"
         raise MessageError.of_type("message_id", message_id, wanted)
@@ -42,12 +52,12 @@ def find_sources(db: Database, scope: Scope, message_id: object) -> list[int | s
     if scope.conversation is not None:
         values: dict[str, Any] = {"persona": scope.persona, "conversation": scope.conversation, "message": named}
         if lines := db.read(_BY_MESSAGE, values, source="chat_history_cache"):
-            return [int(lines[0].id)]
+            return Sources([int(lines[0].id)], lines[0].timestamp)
     if number is not None and 0 <= number < MOST_ID:
         values = {"persona": scope.persona, "row": number}
-        if db.read(_BY_ROW, values, source="chat_history_cache"):
-            return [number]
-    return [named]
+        if lines := db.read(_BY_ROW, values, source="chat_history_cache"):
+            return Sources([number], lines[0].timestamp)
+    return Sources([named])
 
 
 def join_sources(*listed: Any) -> list[int | str] | None:
