@@ -1,4 +1,8 @@
-"""Remembers recent forgetting, so that rows begun before it are not stored afterwards."""
+"""Remembers forgetting, so that rows begun before it are not stored afterwards.
+
+What was said earlier may come again for ever, in the list of a front end. So the moment of a deletion stays stored,
+under a digest of the person or conversation.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,12 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from sqlalchemy import Connection, select
+
+from ..database.dialects import upsert
 from ..database.engine import Database
 from ..database.ids import BITS
+from ..database.schema import counters
 
 _NAME = "forgotten"
 _KEPT_MILLISECONDS = 15 * 60 * 1000
@@ -45,6 +53,27 @@ def is_late(
     wanted = _digests(persona, filter(None, people), filter(None, (conversation,)))
     with marks.lock:
         return any(row_id < marks.before.get(digest, 0) for digest in wanted)
+
+
+def keep(
+    connection: Connection, db: Database, persona: str, *, people: Iterable[str] = (), conversations: Iterable[str] = ()
+) -> None:
+    """Store that rows of people or conversations are deleted now."""
+    names = sorted(_mark(digest) for digest in _digests(persona, people, conversations))
+    if names:
+        values = [{"persona_id": persona, "name": name, "value": db.ids.one()} for name in names]
+        connection.execute(upsert(counters, db.family, ("value",)), values)
+
+
+def find_cutoff(db: Database, persona: str, person: str | None, conversation: str) -> int:
+    """Return the id below which rows of a person, or in a conversation, were stored before a deletion; 0 for none."""
+    names = map(_mark, _digests(persona, filter(None, (person,)), (conversation,)))
+    chosen = select(counters.c.value).where(counters.c.persona_id == persona, counters.c.name.in_(list(names)))
+    return max((int(row.value) for row in db.read(chosen, source=counters.name)), default=0)
+
+
+def _mark(digest: bytes) -> str:
+    return f"{_NAME} {digest.hex()[:40]}"
 
 
 def _digests(persona: str, people: Iterable[str], conversations: Iterable[str]) -> list[bytes]:

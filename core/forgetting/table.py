@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Table, bindparam, delete, literal, select
 
 from ..access import table as audience_table
-from ..access import table_conversations, table_participants
+from ..access import table_conversations, table_participants, tombstones
 from ..database.bulk import chunks
 from ..database.engine import Database, RollbackError
 from ..database.registry import BY_TABLE, REGISTRY, Registered
@@ -79,6 +79,9 @@ def forget_target(db: Database, persona: str, kind: str, key: str | int, *, dry_
         owner = find_owner(removal, kind, str(key))
         removal.note_gone()
         _delete_owned(removal, owner)
+        if +removal.counts:
+            people, conversations = owner.person.keys, owner.conversations
+            tombstones.keep(removal.connection, db, persona, people=people, conversations=conversations)
         finish(removal)
         return owner
 

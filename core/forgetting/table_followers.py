@@ -21,7 +21,7 @@ from typing import Any
 
 from sqlalchemy import Connection, String, case, cast, false, null, or_, select, update
 
-from ..access import table_conversations
+from ..access import table_conversations, tombstones
 from ..access.view import Viewer
 from ..calls.call import Call
 from ..conversations import memory_files
@@ -60,6 +60,7 @@ def delete_message(call: Call, viewer: Viewer, conversation: str, row_id: int) -
     def work(removal: Removal, line: Line) -> WriteResult:
         _change_followers(removal, line, None)
         removal.delete_rows(CHAT, [row_id])
+        tombstones.keep(removal.connection, call.db, call.persona, conversations=[conversation])
         _drop_summaries(removal, line)
         if removal.counts["scenes"]:  # messages of a scene may be hidden
             refresh_within(removal.connection, call.persona, conversation, call.settings)
@@ -171,6 +172,7 @@ def clear_conversation(call: Call, viewer: Viewer, conversation: str) -> int:
         messages = removal.find_values(_C.id, _C.interface_path == conversation, _C.audience_id.in_(seen))
         table_stories.delete_parts(removal, conversation, messages)
         deleted = removal.delete_rows(CHAT, messages)
+        tombstones.keep(connection, call.db, call.persona, conversations=[conversation])
         short_term_table.remove_channel(connection, call.persona, conversation, seen)
         table.finish(removal)
         return deleted

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from .. import chat_history_cache, short_term, stories
+from ..access import tombstones
 from ..calls.call import Call, GivenSettings, open_call, with_viewer
 from ..database import rows
 from ..database.engine import Database
@@ -168,6 +169,10 @@ class _Transcript:
         self._latest: datetime | None = None
         """Time of the previous line; a new line is never older."""
         self._saved = self._edited = self._alternatives = 0
+        people = [at for at, line in enumerate(lines) if line.spoken.role == "user" and not line.is_character]
+        self._turn = people[-1] if people else None
+        """Index of the last line by a person."""
+        self._cutoffs: dict[str | None, int] = {}
         self._stored = self._read_stored()
         spoken = [Spoken("persona" if line.role == "persona" else "user", line.text) for line in self._stored]
         if after and self._stored:
@@ -195,8 +200,7 @@ class _Transcript:
         )
 
     def find_replaced(self) -> frozenset[int]:
-        people = [at for at, line in enumerate(self._lines) if line.spoken.role == "user" and not line.is_character]
-        last = self._find_answered(people[-1]) if people else None
+        last = None if self._turn is None else self._find_answered(self._turn)
         kept = {index for at, index in enumerate(self._matches) if index is not None and at not in self._changed}
         changed = {self._matches[at] for at in self._changed}
         return frozenset(
@@ -234,17 +238,21 @@ class _Transcript:
         if len(self._lines) == 1 and self._matches == [None] and self._stored and not before:
             # the same words after other turns are a new line, unless the first ones wait for their answer
             before, self._matches = f"{ALONE}{self._stored[-1].row_id}", [self._find_waiting(self._lines[0].spoken)]
+        sender: str | None = None
         for at, line in enumerate(self._lines):
             index = self._matches[at]
+            sender = sender if line.spoken.role == "persona" else self._choose_sender(line)
+            if index is None and self._may_be_deleted(at, sender, before):
+                continue
             if index is None:
                 role, text = line.spoken
-                sender = PERSONA_SENDER if role == "persona" else self._choose_sender(line)
-                name = line.name if sender not in (None, PERSONA_SENDER) else self._names[role]
+                who = PERSONA_SENDER if role == "persona" else sender
+                name = line.name if who not in (None, PERSONA_SENDER) else self._names[role]
                 more: dict[str, Any] = {"role": role}
                 if line.is_character:  # a character's words are not a standing instruction
                     more["settings"] = self._call.settings.replace(record_wishes=False)
                 message_id = rules.make_message_id(before, role, text)
-                done = self._insert(text, name, sender, self._choose_time(at), message_id, **more)
+                done = self._insert(text, name, who, self._choose_time(at), message_id, **more)
                 before = str(done.id)
                 continue
             stored = self._stored[index]
@@ -258,6 +266,18 @@ class _Transcript:
             following = self._stored[index + 1] if index is not None and index + 1 < len(self._stored) else None
             self._answer(answer, before, following)
         return TranscriptSaved(self._saved, self._edited, self._alternatives)
+
+    def _may_be_deleted(self, at: int, sender: str | None, before: str) -> bool:
+        """Return whether a new line may be one that was deleted here: it is not of the last turn, and the stored line
+        before it is older than a deletion of rows of the sender, or in the conversation.
+        """
+        if self._after or self._turn is None or at >= self._turn:
+            return False
+        if sender not in self._cutoffs:
+            place, scope = self._call.scope.conversation or "", self._call.scope
+            person = scope.participant if sender is None else f"{place.partition('/')[0]}/{sender}"
+            self._cutoffs[sender] = tombstones.find_cutoff(self._call.db, self._call.persona, person, place)
+        return int(before or 0) < self._cutoffs[sender]
 
     def _insert(
         self, text: str, name: str | None, sender: str | None, moment: datetime, message_id: str, **more: Any

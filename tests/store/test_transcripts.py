@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from core import chat_history_cache, transcripts
 from core.database.engine import Database
+from core.database.sources import CHAT
+from core.db import forget
 from core.errors import MessageError
 from core.scope import Scope
 from core.transcripts import save_transcript
-from tests.store.world import open_db, run_at_once
+from tests.store.world import open_db, rows_of, run_at_once
 
 ANN = Scope("iris", "web/ann", "web/ann", privacy="direct")
 
@@ -94,6 +97,29 @@ def test_r17_between_processes_the_ids_of_lines_are_the_same(db: Database, monke
         assert save_transcript(said("a", "b", "c"), answer, db=db, scope=ANN) == came
     monkeypatch.setattr(transcripts._Transcript, "_read_stored", read)
     assert lines(db) == ["a", "b", "c", "e"]
+
+
+@pytest.mark.parametrize("how", ["participant", "conversation", "message", "clear"])
+def test_f45_what_was_deleted_does_not_come_back_with_a_list(db: Database, how: str) -> None:
+    """Nor in a room, where another person's list has the lines; what is said since is stored."""
+    room, speakers = Scope("iris", "web/room", "web/ben", privacy="restricted"), ("ben", "ann", "", "ben", "", "ben")
+    there = [{"role": "user" if who else "assistant", "content": f"{n}", "name": who}
+             for n, who in enumerate(speakers, 1)]  # fmt: skip
+    save_transcript(there[:2], "3", db=db, scope=replace(room, participant="web/ann"))
+    save_transcript(there[:4], "5", db=db, scope=room)
+    save_transcript(said("a", "b", "c"), "d", db=db, scope=ANN)
+    if how == "message":
+        (row,) = rows_of(db, CHAT.table, "iris", CHAT.table.c.message_text == "a")
+        chat_history_cache.delete_chat_message(row.id, db=db, scope=ANN)
+    elif how == "clear":
+        chat_history_cache.clear_chat_history("web/ann", db=db, scope=ANN)
+    else:
+        forget(**{how: "web/ann"}, db=db, scope=Scope("iris"))
+    save_transcript(said("a", "b", "c", "d", "e"), "f", db=db, scope=ANN)
+    save_transcript(said("a", "b", "c", "d", "e", "f", "g"), "h", db=db, scope=ANN)
+    assert lines(db) == [*("bcd" if how == "message" else ""), *"efgh"]
+    save_transcript(there, "7", db=db, scope=room)
+    assert lines(db, room) == [*("1" if how == "participant" else "123"), *"4567"]
 
 
 def test_r17_lines_of_others_are_theirs(db: Database) -> None:
