@@ -24,6 +24,8 @@ DUMP_OPTIONS = ("--single-transaction", "--no-tablespaces", "--hex-blob", "--ski
 """Options of the dump tool. Restoring a dump with table locks would need the right LOCK TABLES."""
 OWN_OPTIONS = (("loose-set-gtid-purged", "OFF"), ("loose-column-statistics", "0"))
 """Options without which mysqldump needs server-wide rights or MySQL's own tables; `loose-` is skipped where unknown."""
+DUMP_ENDS, _TAIL = b"-- Dump completed", 200
+"""Beginning of the last line of every dump, and the number of bytes at the end of a dump that hold this line."""
 
 SQLITE_BEGINS = b"SQLite format 3\0"
 _OTHER_KIND = {
@@ -65,8 +67,16 @@ def restore_backup(file: Path, db: Database) -> None:
     try:
         with file.open("rb") as stream:
             is_sqlite = stream.read(len(SQLITE_BEGINS)) == SQLITE_BEGINS
+            stream.seek(max(0, file.stat().st_size - _TAIL))
+            last_line = stream.read().rstrip().rpartition(b"\n")[2]
         if is_sqlite != (db.family == "sqlite"):
             raise StoreError(f"{str(file)!r} {_OTHER_KIND[is_sqlite]}.", source="FILE")
+        if not is_sqlite and not last_line.startswith(DUMP_ENDS):
+            raise StoreError(
+                f"{str(file)!r} does not end with {DUMP_ENDS.decode()!r}: it is a part of a dump. Nothing was changed. "
+                "Name a whole backup; give a dump that was made without comments to the server's client yourself.",
+                source="FILE",
+            )
         names = {} if db.target.is_missing else inspection.list_names(inspection.read_facts(db))
         if names or (is_sqlite and not db.target.is_missing):
             what = f"holds {len(names)} tables" if names else "is there already"

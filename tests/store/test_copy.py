@@ -284,9 +284,13 @@ def test_d36_a_dump_is_read_by_the_client_that_is_there(
     run: Command, fresh_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     dump, tool = tmp_path / "today.sql", tmp_path / "bin" / "mysql"
-    dump.write_text("-- a dump")
+    dump.write_text("-- a dump\n")
     tool.parent.mkdir()
     monkeypatch.setenv("PATH", str(tool.parent))
+    cut = run("db", "restore", dump, fresh_url)
+    assert cut.code == 1 and "does not end with" in cut.err
+    with dump.open("a") as file:
+        file.write("-- Dump completed on 2026-03-10 12:00:00\n")
     missing = run("db", "restore", dump, fresh_url)
     assert missing.code == 1 and "Neither mariadb nor mysql is installed here" in missing.err
     tool.write_text("#!/bin/sh\necho 'ERROR 1064 at line 7' >&2\nexit 1\n")
@@ -294,7 +298,7 @@ def test_d36_a_dump_is_read_by_the_client_that_is_there(
     assert "1064 at line 7. Empty the target" in run("db", "restore", dump, fresh_url).err
     tool.write_text(CLIENT)
     assert run("db", "restore", dump, fresh_url).code == 0
-    assert (tmp_path / "read.sql").read_text() == "-- a dump"
+    assert (tmp_path / "read.sql").read_text() == dump.read_text()
     assert (tmp_path / "arguments.txt").read_text().strip() == Database(fresh_url).target.url.database
     with closing(open_database(fresh_url)):
         refused = run("db", "restore", dump, fresh_url)
