@@ -34,7 +34,7 @@ def match_lines(lines: Sequence[Spoken], stored: Sequence[Spoken], *, is_whole: 
     _pair_edited(lines, matches, stored)
     for at, line in enumerate(lines):
         if matches[at] is None:
-            matches[at] = _find_changed(at, line, matches, stored)
+            matches[at] = _find_changed(at, line, matches, stored, is_whole)
     return matches
 
 
@@ -51,8 +51,14 @@ def _pair_edited(lines: Sequence[Spoken], matches: list[int | None], stored: Seq
             matches[left + 1 : right] = missing
 
 
-def _find_changed(at: int, line: Spoken, matches: Sequence[int | None], stored: Sequence[Spoken]) -> int | None:
-    """Return the index of the stored line that this line edits, or None for a new line."""
+def _find_changed(
+    at: int, line: Spoken, matches: Sequence[int | None], stored: Sequence[Spoken], is_whole: bool
+) -> int | None:
+    """Return the index of the stored line that this line edits, or None for a new line.
+
+    All lines after it are new. It edits the last stored line of its role; in a whole list also an earlier answer, as
+    every answer is stored when it is made.
+    """
     before = matches[at - 1] if at else -1
     if before is None or before + 1 >= len(stored) or before + 1 in matches:
         return None
@@ -60,7 +66,8 @@ def _find_changed(at: int, line: Spoken, matches: Sequence[int | None], stored: 
     if stored[candidate].role != line.role:
         return None
     is_last = all(each.role != line.role for each in stored[candidate + 1 :])
-    return candidate if at and is_last and all(index is None for index in matches[at + 1 :]) else None
+    is_answer = is_whole and candidate == at and line.role == "persona"
+    return candidate if at and (is_last or is_answer) and all(index is None for index in matches[at + 1 :]) else None
 
 
 def _is_repeated(lines: Sequence[Spoken], matches: Sequence[int | None], stored: Sequence[Spoken]) -> bool:

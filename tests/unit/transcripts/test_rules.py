@@ -59,6 +59,11 @@ def test_r17_what_each_line_is(lines: str, stored: str, matches: Any, changed: t
     assert tuple(at for at, index in enumerate(found) if index is not None and said[at] != there[index]) == changed
 
 
+@pytest.mark.parametrize(("is_whole", "matches"), [(True, [0, 1, None]), (False, [0, None, None])])
+def test_r17_of_a_whole_list_an_edited_answer_is_known_if_all_after_it_is_new(is_whole: bool, matches: Any) -> None:
+    assert match_lines(spoken("a X z"), spoken("a B c D e F"), is_whole=is_whole) == matches
+
+
 LINES = st.lists(st.sampled_from(spoken("a b c A B C")), max_size=12)
 
 
