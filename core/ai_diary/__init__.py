@@ -12,13 +12,13 @@ from ..calls.defaults import check_handle, handle
 from ..database import rows
 from ..database.engine import Database
 from ..memories import table_sources
-from ..memories.new_item import read_time_or_now
 from ..memories.rules import read_id
 from ..scope import Scope, optional_key
 from ..search.rules_arguments import read_limit, read_tags
 from ..shapes import DiaryEntry, WriteResult
 from ..tags import rules as tag_rules
 from ..text.host_values import all_items
+from ..text.times import read_time_or_now
 from . import table
 
 __all__ = ["add_diary_entry", "archive_diary_entry", "cleanup_old_entries", "edit_diary_entry", "get_entries_by_tags",
@@ -96,7 +96,7 @@ def add_diary_entry(
         chat_id=optional_key(chat_id, "chat_id", 255) or "",
         thread_id=optional_key(thread_id, "thread_id", 255) or "",
         local_only=rows.yes_no(local_only, "local_only"),
-        source_message_ids=tuple(table_sources.find_sources(db, call.scope, message_id).ids or ()),
+        source_message_ids=tuple(table_sources.find_sources(db, call.scope, message_id)[0] or ()),
     )
     # 3. store it
     stored = table.insert_entry(db, call.scope, entry, privacy_default=call.settings.privacy_default, row_id=row_id)

@@ -20,7 +20,7 @@ from ..shapes import PERSONA_SENDER, Sender
 from ..text.folding import one_line
 from ..text.hits import known_name
 from ..text.host_values import as_text, get, has, is_plain, text_at, word_at
-from ..text.times import iso_text, parse_time, read_time
+from ..text.times import iso_text, parse_time, read_time_or_now
 
 _PEOPLE_NAMES = ("full_name", "display_name", "name")
 NAMES: Mapping[str, tuple[str, ...]] = {
@@ -220,7 +220,7 @@ class IncomingMessage:
             read_message_id(reply.message_id, "reply_to_message.message_id")
         return cls(
             message_id=_read_key(read_part(message, "message_id"), "message_id"),
-            date=_read_date(read_part(message, "time"), now, notes),
+            date=read_time_or_now(read_part(message, "time"), "date", parse_time(now) or now, notes),
             text=_read_text(message, notes),
             interface=interface,
             interface_path=path,
@@ -349,18 +349,6 @@ def _read_text(message: Any, notes: list[str]) -> str:
             if caption.strip():
                 return caption
     return text
-
-
-def _read_date(value: Any, now: datetime, notes: list[str]) -> datetime:
-    if value is None:
-        return parse_time(now) or now
-    moment, clamped = read_time(value)
-    if moment is None:
-        notes.append(f"date of type {type(value).__name__} cannot be read, now is used")
-        return parse_time(now) or now
-    if clamped:
-        notes.append("date is outside of 1970 to 9998 and was moved into it")
-    return moment
 
 
 def _read_privacy(

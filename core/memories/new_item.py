@@ -11,7 +11,7 @@ from ..scope import key_text
 from ..tags import rules as tag_rules
 from ..text.folding import fold
 from ..text.hits import content_digest
-from ..text.times import read_time
+from ..text.times import read_time_or_now
 from .rules import DEFAULT_IMPORTANCE, Tier, check_choice, importance_of
 
 Provenance = Literal["host", "model", "extract", "manual", "import"]
@@ -109,17 +109,6 @@ def read(
 
 def _json(value: object, name: str, notes: list[str]) -> Any:
     return None if value is None else rows.json_value(value, name, notes)
-
-
-def read_time_or_now(value: object, name: str, now: datetime, notes: list[str]) -> datetime:
-    """Return a time, or `now` if it is missing or unreadable; add a note if a given time was replaced."""
-    if value is None:
-        return now
-    moment, clamped = read_time(value)
-    if moment is None or clamped:
-        used = "now" if moment is None else "the nearest time in it"
-        notes.append(f"{name} {'cannot be read' if moment is None else 'lies outside 1970 to 9998'}; {used} is used")
-    return moment or now
 
 
 def _importance(value: object, notes: list[str]) -> float:

@@ -276,7 +276,7 @@ def merge_values(old: Any, new: NewMemory) -> dict[str, Any]:
 def renew(
     connection: Connection, db: Database, persona: str, row_id: int, at: datetime, sources: object = None
 ) -> None:
-    """Give an item a new time unless its own is later, and these sources if it has some, in the caller's transaction."""
+    """Give an item a new time unless its own is later, and these sources if it has some, in this transaction."""
     old = indexed.lock(connection, MEMORIES, persona, [row_id])
     at = max([at, *(each.at for each in old if each.at is not None)])
     values: dict[str, Any] = {"timestamp": at, "updated_at": db.clock()}

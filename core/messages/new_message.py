@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, get_args
+from typing import Any
 
 from ..access.rules import check_key, named_participant, split_key
-from ..base.hints import shown
 from ..database import rows
-from ..errors import MessageError
-from ..memories.new_item import read_time_or_now
+from ..memories.rules import check_choice
 from ..scope import KEY_BYTES, Scope, key_text, optional_key
 from ..shapes import PERSONA_SENDER, Role
 from ..text.folding import fold
 from ..text.hits import digest_folded
+from ..text.times import read_time_or_now
 
 NAME_CHARS = 255
 MESSAGE_ID_BYTES = 191
@@ -133,8 +132,7 @@ def _role(role: object, sender: str) -> Role:
     """Return the role the host names; without one, the sender `self` marks the persona's own lines."""
     if role is None:
         return "persona" if sender == PERSONA_SENDER else "user"
-    if role not in get_args(Role):
-        raise MessageError(f"role is {shown(role)}. It must be one of {', '.join(get_args(Role))}.", fields=("role",))
+    check_choice(role, "role", Role)
     return role  # type: ignore[return-value]
 
 

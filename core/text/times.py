@@ -63,6 +63,17 @@ def parse_time(value: Any) -> datetime | None:
     return read_time(value)[0]
 
 
+def read_time_or_now(value: object, name: str, now: datetime, notes: list[str]) -> datetime:
+    """Return a time; `now` if it is missing or unreadable. Changes are noted."""
+    if value is None:
+        return now
+    moment, clamped = read_time(value)
+    if moment is None or clamped:
+        used = "now" if moment is None else "the nearest time in it"
+        notes.append(f"{name} {'cannot be read' if moment is None else 'lies outside 1970 to 9998'}; {used} is used")
+    return moment or now
+
+
 def _from_seconds(seconds: float) -> tuple[datetime | None, bool]:
     if isinstance(seconds, float) and not math.isfinite(seconds):
         return None, False

@@ -181,7 +181,7 @@ def test_f61_a_date_that_cannot_be_used_is_now_or_moved_with_a_note() -> None:
     last = datetime(9999, 12, 31, 23, tzinfo=timezone(timedelta(hours=-14)))
     for far, moved in ((datetime(1, 1, 1, tzinfo=UTC), EARLIEST), (last, LATEST), (1e22, LATEST), (-1, EARLIEST)):
         found = read(date=far)
-        assert (found.date, found.notes) == (moved, ("date is outside of 1970 to 9998 and was moved into it",))
+        assert (found.date, found.notes) == (moved, ("date lies outside 1970 to 9998; the nearest time in it is used",))
     assert read_time(date(2026, 3, 10)) == (datetime(2026, 3, 10, tzinfo=UTC), False)
 
 
