@@ -16,8 +16,8 @@ from .access.rules import plain_key
 from .access.view import Viewer
 from .base import logs
 from .base.wire_ids import find_whole
-from .calls.call import Call, find_key, open_call, with_viewer
-from .calls.defaults import check_handle, clock, handle, scope_for, scope_of, settings_for
+from .calls.call import Call, find_key, load_access, open_call
+from .calls.defaults import check_handle, clock, handle, scope_of, settings_for
 from .config import Settings
 from .context.incoming import NON_TEXT, IncomingMessage, read_reply, read_role
 from .database import rows
@@ -32,6 +32,7 @@ from .relationships import table as relationships_table
 from .scope import Scope
 from .search.rules_arguments import read_limit
 from .shapes import PERSONA_SENDER, ChatLine, WriteResult
+from .stories.calls import NO_MESSAGE
 from .text.host_values import get
 from .text.times import iso_text
 
@@ -399,7 +400,7 @@ def edit_chat_message(
         return WriteResult(False, None, "empty")
     call = open_call(db, settings, scope)
     place = _find_message(call, message, interface_path)
-    return table_followers.NO_MESSAGE if place is None else table_followers.edit_message(call, *place, text)
+    return NO_MESSAGE if place is None else table_followers.edit_message(call, *place, text)
 
 
 def delete_chat_message(
@@ -424,7 +425,7 @@ def delete_chat_message(
     """
     call = open_call(db, settings, scope)
     place = _find_message(call, message, interface_path)
-    return table_followers.NO_MESSAGE if place is None else table_followers.delete_message(call, *place)
+    return NO_MESSAGE if place is None else table_followers.delete_message(call, *place)
 
 
 def _find_message(call: Call, message: object, interface_path: object) -> tuple[Viewer, str, int] | None:
@@ -441,9 +442,7 @@ def _view_from(call: Call, conversation: str | None = None) -> Viewer:
     """Return the viewer of a scope; a scope without conversation sees as the requested conversation does."""
     if conversation is not None and call.scope.conversation is None:
         call = replace(call, scope=replace(call.scope, conversation=conversation))
-    viewer = with_viewer(call).viewer
-    assert viewer is not None
-    return viewer
+    return load_access(call).viewer
 
 
 def _read_lines(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ..access.load import load_snapshot
 from ..access.rules import plain_key
@@ -27,7 +27,7 @@ class Call:
     settings: Settings
     scope: Scope
     viewer: Viewer | None = None
-    """The audiences that the scope sees; None until `with_viewer` has read them."""
+    """The audiences that the scope sees; None until they are read."""
 
     @property
     def persona(self) -> str:
@@ -59,8 +59,3 @@ def find_key(call: Call, conversation: object, field: str = "interface_path") ->
 def load_access(call: Call, request: Request = Request()) -> AccessSnapshot:  # noqa: B008 - it is frozen
     """Read in one statement the audiences the call's scope sees, and the additional data that `request` names."""
     return load_snapshot(call.db, call.scope, request, destination=call.destination, settings=call.settings)
-
-
-def with_viewer(call: Call) -> Call:
-    """Return the call with its viewer, read from the database if it has none yet."""
-    return call if call.viewer is not None else replace(call, viewer=load_access(call).viewer)

@@ -10,7 +10,7 @@ from typing import Any
 from ..access import table_conversations as conversations
 from ..access import table_participants
 from ..base.hints import shown
-from ..calls.call import Call, GivenSettings, find_key, open_call, with_viewer
+from ..calls.call import Call, GivenSettings, find_key, load_access, open_call
 from ..database import rows
 from ..database.engine import Database, RollbackError
 from ..database.ids import retry_duplicates
@@ -58,8 +58,7 @@ def find_seen(call: Call, operator: bool) -> ReadScope:
     """Return which items the call may read; an operator reads all audiences of the persona."""
     if rows.yes_no(operator, "operator"):
         return ReadScope(call.persona)
-    viewer = with_viewer(call).viewer
-    assert viewer is not None
+    viewer = load_access(call).viewer
     return ReadScope(call.persona, viewer.audiences, viewer.sees_local_only)
 
 
@@ -100,9 +99,9 @@ def add_facts_with_meta(
     [('Ann lives in Rome', 0.9)]
     """
     call = open_persona_call(db, settings, scope, conf_uid, history_uid)
-    sources = table_sources.find_sources(call.db, call.scope, message_id)
-    new = _read_entries(call, entries, default_kind, sources.at)
-    if named := sources.ids:
+    named, at = table_sources.find_sources(call.db, call.scope, message_id)
+    new = _read_entries(call, entries, default_kind, at)
+    if named:
         new = [replace(m, source_message_ids=table_sources.join_sources(m.source_message_ids, named)) for m in new]
     return _store(call, new) if new else Added(reason="empty")
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from .. import chat_history_cache, short_term, stories
 from ..access import tombstones
-from ..calls.call import Call, GivenSettings, open_call, with_viewer
+from ..calls.call import Call, GivenSettings, load_access, open_call
 from ..database import rows
 from ..database.engine import Database
 from ..errors import MessageError
@@ -186,8 +186,7 @@ class _Transcript:
         self._changed = {at for at, index in pairs if lines[at].spoken != spoken[index]}
 
     def _read_stored(self) -> list[Line]:
-        viewer = with_viewer(self._call).viewer
-        assert viewer is not None
+        viewer = load_access(self._call).viewer
         most = min(2 * MOST_LINES, max(50, 4 * len(self._lines)))
         return table_lines.read_newest(
             self._call.db,

@@ -10,7 +10,7 @@ from itertools import groupby, islice
 from typing import Any, NamedTuple
 
 from ..access.table_conversations import resolve_scope
-from ..calls.call import Call, with_viewer
+from ..calls.call import Call, load_access
 from ..errors import MessageError, StoreError, TransferError
 from ..forgetting import table_followers
 from ..memories import instructions as standing
@@ -267,10 +267,8 @@ class ChatWriter:
         call, message = self._call, ready.message
         if ready.line.beside.alternatives:
             _add_versions(call, stored.row_id, ready.line)
-        viewer = with_viewer(call).viewer
-        assert viewer is not None
         # the importer has read the file, so the message's audience is allowed for this edit
-        viewer = replace(viewer, audiences=(stored.audience_id,))
+        viewer = replace(load_access(call).viewer, audiences=(stored.audience_id,))
         result = table_followers.edit_message(call, viewer, message.conversation, stored.row_id, message.text)
         if result.reason == "privacy":
             self.counts["privacy"] += 1

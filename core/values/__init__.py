@@ -7,7 +7,9 @@ value as a memory. A value is deleted when its person, conversation or memory is
 
 from __future__ import annotations
 
-from ..calls.call import GivenSettings, open_call, with_viewer
+from dataclasses import replace
+
+from ..calls.call import GivenSettings, load_access, open_call
 from ..database.engine import Database
 from ..scope import Scope
 from .table import Change as Change
@@ -23,5 +25,5 @@ def open_values(
     kind: Kind = "entry", *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> Values:
     """Return the values of one kind that a scope reaches, to read or change them."""
-    call = with_viewer(open_call(db, settings, scope))
-    return Values(call, kind, call.db.read)
+    call = open_call(db, settings, scope)
+    return Values(replace(call, viewer=load_access(call).viewer), kind, call.db.read)
