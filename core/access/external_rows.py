@@ -82,7 +82,8 @@ def _index_range(db: Database, source: SourceTable, persona: str, most: int, con
         if "local_only" in row:
             columns["local_only"] = int(place.local_only or row["local_only"] != 0)
         changes[tuple(sorted(columns))].append({"whose": persona, "which": row["id"], **columns})
-        uses.update(columns.get(source.tags.name, []) if source.tags is not None else [])
+        if source.tags is not None:  # of a row that a script marked again, the tags are counted already
+            uses.update(dict.fromkeys(columns[source.tags.name], int(row["content_hash"] is None)))
     for names, values in changes.items():
         connection.execute(change_row(source, names), values)
     entries = index_entries.read_entries(connection, source, [row["id"] for row in rows], calendar_of(db))
