@@ -17,7 +17,7 @@ from .access.view import Viewer
 from .base import logs
 from .base.wire_ids import find_whole
 from .calls.call import Call, find_key, load_access, open_call
-from .calls.defaults import check_handle, clock, handle, scope_of, settings_for
+from .calls.defaults import check_handle, clock, handle, scope_for, scope_of, settings_for
 from .config import Settings
 from .context.incoming import NON_TEXT, IncomingMessage, read_reply, read_role
 from .database import rows
