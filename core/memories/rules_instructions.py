@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ..text.folding import fold, word_runs
-from ..text.languages import language_of, languages_of
+from ..text.languages import likely_languages
 from ..text.search_words import salient_words
-from ..text.words import stop_words
+from ..text.stems import stem
 
 MOST_CHARS = 300
 """Maximum number of characters of an instruction."""
@@ -32,6 +32,8 @@ class Instruction:
     ends: bool = False
     means_that_name: bool = False
     """Whether it takes a name back without saying which."""
+    stays: frozenset[str] = frozenset()
+    """If it tells the persona to stop something: words of the instructions that this does not take back."""
 
     @property
     def held_topics(self) -> frozenset[str]:
@@ -48,25 +50,36 @@ def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
     """Return whether a sentence takes back the instruction with this text and topics."""
     if ending.means_that_name:
         return "name" in topics
-    if "name" in ending.topics:
-        stops = stop_words(language_of(ending.text))
-        # words that may be a name; lists of stop words contain many names of two letters
-        runs = (word_runs(fold(each)) for each in (text, ending.text))
-        words, said = ({word for word in run if len(word) <= 2 or word not in stops} for run in runs)
-        named = [word for word in words if any(_is_form(word, other) for other in said)]
-        return "name" in topics and len(named) > _NAMED * len(words)
-    if ending.topics:
+    if ending.stays.intersection(word_runs(fold(text))):
+        return False
+    if ending.topics and "name" not in ending.topics and not ending.stays:
         return not ending.topics.isdisjoint(topics)
-    words = set(salient_words(text, languages_of(text)))
-    shared = words.intersection(salient_words(ending.text, languages_of(ending.text)))
-    return bool(words) and len(shared) >= _ENOUGH * len(words)
+    languages = likely_languages(f"{text} {ending.text}", ("en",))
+    is_name = "name" in ending.topics
+    words, said = (_words(each, languages, is_name) for each in (text, ending.text))
+    # `allergic` and `allergy` are forms of one word, but not of one statement about oneself
+    may_vary = is_name or bool(ending.stays)
+    shared = [
+        word for word in words if word in said or (may_vary and any(_is_form(word, one, languages) for one in said))
+    ]
+    if is_name:
+        return "name" in topics and len(shared) > _NAMED * len(words)
+    enough = _NAMED if ending.stays and not set(topics) <= {"name"} else _ENOUGH
+    return bool(words) and len(shared) >= enough * len(words)
 
 
-def _is_form(word: str, other: str) -> bool:
-    """Return whether two words are equal or forms of one word, such as `call` and `calling`."""
+def _words(text: str, languages: Sequence[str], with_short: bool) -> list[str]:
+    """Return the salient words; with the words of two letters, since lists of stop words contain many such names."""
+    short = [word for word in word_runs(fold(text)) if len(word) <= 2] if with_short else []
+    return list(dict.fromkeys([*salient_words(text, languages), *short]))
+
+
+def _is_form(word: str, other: str, languages: Sequence[str]) -> bool:
+    """Return whether two words are forms of one word, such as `call` and `calling`."""
     pairs = enumerate(zip(word, other, strict=False))
     same = next((at for at, (one, two) in pairs if one != two), min(len(word), len(other)))
-    return word == other or (same >= _STEM_CHARS and max(len(word), len(other)) - same <= _ENDING_CHARS)
+    is_near = same >= _STEM_CHARS and max(len(word), len(other)) - same <= _ENDING_CHARS
+    return is_near or stem(word, languages) == stem(other, languages)
 
 
 def choose_holding(topics: Sequence[Collection[str]], most: int) -> list[int]:

@@ -30,10 +30,12 @@ THAT_NAME = "that_name"
 """Group of words for a name that is withdrawn without being said again."""
 
 _RULED_OUT = ("ruled_out", "not_wishes", "not_facts", "fiction")
-GROUPS = (*WANTED_GROUPS, REFUSALS, "wishes", "endings", "leads", "openings", "asks", *_RULED_OUT, *TOPICS, THAT_NAME)
-"""wishes: begin a standing instruction. endings: revoke one. leads: may precede these. openings: say nothing by
-themselves. asks: begin a question or a task. A sentence with one of ruled_out is not the person's own, of not_wishes
-no instruction, of not_facts no fact and no taste; fiction rules out all that follows too.
+_BEGUN = ("explicit", "endings", "stops", "wishes")
+GROUPS = (*WANTED_GROUPS, REFUSALS, *_BEGUN[1:], "stays", "leads", "openings", "asks", *_RULED_OUT, *TOPICS, THAT_NAME)
+"""wishes: begin a standing instruction. endings: revoke one. stops: revoke what a wish asked the persona to do, unless
+the wish has a word of `stays`: it forbids something or is about the person. leads: may precede these. openings: say
+nothing by themselves. asks: begin a question or a task. A sentence with one of ruled_out is not the person's own, of
+not_wishes no instruction, of not_facts no fact and no taste; fiction rules out all that follows too.
 """
 
 Phrases = Mapping[str, Sequence[str]]
@@ -268,13 +270,12 @@ def _groups_of(said: str, phrases: Phrases, may_wish: bool) -> set[str]:
     clauses = [form for clause in _CLAUSES.split(said) if (form := phrase_form(clause))]
     stated = clauses[:-1] if is_asked else clauses
     whole = " ".join(clauses)
-    begun = ("explicit", "wishes", "endings") if may_wish else ("explicit", "endings")
-    groups = {group for group in begun if _begins(group, clauses, stated, phrases)}
+    groups = {group for group in _BEGUN[: None if may_wish else -1] if _begins(group, clauses, stated, phrases)}
     asks = _compile(tuple(phrases.get("asks", ())), tuple(phrases.get("leads", ())))
     if groups or asks is None or not asks.match(whole):
         rest = " ".join(stated)
         groups |= {group for group in WANTED_GROUPS[1:] if _holds(rest, phrases.get(group, ()))}
-    if groups & {"wishes", "endings"}:
+    if groups & {"wishes", "endings", "stops"}:
         groups |= {topic for topic in TOPICS if _holds(whole, phrases.get(topic, ()))}
     if "endings" in groups and _holds(whole, phrases.get(THAT_NAME, ())):
         groups |= {"name", THAT_NAME}

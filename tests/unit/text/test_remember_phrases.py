@@ -286,8 +286,14 @@ def test_c12_what_takes_a_wish_back_is_understood() -> None:
         ("You can speak English again", "Never use emojis"),
         ("I quit being late", "I am vegetarian"),
         ("Tables are fine again", "Never use emojis"),
+        ("Stop using so many emojis", "Never use emojis"),
+        ("Hör auf, Tabellen zu benutzen", "Benutze nie Tabellen"),
+        ("Forget the peanuts, I will buy them", "I'm allergic to peanuts"),
+        ("No more long sentences", "Always answer in short sentences"),
+        ("Basta de nueces", "Soy alérgica a las nueces"),
     ],
 )
 def test_c12_another_wish_stays(ending: str, wish: str) -> None:
     (stated,) = read_instructions(wish, Settings())
-    assert not any(takes_back(each, wish, stated.topics) for each in read_instructions(ending, Settings()))
+    ends = [each for each in read_instructions(ending, Settings()) if each.ends]
+    assert not any(takes_back(each, wish, stated.topics) for each in ends)
