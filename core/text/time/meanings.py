@@ -230,7 +230,8 @@ def count_window(m: Moment, side: int, amount: tuple[float, str]) -> Found | Non
     if side > 0:
         return Found(at_midnight(m.today), at_midnight(spans.shift(m.today, unit, count) + DAY), "day")
     if unit == "weekend":
-        return Found(spans.of_unit("weekend", m.today, -int(count))[0], m.now, "day")
+        start, end = spans.of_unit("weekend", m.today, -int(count))
+        return Found(start, m.now if count > 1 else end, "day")
     return Found(at_midnight(spans.shift(m.today, unit, -count)), m.now, "day")
 
 
@@ -302,7 +303,9 @@ def relate(m: Moment, time: Time, relation: str, *, is_clause: bool = False) -> 
         return Found(start, m.now if start < m.now else None, time.precision, due=due)
     if relation == "after":
         return Found(end, None, time.precision)
-    since = at_midnight(start.date()) if time.period == "day" else None  # `before noon` is a part of a day
+    # `before noon` is a part of a day, and a plan is not over
+    begins = start.date() if time.period == "day" else m.today if m.is_plan and end > m.now else None
+    since = None if begins is None else at_midnight(begins)
     return Found(since, start if relation == "before" else end, time.precision, due=due)
 
 

@@ -63,6 +63,10 @@ def _next_day(day: Time) -> Time:
     return day.cut(lambda span: (span[1], span[1] + DAY), "day")
 
 
+def _week_of(span: spans.Range) -> spans.Range:
+    return spans.of_unit("week", span[0].date(), 0)
+
+
 def _either(one: str, others: str, read: Read) -> Table:
     """Return the patterns of a part and others in either order; `read` takes the value of the one part first."""
     return (f"{one} x* {others}", read), (f"{others} x* {one}", lambda m, v: read(m, (v[-1], *v[:-1])))
@@ -156,6 +160,7 @@ _PORTIONS: Table = (
     ("[0z] x* e", lambda _, v: take_edge(v[0], v[1])),
     ("e x* k", lambda _, v: take_edge(v[1], v[0])),
     ("e x* L x* U", lambda m, v: take_edge_of(m, *v)),
+    ("e x* U", lambda m, v: take_edge_of(m, v[0], 0, v[1])),
     *_either("0", "[TKo] x* U", lambda _, v: take_unit(v[0], v[2], v[1])),
     *_either("0", "[TKo] x* W", lambda _, v: take_weekday(v[0], v[2], v[1])),
     ("E x* 0", lambda _, v: take_unit(v[1], "week", -1) if v[0] == "week-1" else None),
@@ -175,6 +180,7 @@ _DAYS: Table = (
     ("W x* 3 T !UWMSF", lambda m, v: choose_weekday(m, v[0], -2)),
     ("[LB] x* P", lambda m, v: take_part(fixed(of_days(m.today + v[0] * DAY), "day"), v[1]) if abs(v[0]) < 2 else None),
     *_either("W", "k", lambda _, v: take_day(v[0], v[1])),
+    ("U x* 5? x* 9", lambda _, v: v[2].cut(_week_of, "week") if v[0] == "week" else None),
     ("W x* 9", lambda _, v: v[1]),
     ("W", lambda _, v: spans.every_week(v[0])),
 )
@@ -230,7 +236,7 @@ _OPEN: Table = (
     ("3 x* Z", lambda m, v: relate(m, v[1], "before")),
     ("4 x* Z", lambda m, v: relate(m, v[1], "until")),
     ("5 x* Z x* n", lambda m, v: relate(m, v[1], "since")),
-    ("Z x* [in]", lambda m, v: relate(m, v[0], "since")),
+    ("Z x* i", lambda m, v: relate(m, v[0], "since")),
     ("Z x* j", lambda m, v: relate(m, v[0], "after")),
     ("Z x* &", lambda m, v: relate(m, v[0], "before")),
     ("Z x* v", lambda m, v: relate(m, v[0], "until")),

@@ -249,7 +249,8 @@ def _iter_named(parts: Sequence[TimePart], moment: Moment | None) -> list[tuple[
     found = (
         (part, part.kinds.get("%") or moment.find(part.kinds["Z"])) for part in parts if _NAMING & part.kinds.keys()
     )
-    return [(part, named) for part, named in found if named is not None]
+    named = [(part, span) for part, span in found if span is not None]
+    return [one for one in named if "@" not in one[0].kinds] or named  # `coming up on Friday` is Friday
 
 
 def _find_order(parts: Sequence[TimePart]) -> tuple[Role, TimePart] | None:

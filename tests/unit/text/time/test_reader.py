@@ -105,6 +105,19 @@ PECULIAR = [
     ("02-24..02-27", "id", "dua minggu yang lalu"),
     ("03-03..03-06", "tr", "3'ten 5 Mart'a kadar ne yaptık?"),
     ("03-03..03-06", "tr", "3 Mart'tan 5 Mart'a kadar ne yaptık?"),
+    ("2025-05-16..2025-06-01", "en", "what did i do in the second half of may"),
+    ("02-03..02-04", "en", "What did I do on Feb. 3?"),
+    ("03-01..03-02", "en", "what did i say on the first of march"),
+    ("03-01..03-02", "de", "Was war am ersten März?"),
+    ("03-09..now", "en", "starting from Monday, what did I say?"),
+    ("03-02..03-09", "en", "what did i say in the week of 5 march"),
+    ("03-07..03-09", "en", "what did i do the past weekend"),
+    ("03-13..03-14", "en", "What's coming up on Friday?"),
+    ("03-11..03-14", "en", "what is due by Friday"),
+    ("03-25..04-01", "de", "Was ist am Ende des Monats?"),
+    ("01-01..now", "en", "since the start of the year"),
+    ("03-12..03-13", "de", "Was steht morgen an?"),
+    ("03-08..now", "pl", "w ostatnich trzech dniach"),
 ]
 
 
@@ -119,7 +132,7 @@ def test_t62_a_second_month_is_as_sure_as_the_first(text: str) -> None:
     assert [each.start and each.start.month for each in read_spans(text, NOW, UTC, ("en",))][1:] == [5]
 
 
-BEGUN = ("How did our conversation begin?", "how did our chats start")
+BEGUN = ("How did our conversation begin?", "how did our chats start", "When did the kayak first come up?")
 
 
 @pytest.mark.parametrize(("expected", "language", "text"), _rows("order") + [("first", "en", text) for text in BEGUN])
