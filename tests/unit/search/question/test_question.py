@@ -152,6 +152,7 @@ OWN = (
     "Where do I live?", "What's my cat called?", "Wo wohne ich?", "Où est mon chat ?", "¿Cuál es mi color favorito?",
     "Qual è il mio colore preferito?", "Qual é a minha cor favorita?", "Wat is mijn lievelingskleur?",
     "Как зовут мою кошку?", "私の猫の名前は?", "我的猫叫什么?", "내 고양이 이름은?",
+    "Co mówiłam wczoraj?", "¿Qué dije ayer?", "Mitä sanoin eilen?", "Що я казав учора?",
 )  # fmt: skip
 
 
