@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..base import logs
 from ..config import Settings
 from ..templates.words import phrases_for
-from ..text.remember_phrases import THAT_NAME, Statement, may_state, read_statements
+from ..text.remember_phrases import THAT_NAME, may_state, read_statements
 from .rules_instructions import Instruction
 from .rules_modes import MODES
 from .section_instructions import is_recorded
@@ -34,12 +34,11 @@ def read_instructions(
         logs.warning("instructions_not_read", error=type(error).__name__)
         return ()
     stays = frozenset(word for phrases in known for word in phrases["stays"])
-    recognised = [_to_instruction(each, stays) for each in statements if each.groups.intersection(_GROUPS)]
-    return tuple(recognised[:MOST_INSTRUCTIONS])
-
-
-def _to_instruction(stated: Statement, stays: frozenset[str]) -> Instruction:
-    begins, ends = "wishes" in stated.groups, "endings" in stated.groups
-    stops = "stops" in stated.groups and not ends and not (begins and stated.topics)
-    name = THAT_NAME in stated.groups
-    return Instruction(stated.text, stated.topics, begins, ends or stops, name, stays if stops else frozenset())
+    return tuple(
+        Instruction(
+            each.text, each.topics, "wishes" in each.groups, not each.groups.isdisjoint(_GROUPS[1:]),
+            THAT_NAME in each.groups, stays if "stops" in each.groups else frozenset(),
+        )
+        for each in statements
+        if each.groups.intersection(_GROUPS)
+    )[:MOST_INSTRUCTIONS]  # fmt: skip

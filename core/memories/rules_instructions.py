@@ -48,47 +48,36 @@ def replaces(newer: Collection[str], older: Collection[str]) -> bool:
 
 def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
     """Return whether a sentence takes back the instruction with this text and topics."""
-    if ending.means_that_name:
+    is_name, is_stop = "name" in ending.topics, bool(ending.stays)
+    if ending.means_that_name or (is_name and "name" not in topics):
         return "name" in topics
-    if ending.stays.intersection(word_runs(fold(text))):
-        return False
-    if ending.topics and "name" not in ending.topics and not ending.stays:
+    if ending.topics and not is_name and not is_stop:
         return not ending.topics.isdisjoint(topics)
+    if not ending.stays.isdisjoint(word_runs(fold(text))):
+        return False
     languages = likely_languages(f"{text} {ending.text}", ("en",))
-    is_name = "name" in ending.topics
-    words, said = (_words(each, languages, is_name) for each in (text, ending.text))
+    words, said = (  # lists of stop words contain many names of two letters
+        [*salient_words(each, languages), *(word for word in word_runs(fold(each)) if is_name and len(word) <= 2)]
+        for each in (text, ending.text)
+    )
     # `allergic` and `allergy` are forms of one word, but not of one statement about oneself
-    may_vary = is_name or bool(ending.stays)
-    shared = [
-        word for word in words if word in said or (may_vary and any(_is_form(word, one, languages) for one in said))
-    ]
-    if is_name:
-        return "name" in topics and len(shared) > _NAMED * len(words)
-    enough = _NAMED if ending.stays and not set(topics) <= {"name"} else _ENOUGH
+    alike = _is_form if is_name or is_stop else lambda word, other, _: word == other
+    shared = [word for word in words if any(alike(word, other, languages) for other in said)]
+    enough = _NAMED if is_name or (is_stop and not set(topics) <= {"name"}) else _ENOUGH
     return bool(words) and len(shared) >= enough * len(words)
 
 
-def _words(text: str, languages: Sequence[str], with_short: bool) -> list[str]:
-    """Return the salient words; with the words of two letters, since lists of stop words contain many such names."""
-    short = [word for word in word_runs(fold(text)) if len(word) <= 2] if with_short else []
-    return list(dict.fromkeys([*salient_words(text, languages), *short]))
-
-
 def _is_form(word: str, other: str, languages: Sequence[str]) -> bool:
-    """Return whether two words are forms of one word, such as `call` and `calling`."""
-    pairs = enumerate(zip(word, other, strict=False))
-    same = next((at for at, (one, two) in pairs if one != two), min(len(word), len(other)))
-    is_near = same >= _STEM_CHARS and max(len(word), len(other)) - same <= _ENDING_CHARS
-    return is_near or stem(word, languages) == stem(other, languages)
+    """Return whether two words are equal or forms of one word, such as `call` and `calling`."""
+    shared = max(_STEM_CHARS, len(word) - _ENDING_CHARS, len(other) - _ENDING_CHARS)
+    return word[:shared] == other[:shared] or stem(word, languages) == stem(other, languages)
 
 
-def choose_holding(topics: Sequence[Collection[str]], most: int) -> list[int]:
-    """Return the positions of the newest `most` instructions that no newer one replaces, in order."""
-    seen: set[frozenset[str]] = set()
-    holding: list[int] = []
-    for at in range(len(topics) - 1, -1, -1):
-        own = frozenset(topics[at])
-        if not any(replaces(newer, own) for newer in seen):
-            holding.append(at)
-            seen.add(own)
-    return holding[: max(most, 0)][::-1]
+def choose_holding(topics: Sequence[Collection[str]]) -> list[int]:
+    """Return the positions of the instructions that no newer one replaces, in order."""
+    newest = {frozenset(own): at for at, own in enumerate(topics)}
+    return [
+        at
+        for at, own in enumerate(topics)
+        if not any(replaces(newer, own) for newer, later in newest.items() if later > at)
+    ]

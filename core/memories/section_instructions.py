@@ -35,17 +35,15 @@ def wanted(asked: Asked) -> Sequence[Branch]:
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001
     """Return the newest valid instructions, oldest first."""
     items = sorted(table_instructions.SHOWN.rows_in(rows), key=lambda item: (item.at is not None, item.at, item.id))
-    topics = [item.topics for item in items]
-    holding = set(choose_holding(topics, len(items)))
-    chosen = choose_holding(topics, INSTRUCTIONS_IN_PROMPT)
-    shown = [items[at] for at in chosen]
+    holding = choose_holding([item.topics for item in items])
+    chosen = holding[-INSTRUCTIONS_IN_PROMPT:]
     left_out = tuple(
         LeftOut(KEY, CUT if at in holding else SAID_AGAIN, str(item.id))
         for at, item in enumerate(items)
         if at not in chosen
     )
     texts: dict[str, str] = {}
-    for item in shown:
+    for item in (items[at] for at in chosen):
         # A person may give the same instruction in private and in public.
         texts.setdefault(item.text, str(item.id))
     return Built(list(texts), left_out, tuple(texts.values()), said=tuple(texts))

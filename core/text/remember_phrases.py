@@ -279,7 +279,8 @@ def _groups_of(said: str, phrases: Phrases, may_wish: bool) -> set[str]:
         groups |= {topic for topic in TOPICS if _holds(whole, phrases.get(topic, ()))}
     if "endings" in groups and _holds(whole, phrases.get(THAT_NAME, ())):
         groups |= {"name", THAT_NAME}
-    return groups
+    is_wish_of_topic = "wishes" in groups and not groups.isdisjoint(TOPICS)  # it replaces others of its topic
+    return groups - {"stops"} if is_wish_of_topic or "endings" in groups else groups
 
 
 def _begins(group: str, clauses: Sequence[str], stated: Sequence[str], phrases: Phrases) -> bool:
