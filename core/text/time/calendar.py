@@ -145,9 +145,7 @@ class Lexicon:
         for stem, (more, meanings) in self.stems.get(word[:_SHORTEST_STEM], {}).items():
             if longest < len(stem) <= len(word) <= len(stem) + more and word.startswith(stem):
                 longest, kinds, ending = len(stem), meanings, word[len(stem) :]
-        extra = (
-            next((kinds for each, kinds in self.suffixes.items() if ending.endswith(each)), None) if ending else None
-        )
+        extra = next((kinds for each, kinds in self.suffixes.items() if ending.endswith(each)), None)
         return kinds, 1, extra
 
 

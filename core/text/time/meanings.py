@@ -121,8 +121,6 @@ def count_away(m: Moment, side: int, count: float, unit: str) -> Time | None:
     if count == FEW and unit != "year":  # the wider limit of an open number
         near = spans.shift(m.today, unit, side)
         return fixed((of_days(min(day, near))[0], of_days(max(day, near))[1]), "day")
-    if unit == "week" and count == int(count):
-        return fixed(of_days(day - DAY, 3), "week")
     if unit in ("month", "year") and (unit == "year" or count == int(count)):
         whole = unit if count == int(count) else "month"
         return fixed(spans.of_unit(whole, day, 0), whole)  # type: ignore[arg-type]
@@ -145,6 +143,10 @@ def take_part(day: Time, part: str) -> Time:
 def take_edge(time: Time, edge: str) -> Time:
     part = time.cut(lambda span: spans.of_edge(span, edge), "part of month")
     return replace(part, is_middle=edge == "mid")
+
+
+def take_week(day: Time) -> Time:
+    return day.cut(lambda span: spans.of_unit("week", span[0].date(), 0), "week")
 
 
 def take_weekday(time: Time, weekday: int, nth: int) -> Time:
@@ -258,9 +260,8 @@ def take_edge_of(m: Moment, edge: str, step: int, unit: str) -> Time | None:
 
 def place_in_year_of(time: Time, year: Time) -> Time | None:
     """Return the occurrence of a yearly time in one year: `5 March last year`."""
-    return (
-        None if time.period != "year" or year.period else place_in_year(time, next(iter(year.occur(date.min)))[0].year)
-    )
+    is_yearly = time.period == "year" and not year.period
+    return place_in_year(time, next(iter(year.occur(date.min)))[0].year) if is_yearly else None
 
 
 def take_clock(day: Time, minutes: int, part: str = "") -> Time | None:
@@ -304,9 +305,8 @@ def relate(m: Moment, time: Time, relation: str, *, is_clause: bool = False) -> 
     if relation == "after":
         return Found(end, None, time.precision)
     # `before noon` is a part of a day, and a plan is not over
-    begins = start.date() if time.period == "day" else m.today if m.is_plan and end > m.now else None
-    since = None if begins is None else at_midnight(begins)
-    return Found(since, start if relation == "before" else end, time.precision, due=due)
+    day = start.date() if time.period == "day" else m.today if m.is_plan and end > m.now else None
+    return Found(at_midnight(day) if day else None, start if relation == "before" else end, time.precision, due=due)
 
 
 def widen(m: Moment, time: Time) -> Found | None:

@@ -29,6 +29,7 @@ _TOKEN = lazy_pattern(
 _FRACTIONS = frozenset({"1/2", "1/3", "2/3", "1/4", "3/4", "1/8"})
 """Dates that are more often a part of something: they count only behind a word such as `on`."""
 _HAN = {char: at for at, char in enumerate("〇一二三四五六七八九")} | {"零": 0, "两": 2, "兩": 2, "十": 10}
+_MARKS = {"dash": {"6": 0, "x": 0}, "break": {BREAK: 0}, "comma": {"x": 0, ",": 0}}
 
 
 class TimePart(NamedTuple):
@@ -87,12 +88,8 @@ def _read_token(token: re.Match[str], lexicon: Lexicon) -> Mapping[str, Any]:
     numbers = [int(each) for each in re.findall(r"\d+", token[0])]
     if kind == "number":
         return _read_number(token, numbers[0])
-    if kind == "dash":
-        return {"6": 0, "x": 0}
-    if kind == "break":
-        return {BREAK: 0}
-    if kind == "comma":
-        return {"x": 0, ",": 0}
+    if kind in _MARKS:
+        return _MARKS[kind]
     if kind == "clock":
         return _read_clock(token[0], numbers)
     if kind == "slashed":
@@ -126,8 +123,7 @@ def _read_clock(text: str, numbers: list[int]) -> Mapping[str, Any]:
         hour += 12
     elif "a" in text and hour == 12:
         hour = 0
-    minutes = (hour * 60 + minute) % 1440
-    return {"c": minutes}
+    return {"c": (hour * 60 + minute) % 1440}
 
 
 def level(time: Time) -> str:

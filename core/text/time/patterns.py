@@ -43,6 +43,7 @@ from .meanings import (
     take_hour,
     take_part,
     take_unit,
+    take_week,
     take_weekday,
     widen,
 )
@@ -61,10 +62,6 @@ def _steps(*units: str) -> Callable[[Moment, Any], Time | None]:
 
 def _next_day(day: Time) -> Time:
     return day.cut(lambda span: (span[1], span[1] + DAY), "day")
-
-
-def _week_of(span: spans.Range) -> spans.Range:
-    return spans.of_unit("week", span[0].date(), 0)
 
 
 def _either(one: str, others: str, read: Read) -> Table:
@@ -86,13 +83,11 @@ _DATES: Table = (
     ("N u x* g", lambda m, v: count_away(m, -1, v[0], "day")),
     ("N u x* r", lambda m, v: count_away(m, 1, v[0], "day")),
     ("L x* N u", lambda m, v: count_window(m, v[0], (v[1], "day"))),
-    ("[do] x* [Mm]", lambda _, v: yearly(v[1], v[0])),
+    *_either("[Mm]", "[do]", lambda _, v: yearly(v[0], v[1])),
     ("U x* [do] x* [Mm]", lambda _, v: yearly(v[2], v[1]) if v[0] == "day" else None),
     ("U x* [do] x* [Mm] x* Y", lambda _, v: date_of(v[3], v[2], v[1]) if v[0] == "day" else None),
     ("U [do]", lambda m, v: spans.every_month(v[1]) if v[0] == "day" and m.lexicon.order == "dmy" else None),
-    ("[Mm] x* [do]", lambda _, v: yearly(v[0], v[1])),
-    ("[Mm] x* Y Q?", lambda _, v: fixed(of_month(v[1], v[0]), "month")),
-    ("Y Q? x* [Mm]", lambda _, v: fixed(of_month(v[0], v[2]), "month")),
+    *_either("[Mm]", "Y Q?", lambda _, v: fixed(of_month(v[1], v[0]), "month")),
     ("M", lambda _, v: yearly(v[0])),
     ("y x* Y", lambda _, v: place_in_year(v[0], v[1])),
     ("y", lambda _, v: v[0]),
@@ -134,8 +129,7 @@ _COUNTS: Table = (
     *_either("L", "q", lambda m, v: count_window(m, v[0], v[1])),
     ("a x* q x* L", lambda m, v: count_window(m, v[2], v[1])),
     ("# x* q", lambda m, v: count_window(m, -1, v[1])),
-    ("1 x* b x* q", lambda m, v: count_window(m, -1, v[2])),
-    ("1 x* q g?", lambda m, v: count_window(m, -1, v[1])),
+    ("1 x* b? x* q g?", lambda m, v: count_window(m, -1, v[2])),
     ("q [iv]", lambda m, v: count_window(m, -1, v[0])),
     ("q x* g x* L", lambda m, v: count_away(m, -1, *v[0])),
     ("b x* q g?", lambda m, v: count_away(m, -1, *v[1])),
@@ -156,11 +150,9 @@ _COUNTS: Table = (
     ("O", lambda m, _: Found(at_midnight(m.today - spans.RECENT_DAYS * DAY), at_midnight(m.today), "day")),
 )
 _PORTIONS: Table = (
-    ("e x* [0zl]", lambda _, v: take_edge(v[1], v[0])),
-    ("[0z] x* e", lambda _, v: take_edge(v[0], v[1])),
-    ("e x* k", lambda _, v: take_edge(v[1], v[0])),
-    ("e x* L x* U", lambda m, v: take_edge_of(m, *v)),
-    ("e x* U", lambda m, v: take_edge_of(m, v[0], 0, v[1])),
+    *_either("[0z]", "e", lambda _, v: take_edge(*v)),
+    ("e x* [kl]", lambda _, v: take_edge(v[1], v[0])),
+    ("e x* L? x* U", lambda m, v: take_edge_of(m, v[0], v[1] or 0, v[2])),
     *_either("0", "[TKo] x* U", lambda _, v: take_unit(v[0], v[2], v[1])),
     *_either("0", "[TKo] x* W", lambda _, v: take_weekday(v[0], v[2], v[1])),
     ("E x* 0", lambda _, v: take_unit(v[1], "week", -1) if v[0] == "week-1" else None),
@@ -180,15 +172,14 @@ _DAYS: Table = (
     ("W x* 3 T !UWMSF", lambda m, v: choose_weekday(m, v[0], -2)),
     ("[LB] x* P", lambda m, v: take_part(fixed(of_days(m.today + v[0] * DAY), "day"), v[1]) if abs(v[0]) < 2 else None),
     *_either("W", "k", lambda _, v: take_day(v[0], v[1])),
-    ("U x* 5? x* 9", lambda _, v: v[2].cut(_week_of, "week") if v[0] == "week" else None),
+    ("U x* 5? x* 9", lambda _, v: take_week(v[2]) if v[0] == "week" else None),
     ("W x* 9", lambda _, v: v[1]),
     ("W", lambda _, v: spans.every_week(v[0])),
 )
 _HOURS: Table = (
     ("N x* C", lambda _, v: {"c": v[0] * 60} if v[0] <= 24 else None),
     ("N x* C N", lambda _, v: {"c": v[0] * 60 + v[2]} if v[0] <= 24 and v[2] < 60 else None),
-    ("N x* C f", lambda _, v: {"c": v[0] * 60 + 30} if v[0] <= 24 else None),
-    ("N x* f", lambda _, v: {"c": v[0] * 60 + 30} if v[0] <= 24 else None),
+    ("N x* C? f", lambda _, v: {"c": v[0] * 60 + 30} if v[0] <= 24 else None),
     ("p x* N", lambda _, v: {"c": v[1] * 60 + 30} if v[1] <= 24 else None),
     ("s x* [No]", lambda _, v: {"c": v[1] * 60 - 30} if 1 <= v[1] <= 12 else None),
     ("c C", lambda _, v: {"c": v[0]}),

@@ -43,9 +43,11 @@ et raamat raamatud; jõgi jões; tuba toas; inimene inimesed; minema läks; sild
 hu alma almát; ház házunkban; ló lovak; kéz kezem; enni megettem; írni írtam; tükör tükrök
 es luz luces; dormir duermo; niño niños; comprar compramos; canción canciones; cosa cosas
 es devolver devuelve; andar anduvo; poner pusieron; venir vinimos; dormir durmieron; caer cayeron
-pt cão cães; mão mãos; canção canções; animal animais; fazer fez; cozinhar cozinhou; anel anéis; caber coube; trazer trouxemos; saber soubemos
+pt cão cães; mão mãos; canção canções; animal animais; fazer fez; cozinhar cozinhou; anel anéis; caber coube
+pt trazer trouxemos; saber soubemos
 fr cheval chevaux; venir vint; acheter achète; maison maisons; boire bu; craindre craignais; éteindre éteint
-it uomo uomini; mangiare mangiato; casa case; amico amici; leggere letto; ricordare ricordami; prendere presero; rimanere rimasti
+it uomo uomini; mangiare mangiato; casa case; amico amici; leggere letto; ricordare ricordami
+it prendere presero; rimanere rimasti
 ro copil copiii; floare florile; noapte nopți; fată fetele; bea băut; pisică pisicile; întoarce întors
 ca gos gossos; beure bevíem; vaca vaques; platja platges; fer fet
 ru сон сны; пёс пса; книга книгу; писать пишет; брат братьев; кусать укусила; сжечь сжёг; котёнок котята
