@@ -25,6 +25,8 @@ FOLDER = resources.find("prompts") / "kinds"
         ("en", "How old is he?", "old", "turned"),
         ("en", "What is Ida's father called?", "father", "dad"),
         ("en", "Is she a vegetarian?", "vegetarian", "meat"),
+        ("en", "How heavy is he?", "heavy", "kilos"),
+        ("en", "When do they get married?", "married", "wedding"),
         ("en", "Where does she live?", "live", "home"),
         ("de", "Welche Haustiere hatte sie?", "haustiere", "hamster"),
         ("de", "Wie alt ist er?", "alt", "geworden"),
