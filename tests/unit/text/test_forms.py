@@ -202,6 +202,7 @@ def test_t65_the_exact_spelling_comes_first(written: list[str], text: str, share
             "today is my birthday/please buy milk/I know what I want",
         ),
         ("de", "hey was hab ich gesagt/bis wann warst du weg", "hab mir Tee gemacht/heute war ich müde"),
+        ("en", "everything up to Dec. 20, please/everything since Monday", "everything hurts since Monday"),
         ("fr", "j'ai dit quoi/c'était quand/qu'ai-je fait", "je fais du thé/je mange n'importe quoi"),
         ("ja", "今朝なんて言ったっけ/何をしたか教えて", "先生が教えてくれた"),
     ],
