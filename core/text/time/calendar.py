@@ -217,9 +217,7 @@ def talk_words(language: str) -> frozenset[str]:
 
 def _find_words(language: str, fits: Callable[[Mapping[str, Any]], bool]) -> frozenset[str]:
     phrases = (load(language) or Lexicon()).phrases.values()
-    return frozenset(
-        phrase[0] for each in phrases for phrase, kinds in each.items() if len(phrase) == 1 and fits(kinds)
-    )
+    return frozenset(words[0] for each in phrases for words, kinds in each.items() if len(words) == 1 and fits(kinds))
 
 
 @lru_cache(maxsize=256)
