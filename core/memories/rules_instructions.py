@@ -60,11 +60,12 @@ def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
         [*salient_words(each, languages), *(word for word in word_runs(fold(each)) if is_name and len(word) <= 2)]
         for each in (text, ending.text)
     )
-    # `allergic` and `allergy` are forms of one word, but not of one statement about oneself
+    # `allergic` and `allergy` are forms of one word, but not the same statement about oneself
     alike = _is_form if is_name or is_stop else lambda word, other, _: word == other
     shared = [word for word in words if any(alike(word, other, languages) for other in said)]
-    enough = _NAMED if is_name or (is_stop and not set(topics) <= {"name"}) else _ENOUGH
-    return bool(words) and len(shared) >= enough * len(words)
+    is_exact = is_name or (is_stop and not set(topics) <= {"name"})
+    count = min(len(words), len(said)) if is_stop and not is_exact else len(words)  # it may stop a part of the wish
+    return bool(shared) and len(shared) >= (_NAMED if is_exact else _ENOUGH) * count
 
 
 def _is_form(word: str, other: str, languages: Sequence[str]) -> bool:
