@@ -64,7 +64,8 @@ def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
     alike = _is_form if is_name or is_stop else lambda word, other, _: word == other
     shared = [word for word in words if any(alike(word, other, languages) for other in said)]
     is_exact = is_name or (is_stop and not set(topics) <= {"name"})
-    count = min(len(words), len(said)) if is_stop and not is_exact else len(words)  # it may stop a part of the wish
+    is_part = is_stop and not is_exact and not ending.begins  # it may name a part of the wish
+    count = min(len(words), len(said)) if is_part else len(words)
     return bool(shared) and len(shared) >= (_NAMED if is_exact else _ENOUGH) * count
 
 

@@ -290,7 +290,7 @@ def test_c12_what_takes_a_wish_back_is_understood() -> None:
         ("Hör auf, Tabellen zu benutzen", "Benutze nie Tabellen"),
         ("Forget the peanuts, I will buy them", "I'm allergic to peanuts"),
         ("No more long sentences", "Always answer in short sentences"),
-        ("Stop it, please", "Always answer in rhyme"),
+        ("I don't want you to apologize all the time.", "My time zone is CET."),
         ("Basta de nueces", "Soy alérgica a las nueces"),
     ],
 )
