@@ -42,9 +42,8 @@ def at_now(request: pytest.FixtureRequest) -> None:
 
 
 MATCHING_ONLY = {
-    "test_embedder_flags", "test_embeddings", "test_external_rows", "test_meaning_at_size", "test_search",
-    "test_search_fuzz", "test_search_index", "test_search_matching", "test_search_packed", "test_search_recency",
-    "test_search_relevance", "test_search_round_trips",
+    "test_embeddings", "test_external_rows", "test_meaning_at_size", "test_search", "test_search_fuzz",
+    "test_search_packed", "test_search_relevance", "test_search_round_trips",
 }  # fmt: skip
 """Modules that look at which rows match; rows beside them are in test_search_context."""
 

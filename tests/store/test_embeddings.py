@@ -10,14 +10,16 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from core import jobs
+from core import jobs, llm
 from core.calls import defaults
 from core.chat_history_cache import delete_chat_message, edit_chat_message, save_chat_message
+from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import audiences, search_vector
 from core.db import insert_memory
 from core.errors import ConfigError
 from core.index import held_vectors
+from core.prompt_engine import explain_json_prompt
 from core.scope import Scope
 from core.search import meaning as searched_meaning
 from core.search.ranking.weights import WEIGHTS
@@ -25,6 +27,7 @@ from core.semantic import EmbedderError, count_vectors, drop_vectors, embed_rows
 from core.synth_core_memory import explain_search, search_memories
 from tests.store.embedder import Grams
 from tests.store.world import NOW, own_scope
+from tests.unit.llm.embedding_server import EmbeddingServer, running
 
 HERE = "tg/1"
 TALK = (
@@ -299,3 +302,61 @@ def test_t66_what_is_no_embedder_is_refused_with_a_sentence() -> None:
         embed_rows()
     with pytest.raises(ValueError, match="limit is 0"):
         embed_rows(0, embedder=Grams())
+
+
+SHORT = ("We had soup", "The rain", "My dog sleeps", "The car")
+
+
+@pytest.fixture
+def server() -> Iterator[EmbeddingServer]:
+    with running() as made:
+        yield made
+    llm.close()
+
+
+def say_shortly(db: Database, scope: Scope) -> None:
+    for n, text in enumerate(SHORT):
+        save_chat_message(HERE, text, "Ann", "7", message_id=f"m{n}", db=db, scope=scope)
+
+
+def test_t66_rows_are_embedded_and_found_by_flags_alone(db: Database, server: EmbeddingServer) -> None:
+    scope = own_scope()
+    settings = Settings(embedder=server.base(), embedder_model="small", enable_history_recent=False)
+    say_shortly(db, scope)
+    done = jobs.run_pending(db=db, settings=settings, scope=scope)
+    assert [(one.type, one.state) for one in done] == [("EMBED", "completed")]
+    assert list(count_vectors(db=db, scope=scope).values()) == [len(SHORT)]
+    asked: dict[str, Any] = {"db": db, "settings": settings, "scope": asking(scope)}
+    assert [hit["snippet"] for hit in search_memories(query="hound", **asked)] == [SHORT[2]]
+    hits, report = explain_search(query="hound", **asked)
+    assert [hit["snippet"] for hit in hits] == [SHORT[2]]
+    assert report["hits"][0]["meaning"] is True and report["notes"] == []
+    message = {"message_id": "x", "date": NOW.isoformat(), "text": "hound?", "interface_path": "tg/2"}
+    prompt, told = explain_json_prompt(message, db=db, settings=settings, scope=Scope(scope.persona, "tg/2", "tg/7"))
+    assert [hit["snippet"] for hit in prompt["context"]["memories"]] == [SHORT[2]]
+    assert "embedder" not in str(told.get("failed", ""))
+    # Without the flag the same rows are found by words alone, and nobody embeds.
+    plain = settings.replace(embedder="")
+    assert search_memories(query="hound", db=db, settings=plain, scope=asking(scope)) == []
+
+
+@pytest.mark.parametrize("wrong", ["500", "nowhere", "no address"])
+def test_f57_a_failing_embedder_is_named_and_fails_no_prompt(db: Database, server: EmbeddingServer, wrong: str) -> None:
+    scope = own_scope()
+    say_shortly(db, scope)
+    addresses = {"500": server.base("500"), "nowhere": "http://127.0.0.1:9/v1", "no address": "http://"}
+    settings = Settings(embedder=addresses[wrong])
+    hits, report = explain_search(query="dog?", db=db, settings=settings, scope=asking(scope))
+    assert [hit["snippet"] for hit in hits] == [SHORT[2]]
+    said = {"no address": "EMBEDDER is 'http://'"}.get(wrong, "The embedder")
+    assert any(said in note for note in report["notes"])
+    message = {"message_id": "x", "date": NOW.isoformat(), "text": "dog?", "interface_path": "tg/2"}
+    elsewhere = Scope(scope.persona, "tg/2", "tg/7")
+    quiet = settings.replace(enable_history_recent=False)
+    prompt, told = explain_json_prompt(message, db=db, settings=quiet, scope=elsewhere)
+    assert [hit["snippet"] for hit in prompt["context"]["memories"]] == [SHORT[2]]
+    assert "embedder" in str(told) and said in str(told)
+    if wrong.startswith("no "):
+        with pytest.raises(ConfigError):
+            embed_rows(db=db, settings=settings, scope=scope)
+        assert jobs.run_pending(db=db, settings=settings, scope=scope) == []

@@ -1,4 +1,4 @@
-"""How a database comes to the present (D29, D32): from nothing, from earlier versions, from half a migration."""
+"""How a database comes to the present (D29, D32): from nothing, earlier versions, half a migration or a file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ from core.db import check_server, insert_memory, open_database
 from core.errors import StoreError
 from core.synth_core_memory import search_memories
 from core.upkeep import ddl, inspection, migration
-from tests.store.world import of_today
+from tests import schema_files
+from tests.store.world import of_today, url_of
 
 pytestmark = pytest.mark.dialects
 ROOT = Path(__file__).resolve().parents[2]
@@ -97,10 +98,6 @@ def run(db: Database, *statements: str) -> None:
     with closing(Database(url_of(db))) as plain:
         for statement in statements:
             plain.transaction(lambda c, s=statement: c.exec_driver_sql(s), source="test")
-
-
-def url_of(db: Database) -> str:
-    return db.target.url.render_as_string(hide_password=False)
 
 
 def test_d29_an_empty_database_is_made_and_a_second_run_changes_nothing(db: Database) -> None:
@@ -404,3 +401,29 @@ def example(column: Any) -> Any:
         return made
     kind = str(column.type).upper()
     return bytes(32) if isinstance(column.type, StoredBytes) else 1 if "INT" in kind or "NUMERIC" in kind else "x"
+
+
+def test_d32_the_schema_files_are_up_to_date() -> None:
+    for path, content in schema_files.build_files().items():
+        assert path.read_text(encoding="utf-8") == content, f"{path.name} is out of date"
+
+
+def test_d32_the_schema_file_makes_the_database(db: Database) -> None:
+    for statement in ddl.split_statements(schema_files.build_script(db.family)):
+        db.transaction(lambda c, s=statement: c.exec_driver_sql(s), source="test")
+    assert inspection.list_differences(inspection.read_facts(db), db.family) == []
+    assert migration.list_pending(db) == []
+    assert not migration.migrate(db).changed
+
+
+def test_d32_alembic_and_the_program_know_the_same_revisions() -> None:
+    """The program reads them from file names, so that opening a database does not load Alembic."""
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    config = Config()
+    config.set_main_option("script_location", str(migration.find_folder()))
+    config.set_main_option("path_separator", "os")
+    script = ScriptDirectory.from_config(config)
+    assert [one.revision for one in script.walk_revisions()][::-1] == migration.list_revisions()
+    assert script.get_heads() == migration.list_revisions()[-1:]

@@ -1,10 +1,12 @@
-"""The packed search index: what is packed, when, and that nobody can tell (T27, D14 to D17, F46)."""
+"""The search tables are written with their rows, packed and built anew, and nobody can tell (T27, D14 to D17, F46)."""
 
 from __future__ import annotations
 
 import random
+import threading
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -16,17 +18,20 @@ from sqlalchemy import delete, func, select, update
 from core.database.engine import Database
 from core.database.schema import search_block, search_fresh, search_gone, search_segment
 from core.database.sources import CHAT
-from core.db import forget, pack_index, reindex
+from core.db import check_server, forget, pack_index, reindex
 from core.index import indexed, lru_cache, packing, segment, state
+from core.index.entries import TERMS_PER_ROW, calendar_of, entry, place_of, read_audience
 from core.index.fresh import PACK_FROM
+from core.index.packing import count_differences
+from core.index.shapes import PARTIAL, Entry
 from core.privacy import set_conversation_privacy
 from core.scope import Scope
 from core.search import rounds
 from core.search.ranking import reasons
 from tests.databases import traced
-from tests.store.search_world import RECENCY, ago, edited, explain, find, ids, memory, ranked, said
+from tests.store.search_world import RECENCY, ago, all_rows, edited, explain, find, ids, memory, ranked, remember, said
 from tests.store.search_world import all_rows as stored_rows
-from tests.store.world import index_differences, open_db, own_scope, run_at_once, verify_index
+from tests.store.world import INDEX_TABLES, NOW, index_differences, open_db, own_scope, run_at_once, verify_index
 
 WORDS = [f"word{n}" for n in range(60)]
 
@@ -332,4 +337,98 @@ def test_d14_two_pack_while_others_write_change_and_search(db: Database, scope: 
     assert verify_index(db) == [] == index_differences(db, scope.persona)
     pack(db, scope)
     merge(db, scope)
+    assert verify_index(db) == []
+
+
+def test_d14_a_row_of_very_many_words_is_indexed_for_the_first_of_them() -> None:
+    nowhere = place_of(0, None)
+    many = entry(0, 1, 1, NOW, " ".join(f"w{n}" for n in range(TERMS_PER_ROW + 1)), (), 0, nowhere)
+    assert len(many.terms.keys() - {PARTIAL}) == TERMS_PER_ROW and many.words == TERMS_PER_ROW + 1
+    assert entry(0, 1, 1, NOW, "é" * 81, (), 0, nowhere).terms == {PARTIAL: 1}
+    assert entry(0, 1, 1, NOW, "é" * 80, (), 0, nowhere).terms == {"é" * 80: 1}
+    assert entry(0, 1, 1, NOW, "?!", (), 0, nowhere).terms == {}
+
+
+UNREADABLE = (
+    *(("content", value) for value in ("text", b"\xff", 5, b"[]", b"[1,2,3,4,5,6,7]")),
+    *(("digest", value) for value in ("x", 7)),
+    *((column, value) for column, wrong in (("row_id", b"\xff"), ("source", 9)) for value in ("x", wrong)),
+)
+
+
+@pytest.mark.engines("sqlite")
+@pytest.mark.parametrize(("column", "value"), UNREADABLE)
+def test_f85_an_unreadable_row_of_the_index_hides_no_other(
+    db: Database, scope: Scope, column: str, value: object
+) -> None:
+    spoilt, whole = memory(db, scope, "first tofu"), memory(db, scope, "second tofu", ago(hours=1))
+    change = f"UPDATE search_fresh SET {column} = ? WHERE row_id = {spoilt}"
+    db.transaction(lambda c: c.exec_driver_sql(change, (value,)), source="test")
+    assert whole in ids(find(db, scope, query="Where is the tofu?"))
+    assert count_differences(db)["memories"] == 1
+    audience = all_rows(db, scope.persona)[0].audience
+    db.transaction(lambda c: packing.pack_fresh(c, db.family, audience), source="test")
+    expected = [whole, spoilt] if column in ("content", "digest") else [whole]
+    assert set(expected) == set(ids(find(db, scope, query="Where is the tofu?")))
+    given = {"family": db.family, "audience": audience, "calendar": calendar_of(db)}
+    db.transaction(lambda c: packing.rebuild(c, **given), source="test")
+    assert verify_index(db) == []
+
+
+def test_d16_a_lost_index_is_found_by_the_check_and_built_anew(db: Database, scope: Scope) -> None:
+    """An operator restores a copy without the index, or repairs a table: nothing is lost with it."""
+    row = memory(db, scope, "Tofu is a cat", tags=["cat"])
+    said(db, scope, [(f"line {n} about tofu", ago(minutes=n)) for n in range(200)])
+    before = ids(find(db, scope, keywords=["tofu"], limit=20))
+    for each in INDEX_TABLES:
+        db.transaction(lambda c, each=each: c.execute(delete(each)), source="test")
+    assert [one for one in check_server(db) if "index" in one.what]
+    assert reindex(db) == 201
+    assert verify_index(db) == [] and ids(find(db, scope, keywords=["tofu"], limit=20)) == before
+    assert ids(find(db, scope, tags=["cat"])) == [row]
+    assert count_differences(db) == dict.fromkeys(("memories", "ai_diary", "chat_history_cache"), 0)
+
+
+def test_d16_a_large_index_is_built_part_by_part(db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A persona may have more rows than fit into memory."""
+    said(db, scope, [(f"line {n} about tofu", ago(minutes=n)) for n in range(201)])
+    read, packed, pack = [0], list[int](), packing.pack_entries
+
+    def count_read(*arguments: Any) -> Iterator[Entry]:
+        for one in read_audience(*arguments):
+            read[0] += 1
+            yield one
+
+    def note_packed(*arguments: Any) -> None:
+        packed.append(read[0])
+        pack(*arguments)
+
+    monkeypatch.setattr(packing, "MOST_ROWS", 50)
+    monkeypatch.setattr(packing, "read_audience", count_read)
+    monkeypatch.setattr(packing, "pack_entries", note_packed)
+    assert reindex(db) == 201
+    assert packed == [50, 100, 150, 200, 201]
+    assert verify_index(db) == [] and len(ids(find(db, scope, keywords=["tofu"], limit=20))) == 20
+
+
+@pytest.mark.slow
+def test_d16_writers_go_on_while_the_index_is_built(
+    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packing, "MOST_ROWS", 70)
+    remember(db, scope, *({"content": f"old tofu {n}"} for n in range(300)))
+    stop = threading.Event()
+
+    def write() -> None:
+        number = 0
+        while not stop.is_set():
+            said(db, scope, [(f"new tofu {number}", ago())])
+            number += 1
+
+    with ThreadPoolExecutor(1) as pool:
+        writer = pool.submit(write)
+        for _ in range(6):
+            reindex(db)
+        stop.set()
+        writer.result()
     assert verify_index(db) == []

@@ -1,4 +1,4 @@
-"""D1, D2, D4: what is looked for in the schema, in the files of `sql/` and in every statement of the program.
+"""D1, D2, D4, D36, T25: what is looked for in the schema, in the files of `sql/` and in every statement of the program.
 
 No database is needed. Statements are found by reading the source, so one that is written tomorrow is checked too.
 """
@@ -17,6 +17,7 @@ from sqlalchemy import Table, UniqueConstraint
 import core
 from core.base import resources
 from core.database.dialects import Key, Whole
+from core.database.registry import BY_TABLE
 from core.database.schema import TABLES
 from core.upkeep import ddl
 from tests import schema_files
@@ -179,3 +180,103 @@ def test_d1_every_statement_of_a_script_is_about_one_persona() -> None:
         while re.search(r"\([^()]*\)", outer):
             outer = re.sub(r"\([^()]*\)", "", outer)
         assert re.search(r"persona_id = @persona|audience_id", outer), statement
+
+
+STORE_FOLDERS = ("database", "upkeep", "index", "access")
+STORE = sorted(
+    path
+    for path in PACKAGE.rglob("*.py")
+    if path.stem.startswith("table") or path.parent.relative_to(PACKAGE).as_posix() in STORE_FOLDERS
+)
+"""The modules that own tables or know the servers; no other one sends SQL."""
+RUNNERS = {"exec_driver_sql", "text", "read", "literal_column", "prefix_with"}
+"""Calls whose first argument is SQL as it goes to the server."""
+
+TEXT_ARGUMENTS = {"text", "statement", "sql"}
+JOINING = {"format", "join", "replace", "format_map"}
+
+PUT_TOGETHER = {
+    "upkeep/ddl.py": "statements that make and alter tables, of names in our schema",
+    "upkeep/migration.py": "the same, run step by step",
+    "upkeep/check.py": "names of our tables and columns, and of the server's own settings",
+    "upkeep/inspection.py": "the server's catalogue, by names of our tables",
+    "upkeep/maintenance.py": "scripts of our own files",
+    "database/schema_base.py": "defaults and checks of columns, by names in our schema",
+    "database/dialects.py": "names of our columns, in what an upsert changes",
+    "database/connections.py": "PRAGMA, which takes no parameters",
+    "transfer/table_original.py": "names of three tables of another program",
+    "database/engine.py": "PRAGMA with a whole number of ours",
+    "context/table.py": "texts of compiled parts, one in front of the other",
+    "search/table.py": "how many characters of a text are compared, a constant of ours",
+}
+"""Modules that join SQL from parts, and of what: names, never values."""
+
+
+def sql_arguments(tree: ast.AST) -> Iterator[tuple[int, ast.expr]]:
+    """Yield line and first argument of each call that runs SQL text, under whatever name the module knows it."""
+    known = RUNNERS | {
+        each.asname
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sqlalchemy")
+        for each in node.names
+        if each.asname and each.name in RUNNERS
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if isinstance(node.func, ast.Call) and getattr(node.func.func, "id", "") == "getattr":
+                name = "exec_driver_sql"  # a method asked for by name may be any
+            for argument in [*node.args[:1], *(each.value for each in node.keywords if each.arg in TEXT_ARGUMENTS)]:
+                if name in known:
+                    yield node.lineno, argument
+
+
+def is_joined(argument: ast.expr) -> bool:
+    """Return whether a text is put together on the spot: f-string, `%`, `+`, `.format`, `.join`, `.replace`."""
+    if isinstance(argument, ast.JoinedStr):
+        return any(isinstance(part, ast.FormattedValue) for part in argument.values)
+    if isinstance(argument, ast.BinOp):
+        return isinstance(argument.op, (ast.Mod, ast.Add))
+    if isinstance(argument, ast.IfExp):
+        return is_joined(argument.body) or is_joined(argument.orelse)
+    return isinstance(argument, ast.Call) and getattr(argument.func, "attr", "") in JOINING
+
+
+def test_t25_no_value_is_written_into_a_statement() -> None:
+    for path in STORE:
+        name = path.relative_to(PACKAGE).as_posix()
+        if name not in PUT_TOGETHER:
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            assert [line for line, argument in sql_arguments(tree) if is_joined(argument)] == [], name
+
+
+def test_t25_only_the_store_sends_sql() -> None:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if path in STORE or "_data" in path.parts:
+            continue
+        # Indented is what only a type checker reads.
+        found = re.findall(r"^(?:from|import) (?:sqlalchemy|pymysql)\b.*", path.read_text(), re.MULTILINE)
+        assert found == [], path
+
+
+NOBODYS = {
+    "asker", "claimed_by", "day", "fingerprint", "interface", "kind", "level", "lineage_id", "message_id", "model",
+    "name", "namespace", "persona_id", "provenance", "role", "server_id", "status", "tier", "type",
+}  # fmt: skip
+"""Keys that name neither a person nor a conversation, and are no words people said."""
+BESIDE = {"sender_id", "chat_id", "thread_id", "parent_key", "parent_channel_id"}
+"""Keys of rows that are found by another column of theirs."""
+
+
+def test_d36_every_key_is_registered_for_what_it_names() -> None:
+    """The registry is read off the names of columns: one with a new name must not keep what was to be forgotten."""
+    for table in TABLES.values():
+        entry = BY_TABLE[table.name]
+        keys = {column.name for column in table.columns if isinstance(column.type, Key)}
+        assert keys <= {*entry.texts, *entry.participant, *entry.conversation, *NOBODYS, *BESIDE}, table.name
+
+
+def test_d36_every_json_and_text_column_is_registered() -> None:
+    assert {"content", "emotions", "context_tags"} <= set(BY_TABLE["ai_diary"].texts)
+    assert {"payload", "error"} <= set(BY_TABLE["memory_jobs"].texts)
+    assert BY_TABLE["ai_diary"].conversation == ("interface", "chat_id", "thread_id")

@@ -1,4 +1,4 @@
-"""What an operator does by hand and could not, or was not told."""
+"""What an operator does by hand: searches, backups, forgetting (F40, F78), memory, tokens."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import json
 import os
 import re
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from core import jobs, stories
+from core import jobs, lifelong, stories, tokens
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.db import insert_memory, open_database
 from core.scope import Scope
@@ -199,3 +201,143 @@ def test_export_of_a_person_holds_all_that_names_them_and_nobody_else(run: Comma
     assert run("export", "ann.json", "--person", "discord/ann").json["rows"]["memories"] == 1
     unknown = run("export", "-", "--person", "discord/anne")
     assert unknown.code == 1 and "Near it: discord/ann, " in unknown.err
+
+
+@pytest.fixture
+def said(run: Command, tmp_path: Path) -> Command:
+    db = open_database(f"sqlite:///{tmp_path / 'own.db'}")
+    for who, text in (("ann", "hello"), ("ann", "I like tea"), ("bob", "me too")):
+        given = {"db": db, "scope": Scope("default", "tg/1", f"tg/{who}")}
+        assert save_chat_message("tg/1", text, who.title(), who, **given).stored
+    db.close()
+    return run
+
+
+def test_f40_counted_then_deleted(said: Command) -> None:
+    told = said("forget", "--participant", "tg/ann", "--dry-run").json
+    assert (told["dry_run"], told["tables"]["chat_history_cache"], told["tables"]["participants"]) == (True, 2, 1)
+    done = said("forget", "--participant", "tg/ann", "--yes").json
+    assert (done["tables"], done["dry_run"]) == (told["tables"], False)
+    again = said("forget", "--participant", "tg/ann", "--yes", "--text")
+    assert (again.code, again.out, "'tg/ann'" in again.err) == (1, "", True)
+    shown = said("forget", "--conversation", "tg/1", "--dry-run", "--text").out
+    assert "chat_history_cache" in shown and "Nothing was changed." in shown
+
+
+def test_f40_one_message_by_its_number_or_its_id(said: Command, tmp_path: Path) -> None:
+    """A direct message, which the persona's other conversations do not see, is deleted like any other."""
+    with closing(open_database(f"sqlite:///{tmp_path / 'own.db'}")) as db:
+        ann = Scope("default", "tg/ann", "tg/ann", privacy="direct")
+        saved = [save_chat_message("tg/ann", text, db=db, scope=ann, message_id=text) for text in ("tea", "rum")]
+        for given in (("--message", str(saved[0].id)), ("--message", "rum", "--conversation", "tg/ann")):
+            trial = said("forget", *given, "--dry-run", "--text")
+            assert (trial.code, "Nothing was changed" in trial.out) == (0, True)
+            assert said("forget", *given).code == 2
+            assert said("forget", *given, "--yes").code == 0
+            assert said("forget", *given, "--yes").code == 1
+        assert load_chat_history("tg/ann", db=db, scope=ann) == []
+        assert len(load_chat_history("tg/1", db=db, scope=Scope("default", "tg/1"))) == 3
+
+
+def test_f78_nothing_is_deleted_unasked(said: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = said("forget", "--participant", "tg/ann")
+    assert (ran.code, "--yes" in ran.err) == (2, True)
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr("typer.confirm", lambda *_, **__: False)
+    assert said("forget", "--participant", "tg/ann").code == 1
+    assert said("forget", "--participant", "tg/ann", "--dry-run").json["total"] > 0
+
+
+ONE_TOO_MANY = ("--message", "1", "--memory", "3"), ("--participant", "tg/1", "--memory", "3")
+
+
+@pytest.mark.parametrize("given", [(), *ONE_TOO_MANY, ("--memory", "x")])
+def test_f78_exactly_one_thing(run: Command, given: tuple[str, ...]) -> None:
+    assert run("forget", *given, "--yes").code == 2
+
+
+def test_r12_a_token_is_made_listed_and_revoked(run: Command) -> None:
+    made = run("token", "add", "--persona-id", "iris", "--participant", "web/ann", "--label", "phone").json
+    assert run("token", "list", "--persona-id", "iris").json == [{k: v for k, v in made.items() if k != "token"}]
+    assert made["token"] not in run("token", "list", "--persona-id", "iris", "--text").out
+    assert run("token", "list").json == []
+    nothing = "There are no tokens of the persona 'default'; --persona-id names another one."
+    assert " ".join(run("token", "list", "--text").out.split()) == nothing
+    again = run("token", "add", "--persona-id", "iris", "--host", "--text")
+    assert again.out.startswith("pe_") and "this once" in again.err
+    assert run("token", "revoke", made["id"]).code == 1
+    assert run("token", "revoke", made["id"], "--persona-id", "iris").json == {"id": made["id"], "revoked": True}
+    with closing(open_database()) as db:
+        assert tokens.find_token(made["token"], db=db) is None
+        assert tokens.find_token(again.out.strip(), db=db) is not None
+    table = run("token", "list", "--persona-id", "iris", "--text").out
+    assert "phone" in table and "host" in table
+
+
+def test_r12_the_list_shows_which_personas_a_token_may_speak_as(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    for more in (("--participant", "web/ann"), ("--personas", "mira,noa"), ("--personas", "*")):
+        assert run("token", "add", "--persona-id", "iris", *more).code == 0
+    table = run("token", "list", "--persona-id", "iris", "--text").out
+    assert "personas" in table and "mira,noa" in table and " * " in table
+
+
+def test_r12_a_token_of_the_operator(run: Command) -> None:
+    made = run("token", "add", "--admin").json
+    assert (made["kind"], made["persona"]) == ("admin", "")
+    assert [each["id"] for each in run("token", "list", "--admin").json] == [made["id"]]
+    assert run("token", "revoke", made["id"], "--admin").code == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--participant", "ann"), "'ann' does not say on which interface"),
+        (("--participant", "web/ann", "--conversation", "42"), "'42' does not say on which interface"),
+        (("--participant", "web/ann", "--personas", "mira"), "--personas goes with --host"),
+        (("--admin", "--personas", "mira"), "--personas goes with --host"),
+        ((), "name exactly one"),
+        (("--participant", "web/ann", "--host"), "name exactly one"),
+        (("--participant", ""), "participant is missing"),
+    ],
+)
+def test_r12_a_token_that_could_not_be_used_is_not_made(run: Command, given: tuple[str, ...], said: str) -> None:
+    """A token of `ann` got a 403 for every message of web/ann."""
+    ran = run("token", "add", *given)
+    assert ran.code == 2 and said in " ".join(ran.err.split()) and not ran.out
+
+
+@pytest.fixture
+def own(run: Command, tmp_path: Path) -> Any:
+    db = open_database(f"sqlite:///{tmp_path / 'own.db'}")
+    yield {"db": db, "scope": Scope("default")}
+    db.close()
+
+
+def items(own: dict[str, Any], **more: Any) -> list[str]:
+    return sorted(item["text"] for item in lifelong.search_items(operator=True, **more, **own)["items"])
+
+
+def test_l13_consolidation_by_hand(run: Command, own: dict[str, Any]) -> None:
+    save_chat_message("tg/1", "My name is Jonas. What time is it?", "Jonas", "jonas", message_id="m1", **own)
+    ran = run("memory", "consolidate", "--text")
+    assert ran.code == 0 and "1 item stored from 1 conversation," in ran.out
+    assert items(own, kinds="FactsAboutUser") == ["My name is Jonas."]
+    again = json.loads(run("memory", "consolidate").out)
+    assert (again["stored"], again["deep"]) == (0, False)
+
+
+def test_l23_pruning_shows_first_and_archives_then(
+    run: Command, own: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = own["db"].clock() - timedelta(days=366)
+    entries = [{"text": "old", "timestamp": old, "importance": 0.6}, {"text": "small", "importance": 0.2}, "kept"]
+    lifelong.add_facts_with_meta(entries, **own)
+    assert json.loads(run("memory", "prune").out)["count"] == 0
+    monkeypatch.setenv("PRUNE_MODE", "any")
+    shown = json.loads(run("memory", "prune", "--dry-run").out)
+    assert (shown["count"], sorted(each["why"] for each in shown["items"])) == (2, [["age"], ["importance"]])
+    assert items(own) == ["kept", "old", "small"]
+    monkeypatch.setenv("PRUNE_MAX_AGE_DAYS", "400")
+    ran = run("memory", "prune", "--text")
+    assert "1 item archived" in ran.out and items(own) == ["kept", "old"]

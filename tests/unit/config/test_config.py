@@ -1,14 +1,22 @@
-"""Where the value of a flag comes from, and what happens with a bad one."""
+"""Where the value of a flag comes from, what may be given for it, and what happens with a bad one."""
 
 from __future__ import annotations
 
+import re
+import zoneinfo
 from pathlib import Path
+from typing import Any
 
+import jsonschema
 import pytest
+import yaml
 
 from core.config import FLAGS, Settings, check, load, resolve, show
-from core.config.flag_types import DOTS
+from core.config import file as config_file
+from core.config import levels as config_levels
+from core.config.flag_types import DOTS, BadValueError, Choice, Number, Switch, Text
 from core.errors import ConfigError
+from tests import config_files
 from tests.unit.config import yaml_file
 
 
@@ -145,3 +153,281 @@ def test_g17_an_argument_takes_the_text_that_a_variable_takes() -> None:
     assert (by_argument.languages, by_argument.context_verbosity) == (("de", "en"), 4)
     yaml_file("LANGUAGES: de,en\n")
     assert load(environ={}).languages == Settings(languages="de,en").languages == ("de", "en")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# only\n  # comments\n", "---\n", "\ufeff", "{}", "null"])
+def test_f72_an_empty_file_is_all_defaults(text: str) -> None:
+    assert load(path=yaml_file(text)) == Settings()
+    assert check(yaml_file(text)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "says"),
+    [
+        ("A: 1\nCONTEXT_VERBOSITY: 1\nCONTEXT_VERBOSITY: 1\n", 3, "line 2 said already"),
+        ("contextVerbosity: 1\ncontext_verbosity: 2\n", 2, "as 'contextVerbosity'"),
+        ("{CHAT_HISTORY: 1, CHAT_HISTORY: 2}", 1, "line 1 said already"),
+        ("CONTEXT_VERBOSITY: 1\n\tx: 2\n", 2, "not YAML"),
+        ("A: *nope\n", 1, "not YAML"),
+        ("A: 1\n---\nB: 2\n", 2, "not YAML"),
+        ("- CONTEXT_VERBOSITY\n", 1, "no mapping"),
+        ("? [a]\n: 1\n", 1, "no text"),
+        ("A: 1\nB: \x07\n", 2, "not YAML"),
+        (b"A: 1\nB: \xff\n", 2, "not UTF-8"),
+        ("A: " + "[" * 500_000, 1, "nest"),
+    ],
+)
+def test_f72_a_file_that_cannot_be_read_raises_with_the_line(text: str | bytes, line: int, says: str) -> None:
+    name = yaml_file(text)
+    for path in (None, name):
+        with pytest.raises(ConfigError) as caught:
+            load(path=path)
+        assert says in str(caught.value) and f"line {line}" in str(caught.value)
+        assert (caught.value.line, caught.value.source) == (line, "config.yaml")
+    assert [problem.line for problem in check(name)][-1] == line
+
+
+def test_f72_a_folder_a_missing_and_a_huge_file_raise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigError, match="is a folder"):
+        load(path=tmp_path)
+    with pytest.raises(ConfigError, match=r"no configuration file 'none\.yaml'"):
+        load(path="none.yaml")
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load(path="a\x00b")
+    with pytest.raises(ConfigError, match="larger than"):
+        load(path=yaml_file(b"#" * 1_000_001))
+    monkeypatch.setenv("CONFIG_FILE", "gone/none.yaml")
+    assert ["no configuration file" in problem.text for problem in check()] == [True]
+    (tmp_path / "d" / "config.yaml").mkdir(parents=True)
+    monkeypatch.delenv("CONFIG_FILE")
+    monkeypatch.chdir(tmp_path / "d")
+    with pytest.raises(ConfigError, match="is a folder"):
+        load()
+
+
+def test_f72_no_error_of_the_file_shows_a_secret(tmp_path: Path) -> None:
+    for value in ("[canary7391", "{a: canary7391}", "'canary7391", "!x canary7391"):
+        found = check(yaml_file(f"DATABASE_URL: {value}"))
+        assert found and "canary" not in repr(found)
+        try:
+            load()
+        except ConfigError as error:
+            assert "canary" not in str(error) and error.__cause__ is None
+
+
+@pytest.mark.parametrize(
+    "value", ["2026-13-45", "!!python/object:os.system x", "!!binary aGk=", "0x" + "f" * 9000, "9" * 9000, "&a [*a]"]
+)
+def test_f72_a_value_yaml_makes_nothing_of_is_a_bad_value(value: str, caplog: pytest.LogCaptureFixture) -> None:
+    assert load(path=yaml_file(f"CONTEXT_VERBOSITY: {value}")) == Settings()
+    assert len(caplog.messages) == 1 and len(caplog.messages[0]) < 400
+
+
+def test_other_peoples_keys_are_not_built_and_a_byte_order_mark_is_no_part_of_the_first() -> None:
+    others = "theirs: !include x\nmore: [1]\nCONTEXT_VERBOSITY: 4\n"
+    assert [entry.value for entry in config_file.read_entries("x", others.encode(), FLAGS)] == [None, None, 4]
+    for text in (others, "\ufeffCONTEXT_VERBOSITY: 4", "\ufeff# comment\r\nCONTEXT_VERBOSITY: 4\r\n"):
+        assert load(path=yaml_file(text)).context_verbosity == 4
+
+
+@pytest.mark.parametrize(
+    "text", ["&a x, *a]", "&a [&b [*a, *a], *b]", "[" * 100_000, "[" * 10, "{a: ", "!!python/name:os.system"]
+)
+def test_hostile_text_in_a_variable_is_a_bad_value(text: str) -> None:
+    settings = load(environ={"ENABLED_TOOL_IDS": "[" + text, "REMEMBER_PHRASES": text})
+    assert (settings.enabled_tool_ids, settings.remember_phrases) == ((), {})
+
+
+@pytest.mark.parametrize("name", sorted(FLAGS))
+def test_g20_every_flag_may_be_spelt_in_snake_case_and_camel_case(name: str) -> None:
+    first, *others = name.lower().split("_")
+    camel = first + "".join(word.capitalize() for word in others)
+    for spelling in (name, name.lower(), camel):
+        assert config_levels.known_flag(spelling).name == name
+
+
+ROOT = Path(__file__).resolve().parents[3]
+VALIDATOR = jsonschema.Draft202012Validator(config_files.build_schema())
+UNCOMMENTED = re.compile(r"^#(?=[A-Z_]+:)", re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", sorted(config_files.build_files()))
+def test_the_files_in_the_repository_equal_the_declaration(name: str) -> None:
+    assert (ROOT / name).read_text(encoding="utf-8") == config_files.build_files()[name]
+
+
+def test_g19_config_yaml_says_nothing_and_each_default_without_secrets_once_uncommented(tmp_path: Path) -> None:
+    shipped, path = ROOT / "config.yaml", tmp_path / "config.yaml"
+    path.write_text(UNCOMMENTED.sub("", shipped.read_text(encoding="utf-8")))
+    public = {name for name, declared in FLAGS.items() if not declared.secret}
+    for file, said in ((shipped, set()), (path, public)):
+        settings = load(path=file, environ={})
+        assert settings == Settings() and check(file, environ={}) == []
+        assert {name for name, source in settings.sources.items() if source == "file"} == said
+    VALIDATOR.validate(yaml.safe_load(path.read_text()))
+    assert not any(re.search(rf"^#{name}:", shipped.read_text(), re.MULTILINE) for name in FLAGS.keys() - public)
+
+
+def edges(name: str) -> list[Any]:
+    kind: Any = FLAGS[name].kind
+    spans = [kind.low, kind.high, kind.low - 1, kind.high + 1] if hasattr(kind, "low") else []
+    options = kind.options if isinstance(kind, Choice) else ()
+    texts = ["x", ""] if isinstance(kind, (Text, Choice)) else []  # other kinds read a text as a variable's
+    return [*spans, *options, *texts, True, False, 0, 2, [], ["en"], ["x"], [""], {}, {"facts": ["a"]}]
+
+
+@pytest.mark.parametrize("name", sorted(set(FLAGS) - {"TIMEZONE", "TEMPLATES_DIR"}))
+def test_the_schema_accepts_what_the_flag_accepts(name: str) -> None:
+    """Zones and folders are known to the machine alone; the schema asks for a text."""
+    for value in edges(name):
+        try:
+            FLAGS[name].kind.read(value)
+            taken = True
+        except BadValueError:
+            taken = False
+        assert VALIDATOR.is_valid({name: value}) is taken, value
+
+
+KINDS: dict[str, Any] = {name: declared.kind for name, declared in FLAGS.items()}
+OPTIONAL = [name for name, kind in KINDS.items() if isinstance(kind, Number) and kind.is_optional]
+NUMBERS = [name for name, kind in KINDS.items() if isinstance(kind, Number) and not kind.is_optional]
+WHOLES = [name for name in NUMBERS if KINDS[name].is_whole]
+SWITCHES = [name for name, declared in FLAGS.items() if isinstance(declared.kind, Switch)]
+CHOICES = [name for name, declared in FLAGS.items() if isinstance(declared.kind, Choice)]
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_g18_numbers_are_taken_within_their_range_and_refused_outside(name: str) -> None:
+    kind: Any = FLAGS[name].kind
+    step = 1 if name in WHOLES else 0.01
+    for value in (kind.low, kind.high):
+        kept = kind.read(value)
+        assert kept == value and type(kept) is type(FLAGS[name].default)
+        assert kind.read(f" {value} ") == value
+    below = kind.low - step
+    for bad in (below, kind.high + step, True, False, None, [4], float("nan"), float("inf"), 10**400):
+        with pytest.raises(BadValueError):
+            kind.read(bad)
+    for bad_text in (str(kind.high + step), "ten", "", "yes", "1_0", "٤", "0x4", "nan", "inf", "9" * 5000):
+        with pytest.raises(BadValueError):
+            kind.read(bad_text)
+
+
+@pytest.mark.parametrize("name", OPTIONAL)
+def test_p40_a_count_may_be_left_unset(name: str) -> None:
+    kind: Any = FLAGS[name].kind
+    assert kind.read(None) is None
+    assert [kind.read(text) for text in ("", " ", "0", " 500 ")] == [None, None, 0, 500]
+    assert [kind.write_text(value) for value in (None, 7)] == ["", "7"]
+    for bad in (-1, 501, True, "501", 4.0):
+        with pytest.raises(BadValueError):
+            kind.read(bad)
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_g18_a_switch_is_one_zero_or_a_bool(name: str) -> None:
+    kind = FLAGS[name].kind
+    assert [kind.read(value) for value in (1, 0, True, False)] == [True, False, True, False]
+    assert [kind.read(text) for text in ("1", "FALSE", "yes", "off")] == [True, False, True, False]
+    assert kind.read(1) is True
+    for bad in (2, -1, 1.0, "2", None):
+        with pytest.raises(BadValueError):
+            kind.read(bad)
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_g18_a_choice_is_one_of_its_words(name: str) -> None:
+    kind: Any = FLAGS[name].kind
+    assert [kind.read(word) for word in kind.options] == list(kind.options)
+    for bad in ("newest", "", kind.options[0].upper(), 1, None, True):
+        with pytest.raises(BadValueError):
+            kind.read(bad)
+
+
+@pytest.mark.parametrize(
+    "zone", ["Mars/Base", "", "../etc/passwd", "/etc/localtime", "America", "a\x00b", "\ud800", "x" * 5000, 1, None]
+)
+def test_timezone_refuses_what_is_no_zone(zone: Any) -> None:
+    with pytest.raises(ConfigError, match="TIMEZONE"):
+        Settings(timezone=zone)
+
+
+def test_lists_are_texts_only_unique_and_frozen() -> None:
+    assert Settings(languages=["en", "de", "en"]).languages == ("en", "de")  # type: ignore[arg-type]
+    assert Settings(enabled_tool_ids=()).enabled_tool_ids == ()
+    for bad in ("xx", ["xx"], ["EN"], [1], [None], [["en"]], {"en": 1}, None):
+        with pytest.raises(ConfigError):
+            Settings(languages=bad)  # type: ignore[arg-type]
+    for bad in ([""], ["  "], ["a\x00"], ["\ud800"]):
+        with pytest.raises(ConfigError):
+            Settings(enabled_tool_ids=bad)  # type: ignore[arg-type]
+
+
+def test_norwegian_without_quotes_is_refused_with_a_hint() -> None:
+    """YAML reads the code `no` as a switch; whoever writes it must learn why it is not taken."""
+    [problem] = check(yaml_file("LANGUAGES: [en, no]"))
+    assert "quotes around False" in problem.text
+    assert load(path=yaml_file("LANGUAGES: [en, 'no']")).languages == ("en", "no")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [(" en , de ,", ("en", "de")), ('["en","de"]', ("en", "de")), ("[en, de]", ("en", "de")), ("", ())],
+)
+def test_lists_in_variables_are_json_yaml_or_between_commas(text: str, expected: tuple[str, ...]) -> None:
+    assert load(environ={"LANGUAGES": text}).languages == expected
+
+
+def test_t46_phrases_are_lists_under_known_groups() -> None:
+    settings = Settings(remember_phrases={"explicit": ["mark my words"], "facts": []})  # type: ignore[dict-item]
+    assert settings.remember_phrases == {"explicit": ("mark my words",), "facts": ()}
+    assert load(environ={"REMEMBER_PHRASES": '{"explicit": ["a"]}'}).remember_phrases == {"explicit": ("a",)}
+    by_file = load(path=yaml_file("REMEMBER_PHRASES:\n  feelings: [io sento]\n"))
+    assert by_file.remember_phrases == {"feelings": ("io sento",)}
+    for bad in ({"explicits": ["a"]}, {"explicit": "a"}, {"explicit": [1]}, {1: ["a"]}, ["a"], None):
+        with pytest.raises(ConfigError, match="REMEMBER_PHRASES"):
+            Settings(remember_phrases=bad)  # type: ignore[arg-type]
+
+
+def test_persona_id_is_a_key() -> None:
+    assert load(path=yaml_file("PERSONA_ID: 42")).persona_id == "42"
+    assert [Settings(persona_id=key).persona_id for key in ("%", " a ", "é" * 32)] == ["%", " a ", "é" * 32]
+    for bad in ("", "  ", "é" * 33, "a\x00", "\ud800", True, None, 10**65):
+        with pytest.raises(ConfigError, match="at most 64 bytes"):
+            Settings(persona_id=bad)  # type: ignore[arg-type]
+
+
+def test_templates_dir_is_a_folder_that_exists(tmp_path: Path) -> None:
+    assert Settings(templates_dir=tmp_path).templates_dir == tmp_path
+    assert load(environ={"TEMPLATES_DIR": str(tmp_path)}).templates_dir == tmp_path
+    assert load(environ={"TEMPLATES_DIR": ""}).templates_dir is None
+    for bad in (tmp_path / "none", Path(yaml_file("")), "a\x00b", 4, b"x"):
+        with pytest.raises(ConfigError, match="folder that exists"):
+            Settings(templates_dir=bad)  # type: ignore[arg-type]
+
+
+GIVEN = (0, 1, 2.5, True, "x", "né", [], ["en", "de"], [""], {"facts": ["né", 'a "b"']}, None, b"x", float("nan"))
+
+
+@pytest.mark.parametrize("name", sorted(FLAGS))
+def test_g18_what_is_taken_stays_and_reads_back_from_its_text(name: str) -> None:
+    kind: Any = FLAGS[name].kind
+    bounds = [getattr(kind, each) for each in ("low", "high") if hasattr(kind, each)]
+    for value in (FLAGS[name].default, *bounds, *(getattr(kind, "options", None) or ()), *GIVEN):
+        try:
+            kept = kind.read(value)
+        except BadValueError:
+            continue
+        back = kind.read(kind.write_text(kept))
+        assert kind.read(kept) == kept == back and type(back) is type(kept)
+
+
+def test_timezone_says_where_the_machine_has_no_zone_data() -> None:
+    """Images without tzdata know no zone at all: the name is right, and would be looked for in vain."""
+    zoneinfo.reset_tzpath(to=())
+    zoneinfo.ZoneInfo.clear_cache()
+    try:
+        with pytest.raises(ConfigError, match=r"TIMEZONE.*pip install tzdata"):
+            Settings(timezone="Europe/Rome")
+    finally:
+        zoneinfo.reset_tzpath()

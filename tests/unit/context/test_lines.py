@@ -1,4 +1,4 @@
-"""Lines of the history lists: what the model reads of every message."""
+"""Lines of the history lists and of the diary: what the model reads of every message."""
 
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 
 from core.context import lines
 from core.context.lines import age_mark, body, is_persona, mark_lines, place_of, reply_note, shown_name, stamp
-from core.shapes import HistoryEntry, ReplyNote
+from core.context.section_base import Built
+from core.context.section_diary import diary_lines
+from core.context.section_thoughts import thought_lines
+from core.shapes import DiaryEntry, HistoryEntry, LeftOut, ReplyNote
 
 NOW = datetime(2026, 3, 10, 13, 6, tzinfo=UTC)
 AT = datetime(2026, 3, 10, 13, 5, tzinfo=UTC)
@@ -119,3 +122,16 @@ def test_p28_no_text_or_name_breaks_a_line(text: str, name: str, key: str, quote
     told.encode("utf-8")
     assert "\x00" not in told
     assert 0 < len(shown_name(name)) <= 64
+
+
+NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
+
+
+def entry(number: int, minutes: int = 0, **parts: str) -> DiaryEntry:
+    return DiaryEntry(number, NOON + timedelta(minutes=minutes), **{"content": "c", **parts})  # type: ignore[arg-type]
+
+
+def test_g11_a_thought_of_nothing_visible_is_none() -> None:
+    nul = DiaryEntry(1, None, "\x00", personal_thought="\x00", interaction_summary="\x00 ")
+    assert thought_lines([nul], 5, UTC) == Built([])
+    assert diary_lines([nul], 100, UTC) == Built([], (LeftOut("ai_diary", "blank", "1"),))

@@ -1,4 +1,4 @@
-"""From collected values to the prompt: P6 to P9, P12 to P19, F31, F64."""
+"""From collected values to the prompt and its report: P6 to P9, P12 to P19, P60, F31, F64."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from core.config import Settings
 from core.context.context import OWN_KEYS
 from core.context.incoming import IncomingMessage
 from core.context.live import LiveHistory
+from core.errors import StoreReadError
 from core.hooks import set_hook
-from core.prompt.call import Gathered, Guard, PromptCall, PromptRequest, Report
+from core.prompt.call import MAX_MESSAGE_CHARS, Gathered, Guard, PromptCall, PromptRequest, Report
 from core.prompt.pipeline import DROPPED_KEYS, merge_host_context
 from core.prompt.structure import ask_actions, assemble
 from core.scope import Scope
@@ -112,3 +113,29 @@ def test_p12_local_time_follows_the_message_s_zone_and_its_switch() -> None:
     notes: list[str] = []
     assert make({**moment, "time_zone": "Mars/Base"}, notes=notes)["input"]["payload"]["local_time"] == "03:15"
     assert notes == ["time zone 'Mars/Base' is unknown, UTC is used"]
+
+
+KEYS = [
+    *("limit", "limit_tokens", "size", "tokens", "over_limit", "counter"),
+    *("sections", "left_out", "errors", "notes", "search"),
+]
+
+
+def test_p60_keys_always_stand_in_one_order_and_are_plain_json() -> None:
+    report = Report()
+    report.search = {"hits": 3, "x": {1}}
+    report.note("a", "b", "a")
+    made = report.as_dict()
+    assert list(made) == KEYS
+    assert json.loads(json.dumps(made, allow_nan=False)) == made
+    assert made["notes"] == ["a", "b"]
+
+
+def test_g26_no_text_of_foreign_errors_is_in_the_report() -> None:
+    report = Report()
+    report.fail("x", KeyError("the canary sang"))
+    report.fail("y", StoreReadError("z" * 5000))
+    text = json.dumps(report.as_dict())
+    assert "canary" not in text
+    assert "z" * MAX_MESSAGE_CHARS in text
+    assert "z" * (MAX_MESSAGE_CHARS + 1) not in text

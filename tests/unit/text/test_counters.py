@@ -1,8 +1,9 @@
-"""G24: which token counter is used, that its name says so, and that nothing is ever fetched."""
+"""G24, P51: which token counter is used, that its name says so, that nothing is ever fetched; the size of a prompt."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import socket
 import sys
 from functools import partial
@@ -14,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.text import sizes as counters
-from core.text.sizes import ESTIMATE, RANK_FILES, estimate_tokens, resolve_counter
+from core.text.sizes import ESTIMATE, RANK_FILES, estimate_tokens, resolve_counter, size, to_json
 
 SAMPLES = [
     # Published counts: the larger of cl100k_base and o200k_base, and the smaller.
@@ -135,3 +136,41 @@ def test_g24_an_injected_counter_is_named_after_itself_and_wins_over_the_model()
 @given(st.text(st.characters(min_codepoint=0x10000)) | st.text(st.characters(min_codepoint=0xA00, max_codepoint=0xDFF)))
 def test_g24_scripts_without_a_rate_of_their_own_count_half_their_bytes(text: str) -> None:
     assert 2 * estimate_tokens(text) >= len(text.encode("utf-8", "surrogatepass"))
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=8), inner, max_size=5),
+    max_leaves=25,
+)
+
+
+@given(values)
+def test_p51_size_is_the_length_of_the_json(value: Any) -> None:
+    assert size(value) == len(to_json(value)) == len(json.dumps(value, ensure_ascii=False))
+
+
+@pytest.mark.parametrize("media", ["attachments", "images", "image", "audio", "documents", "videos", "video"])
+@pytest.mark.parametrize("key", ["data", "base64"])
+def test_p51_base64_of_media_is_left_out(media: str, key: str) -> None:
+    for holder in ({key: "A" * 1025}, [{"name": "x", "deep": {key: "A" * 1_000_000}}]):
+        prompt = {"input": {"payload": {"text": "hi", media: holder}}}
+        empty = json.loads(json.dumps(prompt).replace("A" * 1025, "").replace("A", ""))
+        assert size(prompt) == len(to_json(empty))
+        assert size(prompt) < 120
+
+
+def test_p51_other_texts_count_in_full() -> None:
+    long = "A" * 2000
+    assert size({"image": {"data": "A" * 1024}}) > 1024
+    assert size({"image": {"url": long}}) > 2000
+    assert size({"data": long}) > 2000
+    assert size({"memories": [{"data": long}]}) > 2000
+    assert size({"image": long}) > 2000
+    assert size({"image": {"data": [long]}}) > 2000
+
+
+@pytest.mark.parametrize("bad", [{"x": float("nan")}, {"x": {1}}, {("a",): 1}, {"x": b""}], ids=repr)
+def test_p18_what_is_no_json_is_made_so_when_it_is_written(bad: Any) -> None:
+    json.loads(to_json(bad))
+    assert size(bad) == len(to_json(bad))

@@ -1,15 +1,18 @@
-"""G22: what a model answered is read in one order, mended where it is nearly right, and never makes anything hang."""
+"""G22, R37, S33: model answers are read in one order and mended where nearly right; thoughts and refusals stay out."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text.replies import MAX_CHARS, MAX_KEY_CHARS, read_object
+from core.templates.words import refused_patterns
+from core.text.replies import MAX_CHARS, MAX_KEY_CHARS, beginning, judge_refusal, read_object, strip_thoughts
 from core.text.strict_json import make_strict
 
 TRIP = {"title": "Trip", "summary": "Ok."}
@@ -133,3 +136,111 @@ def test_g22_a_reply_cut_off_anywhere_gives_none_or_keys_that_were_there(value: 
     assert found.keys() <= value.keys()
     whole = make_strict(value)[0]
     assert all(found[key] == whole[key] for key in [*found][:-1]), "only the last one may be cut"
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        ("", ""),
+        ("  Hello <b>there</b>. ", "Hello <b>there</b>."),
+        ("a<think>b</think>c<thinking>d</thinking>e", "ace"),
+        ("<think>I could write <reasoning> here</think>Yes.", "Yes."),
+        ("<think/>Yes. <thinker>No.</thinker>", "Yes. <thinker>No.</thinker>"),
+        ("<think>never closed", ""),
+        ("So: <think>a <think>b</think> c</think>yes.", "So: yes."),
+        ("It began before the reply.</think>\n\nHello.", "Hello."),
+        ("<THINK>Loud.</THINK>Hello.", "Hello."),
+        ("<thought>Gemini</thought>Hello.", "Hello."),
+        ("<seed:think>Seed</seed:think>Hello.", "Hello."),
+        ("◁think▷Kimi◁/think▷Hello.", "Hello."),
+        ("[THINK]Magistral[/THINK]Hello.", "Hello."),
+        ('<details type="reasoning" done="true">\n<summary>Thought</summary>\n> Hm.\n</details>\nHello.', "Hello."),
+        ("<details><summary>Kept</summary></details>", "<details><summary>Kept</summary></details>"),
+        ("<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Hello.<|return|>",
+         "Hello."),
+        ("<|channel|>analysis<|message|>Hm.", ""),
+        ("<|channel|>analysis<|message|>Hm.<|end|>Hello.", "Hello."),
+        (("analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>commentary to=functions.look "
+         "<|constrain|>json<|message|>{}<|call|><|start|>assistant<|channel|>final<|message|>Hello."), "Hello."),
+        ("analysisWe look.assistantcommentary to=functions.look json{}assistantfinalHello.", "Hello."),
+        ("assistantanalysisWe look.", ""),
+        ("analysis of tea", "analysis of tea"),
+        ("<think>Hm.</thinking>Green tea.", "Green tea."),
+        ("<think>Write </thinking> first.</think>Green tea.", "Green tea."),
+        ("<mm:think>Hm.</mm:think>Hello.", "Hello."),
+        ("So <mm:think>Hm.</mm:think>Hello.", "So Hello."),
+        ("<|channel>thought\nHm.<channel|>Hello.", "Hello."),
+        ("<|channel>thought\nHm.", ""),
+        ("<|begin_of_thought|>Hm.<|end_of_thought|>\n\n<|begin_of_solution|>Hello.<|end_of_solution|>", "Hello."),
+        ("<|START_THINKING|>Hm.<|END_THINKING|><|START_RESPONSE|>Hello.<|END_RESPONSE|>", "Hello."),
+        ("<|START_THINKING|>Hm.", ""),
+        ("<analysis>Hm.</analysis>\nHello.", "Hello."),
+        ("<scratchpad>\nHm.\n</scratchpad>\n\n<plan>Say hello.</plan>Hello.", "Hello."),
+        ("[REFLECTION]Hm.[/REFLECTION] Hello.", "Hello."),
+        ("<|plan|>Hm.<|/plan|>Hello.", "Hello."),
+        ("Hello.<|im_end|>", "Hello."),
+    ],
+)  # fmt: skip
+def test_r37_only_what_was_said_is_left(reply: str, said: str) -> None:
+    """Every way in which servers mark thoughts inside the text."""
+    assert strip_thoughts(reply) == said
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "<b>Hello</b> Ann.", "[i]Hello[/i] Ann.", "<answer>Green tea.</answer> Enjoy.", "<action>waves</action> Hello.",
+        '<use_tool>{"name": "x"}</use_tool> Done.', '<notes>{"a": 1}</notes> Done.', "<notes>Only this.</notes>",
+        "<notes>Never closed. Hello.", "[link](https://example.org)", '["tea", "coffee"]', "<|endoftext|>", "a < b",
+        "Write `<think>` first, then the answer.", "Put <think> in front of it.",
+    ],
+)  # fmt: skip
+def test_r37_marks_around_what_is_said_hide_nothing(reply: str) -> None:
+    assert strip_thoughts(reply) == reply
+
+
+@pytest.mark.parametrize("part", ["x<think/>", "<think>a</think>b", "<|a|> ", "<plan>a</plan>"])
+def test_g22_many_marks_take_time_in_proportion_to_their_number(part: str) -> None:
+    began = process_time()
+    strip_thoughts(f"{part * 100_000}y")
+    assert process_time() - began < 30  # the square of their number took minutes
+
+
+SAMPLES = Path(__file__).parents[2] / "samples" / "refusals"
+PATTERNS = refused_patterns()
+
+
+def why(new: str, current: str = "") -> str:
+    return judge_refusal(new, current, patterns=PATTERNS)
+
+
+def test_s33_errors_and_refusals_are_told_from_ordinary_texts() -> None:
+    refused, recaps = ((SAMPLES / f"{name}.txt").read_text("utf-8").splitlines() for name in ("refused", "recaps"))
+    assert len(refused) >= 100 and len(recaps) >= 90
+    assert [text for text in refused if why(text.replace("\\n", "\n")) != "error_like"] == []
+    assert [text for text in recaps if why(text)] == []
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\n\t ", "\u200b\ufeff", "\u3000", "\x00"])
+def test_s33_a_blank_text_is_refused_whatever_is_there(blank: str) -> None:
+    assert why(blank) == why(blank, "x") == why(blank, "x" * 1000) == "empty"
+
+
+def test_s33_the_shortest_share_is_exact() -> None:
+    for had in range(200, 3000, 7):
+        fewest = -(-3 * had // 10)
+        assert why("x" * fewest, "y" * had) == ""
+        assert why("x" * (fewest - 1), "y" * had) == "shorter"
+    assert why("x", "y" * 200) == "shorter"
+    assert why(f"  {'x' * 59}  ", f"{'y' * 200}   ") == "shorter", "outer white space is no length"
+
+
+@pytest.mark.parametrize("before", ["", "  \n", "**", "> ", "# ", '"', "“", "⚠️ ", "- "])
+def test_s33_marks_in_front_do_not_hide_an_error(before: str) -> None:
+    assert why(f"{before}Error 429: too many requests") == "error_like"
+    assert judge_refusal(f"{before}Error 429: too many requests", "", patterns=()) == "", "by hand it may be written"
+
+
+def test_s33_only_the_beginning_says_what_a_text_is() -> None:
+    assert why("Ann came home. Error 429: too many requests") == ""
+    assert beginning("x" * 10_000) == "x" * 2000

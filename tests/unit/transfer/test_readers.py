@@ -1,4 +1,4 @@
-"""From the objects of a file to records, for both formats."""
+"""Files as such, their lines and times, and the way from their objects to records."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
-from core.transfer import formats
+from core.errors import TransferError
+from core.transfer import files, formats, json_values
+from core.transfer.fields import read_time
 from core.transfer.files import Export
 from core.transfer.formats import records, sillytavern
+from core.transfer.json_values import BadJson, JsonLine
 from core.transfer.shapes import BLANK, Ending, Fault, Left, Line, Read, Reading
 from core.transfer.survey import IdMaker
 
@@ -107,3 +111,98 @@ def test_the_format_is_recognised(tmp_path: Path) -> None:
     ):  # fmt: skip
         found = formats.find_export(_file(tmp_path, *values))
         assert found is not None and found.format == format_name
+
+
+MOMENT = datetime(2023, 6, 19, 16, 13, 25, 120_000, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("2023-06-19T16:13:25.120Z", MOMENT),
+        ("2023-06-19T18:13:25.120+02:00", MOMENT),
+        ("2023-6-19 @16h 13m 25s 120ms", MOMENT),
+        ("2023-06-19@16h13m25s", MOMENT.replace(microsecond=0)),
+        ("June 19, 2023 4:13pm", MOMENT.replace(second=0, microsecond=0)),
+        ("Jun 19, 2023 4:13 PM", MOMENT.replace(second=0, microsecond=0)),
+        ("June 19, 2023 12:05am", datetime(2023, 6, 19, 0, 5, tzinfo=UTC)),
+        ("June 19, 2023", datetime(2023, 6, 19, tzinfo=UTC)),
+        (1687191205120, MOMENT),
+        ("1687191205120", MOMENT),
+        (1687191205.12, MOMENT),
+        ("2023-06-19 16:13:25.120", MOMENT),
+    ],
+)
+def test_every_form_sillytavern_has_written_is_read(text: object, moment: datetime) -> None:
+    assert read_time(text) == moment
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, "", "soon", True, [], {}, float("nan"), float("inf"), -1, 0, 10**400, -(10**400), "9" * 400,
+     "June 31, 2023 4:13pm", "Foo 1, 2023 4:13pm",
+     "June 19, 2023 13:13pm", "June 19, 2023 0:13am", "2023-13-19 @16h 13m 25s 120ms", "x" * 1_000_000],
+)  # fmt: skip
+def test_what_is_no_time_is_none(value: object) -> None:
+    assert read_time(value) is None
+
+
+def test_times_without_an_offset_are_of_the_zone_given() -> None:
+    rome = ZoneInfo("Europe/Rome")
+    assert read_time("June 19, 2023 6:13pm", rome) == MOMENT.replace(second=0, microsecond=0)
+    assert read_time("2023-06-19T18:13:25.120", rome) == MOMENT
+    assert read_time("2023-06-19T16:13:25.120Z", rome) == MOMENT
+
+
+def lines_of(path: Path, max_bytes: int = files.MAX_BYTES) -> list[JsonLine]:
+    (member,) = Export(path, max_bytes).members
+    return list(json_values.read_lines(member))
+
+
+def _raw(folder: Path, content: bytes, name: str = "chat.jsonl") -> Path:
+    path = folder / name
+    path.write_bytes(content)
+    return path
+
+
+def test_lines_keep_their_numbers_and_a_separator_inside_a_text_ends_none(tmp_path: Path) -> None:
+    """U+2028 and U+0085 are letters of a text in JSON, though Python's splitlines sees lines."""
+    path = _raw(tmp_path, b'\xef\xbb\xbf{"a": 1}\r\n\n  \n[2]\n')
+    assert [(line.row, line.value) for line in lines_of(path)] == [(1, {"a": 1}), (4, [2])]
+    path = _raw(tmp_path, json.dumps({"text": "a\u2028b\u0085c"}, ensure_ascii=False).encode())
+    assert [line.value for line in lines_of(path)] == [{"text": "a\u2028b\u0085c"}]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"{broken", "not JSON: Expecting property name"),
+        (b"[" * 200_000, "nested too deeply"),
+        (b'{"n": ' + b"9" * 5000 + b"}", "a number is too long"),
+    ],
+)
+def test_f76_a_line_that_is_no_json_is_a_bad_row(tmp_path: Path, content: bytes, reason: str) -> None:
+    path = _raw(tmp_path, b'{"a": 1}\n' + content + b'\n{"a": 2}\n')
+    first, bad, last = [line.value for line in lines_of(path)]
+    assert (first, last) == ({"a": 1}, {"a": 2})
+    assert isinstance(bad, BadJson)
+    assert reason in bad.reason
+
+
+def test_f76_not_utf8_names_the_line_and_the_byte(tmp_path: Path) -> None:
+    path = _raw(tmp_path, b'{"a": 1}\n{"text": "caf\xe9"}\n')
+    with pytest.raises(TransferError, match=r"Line 2 of .* is not UTF-8 \(byte 14 of the line\)") as caught:
+        lines_of(path)
+    assert caught.value.row == 2
+
+
+def test_f76_a_file_or_line_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = _raw(tmp_path, b'{"a": 1}\n' * 100)
+    assert len(lines_of(path, max_bytes=900)) == 100
+    with pytest.raises(TransferError, match="larger than 899 bytes"):
+        lines_of(path, max_bytes=899)
+    monkeypatch.setattr(json_values, "MAX_LINE_BYTES", 1000)
+    with pytest.raises(TransferError, match=r"Line 1 of .* is longer than 1000 bytes"):
+        lines_of(_raw(tmp_path, b'{"a": "' + b"x" * 2000 + b'"}'))
+    with pytest.raises(TransferError, match="does not exist"):
+        lines_of(tmp_path / "nothing")
