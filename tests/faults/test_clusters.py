@@ -24,9 +24,7 @@ from core.scope import Scope
 from tests.faults.host import Host, Told
 from tests.faults.ledger import wrong
 from tests.faults.wire import Wire
-from tests.servers.cluster import Cluster, Node
-from tests.servers.cluster_galera import Galera
-from tests.servers.cluster_group import Group
+from tests.servers.cluster import Cluster, Galera, Group, Node
 from tests.store.world import index_differences, open_db, rows_of, run_at_once
 
 pytestmark = [
@@ -92,7 +90,7 @@ def _settled(cluster: Cluster, name: str) -> None:
     """Wait until every node holds the same number of messages."""
     deadline = time.monotonic() + 60
     while True:
-        running = [node.as_reachable() for node in cluster.nodes if node.running]
+        running = [node for node in cluster.nodes if node.running]
         counts = {node.scalar(f"SELECT COUNT(*) FROM {name}.chat_history_cache") for node in running}
         if len(counts) == 1:
             return
@@ -103,7 +101,7 @@ def _settled(cluster: Cluster, name: str) -> None:
 def test_f55_the_primary_killed_under_load(cluster: Cluster) -> None:
     primary, _ = cluster.wait_primary()
     name = "load"
-    primary.as_reachable().create_database(name)
+    primary.create_database(name)
     with Wire(primary.url) as wire, _Proxy(cluster, wire, primary) as proxy:
         url = _url(wire.url, name)
         open_db(url).close()
@@ -145,7 +143,7 @@ def test_l19_two_nodes_written_at_once(cluster: Cluster) -> None:
     if cluster.NAME != "galera":
         pytest.skip("one node alone takes writes")
     name = "both"
-    cluster.wait_primary()[0].as_reachable().create_database(name)
+    cluster.wait_primary()[0].create_database(name)
     urls = [_url(node.url, name) for node in cluster.nodes if node.running]
     open_db(urls[0]).close()
     hosts = [Host(urls[n % len(urls)], "both", f"h{n}", timeout_seconds=8.0) for n in range(HOSTS)]
@@ -166,7 +164,7 @@ def test_l19_one_cycle_at_a_time_on_a_cluster(cluster: Cluster) -> None:
     """Cycles asked for at every node at once: each message is consolidated once, the lease is held by one."""
     name = "lease"
     primary, _ = cluster.wait_primary()
-    primary.as_reachable().create_database(name)
+    primary.create_database(name)
     many = cluster.NAME == "galera"
     urls = [_url(node.url, name) for node in cluster.nodes if node.running and (many or node is primary)] * 3
     dbs = [open_db(url) for url in urls]

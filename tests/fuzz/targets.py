@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -87,9 +87,8 @@ def _vocabulary() -> Vocabulary:
 
 
 def _question(value: str) -> object:
-    return question.read_question(value, now=NOW, zone=UTC, languages=SPEECH), people.named(
-        value, ("Ann", "Bob"), SPEECH
-    )
+    asked = question.read_question(value, now=NOW, zone=UTC, languages=SPEECH)
+    return asked, people.named(value, ("Ann", "Bob"), SPEECH)
 
 
 def _extract_tags(value: str) -> object:
@@ -102,13 +101,9 @@ def _remember(value: str) -> object:
 
 
 def _items(value: str) -> object:
-    found: list[object] = []
-    for row in read_items(value.encode("utf-8", "surrogatepass")).rows:
-        try:
-            found.append(item_rows.read_item(row.value, IMPORTED))
-        except (CoreError, TypeError) as error:
-            found.append(str(error))
-    return found
+    rows_of_file = read_items(value.encode("utf-8", "surrogatepass")).rows
+    row = Target("row", lambda it: item_rows.read_item(it, IMPORTED), (CoreError, TypeError))
+    return [row.survives(each.value) for each in rows_of_file]
 
 
 def _of_syntax(syntax: Any) -> Callable[[str], object]:
@@ -214,20 +209,8 @@ def _incoming(value: Any) -> object:
 
 def _filled(value: Any) -> object:
     """A message that can be read, every optional part of it something else."""
-    names = [
-        "chat_id",
-        "text",
-        "from_user",
-        "chat",
-        "reply_to_message",
-        "entities",
-        "photo",
-        "is_private",
-        "server_id",
-        "thread_id",
-    ]
-    given = {"message_id": 1, "date": NOW, "interface": "x", **dict.fromkeys(names, value)}
-    return _incoming(given)
+    names = "chat_id text from_user chat reply_to_message entities photo is_private server_id thread_id"
+    return _incoming({"message_id": 1, "date": NOW, "interface": "x", **dict.fromkeys(names.split(), value)})
 
 
 def _memory(value: Any) -> object:
@@ -236,25 +219,21 @@ def _memory(value: Any) -> object:
     return memory_input.read(value, now=NOW, **whole)
 
 
+def _one_by_one(read: Callable[..., object], names: str, value: Any, allowed: Any) -> list[object]:
+    """Give a value as one argument after the other."""
+    return [Target(name, lambda it, name=name: read(**{name: it}), allowed).survives(value) for name in names.split()]
+
+
 def _one_memory(value: Any) -> object:
-    found: list[object] = []
-    for name in ("author", "tags", "timestamp", "importance", "metadata", "kind", "source_message_ids", "expires_at"):
-        try:
-            found.append(memory_input.read("x", now=NOW, **{name: value}))
-        except _ARGUMENT as error:
-            found.append(str(error))
-    return found
+    names = "author tags timestamp importance metadata kind source_message_ids expires_at"
+    return _one_by_one(partial(memory_input.read, "x", now=NOW), names, value, _ARGUMENT)
 
 
 def _chat_line(value: Any) -> object:
-    scope = Scope(conversation="tg/1")
-    found: list[object] = []
-    for name in ("sender_name", "sender_id", "timestamp", "metadata", "message_id", "role", "triggered_by", "title"):
-        try:
-            found.append(chat_messages.read_message(scope, "tg/1", "x", now=NOW, **{name: value}))
-        except CoreError as error:
-            found.append(str(error))
-    return found, chat_messages.read_message(scope, value, value, now=NOW)
+    read = partial(chat_messages.read_message, Scope(conversation="tg/1"))
+    names = "sender_name sender_id timestamp metadata message_id role triggered_by title"
+    found = _one_by_one(partial(read, "tg/1", "x", now=NOW), names, value, (CoreError,))
+    return found, read(value, value, now=NOW)
 
 
 def _turn(value: Any) -> object:
@@ -276,13 +255,9 @@ VALUE_TARGETS: tuple[Target, ...] = (
     Target("times", lambda value: (times.read_time(value), times.local_time(NOW, value))),
     Target("native tool calls", memory_tool.parse_tool_call, _ARGUMENT),
     Target("hits of a host", context.read_hits),
-    Target(
-        "recap values", lambda value: [rules_recaps.read_value(key, value) for key in rules_recaps.KINDS], _ARGUMENT
-    ),
+    Target("recap values", lambda value: [rules_recaps.read_value(k, value) for k in rules_recaps.KINDS], _ARGUMENT),
     Target("running recap data", lambda value: rules_running.read_scenes({"scenes": value})),
-    Target(
-        "answers about scenes", lambda value: rules_scenes.read_break(value, rules_scenes.BreakLimits(20, 3, 2), {1})
-    ),
+    Target("answers about scenes", _scene_answer),
     Target("memory items", _memory, _ARGUMENT),
     Target("parts of memory items", _one_memory),
     Target("chat lines", _chat_line),

@@ -46,12 +46,6 @@ _WRITTEN: dict[str, st.SearchStrategy[str]] = {
 }
 _SLOWER = {"flags": 6, "flag texts": 6, "text templates": 2, "JSON templates": 2, "chat files": 2}
 """Targets that call their parser many times, or write a file, get this much less."""
-_LIMITS = [
-    HealthCheck.too_slow,
-    HealthCheck.data_too_large,
-    HealthCheck.large_base_example,
-    HealthCheck.filter_too_much,
-]
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -63,13 +57,12 @@ def quiet() -> Iterator[None]:
 
 
 def _run(name: str, values: st.SearchStrategy[object]) -> None:
-    target = TARGETS[name]
     count = max(4, of.EXAMPLES // _SLOWER.get(name, 1))
 
-    @settings(max_examples=count, suppress_health_check=_LIMITS, database=None)
+    @settings(max_examples=count, suppress_health_check=list(HealthCheck), database=None)
     @given(values)
     def tried(value: object) -> None:
-        target.survives(value)
+        TARGETS[name].survives(value)
 
     tried()
 
