@@ -204,12 +204,10 @@ def test_export_of_a_person_holds_all_that_names_them_and_nobody_else(run: Comma
 
 
 @pytest.fixture
-def said(run: Command, tmp_path: Path) -> Command:
-    db = open_database(f"sqlite:///{tmp_path / 'own.db'}")
+def said(run: Command, call: dict[str, Any]) -> Command:
     for who, text in (("ann", "hello"), ("ann", "I like tea"), ("bob", "me too")):
-        given = {"db": db, "scope": Scope("default", "tg/1", f"tg/{who}")}
-        assert save_chat_message("tg/1", text, who.title(), who, **given).stored
-    db.close()
+        scope = Scope("default", "tg/1", f"tg/{who}")
+        assert save_chat_message("tg/1", text, who.title(), who, scope=scope, **call).stored
     return run
 
 
@@ -224,19 +222,18 @@ def test_f40_counted_then_deleted(said: Command) -> None:
     assert "chat_history_cache" in shown and "Nothing was changed." in shown
 
 
-def test_f40_one_message_by_its_number_or_its_id(said: Command, tmp_path: Path) -> None:
+def test_f40_one_message_by_its_number_or_its_id(said: Command, call: dict[str, Any]) -> None:
     """A direct message, which the persona's other conversations do not see, is deleted like any other."""
-    with closing(open_database(f"sqlite:///{tmp_path / 'own.db'}")) as db:
-        ann = Scope("default", "tg/ann", "tg/ann", privacy="direct")
-        saved = [save_chat_message("tg/ann", text, db=db, scope=ann, message_id=text) for text in ("tea", "rum")]
-        for given in (("--message", str(saved[0].id)), ("--message", "rum", "--conversation", "tg/ann")):
-            trial = said("forget", *given, "--dry-run", "--text")
-            assert (trial.code, "Nothing was changed" in trial.out) == (0, True)
-            assert said("forget", *given).code == 2
-            assert said("forget", *given, "--yes").code == 0
-            assert said("forget", *given, "--yes").code == 1
-        assert load_chat_history("tg/ann", db=db, scope=ann) == []
-        assert len(load_chat_history("tg/1", db=db, scope=Scope("default", "tg/1"))) == 3
+    ann = Scope("default", "tg/ann", "tg/ann", privacy="direct")
+    saved = [save_chat_message("tg/ann", text, scope=ann, message_id=text, **call) for text in ("tea", "rum")]
+    for given in (("--message", str(saved[0].id)), ("--message", "rum", "--conversation", "tg/ann")):
+        trial = said("forget", *given, "--dry-run", "--text")
+        assert (trial.code, "Nothing was changed" in trial.out) == (0, True)
+        assert said("forget", *given).code == 2
+        assert said("forget", *given, "--yes").code == 0
+        assert said("forget", *given, "--yes").code == 1
+    assert load_chat_history("tg/ann", scope=ann, **call) == []
+    assert len(load_chat_history("tg/1", scope=Scope("default", "tg/1"), **call)) == 3
 
 
 def test_f78_nothing_is_deleted_unasked(said: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,7 +253,9 @@ def test_f78_exactly_one_thing(run: Command, given: tuple[str, ...]) -> None:
     assert run("forget", *given, "--yes").code == 2
 
 
-def test_r12_a_token_is_made_listed_and_revoked(run: Command) -> None:
+def test_r12_a_token_is_made_listed_and_revoked(
+    run: Command, call: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = run("token", "add", "--persona-id", "iris", "--participant", "web/ann", "--label", "phone").json
     assert run("token", "list", "--persona-id", "iris").json == [{k: v for k, v in made.items() if k != "token"}]
     assert made["token"] not in run("token", "list", "--persona-id", "iris", "--text").out
@@ -267,19 +266,13 @@ def test_r12_a_token_is_made_listed_and_revoked(run: Command) -> None:
     assert again.out.startswith("pe_") and "this once" in again.err
     assert run("token", "revoke", made["id"]).code == 1
     assert run("token", "revoke", made["id"], "--persona-id", "iris").json == {"id": made["id"], "revoked": True}
-    with closing(open_database()) as db:
-        assert tokens.find_token(made["token"], db=db) is None
-        assert tokens.find_token(again.out.strip(), db=db) is not None
-    table = run("token", "list", "--persona-id", "iris", "--text").out
-    assert "phone" in table and "host" in table
-
-
-def test_r12_the_list_shows_which_personas_a_token_may_speak_as(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert tokens.find_token(made["token"], **call) is None
+    assert tokens.find_token(again.out.strip(), **call) is not None
     monkeypatch.setenv("COLUMNS", "160")
-    for more in (("--participant", "web/ann"), ("--personas", "mira,noa"), ("--personas", "*")):
-        assert run("token", "add", "--persona-id", "iris", *more).code == 0
+    for personas in ("mira,noa", "*"):
+        assert run("token", "add", "--persona-id", "iris", "--personas", personas).code == 0
     table = run("token", "list", "--persona-id", "iris", "--text").out
-    assert "personas" in table and "mira,noa" in table and " * " in table
+    assert all(word in table for word in ("phone", "host", "personas", "mira,noa", " * "))
 
 
 def test_r12_a_token_of_the_operator(run: Command) -> None:
@@ -308,10 +301,8 @@ def test_r12_a_token_that_could_not_be_used_is_not_made(run: Command, given: tup
 
 
 @pytest.fixture
-def own(run: Command, tmp_path: Path) -> Any:
-    db = open_database(f"sqlite:///{tmp_path / 'own.db'}")
-    yield {"db": db, "scope": Scope("default")}
-    db.close()
+def own(call: dict[str, Any]) -> dict[str, Any]:
+    return {**call, "scope": Scope("default")}
 
 
 def items(own: dict[str, Any], **more: Any) -> list[str]:

@@ -11,13 +11,29 @@ import jsonschema
 import pytest
 import yaml
 
+from core import config
 from core.config import FLAGS, Settings, check, load, resolve, show
 from core.config import file as config_file
 from core.config import levels as config_levels
 from core.config.flag_types import DOTS, BadValueError, Choice, Number, Switch, Text
 from core.errors import ConfigError
 from tests import config_files
-from tests.unit.config import yaml_file
+
+
+@pytest.fixture(autouse=True)
+def clean_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No variable, no file, no kept value of another test."""
+    for name in config_levels._VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(config_levels, "_warned", set())
+    monkeypatch.setattr(config, "_kept", {})
+
+
+def yaml_file(text: str | bytes, name: str = "config.yaml") -> str:
+    """Write a file into the working directory, which is the test's own, and return its name."""
+    Path(name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    return name
 
 
 def test_settings_without_arguments_are_all_defaults_and_read_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
