@@ -22,8 +22,7 @@ import pymysql
 from sqlalchemy.engine import URL
 
 from tests.servers.base import Options, ServerError, free_port
-from tests.servers.mariadb import MariaDB
-from tests.servers.mysql import MySQL
+from tests.servers.family import MariaDB, MySQL
 from tests.servers.packages import obtain
 
 JOIN_SECONDS = 90.0

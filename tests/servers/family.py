@@ -1,4 +1,4 @@
-"""What MariaDB and MySQL have in common: finding the program, a prepared data folder, the options for quick tests."""
+"""MariaDB and MySQL: finding the program, a prepared data folder, the options for quick tests."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from abc import abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
@@ -192,3 +193,88 @@ class Daemon(Server):
 @functools.cache
 def _version_line(program: tuple[str, ...]) -> str:
     return subprocess.run([*program, "--version"], capture_output=True, text=True, check=False).stdout.strip()
+
+
+# The scripts `mariadb-install-db` feeds to the server, without help texts and the sys schema; newer releases have
+# renamed some from mysql_ to mariadb_.
+SCRIPTS = ("system_tables.sql", "performance_tables.sql", "system_tables_data.sql", "maria_add_gis_sp_bootstrap.sql")
+
+
+class MariaDB(Daemon):
+    """Of the version that the distribution ships, or of the Debian suite that MARIADB_SUITE names."""
+
+    NAME: ClassVar[str] = "mariadb"
+    PROGRAM: ClassVar[str] = "mariadbd"
+    PACKAGE: ClassVar[str] = "mariadb-server-core"
+    CLIENTS: ClassVar[tuple[str, str]] = ("mariadb-dump", "mariadb")
+    CLIENT_PACKAGES: ClassVar[str] = "mariadb-client mariadb-client-core"
+    SUITE: ClassVar[str | None] = os.environ.get("MARIADB_SUITE") or None
+    REDO_LOG: ClassVar[str] = "innodb_log_file_size"
+
+    @classmethod
+    def is_own_version(cls, line: str) -> bool:
+        return "MariaDB" in line
+
+    @classmethod
+    def _script(cls, name: str) -> str:
+        share = cls.base_dir() / "share"
+        for folder in (share / "mysql", share / "mariadb"):
+            for prefix in ("mysql_", "mariadb_", ""):
+                if (path := folder / f"{prefix}{name}").exists():
+                    return path.read_text(errors="replace")
+        raise ServerError(f"MariaDB's script {name} is not below {share}; is its server package complete?")
+
+    @classmethod
+    def initialise(cls, data: Path) -> None:
+        lines = ["CREATE DATABASE mysql;", "USE mysql;", "SET @auth_root_socket=NULL;"]
+        for script in SCRIPTS:
+            # An account for this machine's host name is of no use where every client comes over loopback.
+            lines += [line for line in cls._script(script).splitlines() if "@current_hostname" not in line]
+        options = {**cls.storage_options(), "bootstrap": None, "skip_networking": None, "max_allowed_packet": "8M"}
+        result = subprocess.run(
+            cls.words(data, options), input="\n".join(lines) + "\n", capture_output=True, text=True, check=False
+        )
+        if result.returncode or "ERROR:" in result.stderr:
+            raise ServerError(f"MariaDB could not make its system tables:\n{result.stderr[-3000:]}")
+
+
+class MySQL(Daemon):
+    """Of the newest line: installed on PATH, or Debian's package from its unstable suite."""
+
+    NAME: ClassVar[str] = "mysql"
+    PROGRAM: ClassVar[str] = "mysqld"
+    PACKAGE: ClassVar[str] = "mysql-server-core"
+    CLIENTS: ClassVar[tuple[str, str]] = ("mysqldump", "mysql")
+    CLIENT_PACKAGES: ClassVar[str] = "mysql-client-core"
+    SUITE: ClassVar[str | None] = "unstable"
+    REDO_LOG: ClassVar[str] = "innodb_redo_log_capacity"
+    EXTRA: ClassVar[Options] = {
+        "mysqlx": "OFF",
+        "secure_file_priv": "",
+        # No keys and certificates at the first start: clients come over loopback, and making them costs a second.
+        "auto_generate_certs": "OFF",
+        "caching_sha2_password_auto_generate_rsa_keys": "OFF",
+    }
+
+    @classmethod
+    def is_own_version(cls, line: str) -> bool:
+        return "mysqld" in line and "MariaDB" not in line
+
+    @classmethod
+    def initialise(cls, data: Path) -> None:
+        # Without name resolution a client over loopback is 127.0.0.1, not localhost, so root needs that account.
+        with tempfile.NamedTemporaryFile("w", suffix=".sql") as accounts:
+            accounts.write("CREATE USER root@'127.0.0.1';\nGRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION;\n")
+            accounts.flush()
+            options = {
+                **cls.storage_options(),
+                "initialize_insecure": None,
+                "init_file": accounts.name,
+                "auto_generate_certs": "OFF",
+                "caching_sha2_password_auto_generate_rsa_keys": "OFF",
+            }
+            result = subprocess.run(cls.words(data, options), capture_output=True, text=True, check=False)
+        if result.returncode:
+            raise ServerError(f"MySQL could not make its system tables:\n{(result.stdout + result.stderr)[-3000:]}")
+        # Every copy of the folder makes a server id of its own.
+        (data / "auto.cnf").unlink(missing_ok=True)

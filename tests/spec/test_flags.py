@@ -21,7 +21,7 @@ from core.synth_core_memory import should_remember
 from tests.spec.lifelong_world import Life
 from tests.spec.stage import HERE, NOW, Stage
 from tests.spec.story import Story
-from tests.unit.llm.embedding_server import running
+from tests.unit.llm.model_server import running
 
 pytestmark = pytest.mark.engines("sqlite")  # a flag is read before any server is asked
 
@@ -74,7 +74,7 @@ def _embedder_api_key(stage: Stage, value: Any) -> object:
     with running() as server:
         embedder.resolve(None, Settings(embedder=server.base(), embedder_api_key=value)).embed(["a"])
         llm.close()
-        return server.headers[0].get("authorization")
+        return server.asked[0].headers.get("authorization")
 
 
 @probe(1800, 60)

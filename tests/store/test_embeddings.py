@@ -27,7 +27,7 @@ from core.semantic import EmbedderError, count_vectors, drop_vectors, embed_rows
 from core.synth_core_memory import explain_search, search_memories
 from tests.store.embedder import Grams
 from tests.store.world import NOW, own_scope
-from tests.unit.llm.embedding_server import EmbeddingServer, running
+from tests.unit.llm.model_server import ModelServer, running
 
 HERE = "tg/1"
 TALK = (
@@ -308,7 +308,7 @@ SHORT = ("We had soup", "The rain", "My dog sleeps", "The car")
 
 
 @pytest.fixture
-def server() -> Iterator[EmbeddingServer]:
+def server() -> Iterator[ModelServer]:
     with running() as made:
         yield made
     llm.close()
@@ -319,7 +319,7 @@ def say_shortly(db: Database, scope: Scope) -> None:
         save_chat_message(HERE, text, "Ann", "7", message_id=f"m{n}", db=db, scope=scope)
 
 
-def test_t66_rows_are_embedded_and_found_by_flags_alone(db: Database, server: EmbeddingServer) -> None:
+def test_t66_rows_are_embedded_and_found_by_flags_alone(db: Database, server: ModelServer) -> None:
     scope = own_scope()
     settings = Settings(embedder=server.base(), embedder_model="small", enable_history_recent=False)
     say_shortly(db, scope)
@@ -341,7 +341,7 @@ def test_t66_rows_are_embedded_and_found_by_flags_alone(db: Database, server: Em
 
 
 @pytest.mark.parametrize("wrong", ["500", "nowhere", "no address"])
-def test_f57_a_failing_embedder_is_named_and_fails_no_prompt(db: Database, server: EmbeddingServer, wrong: str) -> None:
+def test_f57_a_failing_embedder_is_named_and_fails_no_prompt(db: Database, server: ModelServer, wrong: str) -> None:
     scope = own_scope()
     say_shortly(db, scope)
     addresses = {"500": server.base("500"), "nowhere": "http://127.0.0.1:9/v1", "no address": "http://"}

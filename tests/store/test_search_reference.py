@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from core import search as searching
-from core.config import Settings
 from core.database.engine import Database
 from core.messages import new_message as messages
 from core.messages import table_batches as chat_batches
@@ -19,10 +18,9 @@ from core.search import match, rank, rounds
 from core.search.ranking import around
 from core.search.ranking import ranking as all_rows
 from tests.store import search_reference as reference
-from tests.store.search_world import ago, viewer_of
+from tests.store.search_world import DEFAULTS, ago, viewer_of
 from tests.store.test_search_packed import pack
 
-SETTINGS = Settings()
 WORDS = [f"word{n}" for n in range(15)]
 PEOPLE = {"tg/1": "Ada Lovelace", "tg/2": "Ben", "tg/3": "Clara"}
 ASKED = (
@@ -60,8 +58,8 @@ def test_t27_a_message_finds_what_scoring_every_row_finds(db: Database, scope: S
     for text in ASKED:
         asker = replace(scope, conversation=rng.choice(("tg/a", "tg/d")), participant="tg/1")
         request = searching.SearchRequest(query=text.format(*rng.choices(WORDS, k=3)), limit=10)
-        query = searching.prepare(request, SETTINGS)
-        search = searching.resolve(query, viewer_of(db, asker, SETTINGS), SETTINGS, db)
+        query = searching.prepare(request, DEFAULTS)
+        search = searching.resolve(query, viewer_of(db, asker), DEFAULTS, db)
         question = rank.limit_question(search, rank.question_of(search, db.clock()))
         spans = {"every": True, "question": question} if question.is_limited else {}
         found = match.match(search, (), **spans)

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from pymysql.connections import Connection
 
-from core.config import Settings
 from core.database import connections as connecting
 from core.database.engine import Database
 from core.scope import Scope
@@ -17,7 +16,6 @@ from tests.store.search_world import ago, entered, explain, memory, said
 from tests.store.world import open_db, own_scope
 
 ASKED = "Where is the café with the green lamp?"
-SETTINGS = Settings()
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +38,7 @@ def db(migrated_url: str, scope: Scope) -> Iterator[Database]:
 
 def found(db: Database, scope: Scope) -> tuple[list[Any], dict[str, Any]]:
     """Ask with the settings of a fresh installation."""
-    return explain(db, scope, query=ASKED, limit=10, settings=SETTINGS)
+    return explain(db, scope, query=ASKED, limit=10)
 
 
 def test_d35_a_search_sends_its_statements_and_nothing_else(

@@ -1,4 +1,4 @@
-"""A model server in the OpenAI dialect on a loopback socket, which does what its address says."""
+"""A server of answers and embeddings in the OpenAI dialect on a loopback socket, which does what its address says."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.store.embedder import Grams
+
+API_KEY = "canary-key"
 
 
 @dataclass
@@ -27,7 +31,7 @@ class ModelServer:
     port: int
     asked: list[Asked] = field(default_factory=list)
 
-    def base(self, behaviour: str) -> str:
+    def base(self, behaviour: str = "ok") -> str:
         return f"http://127.0.0.1:{self.port}/{behaviour}/v1"
 
 
@@ -36,13 +40,26 @@ def answer(content: Any, **more: Any) -> bytes:
     return json.dumps({"choices": [{"index": 0, "message": message}]}, ensure_ascii=False).encode()
 
 
-class Handler(BaseHTTPRequestHandler):
+def embeddings(body: dict[str, Any]) -> bytes:
+    made = Grams(dimensions=body.get("dimensions") or 64).embed(body["input"])
+    data = [{"object": "embedding", "index": n, "embedding": vector} for n, vector in enumerate(made)]
+    usage = {"prompt_tokens": 1, "total_tokens": 1}
+    return json.dumps(
+        {"object": "list", "data": data[::-1], "model": body.get("model") or "small", "usage": usage}
+    ).encode()
+
+
+class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True  # an answer of two writes takes 40 ms else
+    asked: list[Asked]
 
-    def read(self) -> tuple[dict[str, str], Any]:
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        return {name.lower(): value for name, value in self.headers.items()}, body
+    def do_POST(self) -> None:
+        self.body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self.asked.append(Asked(self.path, headers, self.body, self.client_address))
+        behaviours = EMBEDDINGS if self.path.endswith("/embeddings") else ANSWERS
+        behaviours[self.path.split("/")[1]](self)
 
     def reply(self, content: bytes, status: int = 200, **headers: str) -> None:
         self.send_response_only(status)
@@ -53,15 +70,6 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *args: Any) -> None:
         """Say nothing."""
-
-
-class _Handler(Handler):
-    asked: list[Asked]
-
-    def do_POST(self) -> None:
-        headers, body = self.read()
-        self.asked.append(Asked(self.path, headers, body, self.client_address))
-        BEHAVIOURS[self.path.split("/")[1]](self)
 
     def chunks(self, parts: Iterator[bytes], pause: float = 0.0) -> None:
         self.send_response(200)
@@ -90,9 +98,16 @@ def _slow(handler: _Handler) -> None:
     handler.reply(answer("late"))
 
 
+def _keyed(handler: _Handler) -> None:
+    if handler.headers.get("authorization") == f"Bearer {API_KEY}":
+        handler.reply(embeddings(handler.body))
+    else:
+        handler.reply(b'{"error": {"message": "canary-text is not the key", "code": "invalid_api_key"}}', 401)
+
+
 SECRET_ANSWER = b'{"error": {"message": "you said canary-text with canary-key", "code": 400}}'
 
-BEHAVIOURS: dict[str, Callable[[Any], None]] = {
+ANSWERS: dict[str, Callable[[_Handler], None]] = {
     "ok": lambda h: h.reply(answer("ok")),
     "unicode": lambda h: h.reply(answer("猫はトーフ 😀 café")),
     "chunked": lambda h: h.chunks(answer("猫" * 50)[at : at + 7] for at in range(0, len(answer("猫" * 50)), 7)),
@@ -123,29 +138,38 @@ BEHAVIOURS: dict[str, Callable[[Any], None]] = {
     "307": lambda h: h.reply(b"", 307, Location="/ok/v1/chat/completions", Connection="close"),
 }
 
+EMBEDDINGS: dict[str, Callable[[_Handler], None]] = {
+    "ok": lambda h: h.reply(embeddings(h.body)),
+    "keyed": _keyed,
+    "slow": _slow,
+    "few": lambda h: h.reply(embeddings({**h.body, "input": h.body["input"][:-1]})),
+    "twice": lambda h: h.reply(embeddings(h.body).replace(b'"index": 1', b'"index": 0')),
+    "words": lambda h: h.reply(b'{"data": [{"index": 0, "embedding": ["a"]}]}'),
+    "null": lambda h: h.reply(b'{"data": [{"index": 0, "embedding": null}]}'),
+    "html": lambda h: h.reply(b"<html>canary-text</html>"),
+    "500": lambda h: h.reply(b"oops", 500),
+    "error200": lambda h: h.reply(b'{"error": {"message": "canary-text", "code": 429}}'),
+    "auth200": lambda h: h.reply(b'{"error": {"message": "canary-text", "code": "401"}}'),
+}
+
 
 class _Server(ThreadingHTTPServer):
     request_queue_size = 128  # of five, the kernel turns away some of many clients that come at once
 
 
 @contextmanager
-def serve(handler: type[Handler]) -> Iterator[int]:
-    """Run a server for as long as the block; yields its port."""
-    server = _Server(("127.0.0.1", 0), handler)
+def running() -> Iterator[ModelServer]:
+    """Run a server for as long as the block."""
+    made = ModelServer(0)
+    server = _Server(("127.0.0.1", 0), type("Handler", (_Handler,), {"asked": made.asked}))
+    made.port = server.server_address[1]
     server.daemon_threads = True
     server.handle_error = lambda request, client_address: None  # type: ignore[method-assign] - clients that give up
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:
-        yield server.server_address[1]
+        yield made
     finally:
         server.shutdown()
         server.server_close()
         thread.join()
-
-
-@contextmanager
-def running() -> Iterator[ModelServer]:
-    asked: list[Asked] = []
-    with serve(type("Handler", (_Handler,), {"asked": asked})) as port:
-        yield ModelServer(port, asked)

@@ -14,37 +14,37 @@ from core.errors import ConfigError
 from core.llm import embedder as embedders
 from core.llm.embedder import EmbedderError, EndpointEmbedder
 from tests.store.embedder import Grams
-from tests.unit.llm.embedding_server import API_KEY, EmbeddingServer, running
+from tests.unit.llm.model_server import API_KEY, ModelServer, running
 
 TEXTS = ["canary-text 猫", "My dog sleeps", "canary-text \ud800"]
 LONG = 60.0
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[EmbeddingServer]:
+def server() -> Iterator[ModelServer]:
     with running() as made:
         yield made
     llm.close()
 
 
-def at(server: EmbeddingServer, behaviour: str = "ok", **more: Any) -> EndpointEmbedder:
+def at(server: ModelServer, behaviour: str = "ok", **more: Any) -> EndpointEmbedder:
     return EndpointEmbedder(server.base(behaviour), **{"timeout_seconds": LONG, **more})
 
 
-def test_the_request_is_what_the_dialect_asks_for(server: EmbeddingServer) -> None:
+def test_the_request_is_what_the_dialect_asks_for(server: ModelServer) -> None:
     assert embedders.ask(at(server), TEXTS[:2], LONG) == Grams(dimensions=64).embed(TEXTS[:2]), "in their order"
     keyed = at(server, "keyed", api_key=API_KEY)
     assert len(embedders.ask(keyed, TEXTS[:1], LONG)) == 1 and API_KEY not in repr(keyed)
     server.asked.clear()
-    server.headers.clear()
     at(server).embed(TEXTS)
-    assert server.asked == [{"input": ["canary-text 猫", "My dog sleeps", "canary-text �"], "encoding_format": "float"}]
-    assert "authorization" not in server.headers[0]
+    (asked,) = server.asked
+    assert asked.body == {"input": ["canary-text 猫", "My dog sleeps", "canary-text �"], "encoding_format": "float"}
+    assert "authorization" not in asked.headers
     made = at(server, model=" small ", api_key=" k\n", batch=2).embed(TEXTS)
     assert [len(vector) for vector in made] == [64, 64, 64]
-    assert [len(body["input"]) for body in server.asked[1:]] == [2, 1]
-    assert {body["model"] for body in server.asked[1:]} == {"small"}
-    assert {headers["authorization"] for headers in server.headers[1:]} == {"Bearer k"}
+    assert [len(asked.body["input"]) for asked in server.asked[1:]] == [2, 1]
+    assert {asked.body["model"] for asked in server.asked[1:]} == {"small"}
+    assert {asked.headers["authorization"] for asked in server.asked[1:]} == {"Bearer k"}
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_the_request_is_what_the_dialect_asks_for(server: EmbeddingServer) -> No
     ],
 )  # fmt: skip
 def test_f56_what_is_wrong_is_said_and_nothing_of_what_was_sent(
-    server: EmbeddingServer, behaviour: str, reason: str, caplog: pytest.LogCaptureFixture
+    server: ModelServer, behaviour: str, reason: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     texts = TEXTS[:1] if behaviour in ("words", "null") else TEXTS[:2]
     with caplog.at_level(logging.INFO), pytest.raises(EmbedderError) as caught:
@@ -65,7 +65,7 @@ def test_f56_what_is_wrong_is_said_and_nothing_of_what_was_sent(
     assert caught.value.__context__ is None
 
 
-def test_a_server_that_hangs_or_is_not_there_is_given_up(server: EmbeddingServer) -> None:
+def test_a_server_that_hangs_or_is_not_there_is_given_up(server: ModelServer) -> None:
     nobody = EndpointEmbedder("http://127.0.0.1:9/v1")
     for embedder, limit in ((at(server, "slow", timeout_seconds=0.2), LONG), (at(server, "slow"), 0.2), (nobody, LONG)):
         with pytest.raises(EmbedderError) as caught:
