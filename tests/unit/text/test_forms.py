@@ -193,7 +193,11 @@ def test_t65_the_exact_spelling_comes_first(written: list[str], text: str, share
     ("code", "asked", "told"),
     [
         ("ko", "생일이 언제야/점심 먹었니/우리 갈까요/회의 몇 시야", "나는 언제나 행복해/어제 학교에 갔어/내일 갈게"),
-        ("ja", "誕生日はいつ/鍵はどこ/昨日何を食べた/元気かな", "昨日魚を食べた/いつもありがとう/何も食べなかった"),
+        (
+            "ja",
+            "誕生日はいつ/鍵はどこ/昨日何を食べた/元気かな",
+            "昨日魚を食べた/いつもありがとう/何も食べなかった",
+        ),
         ("th", "กุญแจอยู่ที่ไหน/คุณกินข้าวหรือยัง/ไปด้วยกันไหม", "ฉันไปตลาด/เมื่อวานฝนตก"),
         ("zh", "钥匙在哪里/你吃了吗", "我去了图书馆/什么都没有"),
         (
@@ -201,13 +205,15 @@ def test_t65_the_exact_spelling_comes_first(written: list[str], text: str, share
             "hey can you remind me/so whatd i do/since May what have i read/ok did i tell you/you left, what was it",
             "today is my birthday/please buy milk/I know what I want",
         ),
-        ("de", "hey was hab ich gesagt/bis wann warst du weg", "hab mir Tee gemacht/heute war ich müde"),
+        ("de", "hey was hab ich gesagt/bis wann warst du weg/wo wohnt Anna", "hab mir Tee gemacht/heute war ich müde"),
         ("en", "everything up to Dec. 20, please/everything since Monday", "everything hurts since Monday"),
         ("fr", "j'ai dit quoi/c'était quand/qu'ai-je fait", "je fais du thé/je mange n'importe quoi"),
-        ("ja", "今朝なんて言ったっけ/何をしたか教えて", "先生が教えてくれた"),
+        ("ja", "今朝なんて言ったっけ/何をしたか教えて/誰が来た", "先生が教えてくれた"),
+        ("ar", "كم قطة عندي؟", ""),
+        ("en", "Which agency did she pick?/Tofu?/which agency did she pick", "I picked an agency/agency"),
     ],
 )
-def test_t16_questions_are_known_without_their_mark(code: str, asked: str, told: str) -> None:
+def test_t16_t24_questions_are_known_with_and_without_their_mark(code: str, asked: str, told: str) -> None:
     """In a chat hardly anybody types it."""
     assert all(is_question(text, (code, "en")) for text in asked.split("/"))
     assert not any(is_question(text, (code, "en")) for text in told.split("/"))

@@ -25,7 +25,6 @@ from core.search.ranking.rows import (
 )
 from core.search.ranking.weights import BY_MEANING, WEIGHTS, between
 from core.search.terms import GroupShare, QueryTerm
-from core.text.question_words import is_question
 
 DAY = 86_400_000_000
 
@@ -125,23 +124,6 @@ def test_t24_few_hits_match_nothing_themselves() -> None:
     rows = [read(Candidate(2, n, n, score=9.0 - n, context=n < 5)) for n in range(9)]
     assert [row.row.id for row in without_many_contexts(rows, 2)] == [0, 1, 5, 6, 7, 8]
     assert rows[8] in choose(rows, 4, rows[8]) and len(choose(rows, 4, rows[8])) == 4
-
-
-@pytest.mark.parametrize(
-    ("text", "language", "expected"),
-    [
-        ("Which agency did she pick?", "en", True),
-        ("which agency did she pick", "en", True),
-        ("I picked an agency", "en", False),
-        ("wo wohnt Anna", "de", True),
-        ("誰が来た", "ja", True),
-        ("كم قطة عندي؟", "ar", True),
-        ("agency", "en", False),
-        ("", "en", False),
-    ],
-)
-def test_t24_a_question_is_known_by_its_mark_or_its_first_word(text: str, language: str, expected: bool) -> None:
-    assert is_question(text, [language]) is expected
 
 
 def row(place: int, *, session: int = 1) -> Candidate:
