@@ -120,9 +120,9 @@ class Removal:
 
     def note_gone(self) -> None:
         """Purge the index also of rows that were moved or deleted before: it may hold their words in any audience."""
-        own = select(audiences.c.audience_id).where(audiences.c.persona_id == self.persona)
-        gone = own.where(audiences.c.audience_id.in_(select(search_gone.c.audience_id)))
-        self._audiences.update(self.connection.execute(gone).scalars())
+        a, gone = audiences.c, search_gone.c
+        found = select(a.audience_id).join(search_gone, gone.audience_id == a.audience_id).distinct()
+        self._audiences.update(self.connection.execute(found.where(a.persona_id == self.persona)).scalars())
 
     def purge_index(self) -> None:
         """Rewrite the packed index segments, leaving out the deleted rows."""
