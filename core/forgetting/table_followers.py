@@ -172,7 +172,8 @@ def clear_conversation(call: Call, viewer: Viewer, conversation: str) -> int:
         messages = removal.find_values(_C.id, _C.interface_path == conversation, _C.audience_id.in_(seen))
         table_stories.delete_parts(removal, conversation, messages)
         deleted = removal.delete_rows(CHAT, messages)
-        tombstones.keep(connection, call.db, call.persona, conversations=[conversation])
+        if deleted:
+            tombstones.keep(connection, call.db, call.persona, conversations=[conversation])
         short_term_table.remove_channel(connection, call.persona, conversation, seen)
         table.finish(removal)
         return deleted
