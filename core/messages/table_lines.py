@@ -62,6 +62,8 @@ class Line:
     digest: bytes
     text: str
     """Text; blank if the message was read without it."""
+    is_withdrawn: bool = False
+    """Whether it is an answer made with a forgotten row, which no list shows."""
 
     @property
     def is_anonymous(self) -> bool:
@@ -84,6 +86,7 @@ def build_line(row: Any) -> Line:
     return Line(
         row_id, conversation, message_id, audience, at, edited, role, sender_id or "", name or "", participant,
         triggered_by, bool(hidden), bool(excluded), read_object(metadata) or {}, bytes(digest or b""), text,
+        hidden >= WITHDRAWN,
     )  # fmt: skip
 
 
@@ -176,10 +179,10 @@ def find_named(db: Database, persona: str, message: object, interface_path: obje
 
 
 def find_quoted(db: Database, persona: str, conversation: object, message_id: object) -> dict[str, str] | None:
-    """Return text, username, timestamp and role of the message with this platform id, None if it is not stored."""
+    """Return text, username, timestamp and role of the message with this platform id, None if no list has it."""
     key = key_text(conversation, "interface_path", KEY_BYTES["conversation"], required=True)
     line = find_message(db, persona, key, key_text(message_id, "message_id", MESSAGE_ID_BYTES))
-    if line is None:
+    if line is None or line.is_withdrawn:
         return None
     return {
         "text": line.text,

@@ -36,11 +36,12 @@ def list_alternatives(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[AlternativeShown]:
-    """Return the alternatives of a message, in order; [] if the message has only one version."""
+    """Return the alternatives of a message, in order; [] if it has only one version, or `forget` has hidden it."""
     call = open_message(open_call(db, settings, scope), message, interface_path).redacted()
-    if call.row_id is None:
+    line = None if call.row_id is None else table_lines.find_facts(call.db.read, call.persona, call.row_id)
+    if line is None or line.is_withdrawn:
         return []
-    alternatives = table_recaps.read_alternatives(call.db.read, call.persona, call.row_id)
+    alternatives = table_recaps.read_alternatives(call.db.read, call.persona, line.row_id)
     return [{"number": each.number, "text": each.text, "is_current": each.is_current} for each in alternatives]
 
 

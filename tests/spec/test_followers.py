@@ -259,11 +259,12 @@ def test_f87_an_answer_made_with_what_is_forgotten_is_recalled_no_more(stage: St
     asked = message(f"When does the {canary} open?", ELSEWHERE, who="Bob")
     assert canary in str(build(asked, **bob))
     ids = [
-        save_chat_message(ELSEWHERE, text, "Iris", "self", triggered_by="tg/bob", **bob).id
+        save_chat_message(ELSEWHERE, text, "Iris", "self", triggered_by="tg/bob", message_id=text[:3], **bob).id
         for text in (f"The {canary} opens at nine.", f"Ask again about the {canary}.")
     ]
     conversations.add_recent_conversation(wait=True, **bob)
     stories.set_data(ids[0], "memory", f"Recap of {canary}", **bob)
+    stories.add_alternative(ids[0], f"The {canary} opens at ten.", **bob)
     before = forget(participant=ANN, dry_run=True, **bob)
     assert forget(participant=ANN, **bob) == before
     assert [row.hidden for row in rows_of(stage.db, TABLES["chat_history_cache"], stage.persona) if row.id in ids] == [
@@ -278,6 +279,8 @@ def test_f87_an_answer_made_with_what_is_forgotten_is_recalled_no_more(stage: St
         assert "opens at nine" not in seen and "Ask again" not in seen
     found = search_memories(query=canary, limit=20, **bob)
     assert {hit["id"] for hit in found} == {kept}
+    assert stories.list_alternatives(ids[0], **bob) == []
+    save_chat_message(ELSEWHERE, "And on Sunday?", "Bob", "bob", reply_to="The", **bob)
     assert canary not in str(load_chat_history(ELSEWHERE, **bob))
     assert canary not in str(conversations.list_recent_conversations(**bob))
     assert jobs.run_pending(**stage.asking()) is not None
