@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, case, or_, select, update
 
-from ..database.compiled import CompiledStatement, Reader
+from ..database.compiled import IDS, CompiledStatement, Reader, read_parts
 from ..database.dialects import Key, Time, insert_ignore
 from ..database.engine import Database
 from ..database.failures import DUPLICATE_KEY
@@ -78,7 +78,7 @@ _FIND = select(*FACTS).where(_ONE)
 _LOCK = _FIND.with_for_update()
 _FIND_AMONG = select(*FACTS).where(
     conversations.c.persona_id == bindparam("persona"),
-    conversations.c.conversation_key.in_(bindparam("among", expanding=True)),
+    conversations.c.conversation_key.in_(IDS),
 )
 
 
@@ -88,9 +88,9 @@ def find(connection: Connection, persona: str, conversation: str, *, lock: bool 
     return None if row is None else ConversationFacts(*row)
 
 
-def find_among(connection: Connection, persona: str, keys: Iterable[str]) -> dict[str, ConversationFacts]:
+def find_among(read: Reader, persona: str, keys: Iterable[str]) -> dict[str, ConversationFacts]:
     """Return the stored rows of these conversations by key."""
-    rows = connection.execute(_FIND_AMONG, {"persona": persona, "among": list(keys)})
+    rows = read_parts(read, _FIND_AMONG, {"persona": persona}, keys)
     return {facts.key: facts for facts in (ConversationFacts(*row) for row in rows)}
 
 

@@ -102,7 +102,8 @@ def import_file(
         conversation: key of one conversation into which everything is imported.
         persona: speaker who is the persona itself, by name or id; None uses the speaker that the format marks.
         user: id of the person in an export from an assistant program.
-        private: make new conversations direct messages, or restricted if several people speak; None follows the format.
+        private: make new conversations direct messages, or restricted if several people speak; None follows the format;
+            False makes new groups and channels public.
         time_zone: IANA name of the zone of times without an offset.
         day_first: whether 03/04 is 3 April in an export of WhatsApp; None decides from the whole file.
         dry_run: read the file and store nothing.
@@ -141,7 +142,7 @@ def import_file(
     reading = Reading(zone, day_first, user, private)
     survey = count_export(files, reading, progress)
     speaker = None if persona is None else _find_speaker(survey, key_text(persona, "persona", SPEAKER_BYTES), file)
-    plan = Plan(survey, interface, conversation, speaker, bool(private), scope.server if scope else "")
+    plan = Plan(survey, interface, conversation, speaker, private, scope.server if scope else "")
     if dry_run:
         return replace(_build_result(plan, files, reading, None), dry_run=True)
     call = open_call(db, settings, scope)
@@ -174,7 +175,7 @@ _DONE = ("stored", "edited", "service", "duplicate")
 
 def _build_result(plan: Plan, files: ChatFiles, reading: Reading, writer: ChatWriter | None) -> ImportResult:
     """Return the result of an import, or of a dry run without `writer`."""
-    survey, privacies = plan.survey, plan.privacies()
+    survey, privacies = plan.survey, writer.privacies if writer else plan.privacies()
     public = sum(1 for privacy in privacies.values() if privacy == "public")
     counts = Counter[str]() if writer is None else writer.counts
     refused = [*survey.faults, *(writer.refused if writer else ())]
@@ -233,3 +234,6 @@ def _notes(plan: Plan, reading: Reading, public: int, conversations: int) -> Ite
         where = "" if public == conversations else f" ({public} of {conversations})"
         seen = "seen from every public conversation of their server"
         yield f"without --private new conversations are public{where}: {seen}"
+    if plan.private is False and (closed := conversations - public):
+        what = "direct messages, and conversations that are stored as private"
+        yield f"{closed} {'stays' if closed == 1 else 'stay'} private: {what}; set_conversation_privacy opens them"

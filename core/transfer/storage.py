@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import groupby, islice
 from typing import Any, NamedTuple
 
-from ..access.table_conversations import resolve_scope
+from ..access import table_conversations
 from ..calls.call import Call, load_access
 from ..errors import MessageError, StoreError, TransferError
 from ..forgetting import table_followers
@@ -58,7 +58,8 @@ class ChatWriter:
     def __init__(self, call: Call, files: ChatFiles, reading: Reading, plan: Plan) -> None:
         self._call, self._files, self._reading, self._plan = call, files, reading, plan
         self._reader = call.db.read
-        self._privacies: dict[str, Privacy] = {}
+        self.privacies: dict[str, Privacy] = {}
+        """Privacy of each conversation: as planned, and `restricted` after `store` if it is stored as private."""
         self._notes: list[tuple[str, Note]] = []
         self._endings: list[tuple[str, Ending]] = []
         self.counts: Counter[str] = Counter()
@@ -73,7 +74,7 @@ class ChatWriter:
     def store(self, progress: Progress | None) -> None:
         done, row, total = 0, 0, self._plan.survey.lines + self._plan.survey.services
         self._find_known_rooms()
-        self._privacies = self._plan.privacies()
+        self.privacies = self._plan.privacies()
         messages = self._read_messages()
         try:
             while batch := list(islice(messages, BATCH)):
@@ -88,6 +89,8 @@ class ChatWriter:
             where = f"All messages up to row {row} are stored; run the same import again to go on."
             raise TransferError(f"{error} {where if row else 'Nothing was imported.'}", row=row or None) from error
         self._store_notes()
+        stored = table_conversations.find_among(self._reader, self._call.persona, self.privacies)
+        self.privacies |= {key: "restricted" for key, facts in stored.items() if facts.is_private}
 
     def _refuse(self, fault: Fault) -> None:
         self.refused_count += 1
@@ -102,7 +105,7 @@ class ChatWriter:
             key = plan.key_of(*room)
             with suppress(MessageError):  # of a key that is too long; each of its lines is refused later
                 here = replace(call.scope, conversation=key, server=plan.server_of(facts.room), privacy=privacies[key])
-                plan.keys[room] = resolve_scope(call.db, here).conversation or key
+                plan.keys[room] = table_conversations.resolve_scope(call.db, here).conversation or key
 
     # From lines to messages
 
@@ -249,7 +252,7 @@ class ChatWriter:
         beside = [ready.line.beside for ready in new]
         written = table_batches.insert_messages(
             call.db, replace(call.scope, server=server), [ready.message for ready in new],
-            privacy_default=call.settings.privacy_default, privacy=self._privacies, beside=beside,
+            privacy_default=call.settings.privacy_default, privacy=self.privacies, beside=beside,
             write_beside=table_imported.insert_beside, instructions=instructions,
         )  # fmt: skip
         for ready, result, own, wishes in zip(new, written, beside, instructions, strict=True):

@@ -172,7 +172,7 @@ class Plan:
     conversation: str | None
     persona: str | None
     """Id of the speaker who is the persona; None follows the format."""
-    private: bool
+    private: bool | None
     server: str
     keys: dict[tuple[str, str], str] = field(default_factory=dict)
     """Keys under which the conversations are stored, by program and room."""
@@ -213,7 +213,7 @@ class Plan:
 
     def _privacy_of(self, rooms: Sequence[RoomFacts]) -> Privacy:
         kinds = {facts.room.privacy for facts in rooms}
-        if kinds == {"public"} and not self.private:
+        if not self.private and (kinds == {"public"} or (self.private is False and "direct" not in kinds)):
             return "public"
         others = set[str]().union(*((facts.people | facts.assistants) - self.own_of(facts) for facts in rooms))
         return "direct" if len(others) <= 1 and kinds == {"direct"} else "restricted"

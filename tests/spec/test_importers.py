@@ -422,6 +422,19 @@ def test_r25_private_and_server_are_the_importers_choice(db: Database) -> None:
     assert _audience(db, moved, "discord/701") == ("server", "s9", "")
 
 
+def test_r25_public_opens_groups_but_no_direct_message_and_nothing_stored_as_private(db: Database) -> None:
+    for name, group, server in (("telegram", "telegram/-1001500", ""), ("slack", "slack/G1", "T1")):
+        scope, done = _import_new(db, SAMPLES / name, private=False)
+        closed = [key for key in done.conversations if _audience(db, scope, key)[0] != "server"]
+        assert _audience(db, scope, group) == ("server", server, "") and len(closed) == done.private_count == 1
+        assert any("1 stays private" in note and "set_conversation_privacy" in note for note in done.notes)
+        scope, before = _import_new(db, SAMPLES / name)
+        again = _import(db, scope, SAMPLES / name, private=False)
+        assert _audience(db, scope, group)[0] == "conversation" and again.private_count == before.private_count == 2
+        assert any("2 stay private" in note for note in again.notes) and "stay" not in str(before.notes)
+    assert any("1 stays private" in n for n in import_file(SAMPLES / name, private=False, dry_run=True).notes)
+
+
 def test_r25_bots_service_lines_replies_reactions_and_edits_come_along(db: Database) -> None:
     scope, _ = _import_new(db, SAMPLES / "discord")
     rows = {row.message_text: row for row in _rows(db, scope, "discord/701")}

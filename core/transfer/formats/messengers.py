@@ -320,7 +320,8 @@ class Slack(_Messenger):
         """Return the channel of a file; a channel that no list names is restricted."""
         folder = member.folder or member.stem
         key, title, privacy = self._channels.get(folder, (folder, folder, "restricted"))
-        return Room(key, title, privacy, self._team if privacy == "public" else "")
+        opened = privacy == "public" or (privacy == "restricted" and self.reading.private is False)
+        return Room(key, title, privacy, self._team if opened else "")
 
     def _read_message(self, place: str, value: Mapping[str, Any], room: Room) -> Read:
         """Return the line of a message; a thread is a conversation below that of its channel."""
