@@ -24,6 +24,7 @@ from ..database.schema import (
 
 _A, _K, _P = audiences.c, conversations.c, participants.c
 MOST_KEYS = 100_000
+"""Maximum number of known keys that are compared with an unknown one."""
 
 
 class ConversationCount(NamedTuple):
@@ -96,12 +97,29 @@ def count_places(db: Database, persona: str) -> list[PlaceCount]:
     return sorted((PlaceCount(*row) for row in db.read(counted, source="audiences")), key=lambda place: -place.rows)
 
 
-def list_keys(db: Database, persona: str, kind: str) -> list[str]:
-    """Return the known keys of people, conversations or servers, at most MOST_KEYS."""
-    columns = {"participant": _P.participant_key, "conversation": _K.conversation_key, "server": _K.server_id}
-    column = columns[kind]
-    chosen = select(column).where(column.table.c.persona_id == persona).distinct().order_by(column).limit(MOST_KEYS)
-    return [str(row[0]) for row in db.read(chosen, source=column.table.name) if row[0]]
+_KEYS = {
+    "participant": (_P.participant_key, memories.c.participant_key),
+    "conversation": (_K.conversation_key,),
+    "server": (_K.server_id,),
+}
+"""Columns with the keys of each kind; a memory may be of somebody who has not spoken."""
+
+
+def name_near(db: Database, persona: str, kind: str, key: str) -> str:
+    """Return a sentence that names an unknown key and the known keys nearest to it; "" for a known key."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only mistakes need it
+
+    ids: dict[str, str] = {}
+    for column in _KEYS.get(kind, ()):
+        chosen = select(column).where(column.table.c.persona_id == persona).distinct().order_by(column).limit(MOST_KEYS)
+        ids |= {one: one.rpartition("/")[2] for (one,) in db.read(chosen, source=column.table.name) if one}
+    if key in ids:
+        return ""
+    own = {bare: one for one, bare in ids.items()}
+    close = get_close_matches(key, ids, n=3, cutoff=0.6)
+    close += [own[bare] for bare in get_close_matches(key.rpartition("/")[2], own, n=3, cutoff=0.8)]
+    near = f" Near it: {', '.join(list(dict.fromkeys(close))[:3])}." if close else ""
+    return f"Nothing is known of the {kind} {key!r} of the persona {persona!r}.{near}"
 
 
 def _count(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -223,16 +222,7 @@ def name_near(run: Run, kind: str, key: str) -> str:
     """Return a sentence that names an unknown key and the known keys nearest to it."""
     from ..access import overview
 
-    persona = run.scope().persona
-    sentence = f"Nothing is known of the {kind} {key!r} of the persona {persona!r}."
-    if kind == "memory":
-        return sentence
-    keys = overview.list_keys(run.db, persona, kind)
-    ids = {one.rpartition("/")[2]: one for one in keys}
-    close = difflib.get_close_matches(key, keys, n=3, cutoff=0.6)
-    close += [ids[one] for one in difflib.get_close_matches(key.rpartition("/")[2], ids, n=3, cutoff=0.8)]
-    near = list(dict.fromkeys(close))[:3]
-    return f"{sentence} Near it: {', '.join(near)}." if near else sentence
+    return overview.name_near(run.db, run.scope().persona, kind, key)
 
 
 def _print_counts(done: Forgotten) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
+from ..access import overview
+from ..access.table_participants import checked_key
 from ..calls.call import GivenSettings, find_key, open_call
 from ..calls.defaults import clock, settings_for
 from ..calls.defaults import scope_of as scope_of_message
@@ -14,7 +16,7 @@ from ..scope import Privacy, Scope
 from . import table_marks, table_people
 from .table_people import read_rows as read_rows
 
-__all__ = ["PrivacySet", "link_participants", "scope_of",
+__all__ = ["Linked", "PrivacySet", "link_participants", "scope_of",
            "set_conversation_local_only", "set_conversation_privacy", "set_privacy",
            "unlink_participant"]  # fmt: skip
 
@@ -28,6 +30,12 @@ class PrivacySet(TypedDict):
     """Rows removed by this call, per table."""
     remaining: dict[str, int]
     """Rows of the person that are still stored, per table; the host can offer to forget them."""
+
+
+class Linked(dict[str, int]):
+    """Number of changed rows per table. `notes` has a sentence for each key of which nothing was known."""
+
+    notes: tuple[str, ...] = ()
 
 
 def scope_of(
@@ -119,12 +127,12 @@ def link_participants(
     db: Database | None = None,
     settings: GivenSettings = None,
     scope: Scope | None = None,
-) -> dict[str, int]:
+) -> Linked:
     """Make two participants one person: their direct messages are shared, and the stricter privacy level applies to
     both.
 
     The person's key is the person key of the first. Returns the number of changed rows per table, all 0 if they
-    were linked already.
+    were linked already; its `notes` name unknown keys, which may be mistyped, and those near them.
 
     >>> from prompt_engine import Scope, open_database, privacy
     >>> db = open_database("sqlite://")
@@ -132,7 +140,12 @@ def link_participants(
     [1, 0]
     """
     call = open_call(db, settings, scope)
-    return table_people.link_people(call.db, call.persona, a, b)
+    keys = checked_key(a, "a"), checked_key(b, "b")
+    unknown = [key for key in keys if not overview.read_identities(call.db, call.persona, key)]
+    notes = [overview.name_near(call.db, call.persona, "participant", key) for key in unknown]
+    done = Linked(table_people.link_people(call.db, call.persona, *keys))
+    done.notes = tuple(filter(None, notes))
+    return done
 
 
 def unlink_participant(

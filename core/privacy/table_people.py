@@ -68,9 +68,8 @@ def set_privacy(
     return db.idempotent_transaction(work, source="participants")
 
 
-def link_people(db: Database, persona: str, a: object, b: object) -> dict[str, int]:
+def link_people(db: Database, persona: str, one: str, other: str) -> dict[str, int]:
     """Make two participants one person, and join their direct messages."""
-    one, other = checked_key(a, "a"), checked_key(b, "b")
 
     def work(connection: Connection) -> dict[str, int]:
         group = hold(connection, db, persona, [one, other])

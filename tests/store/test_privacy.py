@@ -39,6 +39,16 @@ def save(db: Database, scope: Scope, text: str, sender_id: Any = "7", **more: An
     return save_chat_message("tg/1", text, "Ann", sender_id, NOW, db=db, scope=scope, **more)
 
 
+def test_f6_linking_says_which_keys_are_unknown_and_what_is_near(db: Database, scope: Scope) -> None:
+    """A mistyped id made one person of somebody and nobody, and nothing said so."""
+    save(db, scope, "a line", "1234")
+    assert silently_record_memory("Ann likes tea", "ok", scope=replace(scope, participant="web/anna"), db=db)
+    done = link_participants("web/anna", "tg/user1234", db=db, scope=scope)
+    assert done["participants"] == 1 and len(done.notes) == 1
+    assert "'tg/user1234'" in done.notes[0] and "Near it: tg/1234" in done.notes[0]
+    assert link_participants("web/anna", "tg/1234", db=db, scope=scope).notes == ()
+
+
 @pytest.mark.parametrize("linked", [False, True])
 def test_f20_a_level_holds_for_every_persona(db: Database, linked: bool) -> None:
     """Who asks not to be remembered asks it of all personas, those they have not met yet included."""

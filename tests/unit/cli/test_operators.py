@@ -62,6 +62,8 @@ def test_forget_of_nobody_exits_1_and_names_who_is_near(run: Command, call: dict
     ran = run("forget", "--participant", "discord/jonax", "--yes")
     assert ran.code == 1 and ran.json["total"] == 0 and "Near it: discord/jonas." in ran.err
     assert "Near it: discord/jonas" in run("forget", "--participant", "telegram/jonas", "--yes").err
+    insert_memory("Ann likes tea", "synth", "chat", [], Scope("default", participant="web/ann"), db=call["db"])
+    assert "Near it: web/ann" in run("forget", "--participant", "web/anne", "--yes").err
     assert "Near it: discord/c1" in run("forget", "--conversation", "discord/c11", "--dry-run").err
     bare = run("forget", "--participant", "jonas", "--yes")
     assert bare.code == 1 and "such as 'web/jonas'" in bare.err
