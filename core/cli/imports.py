@@ -226,10 +226,14 @@ def _list_facts(result: ImportResult) -> list[tuple[str, str]]:
 
     chats, private = result.conversations, result.private_count
     most = sorted(result.speakers.items(), key=lambda pair: (-pair[1], pair[0]))
-    speakers = [f"{name}{' (persona)' if name in result.persona else ''} {count}" for name, count in most]
+    marks: dict[str, list[str]] = {name: ["persona"] for name in result.persona}
+    for key, name in result.participants.items():
+        marks.setdefault(name, []).append(key)
+    speakers = [f"{name}{f' ({_first(marks[name])})' if name in marks else ''} {count}" for name, count in most]
     beside = {"program lines, hidden": result.service, "memories": result.memories, **result.story}
     beside |= {"blank": result.skipped, **result.left_out}
     taken = result.could_import if result.dry_run else result.imported
+    there = ", seen only there" if private else ""
     first, last = (time[:16].replace("T", " ") for time in (result.first, result.last))
     facts = [
         ("Format", " and ".join(TITLES.get(name, name) for name in result.format.split("+"))),
@@ -238,7 +242,7 @@ def _list_facts(result: ImportResult) -> list[tuple[str, str]]:
         ("Edited", f"{result.edited:,}" if result.edited else ""),
         ("Time", f"{first} to {last}, {output.count(result.days, 'day')} (UTC)" if first else ""),
         ("Speakers", _first(speakers)),
-        ("Conversations", f"{len(chats):,}, of which {private:,} private: {_first(chats)}" if chats else ""),
+        ("Conversations", f"{len(chats):,}, of which {private:,} private{there}: {_first(chats)}" if chats else ""),
         ("Besides", "; ".join(f"{what} {count:,}" for what, count in beside.items() if count)),
         ("Instructions", f"{result.instructions:,}" if result.instructions else ""),
     ]

@@ -56,6 +56,8 @@ class ImportResult:
     days: int = 0
     """Number of days with messages, UTC."""
     speakers: dict[str, int] = field(default_factory=dict)
+    participants: dict[str, str] = field(default_factory=dict)
+    """Names of the speakers by participant key; a dry run leaves it empty."""
     persona: tuple[str, ...] = ()
     first: str = ""
     last: str = ""
@@ -203,6 +205,7 @@ def _build_result(plan: Plan, files: ChatFiles, reading: Reading, writer: ChatWr
         private_count=len(privacies) - public,
         days=len(survey.days),
         speakers=dict(speakers),
+        participants=writer.participants if writer else {},
         persona=_persona_names(plan),
         first=iso_text(survey.first),
         last=iso_text(survey.last),

@@ -70,6 +70,8 @@ class ChatWriter:
         """Numbers of stored `alternatives`, `recaps`, `scenes` and `running_recaps`."""
         self.instructions = 0
         self.memories = 0
+        self.participants: dict[str, str] = {}
+        """Names of the speakers by participant key."""
 
     def store(self, progress: Progress | None) -> None:
         done, row, total = 0, 0, self._plan.survey.lines + self._plan.survey.services
@@ -160,8 +162,10 @@ class ChatWriter:
             hidden=line.is_service or line.hidden,
             excluded=line.is_service or line.excluded,  # lines that the program itself writes get no recap
         )
-        if message is not None and message.participant and "bot" not in metadata:
-            answering[key] = message.participant
+        if message is not None and message.participant:
+            self.participants[message.participant] = message.sender_name
+            if "bot" not in metadata:
+                answering[key] = message.participant
         return message
 
     def _metadata(self, program: str, line: Line, text: str, own: bool) -> dict[str, Any]:

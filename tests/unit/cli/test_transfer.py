@@ -113,8 +113,8 @@ def test_r27_an_import_says_what_is_remembered(run: Command) -> None:
     shown = " ".join(ran.out.split())
     for part in (
         "Format ChatGPT Imported 6 messages Time 2024-05-01 17:37 to",
-        "Speakers ChatGPT (persona) 3, User 3 ",
-        "Conversations 2, of which 2 private: chatgpt/conv-1, chatgpt/conv-2",
+        "Speakers ChatGPT (persona) 3, User (chatgpt/user) 3 ",
+        "Conversations 2, of which 2 private, seen only there: chatgpt/conv-1, chatgpt/conv-2",
         "alternatives 6",
         "conversations marked not to be remembered 1",
         "Instructions 1 ",
