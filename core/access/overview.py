@@ -1,13 +1,229 @@
-"""Public functions that list, count and name conversations, people and personas."""
+"""Lists, counts and names personas, conversations and people for operators, over all audiences."""
 
-from .table_overview import ConversationCount as ConversationCount
-from .table_overview import choose_persona as choose_persona
-from .table_overview import count_places as count_places
-from .table_overview import find_conversation as find_conversation
-from .table_overview import list_conversations as list_conversations
-from .table_overview import list_people as list_people
-from .table_overview import list_personas as list_personas
-from .table_overview import name_near as name_near
-from .table_overview import read_identities as read_identities
-from .table_overview import read_names as read_names
-from .table_overview import read_titles as read_titles
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import Select, String, Table, case, func, or_, select, type_coerce, union_all
+
+from ..database.compiled import IDS, read_parts
+from ..database.dialects import has_keyword, like_pattern
+from ..database.engine import Database
+from ..database.schema import (
+    ai_diary,
+    audiences,
+    chat_history_cache,
+    conversations,
+    memories,
+    participants,
+    privacy_levels,
+)
+
+_A, _K, _P = audiences.c, conversations.c, participants.c
+MOST_KEYS = 100_000
+"""Maximum number of known keys that are compared with an unknown one."""
+
+
+class ConversationCount(NamedTuple):
+    """A conversation for operators, with its number of messages."""
+
+    key: str
+    title: str
+    """Title, "" if unknown."""
+    server: str
+    """Name of its server, else the server's id; "" without a server."""
+    person: str
+    """Key of a direct message's person; "" for other conversations."""
+    is_private: bool
+    local_only: bool
+    last_at: datetime | None
+    messages: int = 0
+
+
+class PersonCount(NamedTuple):
+    """A participant for operators, with numbers of items and messages."""
+
+    key: str
+    name: str
+    person: str
+    """Key of the linked identity, else the participant's own key."""
+    privacy: str
+    """Privacy level they chose, "" for none."""
+    items: int = 0
+    messages: int = 0
+
+
+class PlaceCount(NamedTuple):
+    """Number of messages, memories and diary entries in the audiences of one kind and server."""
+
+    kind: str
+    """Kind of the audience: persona, server, direct, saved or conversation."""
+    server: str
+    rows: int
+
+
+def list_personas(db: Database, limit: int) -> list[str]:
+    """Return the personas that have rows, sorted by key."""
+    chosen = select(_A.persona_id).distinct().order_by(_A.persona_id).limit(limit)
+    return [str(row[0]) for row in db.read(chosen, source="audiences")]
+
+
+def choose_persona(db: Database, wanted: str) -> str:
+    """Return `wanted` if that persona has rows, else the one of the newest message, else any, else `wanted`."""
+    if db.read(select(_A.persona_id).where(_A.persona_id == wanted).limit(1), source="audiences"):
+        return wanted
+    newest = select(_K.persona_id).order_by(_K.last_message_at.desc(), _K.id.desc()).limit(1)
+    rows = db.read(newest, source="conversations")
+    return str(rows[0][0]) if rows else next(iter(list_personas(db, 1)), wanted)
+
+
+def count_places(db: Database, persona: str) -> list[PlaceCount]:
+    """Return the number of rows by kind and server of their audiences, the greatest first."""
+    rows = union_all(
+        *(
+            select(table.c.audience_id).where(table.c.persona_id == persona)
+            for table in (chat_history_cache, memories, ai_diary)
+        )
+    ).subquery()
+    counted = (
+        select(_A.kind, _A.server_id, func.count())
+        .select_from(audiences.join(rows, rows.c.audience_id == _A.audience_id))
+        .where(_A.persona_id == persona)
+        .group_by(_A.kind, _A.server_id)
+    )
+    return sorted((PlaceCount(*row) for row in db.read(counted, source="audiences")), key=lambda place: -place.rows)
+
+
+def name_near(db: Database, persona: str, kind: str, key: str) -> str:
+    """Return a sentence that names an unknown key and the known keys nearest to it; "" for a known key."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only mistakes need it
+
+    people = _P.participant_key, memories.c.participant_key  # a memory may be of somebody who has not spoken
+    columns = {"participant": people, "conversation": (_K.conversation_key,), "server": (_K.server_id,)}
+    ids: dict[str, str] = {}
+    for column in columns.get(kind, ()):
+        chosen = select(column).where(column.table.c.persona_id == persona).distinct().order_by(column).limit(MOST_KEYS)
+        ids |= {one: one.rpartition("/")[2] for (one,) in db.read(chosen, source=column.table.name) if one}
+    if key in ids:
+        return ""
+    own = {bare: one for one, bare in ids.items()}
+    close = get_close_matches(key, ids, n=3, cutoff=0.6)
+    close += [own[bare] for bare in get_close_matches(key.rpartition("/")[2], own, n=3, cutoff=0.8)]
+    near = f" Near it: {', '.join(list(dict.fromkeys(close))[:3])}." if close else ""
+    return f"Nothing is known of the {kind} {key!r} of the persona {persona!r}.{near}"
+
+
+def _count(
+    db: Database, persona: str, table: Table, column: str, keys: Iterable[str], *where: Any
+) -> Mapping[str, int]:
+    """Return the number of rows for each key."""
+    c = table.c
+    mine = (c.persona_id == persona, c[column].in_(IDS), *where)
+    counted = select(c[column], func.count()).where(*mine).group_by(c[column])
+    return Counter(dict(map(tuple, read_parts(db.read, counted, {}, keys))))
+
+
+def _holds_words(words: str, name: Any, key: Any) -> list[Any]:
+    """Return the conditions for rows whose name or key contains the words; none for ""."""
+    pattern = like_pattern(words)
+    return [or_(has_keyword(name, pattern), has_keyword(type_coerce(key, String()), pattern))] if words else []
+
+
+def _count_rows(db: Database, chosen: Select[Any]) -> int:
+    return int(db.read(chosen.with_only_columns(func.count()), source="the list")[0][0])
+
+
+# Conversations
+
+
+def _select_conversations(persona: str, *where: Any) -> Select[Any]:
+    return select(
+        _K.conversation_key, _K.title, _K.server_name, _K.server_id, _K.direct_person_key, _K.is_private,
+        _K.local_only, _K.last_message_at,
+    ).where(_K.persona_id == persona, *where)  # fmt: skip
+
+
+def _conversation(row: Any) -> ConversationCount:
+    return ConversationCount(
+        row.conversation_key, row.title or "", row.server_name or row.server_id, row.direct_person_key or "",
+        bool(row.is_private), bool(row.local_only), row.last_message_at,
+    )  # fmt: skip
+
+
+def _read_conversations(db: Database, persona: str, chosen: Select[Any]) -> list[ConversationCount]:
+    """Return the conversations that a SELECT chooses, each with its number of messages."""
+    shown = [_conversation(row) for row in db.read(chosen, source="conversations")]
+    messages = _count(db, persona, chat_history_cache, "interface_path", [each.key for each in shown])
+    return [each._replace(messages=messages[each.key]) for each in shown]
+
+
+def list_conversations(
+    db: Database, persona: str, words: str, limit: int, offset: int = 0
+) -> tuple[list[ConversationCount], int]:
+    """Return a page of a persona's conversations, the latest first, and their total."""
+    chosen = _select_conversations(persona, *_holds_words(words, _K.title, _K.conversation_key))
+    page = chosen.order_by(_K.last_message_at.desc(), _K.id.desc()).limit(limit).offset(offset)
+    return _read_conversations(db, persona, page), _count_rows(db, chosen)
+
+
+def find_conversation(db: Database, persona: str, key: str) -> ConversationCount | None:
+    """Return one conversation, None if it is unknown."""
+    chosen = _select_conversations(persona, _K.conversation_key == key)
+    return next(iter(_read_conversations(db, persona, chosen)), None)
+
+
+def read_titles(db: Database, persona: str, keys: Iterable[str]) -> dict[str, ConversationCount]:
+    """Return conversations by key, without message counts."""
+    chosen = _select_conversations(persona, _K.conversation_key.in_(IDS))
+    rows = read_parts(db.read, chosen, {}, keys)
+    return {row.conversation_key: _conversation(row) for row in rows}
+
+
+# People
+
+
+def _select_people(persona: str, *where: Any) -> Select[Any]:
+    level = privacy_levels.c.level
+    known = participants.outerjoin(privacy_levels, privacy_levels.c.participant_key == _P.participant_key)
+    columns = select(_P.participant_key, _P.display_name, _P.person_key, level)
+    return columns.select_from(known).where(_P.persona_id == persona, *where)
+
+
+def _read_people(db: Database, persona: str, chosen: Select[Any]) -> list[PersonCount]:
+    """Return the people that a SELECT chooses, each with numbers of items and messages."""
+    m = memories.c
+    rows = db.read(chosen, source="participants")
+    keys = [row.participant_key for row in rows]
+    holds = (m.archived_at.is_(None), m.superseded_by.is_(None))
+    items = _count(db, persona, memories, "participant_key", keys, *holds)
+    messages = _count(db, persona, chat_history_cache, "participant_key", keys)
+    return [
+        PersonCount(key, row.display_name or "", row.person_key, row.level or "", items[key], messages[key])
+        for key, row in zip(keys, rows, strict=True)
+    ]
+
+
+def list_people(db: Database, persona: str, words: str, limit: int, offset: int = 0) -> tuple[list[PersonCount], int]:
+    """Return a page of a persona's people by name, nameless ones last, and their total."""
+    chosen = _select_people(persona, *_holds_words(words, _P.display_name, _P.participant_key))
+    order = (case((_P.display_name == "", 1), else_=0), _P.display_name, _P.participant_key)
+    page = chosen.order_by(*order).limit(limit).offset(offset)
+    return _read_people(db, persona, page), _count_rows(db, chosen)
+
+
+def read_identities(db: Database, persona: str, key: str) -> list[PersonCount]:
+    """Return a participant and all linked identities, sorted by key; [] for an unknown participant."""
+    mine = select(_P.person_key).where(_P.persona_id == persona, _P.participant_key == key)
+    theirs = _select_people(persona, _P.person_key.in_(mine))
+    return _read_people(db, persona, theirs.order_by(_P.participant_key))
+
+
+def read_names(db: Database, persona: str, keys: Iterable[str]) -> dict[str, str]:
+    """Return the names of participants by key; nameless ones are absent."""
+    named = select(_P.participant_key, _P.display_name).where(
+        _P.persona_id == persona, _P.participant_key.in_(IDS), _P.display_name != ""
+    )
+    return {row[0]: row[1] for row in read_parts(db.read, named, {}, keys)}

@@ -14,7 +14,6 @@ from typer import Argument, BadParameter, Option
 
 from ..errors import TransferError
 from . import output
-from .memory import name_near
 from .run import ForceOption, LocalOption, Run, ServerOption, command, refusals
 
 _STDOUT = "-"
@@ -91,12 +90,15 @@ def export(
 
 def _export_person(run: Run, file: Path, person: str, *, force: bool) -> None:
     """Write every row that names a person, with all linked identities."""
+    from ..access import overview
     from ..privacy import read_rows
 
-    rows = read_rows(run.db, run.scope().persona, person)
+    persona = run.scope().persona
+    rows = read_rows(run.db, persona, person)
     if not any(rows.values()):
-        raise TransferError(f"{name_near(run, 'participant', person)} A person is named by its key interface/id.")
-    value = {"person": person, "persona": run.scope().persona, "tables": rows}
+        unknown = overview.name_near(run.db, persona, "participant", person)
+        raise TransferError(f"{unknown} A person is named by its key interface/id.")
+    value = {"person": person, "persona": persona, "tables": rows}
     with _open(file, force=force) as stream:
         stream.write((json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n").encode())
     if str(file) != _STDOUT:

@@ -169,6 +169,7 @@ def forget(
     It cannot be undone. --dry-run counts the rows of each table; without --yes you are asked first. The exit code is 1
     if there is nothing to delete.
     """
+    from ..access import overview
     from ..forgetting import forget as forget_rows
 
     if message is not None and (participant, memory, server) == (None, None, None):
@@ -188,7 +189,7 @@ def forget(
     run.answer(done.as_dict(), lambda: _print_counts(done))
     if not done.total:
         ((kind, key),) = wanted.items()
-        output.note(name_near(run, kind, str(key)), style="yellow")
+        output.note(overview.name_near(run.db, run.scope().persona, kind, str(key)), style="yellow")
         raise typer.Exit(1)
 
 
@@ -216,13 +217,6 @@ def _forget_message(run: Run, message: str, conversation: str | None, *, dry_run
 def _require_consent(question: str) -> None:
     if not is_agreed(question, "nobody can be asked here: add --yes to delete, or --dry-run to see what goes"):
         raise typer.Abort
-
-
-def name_near(run: Run, kind: str, key: str) -> str:
-    """Return a sentence that names an unknown key and the known keys nearest to it."""
-    from ..access import overview
-
-    return overview.name_near(run.db, run.scope().persona, kind, key)
 
 
 def _print_counts(done: Forgotten) -> None:

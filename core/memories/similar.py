@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..access.table_overview import read_names
+from ..access.overview import read_names
 from ..calls.call import Call, load_access
 from ..shapes import SimilarMemory
 from ..text.languages import languages_of

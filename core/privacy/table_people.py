@@ -13,12 +13,12 @@ from sqlalchemy import Connection, and_, func, or_, select, true, update
 from ..access import table as audience_table
 from ..access import table_participants
 from ..access.rules import SEPARATE, AudienceKey, AudienceKind, split_key
-from ..access.table_conversations import FACTS, SHARED_KINDS, relocate
+from ..access.table_conversations import FACTS, MOVED, SHARED_KINDS, relocate
 from ..access.table_participants import checked_key, hold
 from ..access.view import ConversationFacts
 from ..base.hints import shown
 from ..database.engine import Database
-from ..database.registry import FOLLOWING, REGISTRY
+from ..database.registry import REGISTRY
 from ..database.schema import chat_history_cache, conversations, memories, participants, user_relationships
 from ..database.schema_base import metadata
 from ..database.sources import ALL, MEMORIES, SourceTable
@@ -99,13 +99,7 @@ def unlink_person(db: Database, persona: str, participant: object) -> dict[str, 
 
 
 def _fill_counts(changed: Mapping[str, int]) -> dict[str, int]:
-    names = (
-        "participants",
-        "conversations",
-        *(source.table.name for source in ALL),
-        *(table.name for table, _ in FOLLOWING),
-    )
-    return {name: changed.get(name, 0) for name in names}
+    return {name: changed.get(name, 0) for name in ("participants", *MOVED)}
 
 
 def _assign_person(

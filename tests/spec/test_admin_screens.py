@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from core import chat_history_cache, jobs, llm, privacy, relationships, stories
-from core.access import table_overview as overview
+from core.access import overview as overview
 from core.config import Settings
 from core.database.engine import Database
 from core.messages import table_lines
