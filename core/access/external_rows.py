@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, select
@@ -53,19 +53,14 @@ def index_all_rows(db: Database, progress: Progress | None = None) -> int:
     """Index the externally inserted rows of all personas; return their number."""
     total = 0
     for source in sources.ALL:
-        for (persona,) in db.read(_personas(source), source=source.table.name):
+        c = source.table.c
+        for (persona,) in db.read(select(c.persona_id).where(c.indexed == 0).distinct(), source=source.table.name):
             index = partial(_index_range, db, source, persona, RANGE)
             while count := db.transaction(index, source=source.table.name):
                 total += count
                 if progress is not None:
                     progress(source.table.name, total, 0)
     return total
-
-
-@lru_cache(maxsize=8)
-def _personas(source: SourceTable) -> Any:
-    c = source.table.c
-    return select(c.persona_id).where(c.indexed == 0).distinct()
 
 
 def _index_range(db: Database, source: SourceTable, persona: str, most: int, connection: Connection) -> int:

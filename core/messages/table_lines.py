@@ -129,11 +129,6 @@ def read_texts(read: Reader, persona: str, rows: Collection[int]) -> dict[int, s
     return {line.row_id: line.text for line in read_lines(read, persona, rows)}
 
 
-def read_times(read: Reader, persona: str, rows: Collection[int]) -> dict[int, datetime | None]:
-    """Return the times of messages by row id; messages that are not stored are absent."""
-    return {line.row_id: line.at for line in read_lines(read, persona, rows, with_text=False)}
-
-
 def read_by_ids(read: Reader, persona: str, conversation: str, ids: Iterable[str]) -> dict[str, Line]:
     """Return the messages of a conversation with these platform ids."""
     rows = read_parts(read, _BY_ID, {"persona": persona, "conversation": conversation}, ids)
@@ -158,8 +153,7 @@ def update_facts(
 
 def find_message(db: Database, persona: str, conversation: str, message_id: str) -> Line | None:
     """Return the message with this platform id, None if it is not stored."""
-    read = db.read
-    return read_by_ids(read, persona, conversation, [message_id]).get(message_id)
+    return read_by_ids(db.read, persona, conversation, [message_id]).get(message_id)
 
 
 def find_named(db: Database, persona: str, message: object, interface_path: object) -> tuple[int, str] | None:

@@ -175,7 +175,8 @@ def scene_detection(operation: Operation, tools: Tools) -> Effect | None:
 
 
 def _detect_pauses(task: Task, story: Layout, limits: BreakLimits) -> _Detection:
-    at = table_lines.read_times(task.read, task.persona, story.rows[story.last_break + 1 :])
+    rows = story.rows[story.last_break + 1 :]
+    at = {line.row_id: line.at for line in table_lines.read_lines(task.read, task.persona, rows, with_text=False)}
     gap = timedelta(hours=task.settings.scene_gap_hours)
     return _Detection(rules_scenes.find_pauses([at.get(row_id) for row_id in story.rows], gap, limits))
 

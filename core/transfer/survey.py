@@ -69,10 +69,6 @@ class RoomFacts:
     """Ids of the speakers other than assistants; at most four."""
     assistants: set[str] = field(default_factory=set)
 
-    def own(self) -> set[str]:
-        """Return the speaker ids of the persona; in a group, the character that the file names."""
-        return self.assistants if len(self.assistants) <= 1 else {self.room.character}
-
 
 @dataclass(slots=True)
 class Person:
@@ -190,8 +186,10 @@ class Plan:
         return f"{line.room.id}:{message_id}" if is_one else message_id
 
     def own_of(self, facts: RoomFacts) -> set[str]:
-        """Return the speaker ids of the persona: the requested speaker, or else those that the format marks."""
-        return facts.own() if self.persona is None else {self.persona}
+        """Return the speaker ids of the persona: as requested, else the assistant, in a group the named character."""
+        if self.persona is not None:
+            return {self.persona}
+        return facts.assistants if len(facts.assistants) <= 1 else {facts.room.character}
 
     def is_persona(self, program: str, line: Line) -> bool:
         if line.speaker is None or line.is_service:
