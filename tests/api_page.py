@@ -11,7 +11,7 @@ import re
 import sys
 import textwrap
 from pathlib import Path
-from typing import Any
+from typing import Any, is_typeddict
 
 import prompt_engine
 
@@ -63,7 +63,7 @@ package itself: NAMES. `prompt_engine.aio` has every function as an awaitable un
 Exceptions stand in `prompt_engine.errors`, the shapes of results in `prompt_engine.shapes`. A function may also raise
 MessageError if a value cannot be used, StoreReadError if nothing could be read, or StoreWriteError if nothing was
 changed. In `stories` a message is named by the row id that saving returned, or by the platform's id together with
-`interface_path`, a conversation by its key, where None is the scope's.
+`interface_path`, a conversation by its key, where None is the scope's. A `TypedDict` is a dict with the keys listed.
 """
 
 
@@ -99,7 +99,7 @@ def _is_shape(value: Any) -> bool:
 def _fields(name: str, value: Any) -> str:
     """Return the fields of a TypedDict or dataclass, one a line."""
     shown = [f"    {field}: {_named(kind)}" for field, kind in value.__annotations__.items()]
-    return "\n".join([f"class {name}:", *shown])
+    return "\n".join([f"class {name}{'(TypedDict)' if is_typeddict(value) else ''}:", *shown])
 
 
 class _Bare(str):
