@@ -17,8 +17,9 @@ MOST_INSTRUCTIONS = 5
 
 def read_instruction(text: str, settings: Settings) -> Instruction:
     """Return a host's sentence as an instruction, whether or not a phrase recognises it."""
-    statements = read_statements(text, phrases_for(text, settings))
-    return Instruction(text, frozenset[str]().union(*(each.topics for each in statements)))
+    known = phrases_for(text, settings)
+    statements = read_statements(text, known)
+    return Instruction(text, frozenset[str]().union(*(each.topics for each in statements)), phrases=known)
 
 
 def read_instructions(
@@ -29,15 +30,14 @@ def read_instructions(
         return ()
     try:
         known = phrases_for(text, settings)
-        statements = read_statements(text, known) if may_state(text, _GROUPS, known) else []
+        statements = read_statements(text, known) if may_state(text, (*_GROUPS, "returns"), known) else []
     except (OSError, ValueError) as error:
         logs.warning("instructions_not_read", error=type(error).__name__)
         return ()
-    stays = frozenset(word for phrases in known for word in phrases["stays"])
     return tuple(
         Instruction(
             each.text, each.topics, "wishes" in each.groups, not each.groups.isdisjoint(_GROUPS[1:]),
-            THAT_NAME in each.groups, stays if "stops" in each.groups else frozenset(),
+            THAT_NAME in each.groups, "stops" in each.groups, known,
         )
         for each in statements
         if each.groups.intersection(_GROUPS)

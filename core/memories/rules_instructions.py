@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..text.folding import fold, word_runs
 from ..text.languages import likely_languages
+from ..text.remember_phrases import Phrases, find_name
 from ..text.search_words import salient_words
 from ..text.stems import stem
 
 MOST_CHARS = 300
 """Maximum number of characters of an instruction."""
-_NAMED = 0.67
-"""Share of equal words above which a sentence names the same person: `call me` is in all of them and makes up two
-thirds of `call me Kim`."""
+_MOST = 0.67
+"""Share of the words that it must contain if the instruction has a topic."""
 _STEM_CHARS, _ENDING_CHARS = 4, 3
 """Minimum number of letters that two forms of a word share, and maximum length of an ending."""
 _ENOUGH = 0.5
-"""Share of an instruction's words that a sentence must contain to take it back."""
+"""Share of an instruction's words that a sentence must contain to take it back; of a name's words, more than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,10 @@ class Instruction:
     ends: bool = False
     means_that_name: bool = False
     """Whether it takes a name back without saying which."""
-    stays: frozenset[str] = frozenset()
-    """If it tells the persona to stop something: words of the instructions that this does not take back."""
+    is_stop: bool = False
+    """Whether it tells the persona to stop something."""
+    phrases: Sequence[Phrases] = field(default=(), compare=False, repr=False)
+    """Phrases of the languages of the text."""
 
     @property
     def held_topics(self) -> frozenset[str]:
@@ -48,25 +50,32 @@ def replaces(newer: Collection[str], older: Collection[str]) -> bool:
 
 def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
     """Return whether a sentence takes back the instruction with this text and topics."""
-    is_name, is_stop = "name" in ending.topics, bool(ending.stays)
-    if ending.means_that_name or (is_name and "name" not in topics):
-        return "name" in topics
-    if ending.topics and not is_name and not is_stop:
+    if "name" in ending.topics:  # whoever gives a name takes back that it was refused
+        return ("name" in topics) is ending.ends and (ending.means_that_name or _is_named(ending, text))
+    if ending.topics and not ending.is_stop:
         return not ending.topics.isdisjoint(topics)
-    if not ending.stays.isdisjoint(word_runs(fold(text))):
+    if ending.is_stop and any(word in each["stays"] for each in ending.phrases for word in word_runs(fold(text))):
         return False
     languages = likely_languages(f"{text} {ending.text}", ("en",))
-    words, said = (  # lists of stop words contain many names of two letters
-        [*salient_words(each, languages), *(word for word in word_runs(fold(each)) if is_name and len(word) <= 2)]
-        for each in (text, ending.text)
-    )
+    words, said = (salient_words(each, languages) for each in (text, ending.text))
     # `allergic` and `allergy` are forms of one word, but not the same statement about oneself
-    alike = _is_form if is_name or is_stop else lambda word, other, _: word == other
+    alike = _is_form if ending.is_stop else lambda word, other, _: word == other
     shared = [word for word in words if any(alike(word, other, languages) for other in said)]
-    is_exact = is_name or (is_stop and not set(topics) <= {"name"})
-    is_part = is_stop and not is_exact and not ending.begins  # it may name a part of the wish
+    is_exact = ending.is_stop and not set(topics) <= {"name"}
+    is_part = ending.is_stop and not is_exact and not ending.begins  # it may name a part of the wish
     count = min(len(words), len(said)) if is_part else len(words)
-    return bool(shared) and len(shared) >= (_NAMED if is_exact else _ENOUGH) * count
+    return bool(shared) and len(shared) >= (_MOST if is_exact else _ENOUGH) * count
+
+
+def _is_named(instruction: Instruction, text: str) -> bool:
+    """Return whether an instruction on a name means the name in a text, not `Mr Smith` for `Mr Jones`."""
+    languages = likely_languages(text)
+    said, words = (find_name(each, instruction.phrases) for each in (instruction.text, text))
+    salient = salient_words(text, languages)
+    words = [word for word in words if len(word) <= 2 or word in salient] or words  # many names have two letters
+    forms = {stem(word, languages) if len(word) > _STEM_CHARS else word for word in said}  # Luca is not Luce
+    named = [word for word in words if not forms.isdisjoint((word, stem(word, languages)))]
+    return len(named) > _ENOUGH * len(words)
 
 
 def _is_form(word: str, other: str, languages: Sequence[str]) -> bool:

@@ -139,6 +139,8 @@ def _record(
     row_id = db.ids.one()
     memories_table.write(connection, db, scope, [(row_id, memory)], place)
     replaced = [item for item in items if replaces(instruction.held_topics, item.topics)]
+    if "name" in instruction.held_topics:
+        replaced += [one for one in items if takes_back(instruction, one.text, one.topics) and _is_older(one, memory)]
     _hide(connection, db, scope.persona, replaced, superseded_by=row_id)
     items[:] = [item for item in items if item not in replaced]
     topics = tuple(sorted(instruction.held_topics))

@@ -30,12 +30,12 @@ THAT_NAME = "that_name"
 """Group of words for a name that is withdrawn without being said again."""
 
 _RULED_OUT = ("ruled_out", "not_wishes", "not_facts", "fiction")
-_BEGUN = ("explicit", "endings", "stops", "wishes")
+_BEGUN = ("explicit", "endings", "returns", "stops", "wishes")
 GROUPS = (*WANTED_GROUPS, REFUSALS, *_BEGUN[1:], "stays", "leads", "openings", "asks", *_RULED_OUT, *TOPICS, THAT_NAME)
-"""wishes: begin a standing instruction. endings: revoke one. stops: revoke what a wish asked the persona to do, unless
-the wish has a word of `stays`: it forbids something or is about the person. leads: may precede these. openings: say
-nothing by themselves. asks: begin a question or a task. A sentence with one of ruled_out is not the person's own, of
-not_wishes no instruction, of not_facts no fact and no taste; fiction rules out all that follows too.
+"""wishes: begin a standing instruction. endings: revoke one. returns: revoke one; with a name, ask for it again.
+stops: revoke a wish without a word of `stays`, which forbids something or is about the person. leads: may precede
+these. openings: say nothing by themselves. asks: begin a question or a task. A sentence with one of ruled_out is not
+the person's own, of not_wishes no instruction, of not_facts no fact and no taste; fiction rules out what follows too.
 """
 
 Phrases = Mapping[str, Sequence[str]]
@@ -210,8 +210,7 @@ def _before_quotation(sentence: str, known: Sequence[Phrases]) -> tuple[str, boo
     before, after = sentence[: colon.start()], sentence[colon.end() :]
     last = phrase_form(_CLAUSES.split(before)[-1])
     for phrases in known:
-        introduces = (*phrases.get("explicit", ()), *phrases.get("leads", ()))
-        pattern = _compile(tuple(each.rstrip("?") for each in introduces), ())
+        pattern = _compile((*phrases.get("explicit", ()), *phrases.get("leads", ())), ())
         if pattern is not None and (pattern.match(last) or pattern.match(phrase_form(before))):
             return f"{before},{after}", False
     return before, not after.strip()
@@ -240,6 +239,17 @@ def says_something(text: str, known: Sequence[Phrases]) -> bool:
         if pattern is not None and not re.search(r"\w", pattern.sub(" ", form)):
             return False
     return True
+
+
+def find_name(text: str, known: Sequence[Phrases]) -> list[str]:
+    """Return the words of a sentence that remain of the clause with a phrase of the topic name: the name itself."""
+    for phrases in known:
+        for clause in map(phrase_form, _CLAUSES.split(text)):
+            if _holds(clause, phrases.get("name", ())):
+                frame = [each for group in ("name", "leads", "openings") for each in phrases.get(group, ())]
+                pattern = _compile(tuple(piece for each in frame for piece in re.split(r"^\*| \* ", each)))
+                return re.findall(r"\w+", pattern.sub(" ", clause) if pattern else clause)
+    return []
 
 
 def read_statements(text: str | None, known: Sequence[Phrases]) -> list[Statement]:
@@ -275,8 +285,10 @@ def _groups_of(said: str, phrases: Phrases, may_wish: bool) -> set[str]:
     if groups or asks is None or not asks.match(whole):
         rest = " ".join(stated)
         groups |= {group for group in WANTED_GROUPS[1:] if _holds(rest, phrases.get(group, ()))}
-    if groups & {"wishes", "endings", "stops"}:
+    if not groups.isdisjoint(_BEGUN[1:]):
         groups |= {topic for topic in TOPICS if _holds(whole, phrases.get(topic, ()))}
+    if "returns" in groups:
+        groups.add("wishes" if may_wish and "name" in groups else "endings")
     if "endings" in groups and _holds(whole, phrases.get(THAT_NAME, ())):
         groups |= {"name", THAT_NAME}
     is_wish_of_topic = "wishes" in groups and not groups.isdisjoint(TOPICS)  # it replaces others of its topic

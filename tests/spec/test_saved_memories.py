@@ -389,6 +389,16 @@ SAID: list[tuple[list[Any], list[str], list[str]]] = [
     (["I'm allergic to nuts", LATEX, "I'm not allergic to nuts anymore"], [LATEX], ["I'm allergic to nuts"]),
     (["Nenn mich Jo", LATEX, "Nenn mich bitte nicht mehr Jo"], [LATEX], ["Nenn mich Jo"]),
     (["Appelle-moi Jo", LATEX, "Ne m'appelle plus Jo"], [LATEX], ["Appelle-moi Jo"]),
+    (["Please call me Admiral from now on.", LATEX, "Don't call me Admiral anymore."], [LATEX],
+     ["Please call me Admiral from now on."]),
+    # a former name again
+    (["Always call me Captain.", "You can call me Ben again."], ["You can call me Ben again."],
+     ["Always call me Captain."]),
+    (["Don't call me Jo", "You can call me Jo again"], ["You can call me Jo again"], ["Don't call me Jo"]),
+    (["Call me Kim", "Feel free to call me Jo again"], ["Feel free to call me Jo again"], ["Call me Kim"]),
+    (["Llámame Kim", "Ya puedes volver a llamarme Jo"], ["Ya puedes volver a llamarme Jo"], ["Llámame Kim"]),
+    (["别叫我小王", "你可以重新叫我小王了"], ["你可以重新叫我小王了"], ["别叫我小王"]),
+    (["Call me Kim", "Never call me Jo again"], ["Call me Kim", "Never call me Jo again"], []),
 ]  # fmt: skip
 
 

@@ -283,6 +283,9 @@ def test_c12_what_takes_a_wish_back_is_understood() -> None:
     [
         ("Stop calling me Jo", "Call me Kim"),
         ("Don't call me Joe", "Call me Joanna"),
+        ("Don't call me Annabel", "Call me Anna"),
+        ("Don't call me Mr. Smith anymore", "Please call me Mr. Jones from now on"),
+        ("Nenn mich bitte nicht mehr Jo", "Nenn mich ab jetzt bitte Kim"),
         ("You can speak English again", "Never use emojis"),
         ("I quit being late", "I am vegetarian"),
         ("Tables are fine again", "Never use emojis"),
