@@ -165,7 +165,7 @@ _AS_THEY_COME = (None, read_text)
 
 
 class Shape(Generic[R]):
-    """Rows of one kind: an id, at most five texts or numbers, and at most six other columns."""
+    """Columns of one kind of row in a UNION: an id, up to five texts or numbers, and up to six others."""
 
     __slots__ = ("_kinds", "_others", "_places", "_take", "_texts", "number", "row")
 

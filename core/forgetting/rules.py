@@ -99,7 +99,7 @@ def _is_of(note: Any, interface: str, person: Person, message_ids: Collection[st
 def change_quote(
     metadata: Mapping[str, Any], message_id: str | None, old: str, new: str | None
 ) -> dict[str, Any] | None:
-    """Return metadata with `new` in its quote of a message, without the quote if `new` is None; None if unchanged."""
+    """Return metadata with `new` as text of its reply note, without the note if `new` is None; None if unchanged."""
     changed = dict(metadata)
     for name in REPLIES:
         note = metadata.get(name)

@@ -82,7 +82,7 @@ def model_key(model: str) -> str:
 
 
 def read_reach(db: Database, persona: str, model: str) -> dict[int, Reach]:
-    """Return the visited ids of a model by source number; a new model begins at the current time."""
+    """Return the row ids that a model has visited, by source number; a new model begins at the newest rows."""
     key = model_key(model)
     names = {mark(which, s.number, key): (which, s.number) for s in sources.ALL for which in ("low", "high")}
     found = {

@@ -261,7 +261,7 @@ def _build_part(content: dict[str, Any], *, is_static: bool = False) -> list[Mes
 
 
 def _split_history(history: dict[str, Any], depth: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Split the history before its last `depth` - 1 chat lines; lines of other chats stay in the first part, if any."""
+    """Split the history before its last `depth` - 1 chat lines; other chats go with the first line of this chat."""
     lines = history.get(CURRENT)
     chat: list[Any] = lines if isinstance(lines, list) else []
     at = max(0, len(chat) - depth + 1)

@@ -120,7 +120,7 @@ def _as_row(hit: Hit) -> FoundRow:
 def build_dropper(
     call: PromptCall, lists: HistoryLists, sections: Mapping[str, Built], started: searching.Read | None
 ) -> searching.Drop:
-    """Return a function from a row to the reason to leave it out: it is shown elsewhere, or repeats the message."""
+    """Return a function that gives the reason to leave out a row (blank, echo, replaced, visible), "" to keep it."""
     listed = [built for key in ("standing_wishes", "saved_memories") if (built := sections.get(key))]
     memories = {int(each) for built in listed for each in built.ids}
     diary, thoughts = (

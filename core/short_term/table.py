@@ -246,7 +246,7 @@ def write_summary(
 def delete_entries(
     db: Database, persona: str, *, user: str | None = None, server: str | None = None, channel: str | None = None
 ) -> int:
-    """Delete the entries of a user, a server or a channel, and return how many; 0 if none is named.
+    """Delete the entries that match every key that is given, and return how many; 0 if none is given.
 
     A user is deleted with all linked identities.
     """

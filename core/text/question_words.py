@@ -117,7 +117,7 @@ def asks_about_person(words: str, people: Collection[str], languages: Sequence[s
 
 
 def may_ask_about_person(words: str, languages: Sequence[str]) -> list[str]:
-    """Return the languages in which the words contain both parts, around the name, of a question about a person."""
+    """Return the languages that have a question about a person whose words, all but the name, are in `words`."""
     known = []
     for language in languages:
         for parts in _parts_around_who(language):

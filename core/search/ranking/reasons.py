@@ -204,7 +204,7 @@ def find_in_order(held: HeldWords, frame: Frame, is_open: Flags, order: str) -> 
 
 
 def _are_of_person(frame: Frame) -> Flags:
-    """Return which rows may be of the person the question is about; memories and entries of anybody may."""
+    """Return which rows may be of the person asked about: that person's messages, all memories and diary entries."""
     return np.ones(len(frame), bool) if frame.person is None else ~frame.is_chat | (frame.person > 0)
 
 
