@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -205,13 +205,15 @@ def _forget_message(run: Run, message: str, conversation: str | None, *, dry_run
         raise typer.Exit(1)
     (line,) = read_lines(run.db.read, scope.persona, [named[0]])
     what = f"the message of {line.sender_name or line.sender_id} in {named[1]}: {line.text[:80]}"
+    left: Sequence[str] = ()
     if not dry_run:
         if not yes:
             _require_consent(f"Delete {what} for good?")
         scope = replace(scope, conversation=named[1])
-        delete_chat_message(named[0], db=run.db, settings=run.settings, scope=scope)
-    value = {"dry_run": dry_run, "id": named[0], "conversation": named[1]}
+        left = delete_chat_message(named[0], db=run.db, settings=run.settings, scope=scope).notes
+    value = {"dry_run": dry_run, "id": named[0], "conversation": named[1], "out_of_reach": left}
     run.answer(value, f"Nothing was changed. It would delete {what}" if dry_run else f"Deleted {what}")
+    _print_left(left)
 
 
 def _require_consent(question: str) -> None:
@@ -228,7 +230,11 @@ def _print_counts(done: Forgotten) -> None:
         output.say(f"Operations that write texts again without it: {done.operations}.")
     for path in done.files:
         output.say(f"Written again: {path}")
-    for path in done.out_of_reach:
+    _print_left(done.out_of_reach)
+
+
+def _print_left(paths: Sequence[str]) -> None:
+    for path in paths:
         output.note(f"Out of reach: {path}", style="yellow")
 
 

@@ -34,6 +34,7 @@ TRIES = 6
 """Maximum number of times a transaction is tried."""
 DUPLICATE_TRIES = 3
 """Maximum number of tries after a duplicate key; each try reads again and makes new ids."""
+_JOURNAL = "{}-wal: SQLite's journal, which others are reading; close what has it open, or the next deletion empties it"
 
 
 class RollbackError(Exception):
@@ -165,14 +166,14 @@ class Database:
                         self._given_up.atexit = False
         return self._engines
 
-    def empty_journal(self) -> bool:
-        """Move SQLite's WAL journal into the database file and empty it; return whether it is empty. On servers do
-        nothing and return True.
+    def empty_journal(self) -> tuple[str, ...]:
+        """Move SQLite's WAL journal into the database file and empty it; return its path with the reason if it cannot
+        be emptied, else nothing. On servers do nothing.
 
         While a handle is open, deleted texts stay readable in a journal. This waits up to a second for readers.
         """
         if self.family != "sqlite" or self.target.in_memory:
-            return True
+            return ()
         deadline = time.monotonic() + min(1.0, self.timeout_seconds)
         while True:
             try:
@@ -184,8 +185,10 @@ class Database:
                     busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar()
             except exc.SQLAlchemyError:
                 busy = 1
-            if not busy or time.monotonic() >= deadline:
-                return not busy
+            if not busy:
+                return ()
+            if time.monotonic() >= deadline:
+                return (_JOURNAL.format(self.target.url.database),)
             time.sleep(0.02)
 
     def close(self) -> None:

@@ -35,9 +35,6 @@ from .table import Done
 
 __all__ = ["Forgotten", "forget"]
 
-_JOURNAL = (
-    "{path}: SQLite's journal, which others are reading just now; forget again, or close what has the database open"
-)
 LOOKS = 3
 """Maximum number of searches for rows that other writers were storing during the call."""
 
@@ -145,8 +142,7 @@ def forget(
     # 3. caches and files
     _empty_caches(call, done.shown)
     written, out_of_reach = _rewrite_files(call, done) if sum(done.counts.values()) else ((), ())
-    if not call.db.empty_journal():
-        out_of_reach = (*out_of_reach, _JOURNAL.format(path=f"{call.db.target.url.database}-wal"))
+    out_of_reach = (*out_of_reach, *call.db.empty_journal())
     rows = {name: count for name, count in done.counts.items() if count}
     logs.event(logging.INFO, "forgotten", kind=kind, operations=done.operations, **rows)
     return Forgotten(done.counts, operations=done.operations, files=written, out_of_reach=out_of_reach)

@@ -66,7 +66,8 @@ def delete_message(call: Call, viewer: Viewer, conversation: str, row_id: int) -
             refresh_within(removal.connection, call.persona, conversation, call.settings)
         return WriteResult(True, row_id)
 
-    return _change(call, viewer, conversation, row_id, work)
+    done = _change(call, viewer, conversation, row_id, work)
+    return WriteResult(True, row_id, notes=call.db.empty_journal()) if done.stored else done
 
 
 def edit_message(call: Call, viewer: Viewer, conversation: str, row_id: int, text: str) -> WriteResult:
@@ -178,7 +179,9 @@ def clear_conversation(call: Call, viewer: Viewer, conversation: str) -> int:
         table.finish(removal)
         return deleted
 
-    return call.db.idempotent_transaction(work, source="chat_history_cache")
+    deleted = call.db.idempotent_transaction(work, source="chat_history_cache")
+    call.db.empty_journal()
+    return deleted
 
 
 def _change_followers(removal: Removal, message: Line, text: str | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..calls.call import Call, GivenSettings
@@ -144,7 +145,7 @@ def purge_items(
     (1, 0)
     """
     call = open_persona_call(db, settings, scope, conf_uid)
-    return _change(call, operator, item_changes.purge, ids)
+    return replace(_change(call, operator, item_changes.purge, ids), out_of_reach=call.db.empty_journal())
 
 
 def pin_items(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NotRequired, TypedDict
 
 
@@ -66,6 +66,8 @@ class BulkResult:
     """Number of items that changed."""
     unknown: tuple[int, ...] = ()
     """Ids without an item in the scope."""
+    out_of_reach: tuple[str, ...] = field(default=(), repr=False)
+    """After purging: files that may still hold the texts, with the reason."""
 
 
 class Added(int):

@@ -14,7 +14,7 @@ from sqlalchemy import select, update
 
 from core import jobs, lifelong, relationships, short_term, stories
 from core.ai_diary import add_diary_entry
-from core.chat_history_cache import load_chat_history, save_chat_message
+from core.chat_history_cache import clear_chat_history, delete_chat_message, load_chat_history, save_chat_message
 from core.config import Settings
 from core.conversations import add_saved_memory, close_conversation, export_markdown
 from core.database import registry, schema
@@ -467,3 +467,31 @@ def test_f46_a_journal_that_cannot_be_emptied_is_named(tmp_path: Path) -> None:
     assert forget(participant=ANN, scope=Scope("iris"), **call).out_of_reach == ()
     assert b"canary" not in b"".join(path.read_bytes() for path in tmp_path.iterdir())
     db.close()
+
+
+@pytest.mark.parametrize("way", ["message", "items", "conversation"])
+def test_f46_what_is_deleted_alone_is_not_readable_in_the_file_of_sqlite(tmp_path: Path, way: str) -> None:
+    file = tmp_path / "own.db"
+    db, other = open_db(f"sqlite:///{file}"), open_db(f"sqlite:///{file}")
+    given: dict[str, Any] = {"db": db, "settings": DEFAULTS, "scope": Scope("iris", "tg/c1", ANN)}
+
+    def delete(text: str) -> tuple[str, ...] | None:
+        """Store a text and delete it; return what is said to be left, None where the result has no place for it."""
+        if way == "items":
+            return lifelong.purge_items(lifelong.add_facts_with_meta([text], **given).ids, **given).out_of_reach
+        row = save_chat_message("tg/c1", text, "Ann", "ann", **given).id
+        if way == "message":
+            return delete_chat_message(row, **given).notes
+        assert clear_chat_history("tg/c1", **given) == 1
+        return None
+
+    assert load_chat_history("tg/c1", **{**given, "db": other}) == []
+    assert not delete("canary")
+    assert b"canary" not in b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    with contextlib.closing(sqlite3.connect(file)) as reading:
+        reading.execute("BEGIN")
+        reading.execute("SELECT count(*) FROM chat_history_cache").fetchone()
+        left = delete("gannet")
+    assert left is None or [path.partition(": ")[0] for path in left] == [f"{file}-wal"]
+    for each in (db, other):
+        each.close()
