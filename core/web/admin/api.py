@@ -302,5 +302,5 @@ def metrics(admin: bodies.Admin) -> PlainTextResponse:
         ended, kind = run.finished_at.timestamp(), (run.kind,)
         add("last_run_finished_timestamp_seconds", "When the last run ended.", ("kind",), {kind: ended})
         add("last_run_failed", "1 where the last run noted an error.", ("kind",), {kind: int(bool(run.error))})
-    add("up", "1 while the database answers.", (), {(): 1})
+    add("up", "1 while the database answers; without it the answer is 503.", (), {(): 1})
     return PlainTextResponse(generate_latest(registry), media_type="text/plain; version=0.0.4; charset=utf-8")
