@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import signal
 import socket
 import sys
@@ -89,6 +90,7 @@ def serve(
     served = {"admin": with_admin, "mcp": mcp, "proxy": proxy}
     app = _make_application(run.open_bare(), asked, allow_hosts or (), public_url=public_url, **served)
     # 2. listen
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
     with _open_socket(settings.admin_host, settings.admin_port, share_port=share_port) as listening:
         db = run.db  # a refusal above leaves no new file
         _print_place(settings, public_url.rstrip("/"), **served)

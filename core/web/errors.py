@@ -8,9 +8,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import iter_route_contexts
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
+from starlette.routing import Match
+from starlette.types import Scope
 
 from .. import errors
 from ..base import logs
@@ -88,28 +91,35 @@ def refuse_bad_values() -> Iterator[None]:
         raise Refused(422, str(error)) from None
 
 
-def judge(error: Exception) -> Refused:
-    """Return the refusal for a failure; only errors of this package show their texts."""
+def name_route(scope: Scope) -> str:
+    """Return a request's method and the template of its path for the log: the path itself holds ids."""
+    routes = (each for each in iter_route_contexts(scope["app"].routes) if each.matches(scope)[0] is Match.FULL)
+    return next((f"{scope['method']} {each.path}" for each in routes), "unknown")
+
+
+def judge(error: Exception, scope: Scope) -> Refused:
+    """Return the refusal for a failed request; only errors of this package show their texts."""
     if isinstance(error, Refused):
         return error
     if isinstance(error, errors.CoreError):
-        return _judge_core_error(error)
+        return _judge_core_error(error, scope)
     if isinstance(error, RequestValidationError):
         return _judge_bad_values(error.errors())
     if isinstance(error, HTTPException):
         sentence = _SENTENCES.get(error.status_code, str(error.detail))
         return Refused(error.status_code, sentence, error.headers)
-    logs.event(logging.ERROR, "request_failed", error=type(error).__name__)
+    logs.event(logging.ERROR, "request_failed", route=name_route(scope), error=type(error).__name__)
     logs.logger.debug("request_failed", exc_info=error)
     return Refused(500, FAILED)
 
 
-def _judge_core_error(error: errors.CoreError) -> Refused:
+def _judge_core_error(error: errors.CoreError, scope: Scope) -> Refused:
     cause = error.__cause__ if isinstance(error, errors.TransferError) else None
     judged = cause if isinstance(cause, errors.StoreError) else error  # the database failed during an import
     status, word = next((status, word) for known, status, word in STATUS if isinstance(judged, known))
     if status == 503:
-        logs.warning("request_unavailable", error=type(error).__name__)
+        facts = {"error": type(error).__name__, "number": getattr(judged, "number", None)}
+        logs.warning("request_unavailable", route=name_route(scope), **facts)
     headers = {"Retry-After": "5"} if isinstance(judged, errors.StoreError) else None
     return Refused(status, str(error), headers, word=word, fields=getattr(error, "fields", ()))
 

@@ -100,7 +100,7 @@ class Guard:
         except errors.CutOffError:
             pass  # the connection closes without an end, so that no client takes the part for the whole answer
         except Exception as error:  # noqa: BLE001 - the outermost point: clients get no details
-            refused = errors.judge(error)
+            refused = errors.judge(error, scope)
             if not sending.begun:
                 await self._respond(refused, scope, area)(scope, receive, sending)
 
@@ -178,7 +178,7 @@ class Guard:
             if not is_token(text, self._context.admin_token):
                 token = await self._tokens.find(text, self._context.database())
                 if token is None:
-                    logs.warning("admin_wrong_token")
+                    logs.warning("admin_wrong_token", route=errors.name_route(scope))
                     raise errors.Refused(401, WRONG_LOGIN)
                 if token.kind != "admin":
                     raise errors.Refused(403, FORBIDDEN)

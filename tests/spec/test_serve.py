@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import re
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 from sqlalchemy import delete
 from starlette.testclient import TestClient
 
+from core.base import logs
 from core.cli import app
 from core.cli import serve as serving
 from core.database.engine import Database
@@ -108,6 +111,13 @@ def test_r11_the_server_does_the_work_in_the_background_unless_told_not_to(
     monkeypatch.setattr(Worker, "run", lambda self: begun.append(True))
     assert serve("--port", str(port), "--no-worker")[0] == 0 and not begun
     assert serve("--port", str(port))[0] == 0 and begun == [True]
+
+
+def test_a_warning_of_the_server_says_when(serve: Serve, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    monkeypatch.setattr(Worker, "run", lambda self: logs.warning("worker_waits", number=2003))
+    said = serve("--port", str(port))[1]
+    assert re.search(r"20\d\d-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} WARNING worker_waits number=2003", said)
 
 
 @pytest.fixture

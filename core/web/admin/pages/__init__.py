@@ -25,7 +25,7 @@ from ....base import logs
 from ... import access, guard
 from ...access import WebContext
 from ...bodies import OPERATOR, REFUSALS
-from ...errors import Refused
+from ...errors import Refused, name_route
 from . import memory, people, programs, upkeep, why
 from .page import BASE, Page, Screen, add_screen
 from .page import STATIC as STATIC
@@ -98,7 +98,7 @@ def _add_login(router: APIRouter, context: WebContext) -> None:
     ) -> Response:
         """Set the page's cookie, which is valid for 12 hours, and redirect to the wanted page."""
         if not access.is_token(token.strip(), context.admin_token):
-            logs.warning("admin_wrong_token")
+            logs.warning("admin_wrong_token", route=name_route(request.scope))
             if "text/html" in request.headers.get("accept", ""):
                 return guard.lead_to_login(request.scope, wanted, failed=True)
             raise Refused(401, guard.WRONG_LOGIN)

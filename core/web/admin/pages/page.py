@@ -202,7 +202,7 @@ def _answer_screen(screen: Screen, page: Page) -> Response:
         with errors.refuse_bad_values():
             return screen(page)
     except Exception as error:  # noqa: BLE001 - the outermost point: show that it failed
-        refused = errors.judge(error)
+        refused = errors.judge(error, page.request.scope)
         return _render_problem(page, refused.answer.message, refused.status_code)
 
 
