@@ -241,10 +241,11 @@ class RelationshipBody(Body):
 
 
 class ForgetBody(Body):
-    """Target to forget for good: exactly one of the three fields."""
+    """Target to forget for good: exactly one of the four fields."""
 
     participant: ParticipantKey | None = Field(default=None, examples=["telegram_bot/u1"])
     conversation: Key | None = None
+    server: ServerId | None = None
     memory: ItemId | None = Field(default=None, description="Id of a memory item.")
 
 
