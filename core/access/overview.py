@@ -113,7 +113,19 @@ def name_near(db: Database, persona: str, kind: str, key: str) -> str:
     close = get_close_matches(key, ids, n=3, cutoff=0.6)
     close += [own[bare] for bare in get_close_matches(key.rpartition("/")[2], own, n=3, cutoff=0.8)]
     near = f" Near it: {', '.join(list(dict.fromkeys(close))[:3])}." if close else ""
+    if personas := name_other_personas(db, persona):
+        near = f" Rows are stored of {personas}."
     return f"Nothing is known of the {kind} {key!r} of the persona {persona!r}.{near}"
+
+
+def name_other_personas(db: Database, persona: str) -> str:
+    """Return the personas that have rows if this one has none, else "": a mistyped one looks like an empty memory."""
+    if choose_persona(db, persona) == persona:
+        return ""
+    from difflib import get_close_matches  # noqa: PLC0415 - as above
+
+    known = list_personas(db, 1000)
+    return ", ".join(get_close_matches(persona, known, 5) or known[:5])
 
 
 def _count(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import sys
 from collections.abc import Callable, Collection, Iterator
@@ -241,11 +240,8 @@ def refusals() -> Iterator[None]:
 
 
 def warn_of_persona(run: Run, persona: str) -> None:
-    """Name the personas that have rows if this one has none: a mistyped one looks like an empty memory."""
+    """Name the personas that have rows if this one has none."""
     from ..access import overview
 
-    if overview.choose_persona(run.db, persona) != persona:
-        known = overview.list_personas(run.db, 1000)
-        names = ", ".join(difflib.get_close_matches(persona, known, 5) or known[:5])
-        sentence = f"Nothing is stored of the persona {persona!r}, but of {names}: --persona-id KEY"
-        output.note(sentence, style="yellow")
+    if names := overview.name_other_personas(run.db, persona):
+        output.note(f"Nothing is stored of the persona {persona!r}, but of {names}: --persona-id KEY", style="yellow")

@@ -120,12 +120,14 @@ class PrunedAnswer(BaseModel):
 class ForgottenAnswer(BaseModel):
     """Number of rows deleted for good, or with dry_run of rows that would be, by table."""
 
+    persona: str
     dry_run: bool
     total: int = Field(description="Number of rows deleted or changed.")
     tables: dict[str, int] = Field(description="Number of rows by table.", examples=[{"memories": 3}])
     operations: int = Field(description="Number of queued operations that rebuild summaries without forgotten texts.")
     files: list[str] = Field(description="Rewritten Markdown files.")
     out_of_reach: list[str] = Field(description="Files to delete by hand, each with a reason.")
+    notes: list[str] = Field(description="If nothing is known of the target: what is near it.")
 
 
 # The API for hosts

@@ -199,7 +199,11 @@ def test_l33_without_memory_or_database_the_answer_is_503(db: Database, life: Li
 def test_f40_a_participant_is_forgotten_by_the_route(operator: Operator, other: Operator, life: Life) -> None:
     life.item("canary of Ann", path="tg/ann", participant=ANN, privacy="direct")
     assert operator.post("/forget", {"participant": ANN}, dry_run=True)["tables"]["memories"] == 1
-    assert other.post("/forget", {"participant": ANN})["total"] == 0
+    nothing = other.post("/forget", {"participant": ANN})
+    assert (nothing["total"], nothing["persona"]) == (0, other.persona)
+    assert f"of the persona {other.persona!r}. Rows are stored of " in nothing["notes"][0]
+    assert operator.post("/forget", {"conversation": "tg/an"}, dry_run=True)["notes"][0].endswith("Near it: tg/ann.")
+    assert operator.post("/forget", {"server": "s2"})["total"] == 0
     assert operator.get("/memory/search")["total"] == 1
     assert "such as 'web/ann'" in operator.post("/forget", {"participant": "ann"}, 422)["message"]
     done = operator.post("/forget", {"participant": ANN})

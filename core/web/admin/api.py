@@ -11,6 +11,7 @@ from fastapi import APIRouter, File, Path, Query, UploadFile
 from starlette.responses import PlainTextResponse, StreamingResponse
 
 from ... import forgetting, jobs, lifelong, memories, relationships
+from ...access import overview
 from ...base.wire_ids import LARGEST_ID
 from ...config.flags import PruneMode
 from ...errors import ItemNotFoundError
@@ -260,9 +261,11 @@ def update_relationship(admin: bodies.Admin, body: bodies.RelationshipBody) -> a
 
 @router.post("/forget")
 def forget(admin: bodies.Admin, body: bodies.ForgetBody, dry_run: bodies.DryRun = False) -> answers.ForgottenAnswer:
-    """Delete everything of one participant, conversation or memory for good."""
+    """Delete everything of one participant, conversation, server or memory for good."""
     done = forgetting.forget(**body.model_dump(), dry_run=dry_run, **admin.asking)
-    return answers.ForgottenAnswer.model_validate(done.as_dict())
+    persona, ((kind, key),) = admin.call.persona, body.model_dump(exclude_none=True).items()
+    unknown = "" if done.total else overview.name_near(admin.call.db, persona, kind, str(key))
+    return answers.ForgottenAnswer(persona=persona, notes=list(filter(None, [unknown])), **done.as_dict())
 
 
 _TEXT = {"text/plain": {"schema": {"type": "string"}}}
