@@ -284,6 +284,8 @@ class OperationRun:
     seconds: float
     error: str = ""
     """Class and reason of a failure, or of a poorer result; never a text that was said."""
+    wait_seconds: float = 0.0
+    """Pause before the next try, if the state is retrying."""
 
 
 class ListedOperation(TypedDict):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, BadParameter, Option
 
+from ..base import logs
 from ..base.signals import stop_on_signals
 from ..scope import Scope
 from . import output
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from ..shapes import ListedOperation, OperationRun, OperationState
 
 IdArgument = Annotated[int | None, Argument(metavar="ID", help="Id of the operation.", show_default=False)]
+_STYLES = {"completed": "", "retrying": "yellow", "failed": "red", "dropped": "dim"}
 _SHOWN = 20
 _MOST = 10_000
 
@@ -27,7 +31,9 @@ _MOST = 10_000
 @command("worker", without={"persona_id"}, creates=True)
 def work(
     run: Run,
-    once: Annotated[bool, Option("--once", help="End when no operation is ready, instead of waiting.")] = False,
+    once: Annotated[
+        bool, Option("--once", help="End when no operation is ready; the exit code is 1 if all failed.")
+    ] = False,
     personas: Annotated[
         list[str] | None,
         Option("--persona-id", metavar="ID", help="Only run work of this persona; may be repeated. Default: all."),
@@ -41,18 +47,25 @@ def work(
     from .. import llm
     from ..jobs import Worker
 
+    states: Counter[str] = Counter()
     failed: list[OperationRun] = []
 
     def report(done: OperationRun) -> None:
-        where = f" of {done.conversation}" if done.conversation else ""
-        why = f": {done.error}" if done.error else ""
-        style = {"completed": "", "retrying": "yellow", "failed": "red", "dropped": "dim"}[done.state]
-        if run.as_json:
-            output.print_json(asdict(done), in_one_line=True)
-        else:
-            output.say(f"{done.type}{where} {done.state} in {done.seconds:.1f} s{why}", style=style)
+        states[done.state] += 1
         if done.state == "failed":
             failed.append(done)
+        if run.as_json:
+            output.print_json(asdict(done), in_one_line=True)
+            return
+        where = f" of {done.conversation}" if done.conversation else ""
+        how = f"{done.state} in {done.seconds:.1f} s"
+        if done.state == "retrying":
+            how = f"failed after {done.seconds:.1f} s, next try in {done.wait_seconds:.0f} s"
+        output.say(f"{done.type}{where} {how}{f': {done.error}' if done.error else ''}", style=_STYLES[done.state])
+
+    def is_other(record: logging.LogRecord) -> bool:
+        """Leave out the log's lines about operations, which `report` prints."""
+        return not record.getMessage().startswith("operation ")
 
     worker = Worker(run.db, personas=personas or (), on_done=report)
     asked = llm.resolve(None, run.settings, run.db)
@@ -62,15 +75,20 @@ def work(
         whose = ", ".join(personas or ()) or "all personas"
         model = f"The model is {asked!r}." if asked else "Without LLM_BASE_URL and LLM_MODEL texts are extracts."
         output.note(f"Working for {whose} on {run.db.target.shown}, {'once' if once else 'until Ctrl-C'}. {model}")
+    logs.logger.addFilter(is_other)
     try:
         with stop_on_signals(worker.stop):
             begun = worker.run(once=once)
         if once:
             _print_left(run, personas, failed)
     finally:
+        logs.logger.removeFilter(is_other)
         llm.close()
     if not run.as_json:
-        output.note(f"{output.count(begun, 'operation')} done.")
+        of = "" if states["completed"] == begun else f"{states['completed']} of "
+        output.note(f"{of}{output.count(begun, 'operation')} done.")
+    if once and 0 < begun == states["failed"] + states["retrying"]:
+        raise typer.Exit(1)
 
 
 def _print_left(run: Run, personas: Sequence[str] | None, failed: Sequence[OperationRun]) -> None:

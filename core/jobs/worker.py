@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Any
 
 from .. import llm
 from ..access import external_rows
@@ -233,7 +233,7 @@ def run_operation(
     started = time.monotonic()
     operation = claimed.operation
     state: RunState
-    error = ""
+    error, wait = "", 0.0
     try:
         tools = Tools(db, settings, model, db.clock(), results=[] if results is None else results)
         handle = handlers.find(operation.type)
@@ -244,7 +244,7 @@ def run_operation(
         error = "; ".join(dict.fromkeys(tools.notes))[: rules.ERROR_CHARS]
         state = "completed" if table_claiming.settle(db, claimed, "completed", effect, error=error) else "dropped"
     except Exception as failure:  # noqa: BLE001 - the queue continues, and the reason is stored
-        state, error = _note_failure(db, claimed, failure)
+        state, error, wait = _note_failure(db, claimed, failure)
     except BaseException:
         with suppress(StoreError):  # the operation is claimed again when its lease expires
             table_claiming.settle(db, claimed, "pending", is_try=False)
@@ -254,7 +254,8 @@ def run_operation(
     seconds = round(time.monotonic() - started, 3)
     level = logging.INFO if state in ("completed", "dropped") else logging.WARNING
     logs.event(level, "operation", id=operation.id, type=operation.type, state=state, seconds=seconds, error=error)
-    return OperationRun(operation.id, operation.type, operation.persona, operation.conversation, state, seconds, error)
+    whose = (operation.persona, operation.conversation)
+    return OperationRun(operation.id, operation.type, *whose, state, seconds, error, wait)
 
 
 @contextmanager
@@ -279,8 +280,8 @@ def keep_lease(db: Database, claimed: Claim, lease_seconds: float) -> Iterator[N
         thread.join()
 
 
-def _note_failure(db: Database, claimed: Claim, failure: Exception) -> tuple[RunState, str]:
-    """Store a failure as final or for another try; return the state and the stored reason."""
+def _note_failure(db: Database, claimed: Claim, failure: Exception) -> tuple[RunState, str, float]:
+    """Store a failure as final or for another try; return the state, the stored reason and the pause in seconds."""
     operation = claimed.operation
     kinds = [each.__name__ for each in type(failure).__mro__]
     reason, number, asked, cause = "", None, 0.0, ""
@@ -292,11 +293,10 @@ def _note_failure(db: Database, claimed: Claim, failure: Exception) -> tuple[Run
     error = rules.error_text(kinds[0], reason, number, cause)
     logs.logger.debug("operation_failed id=%r", operation.id, exc_info=failure)
     is_try = reason != "budget"
-    state: Literal["retrying", "failed"] = "retrying"
     if is_try and (rules.verdict(kinds, reason) == "fail" or operation.tries >= rules.MAX_TRIES):
-        state, until = "failed", None
-    else:
-        wait = rules.wait_seconds(operation.tries, asked) if is_try else min(asked, BUDGET_SECONDS)
-        until = db.clock() + timedelta(seconds=wait)
-    is_held = table_claiming.settle(db, claimed, state, error=error, until=until, is_try=is_try)
-    return state if is_held else "dropped", error
+        is_held = table_claiming.settle(db, claimed, "failed", error=error)
+        return "failed" if is_held else "dropped", error, 0.0
+    wait = rules.wait_seconds(operation.tries, asked) if is_try else min(asked, BUDGET_SECONDS)
+    until = db.clock() + timedelta(seconds=wait)
+    is_held = table_claiming.settle(db, claimed, "retrying", error=error, until=until, is_try=is_try)
+    return "retrying" if is_held else "dropped", error, wait

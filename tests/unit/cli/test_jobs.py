@@ -58,7 +58,7 @@ def test_s47_a_worker_reports_each_operation(run: Command, queue: Queue) -> None
     assert ran.err.startswith("Operations that failed: 1, the last one: ModelError: auth (401). Correct LLM_API_KEY, ")
     assert "`prompt-engine jobs retry --all --persona-id iris`" in ran.err
     lines = [json.loads(line) for line in ran.out.splitlines()]
-    assert list(lines[0]) == ["id", "type", "persona", "conversation", "state", "seconds", "error"]
+    assert list(lines[0]) == ["id", "type", "persona", "conversation", "state", "seconds", "error", "wait_seconds"]
     told = [(each["id"], each["state"], each["error"]) for each in lines]
     assert told == [(first, "completed", ""), (second, "failed", "ModelError: auth (401)")]
     ran = run("worker", "--once", "--text")

@@ -73,7 +73,7 @@ def test_forget_of_nobody_exits_1_and_names_who_is_near(run: Command, call: dict
 
 
 def test_a_worker_with_a_dead_model_says_what_waits(
-    run: Command, call: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    run: Command, call: dict[str, Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("LLM_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("LLM_MODEL", "m")
@@ -81,8 +81,10 @@ def test_a_worker_with_a_dead_model_says_what_waits(
         _say(call, "discord/c1", f"Line number {number} has some words in it.")
     scope = Scope("default", "discord/c1", "discord/u1")
     assert stories.queue_recaps("discord/c1", scope=scope, **call) == 4
-    ran = run("worker", "--once")
-    assert "Operations that wait: 4, the last try failed:" in ran.err
+    ran = run("worker", "--once", "--text")
+    assert "Operations that wait: 4, the last try failed:" in ran.err and "operation id=" not in caplog.text
+    assert ran.code == 1 and ran.err.endswith("0 of 4 operations done.\n")
+    assert ran.out.count("RECAP of discord/c1 failed after 0.") == ran.out.count("s, next try in 10 s: ModelError") == 4
     assert sum(each["retrying"] for each in jobs.count_operations(**call, scope=Scope("default")).values()) == 4
 
 
