@@ -320,7 +320,7 @@ def mcp(
 
 # Tokens
 
-AdminTokenOption = Annotated[bool, Option("--admin", help="Operator tokens, valid for the admin routes only.")]
+AdminTokenOption = Annotated[bool, Option("--admin", help="Operator tokens, for the admin routes only, not to log in.")]
 
 
 @command("token add", creates=True)
