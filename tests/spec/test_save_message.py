@@ -373,8 +373,9 @@ def test_p71_lines_that_are_stored_and_in_the_list_stand_once(memory: Memory) ->
     assert str(memory.messages(CHAT, user="ann")).count("I have a dog called Rex.") == 1
 
 
-def test_p71_a_picture_in_a_list_is_named(memory: Memory) -> None:
-    parts = [{"type": "text", "text": "Look"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,A"}}]
+@pytest.mark.parametrize("text", [{"type": "text", "text": "Look"}, "Look"])
+def test_p71_a_picture_in_a_list_is_named(memory: Memory, text: object) -> None:
+    parts = [text, {"type": "image_url", "image_url": {"url": "data:image/png;base64,A"}}]
     last = memory.messages([{"role": "user", "content": parts}], user="ann")[-1]["content"]
     assert last.endswith("Look\n[Attached: image_url]")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from core.config import Settings
 from core.database.engine import Database
 from core.db import insert_memory, reindex
 from core.forgetting import forget
+from core.index.entries import Calendar
 from core.messages import new_message as messages
 from core.messages import table_batches as chat_batches
 from core.scope import Scope
@@ -226,6 +227,14 @@ def test_t16_the_turns_of_whom_the_question_names_come_first(db: Database, scope
     mine = replace(scope, participant="tg/ann")
     report = explain(db, mine, query="How was my concert with the choir?", limit=5)[1]
     assert next(one["id"] for one in report["hits"] if one["rank"] == 1) == rows[2]
+
+
+ZONES = [("Pacific/Auckland", "2026-03-12"), ("UTC", "2026-03-11"), ("?", "2026-03-11")]
+
+
+@pytest.mark.parametrize(("zone", "day"), ZONES)
+def test_t62_the_days_of_a_text_are_those_of_the_time_zone(zone: str, day: str) -> None:
+    assert Calendar(zone, ("en",)).find_days("Tomorrow I sail.", datetime(2026, 3, 10, 20, tzinfo=UTC)) == (day,)
 
 
 @pytest.mark.parametrize("who", ["I", "Ann"])

@@ -100,6 +100,7 @@ def test_s44_cancelling_clearing_and_retrying(run: Command, queue: Queue) -> Non
     run("worker", "--once")
     assert run("jobs", "retry", failed).json == {"pending": 1, "refused": 0}
     assert run("jobs", "cancel", "--all").json == {"cancelled": 1}
+    assert run("jobs", "cancel", "--all").code == 0
     wrong = run("jobs", "cancel")
     assert wrong.code == 2 and "jobs cancel" in wrong.err
     assert run("jobs", "cansel").code == 2
