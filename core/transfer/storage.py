@@ -59,7 +59,7 @@ class ChatWriter:
         self._call, self._files, self._reading, self._plan = call, files, reading, plan
         self._reader = call.db.read
         self.privacies: dict[str, Privacy] = {}
-        """Privacy of each conversation: as planned, and `restricted` after `store` if it is stored as private."""
+        """Privacy of each conversation: as planned or stored; after `store`, `restricted` if stored as private."""
         self._notes: list[tuple[str, Note]] = []
         self._endings: list[tuple[str, Ending]] = []
         self.counts: Counter[str] = Counter()
@@ -77,6 +77,9 @@ class ChatWriter:
         done, row, total = 0, 0, self._plan.survey.lines + self._plan.survey.services
         self._find_known_rooms()
         self.privacies = self._plan.privacies()
+        if self._plan.private is None:  # of an export, only new conversations get the privacy
+            known = table_conversations.find_among(self._reader, self._call.persona, self.privacies)
+            self.privacies |= {key: "public" for key, facts in known.items() if not facts.is_private}
         messages = self._read_messages()
         try:
             while batch := list(islice(messages, BATCH)):

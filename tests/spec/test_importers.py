@@ -19,6 +19,7 @@ from core.database.engine import Database
 from core.database.rows import read_object
 from core.database.schema import audiences, chat_history_cache, conversations, memories, message_alternatives
 from core.errors import TransferError
+from core.privacy import set_conversation_privacy
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from core.stories import refresh_memory
@@ -433,6 +434,18 @@ def test_r25_public_opens_groups_but_no_direct_message_and_nothing_stored_as_pri
         assert _audience(db, scope, group)[0] == "conversation" and again.private_count == before.private_count == 2
         assert any("2 stay private" in note for note in again.notes) and "stay" not in str(before.notes)
     assert any("1 stays private" in n for n in import_file(SAMPLES / name, private=False, dry_run=True).notes)
+
+
+def test_r25_a_group_that_was_opened_stays_open_when_a_newer_export_comes(db: Database, tmp_path: Path) -> None:
+    lines = (SAMPLES / "whatsapp" / "ios.txt").read_text(encoding="utf-8").splitlines(keepends=True)
+    export, scope = tmp_path / "ios.txt", own_scope()
+    export.write_text("".join(lines[:-1]), encoding="utf-8")
+    assert _import(db, scope, export).private_count == 1
+    set_conversation_privacy("whatsapp/ios", "public", db=db, scope=scope)
+    export.write_text("".join(lines), encoding="utf-8")
+    again = _import(db, scope, export)
+    assert (again.imported, again.private_count) == (1, 0)
+    assert _audience(db, scope, "whatsapp/ios")[0] == "server"
 
 
 def test_r25_bots_service_lines_replies_reactions_and_edits_come_along(db: Database) -> None:
