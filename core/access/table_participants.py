@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from sqlalchemy import Connection, bindparam, case, delete, func, select, update
+from sqlalchemy import Connection, Select, bindparam, case, delete, func, select, update
 
 from ..database.compiled import IDS, read_parts
 from ..database.dialects import Key, insert_ignore
@@ -73,10 +73,15 @@ def known(connection: Connection, persona: str, keys: Iterable[str], default: st
     return {key: Known(level_of(ranks.get(key), default), names.get(key)) for key in wanted}
 
 
+def select_identities(persona: Any, key: Any) -> Select[tuple[str]]:
+    """Return the SELECT of a participant's key and those of all linked identities; it finds none of an unknown one."""
+    linked = select(LINKED.c.participant_key).select_from(IDENTITIES)
+    return linked.where(MINE.c.persona_id == persona, MINE.c.participant_key == key)
+
+
 def are_linked(db: Database | None, persona: str, one: str, other: str) -> bool:
     """Return whether two participants are identities of one person; without a database nobody is."""
-    both = (MINE.c.persona_id == persona, MINE.c.participant_key == one, LINKED.c.participant_key == other)
-    linked = select(LINKED.c.participant_key).select_from(IDENTITIES).where(*both)
+    linked = select_identities(persona, one).where(LINKED.c.participant_key == other)
     return db is not None and bool(db.read(linked, source="participants"))
 
 

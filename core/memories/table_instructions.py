@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Integer, bindparam, or_, select
 
 from ..access import table as audience_table
 from ..access import table_conversations
-from ..access.table_participants import IDENTITIES, LINKED, MINE
+from ..access.table_participants import select_identities
 from ..access.view import Viewer
 from ..database import rows
 from ..database.compiled import FIRST, OBJECT, TEXT, TIME, Branch, CompiledStatement, Shape, hide_from_index
@@ -155,9 +155,10 @@ def _is_older(item: KeptItem, memory: NewMemory) -> bool:
 
 def _list_identities(connection: Connection, persona: str, participant: str | None) -> tuple[str, ...]:
     """Return the keys of a person, sorted; none for an unknown person."""
-    mine = (MINE.c.persona_id == persona, MINE.c.participant_key == participant)
-    linked = select(LINKED.c.participant_key).select_from(IDENTITIES).where(*mine)
-    return () if participant is None else tuple(sorted({participant, *connection.execute(linked).scalars()}))
+    if participant is None:
+        return ()
+    linked = connection.execute(select_identities(persona, participant)).scalars()
+    return tuple(sorted({participant, *linked}))
 
 
 def _read_in_force(connection: Connection, persona: str, audience_id: int, people: Sequence[str]) -> list[KeptItem]:

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, String, bindparam, cast, delete, func, or_, s
 
 from ..access import table_conversations, table_participants, tombstones
 from ..access.rules import parent_key
-from ..access.table_participants import IDENTITIES, LINKED, MINE
+from ..access.table_participants import MINE, select_identities
 from ..database.bulk import chunks
 from ..database.dialects import Key, Time, has_keyword, like_pattern
 from ..database.engine import Database
@@ -253,9 +253,7 @@ def delete_entries(
     named = ((_S.server_id, server), (_S.channel_id, channel))
     where = [column == key for column, key in named if key is not None]
     if user is not None:
-        linked = select(LINKED.c.participant_key).select_from(IDENTITIES)
-        linked = linked.where(MINE.c.persona_id == persona, MINE.c.participant_key == user)
-        where.append(or_(_S.participant_key == user, _S.participant_key.in_(linked)))
+        where.append(or_(_S.participant_key == user, _S.participant_key.in_(select_identities(persona, user))))
     if not where:
         return 0
     statement = delete(short_term_memories).where(_S.persona_id == persona, *where)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from sqlalchemy import Integer, and_, bindparam, literal_column, or_, select
 
-from ..access.table_participants import IDENTITIES, LINKED, MINE
+from ..access.table_participants import select_identities
 from ..access.view import Viewer
 from ..context.section_base import StoredRows
 from ..database.compiled import FIRST, KEY, NUMBER, TIME, Branch, CompiledStatement, Kind, Shape, hide_from_index
@@ -74,9 +74,7 @@ def _match_lookup(which: Which, of_lineage: bool) -> list[Any]:
         ]
     if which == "server":
         return [_C.channel_id != channel, _C.server_id == owner, ~_select_newer(of_lineage).exists()]
-    identities = select(LINKED.c.participant_key).select_from(IDENTITIES)
-    identities = identities.where(MINE.c.persona_id == _PERSONA, MINE.c.participant_key == owner)
-    return [_C.channel_id != channel, _C.participant_key.in_(identities)]
+    return [_C.channel_id != channel, _C.participant_key.in_(select_identities(_PERSONA, owner))]
 
 
 def _match_live(c: Any) -> Any:
