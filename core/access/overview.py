@@ -109,13 +109,13 @@ def name_near(db: Database, persona: str, kind: str, key: str) -> str:
         ids |= {one: one.rpartition("/")[2] for (one,) in db.read(chosen, source=column.table.name) if one}
     if key in ids:
         return ""
+    sentence = f"Nothing is known of the {kind} {key!r} of the persona {persona!r}."
+    if personas := name_other_personas(db, persona):
+        return f"{sentence} Rows are stored of {personas}."
     own = {bare: one for one, bare in ids.items()}
     close = get_close_matches(key, ids, n=3, cutoff=0.6)
     close += [own[bare] for bare in get_close_matches(key.rpartition("/")[2], own, n=3, cutoff=0.8)]
-    near = f" Near it: {', '.join(list(dict.fromkeys(close))[:3])}." if close else ""
-    if personas := name_other_personas(db, persona):
-        near = f" Rows are stored of {personas}."
-    return f"Nothing is known of the {kind} {key!r} of the persona {persona!r}.{near}"
+    return f"{sentence} Near it: {', '.join(list(dict.fromkeys(close))[:3])}." if close else sentence
 
 
 def name_other_personas(db: Database, persona: str) -> str:
