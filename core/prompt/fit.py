@@ -204,10 +204,12 @@ def fit_items(
             return [*kept, n]
     for n in kept if room > LEAST_PART else ():  # the room that is left goes to the items that were shortened
         most = min(items[n].size + room, quarter)
-        if items[n].size < min(whole[n].size, most):
-            grown = whole[n] if whole[n].size <= most else cut(n, most) or items[n]
-            room -= max(0, grown.size - items[n].size)
-            items[n] = max(items[n], grown, key=lambda item: item.size)
+        if items[n].size >= min(whole[n].size, most):
+            continue
+        grown = whole[n] if whole[n].size <= most else cut(n, most)
+        if grown is not None and grown.size > items[n].size:
+            room -= grown.size - items[n].size
+            items[n] = grown
     return list(kept)
 
 
@@ -224,21 +226,21 @@ def order_items(items: Sequence[Item], best: Sequence[int], room: int, memory_sh
             others.setdefault(item.section, []).append(n)
     for section in NEWEST_LAST:
         others.get(section, []).reverse()
-    newest = chat[: max(1, _count_within(items, chat, room // SHARE))]
-    asked = [n for section in ASKED_FOR for n in others.get(section, ())]
-    asked = asked[: max(1, _count_within(items, asked, room // SHARE))]
-    better = best[: max(1, _count_within(items, best, int(room * memory_share)))]
+    newest = _take_within(items, chat, room // SHARE)
+    asked = _take_within(items, [n for name in ASKED_FOR for n in others.get(name, ())], room // SHARE)
+    better = _take_within(items, best, int(room * memory_share))
     first = [numbers[0] for numbers in others.values()]
     rest = [n for numbers in others.values() for n in numbers[1:]]
     return list(dict.fromkeys([*newest, *asked, *better, *first, *best, *chat, *rest]))
 
 
-def _count_within(items: Sequence[Item], numbers: Sequence[int], room: int) -> int:
+def _take_within(items: Sequence[Item], numbers: Sequence[int], room: int) -> Sequence[int]:
+    """Return the first of the numbers whose items together fit into the room, at least one."""
     for count, n in enumerate(numbers):
         room -= items[n].size
         if room < 0:
-            return count
-    return len(numbers)
+            return numbers[: max(1, count)]
+    return numbers
 
 
 def keep_within(
