@@ -13,7 +13,6 @@ from fastapi.security import APIKeyCookie, HTTPBearer
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 from starlette.exceptions import HTTPException
-from starlette.routing import Match
 
 from ..base.wire_ids import LARGEST_ID
 from ..context.incoming import ID_BYTES
@@ -25,7 +24,7 @@ from ..synth_core_memory import SearchMode
 from ..text.times import parse_time
 from . import access
 from .access import AdminCall, WebContext, open_admin_call
-from .errors import ErrorAnswer, Refused
+from .errors import ErrorAnswer, Refused, find_route
 from .guard import READING, require_operator
 from .problems import NO_BODY, NOT_BOOL
 
@@ -152,8 +151,8 @@ async def check_known(request: Request) -> None:
 async def pass_on(request: Request, error: Exception) -> Any:
     """Re-raise an error for the guard, not the framework; name the known fields of a body, or the methods of a path."""
     if isinstance(error, HTTPException) and error.status_code == 405 and not isinstance(error, Refused):
-        asked = [{**request.scope, "method": method} for method in ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")]
-        allowed = [one["method"] for one in asked if any(r.matches(one)[0] is Match.FULL for r in request.app.routes)]
+        methods = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
+        allowed = [each for each in methods if find_route({**request.scope, "method": each}) is not None]
         raise HTTPException(405, headers={"Allow": ", ".join(allowed)})  # the framework names those of one route
     route = request.scope.get("route")
     if isinstance(error, RequestValidationError) and isinstance(route, APIRoute) and route.body_field is not None:

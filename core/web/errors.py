@@ -91,10 +91,16 @@ def refuse_bad_values() -> Iterator[None]:
         raise Refused(422, str(error)) from None
 
 
+def find_route(scope: Scope) -> str | None:
+    """Return the template of the path of the route that answers a request, or None."""
+    routes = iter_route_contexts(scope["app"].routes)
+    return next((each.path for each in routes if each.matches(scope)[0] is Match.FULL), None)
+
+
 def name_route(scope: Scope) -> str:
     """Return a request's method and the template of its path for the log: the path itself holds ids."""
-    routes = (each for each in iter_route_contexts(scope["app"].routes) if each.matches(scope)[0] is Match.FULL)
-    return next((f"{scope['method']} {each.path}" for each in routes), "unknown")
+    path = find_route(scope)
+    return "unknown" if path is None else f"{scope['method']} {path}"
 
 
 def judge(error: Exception, scope: Scope) -> Refused:
