@@ -69,10 +69,14 @@ class Calendar(NamedTuple):
 
     def find_days(self, text: str, at: datetime | None) -> tuple[str, ...]:
         """Return the days, as ISO 8601, that a text is about if it was said at `at`."""
+        return tuple(self.find_places(text, at))
+
+    def find_places(self, text: str, at: datetime | None) -> dict[str, tuple[int, int]]:
+        """Return the places of the words that name these days, by day."""
         if at is None:
-            return ()
+            return {}
         zone, languages = times.zone(self.zone) or UTC, likely_languages(text, self.languages)
-        return tuple(day.isoformat() for day in find_about_days(text, at, zone, languages))
+        return {day.isoformat(): place for day, place in find_about_days(text, at, zone, languages).items()}
 
 
 def calendar_of(db: Database) -> Calendar:

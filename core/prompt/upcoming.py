@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import date, timedelta
+from datetime import timedelta
 
 from ..context.history import HistoryLists
 from ..context.lines import mark_opening, stamp
@@ -11,6 +11,7 @@ from ..context.section_base import Built
 from ..database.dialects import from_microseconds, microseconds
 from ..database.engine import Database
 from ..database.sources import BY_NUMBER, CHAT, MEMORIES
+from ..index.entries import Calendar, calendar_of
 from ..index.numbers import is_among, take
 from ..index.shapes import DAY, RowId
 from ..index.state import IndexState
@@ -21,7 +22,7 @@ from ..shapes import LeftOut
 from ..text.folding import one_line
 from ..text.hits import snippet_around
 from ..text.languages import likely_languages
-from ..text.time import LOOKED_AT, find_about_days
+from ..text.time import LOOKED_AT
 from .call import PromptCall, Recalled, VisibleContext, with_asker_zone
 
 KEY = "upcoming"
@@ -53,7 +54,7 @@ def build_upcoming(
         row = rows.get(key)
         if row is None or row.digest in shown or drop(row):
             continue
-        text = one_line(_cut(call, row, day))
+        text = one_line(_cut(calendar_of(db), row, day, call.settings.snippet_chars))
         if text.strip() and not asks(text, likely_languages(text, call.settings.languages)):
             shown.add(row.digest)
             name = lists.names.label_participant(row.said_by_key, row.said_by) if row.said_by else ""
@@ -64,13 +65,12 @@ def build_upcoming(
     return Built(list(lines.values())[:MOST_LINES], left_out, tuple(ids[:MOST_LINES]))
 
 
-def _cut(call: PromptCall, row: FoundRow, day: str) -> str:
+def _cut(calendar: Calendar, row: FoundRow, day: str, chars: int) -> str:
     """Return the text of a row; of a long one, the part around the words that name the day."""
-    text, chars, said_at = row.shown_text, call.settings.snippet_chars, from_microseconds(row.at_us)
-    if len(text) <= chars or said_at is None:
+    text = row.shown_text
+    if len(text) <= chars:
         return text
-    languages = likely_languages(text, call.settings.languages)
-    begin, end = find_about_days(text, said_at, call.zone, languages).get(date.fromisoformat(day), (0, 0))
+    begin, end = calendar.find_places(text, from_microseconds(row.at_us)).get(day, (0, 0))
     return snippet_around(text, begin, end - begin, chars)
 
 

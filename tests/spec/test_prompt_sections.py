@@ -416,10 +416,11 @@ def test_t62_what_was_said_weeks_ago_about_the_next_days_comes_up(stage: Stage, 
     assert coming(stage, ENABLE_HISTORY_RECENT=0, ENABLE_UPCOMING=0) == "absent"
 
 
-def test_t62_of_a_long_text_the_words_about_the_day_come_up(stage: Stage) -> None:
-    stage.say(f"{'A new ship is a fine thing. ' * 60}On 13 March I sail. {'Far away. ' * 60}", ELSEWHERE, minutes=WEEK)
-    (line,) = coming(stage, ENABLE_HISTORY_RECENT=0)
-    assert "On 13 March I sail." in line and len(line) < 500
+@pytest.mark.parametrize(("said", "zone"), [("On 13 March I sail.", None), ("In 9 days I sail.", "Pacific/Auckland")])
+def test_t62_of_a_long_text_the_words_about_the_day_come_up(stage: Stage, said: str, zone: str | None) -> None:
+    stage.say(f"{'A new ship is a fine thing. ' * 60}{said} {'Far away. ' * 60}", ELSEWHERE, minutes=WEEK - 60)
+    (line,) = coming(stage, ENABLE_HISTORY_RECENT=0, time_zone=zone)
+    assert said in line and len(line) < 500
 
 
 def test_t62_what_another_section_shows_does_not_come_up_twice(stage: Stage) -> None:
