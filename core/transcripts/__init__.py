@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from .. import chat_history_cache, short_term, stories
 from ..access import tombstones
+from ..access.external_rows import participant_of
 from ..calls.call import Call, GivenSettings, load_access, open_call
 from ..database import rows
 from ..database.engine import Database
@@ -274,7 +275,7 @@ class _Transcript:
             return False
         if sender not in self._cutoffs:
             place, scope = self._call.scope.conversation or "", self._call.scope
-            person = scope.participant if sender is None else f"{place.partition('/')[0]}/{sender}"
+            person = scope.participant if sender is None else participant_of(place, sender, "")
             self._cutoffs[sender] = tombstones.find_cutoff(self._call.db, self._call.persona, person, place)
         return int(before or 0) < self._cutoffs[sender]
 
