@@ -175,7 +175,7 @@ def _search(
     wanted = searching.prepare(request, known, clock=lambda: defaults.handle(db).clock())
     page = wanted.limit
     if mode == "all":
-        wanted = replace(wanted, limit=MOST_HITS)
+        wanted = replace(wanted, limit=MOST_HITS, is_listing=True)
     nothing = _Found(wanted, None, None if mode == "best" else 0)
     if wanted.is_empty and not wanted.may_name_tags:
         return nothing  # no database is opened

@@ -42,8 +42,11 @@ from .messages import (
 )
 from .structure import MESSAGES, Actions, write_line, write_opening
 
-MOST_MEMORIES = 100
-"""Number of memories searched for if MEMORY_ITEMS is not set; those that do not fit are left out."""
+MOST_MEMORIES, MEMORY_CHARS, MEMORIES_AT_MOST = 100, 150, 400
+"""If MEMORY_ITEMS is not set, so many memories are searched for: 100, or in longer prompts one for each 150 characters,
+at most 400. Those that do not fit are left out.
+"""
+CHARS_OF_TOKEN = 4
 LIST_CHARS = 400
 """Maximum number of characters of a memory, cut around its match, if the message asks for a list or a count."""
 ABOUT_AS_GOOD = 5
@@ -86,6 +89,13 @@ class Line(NamedTuple):
     @property
     def text(self) -> str:
         return f"{self.head}{self.said}"
+
+
+def find_most_memories(limit_chars: int | None, limit_tokens: int | None) -> int:
+    """Return how many memories to search for, for a prompt within these limits."""
+    limits = [limit_chars, None if limit_tokens is None else limit_tokens * CHARS_OF_TOKEN]
+    room = min((limit for limit in limits if limit), default=0)
+    return max(MOST_MEMORIES, min(room // MEMORY_CHARS, MEMORIES_AT_MOST))
 
 
 class MessageLines:

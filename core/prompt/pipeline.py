@@ -52,7 +52,7 @@ from . import access, search
 from .call import Gathered, PromptCall, Recalled, Report, VisibleContext, open_call, with_asker_zone
 from .fit import NO_LIMIT, Fitted, Space, fit, read_engine_limit
 from .history import ask_history_hook, build_history, compose, read_stored
-from .message_lines import MOST_MEMORIES, MessageLines
+from .message_lines import MessageLines, find_most_memories
 from .messages import Messages, check_dialect
 from .request import PromptRequest
 from .structure import ask_actions, assemble
@@ -101,7 +101,7 @@ def build_messages(request: PromptRequest, dialect: str) -> tuple[Messages | dic
     """Return chat messages and report; see `prompt_engine.explain_messages`."""
     check_dialect(dialect)
     space, counter = _read_space(request)
-    call = _for_lines(open_call(request))
+    call = _for_lines(request)
     with _note_repairs(call):
         gathered = _gather(call)
         lines = MessageLines(call, gathered, ask_actions(call))
@@ -121,7 +121,7 @@ def build_records(request: PromptRequest, held: Sequence[str] = ()) -> Fitted:
         held: texts that the request already contains.
     """
     limit_chars = Space(request.max_chars).limit_chars
-    call = _for_lines(open_call(request))
+    call = _for_lines(request)
     gathered = _gather(call)
     lines = MessageLines(call, gathered, ask_actions(call), as_turns=False)
     records = lines.write_records(limit_chars or call.settings.max_prompt_chars or LONGEST_RECORDS, held)
@@ -157,9 +157,11 @@ def _name_failures(counter: Callable[[str], int]) -> Callable[[str], int]:
     return count
 
 
-def _for_lines(call: PromptCall) -> PromptCall:
+def _for_lines(request: PromptRequest) -> PromptCall:
     """Return the call for plain lines: as many memories as fit, and times in the asker's zone."""
-    return replace(with_asker_zone(call), most_memories=MOST_MEMORIES)
+    call = open_call(request)
+    most = find_most_memories(request.max_chars or call.settings.max_prompt_chars, request.limit_tokens)
+    return replace(with_asker_zone(call), most_memories=most)
 
 
 @contextmanager

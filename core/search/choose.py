@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -33,6 +34,7 @@ from .table import Repeated, list_repeated
 Drop = Callable[[FoundRow], str]
 """Returns the reason to leave out a row, in addition to the reasons of the search; "" to keep it."""
 _CHAT = sources.CHAT.number
+_DAY_US = 86_400_000_000
 FIRST_HITS = 10
 """Number of first hits; if the question is about the present, the last of them is the newest match."""
 
@@ -86,7 +88,8 @@ def choose_hits(read: Read, drop: Drop | None = None) -> Selection:
     if asked is not None:
         scored = _rank(read, asked, scored)
     kept, left = _drop_some(search, scored, drop)
-    kept, copies = _remove_copies(search, kept, is_ranked=asked is not None)
+    is_listing = query.is_listing or (asked is not None and asked.question.wants_list)
+    kept, copies = _remove_copies(search, kept, is_ranked=asked is not None, is_listing=is_listing)
     left += [(c, "duplicate") for c in copies]
     ordered = _order(search, kept, asked)
     rank = {c: n for n, c in enumerate(ordered, 1)}
@@ -94,7 +97,7 @@ def choose_hits(read: Read, drop: Drop | None = None) -> Selection:
     chosen = [Chosen(_build_hit(search, c.row), c, c.row, rank[c]) for c in kept if c in rank]
     is_done = read.ranked.is_complete or len(chosen) >= query.limit
     repeated: Sequence[Repeated] = ()
-    if not is_done and read.ranked.matches is not None:
+    if not is_done and read.ranked.matches is not None and not is_listing:
         reasons = {(c.row.source, c.row.id): reason for c, reason in left}
         latest = {(c.row.source, c.row.id): c for c in (*scored, *kept)}
         repeated = list_repeated([(c.row, c.score, reasons.get(key, "")) for key, c in latest.items()])
@@ -155,15 +158,24 @@ def _drop_some(
 
 
 def _remove_copies(
-    search: Search, found: Sequence[ScoredRow], *, is_ranked: bool
+    search: Search, found: Sequence[ScoredRow], *, is_ranked: bool, is_listing: bool
 ) -> tuple[list[ScoredRow], list[ScoredRow]]:
-    """Return (rows without copies of newer rows, the copies); a row gets the best score of its copies."""
+    """Return (rows without copies of newer rows, the copies); a row gets the best score of its copies.
+
+    With `is_listing`, messages of different days are no copies: `I had pasta for lunch` counts on each of them.
+    """
+    days: defaultdict[bytes, set[int]] = defaultdict(set)
     by_content: dict[bytes, ScoredRow] = {}
     stays: dict[ScoredRow, bytes | None] = {}
     copies = []
     for c in found:
         row = c.row
         content = row.digest if row.digest is not None and row.texts[0].strip() else _find_content(search, row)
+        if is_listing and content is not None and row.source == _CHAT:
+            day, said_on = c.candidate.at_us // _DAY_US, days[content]
+            is_another_day = bool(said_on) and day not in said_on
+            said_on.add(day)
+            content = None if is_another_day else content
         if content is None or content not in by_content:
             stays[c] = content
             if content is not None:

@@ -17,8 +17,16 @@ from ..database.rows import yes_no
 from ..shapes import now_utc
 from ..text import search_words, times
 from ..text.folding import fold
-from ..text.languages import languages_of, likely_languages
-from ..text.question_words import asked_words, asks_about_person, holds, is_question, may_ask_about_person, opens_late
+from ..text.languages import bare, languages_of, likely_languages
+from ..text.question_words import (
+    asked_words,
+    asks_about_person,
+    counting_words,
+    holds,
+    is_question,
+    may_ask_about_person,
+    opens_late,
+)
 from ..text.search_words import KEYWORD_LIMIT, TAGS_LIMIT
 from ..text.stems import list_forms, stem
 from ..text.time import CALENDARS, Span, mask_time, read_moment
@@ -79,6 +87,8 @@ class Query:
     """Whether tags and keywords are taken from the text."""
     words: tuple[str, ...] = ()
     """Words of the text to search for, if keywords are taken from the text."""
+    is_listing: bool = False
+    """Whether all matches are wanted: equal texts of different days are then hits of their own."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -215,8 +225,10 @@ def list_words(text: str, languages: Sequence[str], *, is_asking: bool) -> list[
     if is_asking:
         masked = mask_time(text, languages)
         text = text if _names_others(text, masked, languages) else masked
+    words = search_words.salient_words(text, languages, MOST_WORDS)
+    counting = counting_words(asked_words(text), languages) if is_asking else ()
     return (
-        search_words.salient_words(text, languages, MOST_WORDS)
+        [word for word in words if bare(word) not in counting]
         or search_words.common_words_asked(text, languages, TAGS_LIMIT)
         or search_words.telling_symbols(text, TAGS_LIMIT)
     )

@@ -5,6 +5,7 @@ The phrases are in `prompts/questions`, one file for each language; `_` means a 
 | list | phrases |
 |---|---|
 | when, count | that ask for a day or a span; for a number |
+| counting | that ask how often, in words that no answer has: `how many times` |
 | self, other | for the asker; for the persona |
 | request | that begin a message that wants something done instead of an answer |
 | opens | that begin a question; in languages without spaces, that a question contains |
@@ -72,6 +73,12 @@ def holds(words: str, name: str, languages: Sequence[str]) -> bool:
             if phrase in words:
                 return True
     return False
+
+
+def counting_words(words: str, languages: Sequence[str]) -> set[str]:
+    """Return the words of a question that only ask how often, such as `times`; `words` comes from `asked_words`."""
+    phrases = (phrase for language in languages for phrase in _phrases("counting", language) if phrase in words)
+    return {word for phrase in phrases for word in phrase.split()}
 
 
 def find_side(words: str, languages: Sequence[str]) -> Side:

@@ -417,6 +417,8 @@ def test_t63_a_list_does_not_count_as_all_what_the_search_cut_off(stage: Stage) 
     given = stage.asking(HERE)
     asked = message("How often did I swim to the buoy?")
     assert "\nAt least 100 lines match; the " in contents(build_messages(asked, max_chars=3000, **given))[-1]
+    long = "\n".join(contents(build_messages(asked, max_chars=40_000, **given)))
+    assert long.count("I swam to the buoy") == 130 and "lines match" not in long
 
 
 def test_t63_a_list_that_has_no_room_says_how_many_lines_match(stage: Stage) -> None:

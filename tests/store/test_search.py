@@ -141,6 +141,21 @@ def test_t36_one_text_is_one_hit(db: Database, scope: Scope, ranking: str) -> No
     assert set(ids(find(db, scope, keywords=["long"], ranking=ranking))) == set(pair)
 
 
+def test_t36_a_count_gets_equal_texts_of_each_day(db: Database, scope: Scope) -> None:
+    """`I swam in the lake`, said on three days, is three times for who asks how often."""
+    said(
+        db,
+        scope,
+        [("I swam in the lake", ago(days=days, minutes=minutes)) for days, minutes in ((9, 0), (5, 0), (5, 3), (1, 0))],
+    )
+    days = {hit["timestamp"][:10] for hit in find(db, scope, query="How many times did I swim in the lake?")}
+    assert len(days) == 3 == len(find(db, scope, query="How often did I swim in the lake?"))
+    assert len(find(db, scope, keywords=["lake"], mode="all")) == 3
+    memory(db, scope, "I swam in the lake", ago(days=3))
+    assert len(find(db, scope, query="How often did I swim in the lake?")) == 3, "a memory made of a message adds none"
+    assert len(find(db, scope, query="Did I swim in the lake?")) == 1
+
+
 def test_t36_what_stays_is_worth_what_the_best_of_the_same_text_is(db: Database, scope: Scope) -> None:
     """A memory made of a message has no neighbours; those of the message speak for what both say."""
     text = "I took the red one in the end since it was cheap and light and they had it there in my size " * 2

@@ -11,6 +11,7 @@ import pytest
 
 from core.search.question.people import named
 from core.search.question.question import Question, has_number, read_question, tells_time
+from core.text.question_words import asked_words, counting_words
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)  # a Tuesday
 NAMES = ("Caroline", "Anna Schmidt", "Will", "Anna Berg", "Борис", "田中", "ada_92", "김민수", "Μαρία")
@@ -182,6 +183,24 @@ HOW_MANY = (
 def test_t16_when_and_how_many_are_understood(text: str) -> None:
     asked = read(text)
     assert (asked.wants_time, asked.wants_number) == (text in WHEN, text in HOW_MANY)
+
+
+COUNTING = {
+    "en": ("How many times have I seen the news in total?", {"how", "many", "times", "in", "total"}),
+    "de": ("Wie viele Male sah ich insgesamt Nachrichten?", {"wie", "viele", "male", "insgesamt"}),
+    "fr": ("Combien de fois ai-je nagé ?", {"combien", "de", "fois"}),
+    "nl": ("Hoeveel keer heb ik gezwommen?", {"hoeveel", "keer"}),
+    "pl": ("Ile razy pływałem?", {"ile", "razy"}),
+    "tr": ("Kaç kez yüzdüm?", {"kac", "kez"}),
+}
+
+
+@pytest.mark.parametrize("language", COUNTING)
+def test_t16_words_that_only_ask_how_often_are_known(language: str) -> None:
+    """`times` matched each line about time, before the lines that were asked about."""
+    text, words = COUNTING[language]
+    assert counting_words(asked_words(text), [language]) == words
+    assert not counting_words(asked_words("These were good times"), [language])
 
 
 def test_turns_that_tell_a_time_or_a_number_are_told() -> None:
