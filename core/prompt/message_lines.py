@@ -12,6 +12,7 @@ from ..base.patterns import lazy_pattern
 from ..context.context import CURRENT, INJECTED, MEMORIES, RECENT
 from ..context.incoming import describe_reply
 from ..context.lines import UNKNOWN, ChatLine, has_name, holds_words, mark_lines, mark_opening, reply_note, stamp
+from ..search.rules_arguments import MOST_HITS
 from ..shapes import Citation, Hit
 from ..templates.render import Renderer
 from ..text import times
@@ -42,9 +43,9 @@ from .messages import (
 )
 from .structure import MESSAGES, Actions, write_line, write_opening
 
-MOST_MEMORIES, MEMORY_CHARS, MEMORIES_AT_MOST = 100, 150, 400
+MOST_MEMORIES, MEMORY_CHARS = 100, 150
 """If MEMORY_ITEMS is not set, so many memories are searched for: 100, or in longer prompts one for each 150 characters,
-at most 400. Those that do not fit are left out.
+at most MOST_HITS. Those that do not fit are left out.
 """
 CHARS_OF_TOKEN = 4
 LIST_CHARS = 400
@@ -95,7 +96,7 @@ def find_most_memories(limit_chars: int | None, limit_tokens: int | None) -> int
     """Return how many memories to search for, for a prompt within these limits."""
     limits = [limit_chars, None if limit_tokens is None else limit_tokens * CHARS_OF_TOKEN]
     room = min((limit for limit in limits if limit), default=0)
-    return max(MOST_MEMORIES, min(room // MEMORY_CHARS, MEMORIES_AT_MOST))
+    return max(MOST_MEMORIES, min(room // MEMORY_CHARS, MOST_HITS))
 
 
 class MessageLines:

@@ -212,6 +212,8 @@ def _order(search: Search, kept: Sequence[ScoredRow], asked: RankingQuery | None
     from .ranking import relevance  # noqa: PLC0415 - as in `_rank`
 
     most_contexts = max(1, round(relevance.CONTEXT_SHARE[limit > FEW_HITS] * limit))
+    if asked.question.wants_list and limit > FEW_HITS:
+        most_contexts = min(most_contexts, max(0, limit - sum(not c.context for c in best)))
     spaced = without_many_contexts(relevance.space_rows(best), most_contexts)
     spaced = _place_kept(spaced, limit)
     own = [c.reasons.get("own", 0.0) for c in spaced]

@@ -151,6 +151,7 @@ def test_t36_a_count_gets_equal_texts_of_each_day(db: Database, scope: Scope) ->
     days = {hit["timestamp"][:10] for hit in find(db, scope, query="How many times did I swim in the lake?")}
     assert len(days) == 3 == len(find(db, scope, query="How often did I swim in the lake?"))
     assert len(find(db, scope, keywords=["lake"], mode="all")) == 3
+    assert len(find(db, scope, query="Where do I swim most often?")) == 3
     memory(db, scope, "I swam in the lake", ago(days=3))
     assert len(find(db, scope, query="How often did I swim in the lake?")) == 3, "a memory made of a message adds none"
     assert len(find(db, scope, query="Did I swim in the lake?")) == 1
