@@ -14,7 +14,7 @@ from .spans import DAY, YEARS, Time, every_year, fixed, of_date, of_days, of_mon
 MOST_PARTS = 400
 _TOKEN = lazy_pattern(
     rf"(?P<word>{WORD_CHARS})"
-    r"|(?P<iso>(?<!\d)\d{4}-\d\d?-\d\d?(?:/\d{1,4}(?:-\d\d?){0,2})?(?!\d))|(?P<week>(?<!\d)\d{4}-?w\d\d?(?!\d))"
+    r"|(?P<iso>(?<!\d)\d{4}-\d\d?-\d\d?(?:t(?=\d\d:)|(?:/\d{1,4}(?:-\d\d?){0,2})?(?!\d)))|(?P<week>(?<!\d)\d{4}-?w\d\d?(?!\d))"
     r"|(?P<month>(?<!\d)\d{4}[-/](?:0[1-9]|1[0-2])(?!\d|[-/]\d\d?(?!\d)))"
     r"|(?P<dotted>(?<![\d.])\d\d?\. ?\d\d?\.(?: ?\d{4}|\d\d)?(?!\d))"
     r"|(?P<full>(?<![\d/.])(?<!(?<!\d\d)-)(?:\d\d?(?P<sign1>[/.-])\d\d?(?P=sign1)(?:\d{4}|\d\d)"
@@ -22,7 +22,7 @@ _TOKEN = lazy_pattern(
     r"|(?P<slashed>(?<![\d/])(?!24/7)\d\d?/\d\d?(?![\d/]))|(?P<decimal>\d+[.,]\d+(?![\d:])|\d+0'?(?:s|er)\b)"
     r"|(?P<clock>(?<!\d)\d\d?:\d\d(?!\d)(?: ?[ap]\.?m\b\.?)?|(?<!\d)\d\d? ?[ap]\.?m\b\.?"
     r"|(?<!\d)\d\d? ?h ?(?:\d\d)?(?![\w]))"
-    r"|(?P<number>\d+)(?P<ordinal>(?:st|nd|rd|th|er|e|o|a|º|ª|\.)(?=[^\w]|$))?"
+    r"|(?P<number>\d+)(?P<ordinal>(?:st|nd|rd|th|er|te[nr]?|e|o|a|º|ª|\.)(?=[^\w]|$))?"
     rf"|(?P<sign>[{SIGNS}])"
     r"|(?P<dash>[-\u2013\u2014\u301c~\uff5e])|(?P<break>[!?;\n]|[.](?= |\n|$))|(?P<comma>[,、])"
 )
