@@ -7,8 +7,8 @@ import os
 import random
 import ssl
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -97,7 +97,6 @@ def _refuse(text: str) -> ConfigError:
 
 
 def parse_url(url: str) -> Target:
-    """Return the target of a connection string."""
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):
@@ -128,11 +127,7 @@ def parse_url(url: str) -> Target:
 
 
 def find_source(url: str) -> Target:
-    """Return the target of an existing database; a SQLite file is opened for reading only.
-
-    Raises:
-        StoreError: the SQLite file does not exist; the message quotes the address as it was written.
-    """
+    """Return the target of an existing database; a SQLite file is opened for reading only."""
     target = parse_url(url)
     if target.is_missing:
         raise StoreError(
@@ -255,25 +250,20 @@ def _pool(size: int) -> dict[str, Any]:
 def _listen(reading: Engine, writing: Engine, timeout_seconds: float, left: Callable[[], float]) -> None:
     """Register the functions that set up a new connection and reset a returned one."""
 
-    def connect(_dialect: Any, _record: Any, _positional: Any, named: dict[str, Any]) -> None:
+    def connect(dialect: Any, _record: Any, positional: Any, named: dict[str, Any]) -> Any:
         seconds = left()
         named |= {"connect_timeout": seconds, "read_timeout": seconds, "write_timeout": seconds}
         # The driver encodes a text password as Latin-1: `€` fails with the password in the error, and `ü` is wrong.
         if isinstance(named.get("password"), str):
             named["password"] = named["password"].encode()
+        try:
+            return dialect.loaded_dbapi.connect(*positional, **named)
+        except RuntimeError as error:  # the login needs a missing package
+            raise dialect.loaded_dbapi.OperationalError(failures.NO_LOGIN, str(error)) from None
 
     for engine in (reading, writing):
         event.listen(engine, "do_connect", connect)
-        event.listen(engine, "do_connect", _log_in)
         event.listen(engine, "checkin", lambda connection, _record: _set_times(connection, timeout_seconds))
-
-
-def _log_in(dialect: Any, _record: Any, positional: Any, named: dict[str, Any]) -> Any:
-    """Connect; a login that needs a missing package raises the same error class as other database errors."""
-    try:
-        return dialect.loaded_dbapi.connect(*positional, **named)
-    except RuntimeError as error:
-        raise dialect.loaded_dbapi.OperationalError(failures.NO_LOGIN, str(error)) from None
 
 
 def wait_for_locks(connection: Connection, seconds: float) -> None:
@@ -288,32 +278,13 @@ def wait_for_locks(connection: Connection, seconds: float) -> None:
     if is_file:
         line.execute(f"PRAGMA busy_timeout = {wait}").close()
     else:
-        _set_lock_wait(line, wait)
+        # A server may lack either variable. OceanBase, which has the second, detects no deadlocks: two transactions
+        # that wait for each other must not give up at the same moment.
+        later = int(wait * 1_000_000 * random.uniform(0.5, 1.0))
+        for name, value in (("innodb_lock_wait_timeout", wait), ("ob_trx_lock_timeout", later)):
+            with suppress(line.Error), line.cursor() as cursor:
+                cursor.execute(f"SET SESSION {name} = {value}")
     connection.info[_WAIT] = wait
-
-
-@contextmanager
-def without_waiting(connection: Connection, timeout_seconds: float) -> Iterator[None]:
-    """Within this block, SQLite does not wait for locks."""
-    line: Any = connection.connection.dbapi_connection
-    line.execute("PRAGMA busy_timeout = 0").close()
-    try:
-        yield
-    finally:
-        line.execute(f"PRAGMA busy_timeout = {int(timeout_seconds * 1000)}").close()
-
-
-def _set_lock_wait(line: Any, wait: int) -> None:
-    """Set how long a transaction waits for a row, in InnoDB's variable and OceanBase's; a server may lack either.
-
-    OceanBase detects no deadlocks, so two transactions that wait for each other must not give up at the same moment.
-    """
-    for statement, value in (
-        ("SET SESSION innodb_lock_wait_timeout = %s", wait),
-        ("SET SESSION ob_trx_lock_timeout = %s", int(wait * 1_000_000 * random.uniform(0.5, 1.0))),
-    ):
-        with suppress(line.Error), line.cursor() as cursor:
-            cursor.execute(statement, (value,))
 
 
 def set_timeout(connection: Connection, seconds: float) -> None:
@@ -335,21 +306,16 @@ def _sqlite_engines(target: Target, timeout_seconds: float, pool_size: int) -> t
         return only, only
     common = _pool(pool_size) | {"connect_args": arguments}
     alone = common | {"connect_args": arguments | {"cached_statements": KEPT_PLANS}}
-    url = _file_url(target)
+    url = target.url
+    if url.query:  # SQLAlchemy passes these parameters on in an SQLite `file:` URL
+        query = {**{name: str(value) for name, value in url.query.items()}, "uri": "true"}
+        url = url.set(database=f"file:{quote(str(url.database))}", query=query)
     reading = create_engine(url, isolation_level="AUTOCOMMIT", pool_reset_on_return=None, **alone)
     writing = create_engine(url, **common)
     for engine, writes in ((reading, False), (writing, not target.read_only)):
         _listen_sqlite(engine, timeout_seconds, writes=writes)
         event.listen(engine, "do_connect", lambda *_: make_private(target))
     return reading, writing
-
-
-def _file_url(target: Target) -> URL:
-    """Return the URL in SQLAlchemy's form: the mode becomes a parameter of an SQLite `file:` URL."""
-    if not target.url.query:
-        return target.url
-    query = {**{name: str(value) for name, value in target.url.query.items()}, "uri": "true"}
-    return target.url.set(database=f"file:{quote(str(target.url.database))}", query=query)
 
 
 def run_driver(connection: Connection, sql: str, values: tuple[Any, ...]) -> Sequence[Any]:

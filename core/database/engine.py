@@ -60,11 +60,9 @@ class Call:
 
     @property
     def taken(self) -> float:
-        """Return the seconds taken so far."""
         return self.spent + (0.0 if self.since is None else time.monotonic() - self.since)
 
     def release_connection(self) -> None:
-        """Return the shared connection to the pool."""
         connection, self.connection = self.connection, None
         if connection is not None:
             if self.snapshot:
@@ -72,6 +70,15 @@ class Call:
                     connections.end_snapshot(connection)
             with contextlib.suppress(exc.SQLAlchemyError):  # the connection is gone already
                 connection.close()
+
+
+class _Thread(threading.local):
+    """What one thread does with a handle."""
+
+    call: Call | None = None
+    joined: Connection | None = None
+    """Connection of the thread's `all_or_none`."""
+    repeats: int = 0
 
 
 _handles: weakref.WeakSet[Database] = weakref.WeakSet()
@@ -131,7 +138,7 @@ class Database:
         self._single = threading.RLock() if self.target.in_memory else None
         self.watchers: list[Callable[[str, Sequence[Any] | None], object]] = []
         """Functions called with each reading statement sent, and with its values if it was compiled before."""
-        self._local = threading.local()
+        self._local = _Thread()
         _handles.add(self)
         _watch_forks()
 
@@ -140,7 +147,7 @@ class Database:
 
     def _leave_connections(self) -> None:
         """Drop the parent process's connections without closing them, since the parent still uses them."""
-        call: Call | None = getattr(self._local, "call", None)
+        call = self._local.call
         self._opening = threading.Lock()
         if not self.target.in_memory:
             self._inherited = (self._engines, call.connection if call is not None else None, self._given_up)
@@ -177,12 +184,13 @@ class Database:
         deadline = time.monotonic() + min(1.0, self.timeout_seconds)
         while True:
             try:
-                with (
-                    self.engines()[0].connect() as connection,
-                    connections.without_waiting(connection, self.timeout_seconds),
-                ):
-                    connection.exec_driver_sql("PRAGMA schema_version")  # a checkpoint does nothing before a first read
-                    busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar()
+                with self.engines()[0].connect() as connection:
+                    connection.exec_driver_sql("PRAGMA busy_timeout = 0")
+                    try:
+                        connection.exec_driver_sql("PRAGMA schema_version")  # without a read a checkpoint does nothing
+                        busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar()
+                    finally:
+                        connection.exec_driver_sql(f"PRAGMA busy_timeout = {int(self.timeout_seconds * 1000)}")
             except exc.SQLAlchemyError:
                 busy = 1
             if not busy:
@@ -231,7 +239,7 @@ class Database:
                             return connections.run_driver(connection, sql, tuple(bound))
                         return connection.execute(sql, values or {}).fetchall()
                 except exc.SQLAlchemyError as error:
-                    if self._joined is not None:  # `all_or_none` repeats the whole
+                    if self._local.joined is not None:  # `all_or_none` repeats the whole
                         raise
                     call.release_connection()
                     too_large = self._explain_large(error)
@@ -249,7 +257,7 @@ class Database:
         With `snapshot`, all reads see the database as it was at the first one; after a write, a new snapshot begins.
         A nested block belongs to the outer one. Other threads, such as those of hooks, use their own connections.
         """
-        if getattr(self._local, "call", None) is not None:
+        if self._local.call is not None:
             yield
             return
         call = self._local.call = Call(snapshot=snapshot)
@@ -261,15 +269,14 @@ class Database:
 
     def release_connection(self) -> None:
         """Return the shared connection to the pool during slow work; the next read takes another."""
-        call: Call | None = getattr(self._local, "call", None)
-        if call is not None:
-            call.release_connection()
+        if self._local.call is not None:
+            self._local.call.release_connection()
 
     @contextlib.contextmanager
     def _reading(self, call: Call) -> Iterator[Connection]:
         """Yield the call's connection, with a time limit of the seconds that the call has left."""
-        if self._joined is not None:
-            yield self._joined
+        if self._local.joined is not None:
+            yield self._local.joined
             return
         if self._single is not None:  # the only connection of an in-memory database must not be kept from other threads
             with self.engines()[0].connect() as connection:
@@ -284,7 +291,7 @@ class Database:
 
     def _left(self) -> float:
         """Return the seconds this thread's call has left, never 0: drivers treat 0 as unlimited."""
-        call: Call | None = getattr(self._local, "call", None)
+        call = self._local.call
         return max(0.05, self.timeout_seconds - (call.taken if call is not None else 0.0))
 
     @contextlib.contextmanager
@@ -320,13 +327,13 @@ class Database:
             StoreWriteError: nothing was written; or the commit's answer was lost, and the message says that the outcome
                 is unknown (`if_unsure`).
         """
-        if self._joined is not None:
-            return self._run_joined(self._joined, work)
+        if self._local.joined is not None:
+            return self._run_joined(self._local.joined, work)
         unsure = False
         first: exc.SQLAlchemyError | None = None
         self._check_file(StoreWriteError)
         self.release_connection()  # a snapshot would not see this transaction's rows
-        is_alone = getattr(self._local, "call", None) is None
+        is_alone = self._local.call is None
         with self.request_connection(), self._spending() as call:
             for attempt in range(1, TRIES + 1):
                 committing = False
@@ -361,7 +368,7 @@ class Database:
                     first = first or error
                     if not again or (unsure and confirm is None):
                         # This waits for a commit that was still running when the next try began.
-                        there = self._ask(confirm) if unsure else None
+                        there = self._ask(confirm) if unsure and confirm is not None else None
                         if there is not None:
                             return there
                         remedy = if_unsure if unsure else remedy
@@ -372,11 +379,6 @@ class Database:
                     self._note_repeat("write_repeated", error, source)
                     time.sleep(0.02 * 2**attempt * (0.5 + random.random()))
         raise AssertionError
-
-    @property
-    def _joined(self) -> Connection | None:
-        """Return the connection of this thread's `all_or_none`, None outside of one."""
-        return getattr(self._local, "joined", None)
 
     def all_or_none(self, work: Callable[[], T], *, source: str) -> T:
         """Run `work` with all its transactions joined to one: everything is stored or nothing.
@@ -423,7 +425,7 @@ class Database:
         if number in failures.CROWDED and self._engines is not None:
             _dispose(self._engines)
         self.repeats[number] += 1
-        self._local.repeats = self.count_repeats() + 1
+        self._local.repeats += 1
         event(logging.INFO, name, source=source, number=number)
 
     def _check_file(self, kind: type[StoreError]) -> None:
@@ -449,8 +451,7 @@ class Database:
 
     def count_repeats(self) -> int:
         """Return the number of retries of the calling thread."""
-        found: int = getattr(self._local, "repeats", 0)
-        return found
+        return self._local.repeats
 
     def idempotent_transaction(
         self, work: Callable[[Connection], T], *, source: str, if_unsure: str = failures.UNSURE
@@ -461,7 +462,8 @@ class Database:
     @contextlib.contextmanager
     def _spending(self) -> Iterator[Call]:
         """Count the block's time as time of the call, and yield the call: a prompt that writes ends in time too."""
-        call: Call = self._local.call
+        call = self._local.call
+        assert call is not None
         if call.since is not None:
             yield call
             return
@@ -500,9 +502,7 @@ class Database:
                 source="schema_version",
             )
 
-    def _ask(self, confirm: Callable[[Connection], T | None] | None) -> T | None:
-        if confirm is None:
-            return None
+    def _ask(self, confirm: Callable[[Connection], T | None]) -> T | None:
         for attempt in (1, 2, 3):
             try:
                 with self.engines()[1].connect() as connection:
