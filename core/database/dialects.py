@@ -63,7 +63,12 @@ class _Stored(TypeDecorator[T]):
         return dialect.type_descriptor(self.on_sqlite if dialect.name == "sqlite" else self.on_servers)
 
 
-class Key(_Stored[str]):
+class _ReadAsText(_Stored[T]):
+    def process_result_value(self, value: Any, dialect: Dialect) -> Any:  # noqa: ARG002 - the interface of types
+        return read_text(value)
+
+
+class Key(_ReadAsText[str]):
     """An id or key of at most `length` UTF-8 bytes, compared as bytes."""
 
     impl: Any = LargeBinary
@@ -76,11 +81,8 @@ class Key(_Stored[str]):
     def process_bind_param(self, value: str | None, dialect: Dialect) -> Any:
         return None if value is None else as_key(value, dialect.name)
 
-    def process_result_value(self, value: Any, dialect: Dialect) -> Any:  # noqa: ARG002 - the interface of types
-        return read_text(value)
 
-
-class JsonText(_Stored[Any]):
+class JsonText(_ReadAsText[Any]):
     """A JSON column, returned as its stored text (`stored_values.read_json` parses it).
 
     Non-ASCII letters are stored unescaped, since MariaDB compares escapes literally.
@@ -90,9 +92,6 @@ class JsonText(_Stored[Any]):
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> Any:  # noqa: ARG002 - the interface of types
         return None if value is None else json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
-
-    def process_result_value(self, value: Any, dialect: Dialect) -> Any:  # noqa: ARG002 - the interface of types
-        return read_text(value)
 
 
 class Time(_Stored[datetime]):
@@ -111,7 +110,7 @@ class Time(_Stored[datetime]):
         return read_time(value)
 
 
-class StoredText(_Stored[str]):
+class StoredText(_ReadAsText[str]):
     """A text of at most `length` code points (None: as long as MEDIUMTEXT), which is not a key."""
 
     def __init__(self, length: int | None = None) -> None:
@@ -121,9 +120,6 @@ class StoredText(_Stored[str]):
         if length is not None:
             self.on_sqlite = String(length)
             self.on_servers = mysql.VARCHAR(length, charset="utf8mb4", collation=COLLATION)
-
-    def process_result_value(self, value: Any, dialect: Dialect) -> Any:  # noqa: ARG002 - the interface of types
-        return read_text(value)
 
 
 class Decimal(_Stored[float]):
@@ -147,8 +143,6 @@ class Decimal(_Stored[float]):
 
 
 class Whole(_Stored[int]):
-    """A whole number; other stored values are read as 0."""
-
     impl: Any = Integer
     on_sqlite: TypeEngine[Any] = sqlite.INTEGER()
 
@@ -161,8 +155,6 @@ class Whole(_Stored[int]):
 
 
 class StoredBytes(_Stored[bytes]):
-    """Bytes; other stored values are read as empty."""
-
     impl: Any = LargeBinary
     on_sqlite: TypeEngine[Any] = LargeBinary()
 
@@ -247,12 +239,12 @@ def insert_ignore(table: Table, family: str) -> Any:
 
 def upsert(table: Table, family: str, update: Sequence[str] = (), add: Sequence[str] = ()) -> Any:
     """Return an INSERT that, if the primary key exists, overwrites columns `update` and adds to columns `add`."""
+    insert: Any = sqlite.insert(table) if family == "sqlite" else mysql.insert(table)
+    new = {
+        name: insert.excluded[name] if family == "sqlite" else sql.values(literal_column(f"`{name}`"))
+        for name in (*update, *add)
+    }
+    changes = new | {name: table.c[name] + new[name] for name in add}
     if family == "sqlite":
-        stmt = sqlite.insert(table)
-        changes: dict[str, Any] = {name: stmt.excluded[name] for name in update}
-        changes |= {name: table.c[name] + stmt.excluded[name] for name in add}
-        return stmt.on_conflict_do_update(index_elements=[c.name for c in table.primary_key.columns], set_=changes)
-    my = mysql.insert(table)
-    values: dict[str, Any] = {name: sql.values(literal_column(f"`{name}`")) for name in update}
-    values |= {name: table.c[name] + sql.values(literal_column(f"`{name}`")) for name in add}
-    return my.on_duplicate_key_update(values)
+        return insert.on_conflict_do_update(index_elements=list(table.primary_key.columns.keys()), set_=changes)
+    return insert.on_duplicate_key_update(changes)
