@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Integer, Table, and_, bindparam, case, func, select
+from sqlalchemy import ColumnElement, Integer, Table, and_, bindparam, func, select
 from sqlalchemy.sql.elements import UnaryExpression
 from sqlalchemy.sql.operators import custom_op
 
@@ -72,8 +72,3 @@ CHAT = SourceTable(2, "chat_history", chat_history_cache, chat_history_cache.c.m
 ALL: tuple[SourceTable, ...] = (MEMORIES, AI_DIARY, CHAT)
 BY_NAME = {source.name: source for source in ALL}
 BY_NUMBER = {source.number: source for source in ALL}
-
-
-def case_findable(source: SourceTable) -> ColumnElement[int]:
-    """Return an SQL expression: 1 for findable rows, 0 for others."""
-    return case((source.findable, 1), else_=0)

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
 
-from sqlalchemy import Connection, Executable, bindparam, delete, select, update
+from sqlalchemy import Connection, Executable, bindparam, case, delete, select, update
 
 from ..database import dialects
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
-from ..database.sources import SourceTable, case_findable
+from ..database.sources import SourceTable
 from ..tags import table as tags
 from . import embeddings
 from . import table as search_index
@@ -32,7 +32,7 @@ def change_row(source: SourceTable, names: tuple[str, ...]) -> Executable:
 def _lock_statement(source: SourceTable) -> Executable:
     c = source.table.c
     these = (c.persona_id == bindparam("persona"), c.id.in_(bindparam("ids", expanding=True)))
-    chosen = select(*indexed_columns(source), case_findable(source)).where(*these)
+    chosen = select(*indexed_columns(source), case((source.findable, 1), else_=0)).where(*these)
     return chosen.order_by(c.id).with_for_update()
 
 
