@@ -20,7 +20,6 @@ AT_ONCE = 500
 
 @lru_cache(maxsize=256)
 def compiled(statement: Executable, dialect: Dialect, columns: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
-    """Return the statement's text for a driver and the names of its parameters in order."""
     made = statement.compile(dialect=dialect, column_keys=list(columns) or None)  # type: ignore[attr-defined]
     return str(made), tuple(made.positiontup or ())
 

@@ -180,7 +180,6 @@ class Shape(Generic[R]):
         self._others = [(at, kind.read) for at, kind in enumerate(kinds.values(), 1) if kind.read not in _AS_THEY_COME]
 
     def numbered(self, number: int) -> Shape[R]:
-        """Return a shape with the same columns and this kind number."""
         return Shape(number, self.row, **self._kinds)
 
     def columns(self, **given: Any) -> list[Label[Any]]:
@@ -197,7 +196,6 @@ class Shape(Generic[R]):
         return made
 
     def read(self, row: Sequence[Any]) -> R:
-        """Return a result row as this shape's type."""
         values = list(self._take(row))
         if bytes in map(type, values):  # keys from a server, or foreign bytes in an SQLite text
             for at in self._texts:

@@ -92,7 +92,6 @@ LARGE_BYTES = 1 << 18
 
 
 def error_number(error: BaseException) -> int | None:
-    """Return the server's error number, None without one."""
     original = getattr(error, "orig", None)
     arguments = getattr(original, "args", ())
     return arguments[0] if arguments and isinstance(arguments[0], int) else None
@@ -121,7 +120,6 @@ def is_duplicate(error: BaseException) -> bool:
 
 
 def is_missing_table(error: StoreError) -> bool:
-    """Return whether a table or column does not exist yet."""
     return error.number in (1146, 1054)
 
 

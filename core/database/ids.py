@@ -37,7 +37,6 @@ class Ids:
         self._lock = threading.Lock()
 
     def take(self, count: int = 1) -> list[int]:
-        """Return `count` new ids in ascending order."""
         if count < 1:
             return []
         milliseconds = int((self._clock() - _START).total_seconds() * 1000)
@@ -55,12 +54,10 @@ class Ids:
             return list(range(first, self._last + 1))
 
     def jump(self) -> None:
-        """Skip ids, because another process is making the same ones."""
         with self._lock:
             self._last += secrets.randbelow(1 << BITS)
 
     def one(self) -> int:
-        """Return one new id."""
         return self.take()[0]
 
 

@@ -51,7 +51,6 @@ class Registered:
 
     @property
     def persona(self) -> str:
-        """Return the column that finds a persona's rows; "" if the table has none."""
         return {"persona": "persona_id", "audience": "audience_id", "none": ""}[self.scoped]
 
 

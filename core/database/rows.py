@@ -91,14 +91,12 @@ def row_id(value: object) -> int:
 
 
 def yes_no(value: object, field: str) -> int:
-    """Return a Boolean as 0 or 1."""
     if value in (0, 1) and isinstance(value, (bool, int)):
         return int(value)
     raise MessageError.of_type(field, value, "True or False")
 
 
 def json_value(value: object, field: str, notes: list[str]) -> Any:
-    """Return a value as plain JSON, with a note for each change."""
     made, changed = make_strict(value)
     notes += [f"{field}: {note}" for note in changed]
     return made

@@ -12,27 +12,22 @@ metadata: MetaData = MetaData()
 
 
 def persona() -> Column[Any]:
-    """Return the persona column."""
     return Column("persona_id", Key(64), nullable=False, server_default=text("'default'"))
 
 
 def json_text(name: str) -> Column[Any]:
-    """Return a column that holds JSON."""
     return Column(name, JsonText(), nullable=True)
 
 
 def flag(name: str) -> Column[Any]:
-    """Return a column for a switch that is off by default."""
     return Column(name, FLAG, nullable=False, server_default=text("0"))
 
 
 def times(*names: str) -> list[Column[Any]]:
-    """Return nullable timestamp columns."""
     return [Column(name, Time(), nullable=True) for name in names]
 
 
 def key(name: str, length: int, *, default: str | None = "", nullable: bool = False) -> Column[Any]:
-    """Return an id or key column of at most `length` bytes."""
     quoted = None if default is None else text("'" + default + "'")
     return Column(name, Key(length), nullable=nullable, server_default=quoted)
 

@@ -93,7 +93,6 @@ def read_time(value: Any) -> datetime | None:
 
 
 def _within(moment: datetime) -> datetime:
-    """Return the nearest time that every time zone can show and to which a day can be added."""
     if FIRST <= moment <= LATEST:
         return moment
     return _repaired(min(max(moment, FIRST), LATEST))
@@ -124,7 +123,6 @@ def read_whole(value: Any) -> int | None:
 
 
 def read_bytes(value: Any) -> bytes | None:
-    """Return bytes, empty for another type; None stays None."""
     return value if type(value) is bytes or value is None else _repaired(b"")
 
 
@@ -159,7 +157,6 @@ def read_list(value: object) -> list[Any]:
 
 
 def read_texts(value: object) -> list[str]:
-    """Return the texts in a JSON column's array; other elements are left out."""
     return [item for item in read_list(value) if isinstance(item, str)]
 
 

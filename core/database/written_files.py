@@ -13,7 +13,6 @@ _MOST = 1000
 
 
 def note_file(db: Database, persona: str, path: str | os.PathLike[str]) -> None:
-    """Note that a file contains rows of a persona."""
     kept: dict[tuple[str, str], None] = db.caches.setdefault(_NAME, {})
     key = persona, str(Path(path).absolute())
     kept.pop(key, None)
