@@ -51,7 +51,7 @@ _LIST = re.compile(r"__\[POSTCOMPILE_([^\]]+)\]")
 
 @lru_cache(maxsize=2)
 def dialect_of(family: str) -> Dialect:
-    """Return the dialect for compiling parts: its placeholder is `?` on SQLite, `%s` elsewhere."""
+    """Return a dialect without a connection: its placeholder is `?` on SQLite, `%s` elsewhere."""
     made: Dialect = pysqlite.dialect() if family == "sqlite" else pymysql.dialect()
     return made
 

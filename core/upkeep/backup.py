@@ -38,16 +38,16 @@ def write_backup(db: Database, target: Path, *, overwrite: bool = False) -> int:
     """Write the whole database into a file; return its size in bytes. If that fails, no file is written.
 
     A SQLite file is copied; a server is dumped as SQL by `mariadb-dump` or `mysqldump`.
-
-    Raises:
-        StoreError: the file exists or cannot be written; the database is damaged; the dump tool is missing or failed.
     """
     if target.exists() and not overwrite:
         raise StoreError(f"{str(target)!r} is there already. Name another file, or replace it with --force.", source="")
     try:
         with replace_file(target, mode=0o600) as part:
             if db.family == "sqlite":
-                _copy_file(_find_file(db), part)
+                source = Path(str(db.target.url.database or ""))
+                if db.target.in_memory or not source.is_file():
+                    raise StoreError(f"There is no file of {db.target.shown} to copy.", source="DATABASE_URL")
+                _copy_file(source, part)
             else:
                 with part.open("wb") as stream:
                     _run_tool(DUMP_TOOLS, DUMP_OPTIONS, db.target, stdout=stream)
@@ -58,12 +58,7 @@ def write_backup(db: Database, target: Path, *, overwrite: bool = False) -> int:
 
 
 def restore_backup(file: Path, db: Database) -> None:
-    """Restore a backup into a database that is missing or empty.
-
-    Raises:
-        StoreError: the database has tables, or its file exists; the backup is of the other kind, or cannot be read; no
-            client is installed; the client failed.
-    """
+    """Restore a backup into a database that is missing or empty."""
     try:
         with file.open("rb") as stream:
             is_sqlite = stream.read(len(SQLITE_BEGINS)) == SQLITE_BEGINS
@@ -90,13 +85,6 @@ def restore_backup(file: Path, db: Database) -> None:
     except (OSError, sqlite3.Error) as error:
         reason = getattr(error, "strerror", None) or error
         raise StoreError(f"{str(file)!r} cannot be restored: {reason}.", source="FILE") from None
-
-
-def _find_file(db: Database) -> Path:
-    source = Path(str(db.target.url.database or ""))
-    if db.target.in_memory or not source.is_file():
-        raise StoreError(f"There is no file of {db.target.shown} to copy.", source="DATABASE_URL")
-    return source
 
 
 def _copy_file(source: Path, part: Path) -> None:

@@ -32,13 +32,12 @@ RIGHTS_TO_INIT = ("CREATE",)
 RIGHTS_TO_MIGRATE = (*RIGHTS_TO_INIT, "ALTER", "INDEX", "DROP")
 INIT = "prompt-engine db init"
 REINDEX = "prompt-engine db reindex"
-EMPTY = "empty"
 CHECKED_BYTES = 1 << 30
 """Largest SQLite file in bytes that is checked for damage."""
 ROWS_AT_ONCE = 1000
 SHOWN_ROWS = 10
 
-NO_TABLES = Finding("note", EMPTY, "", f"run {INIT}")
+NO_TABLES = Finding("note", "empty", "", f"run {INIT}")
 
 SETTINGS: tuple[tuple[Severity, str, tuple[str, ...], str, str], ...] = (
     ("error", "read_only", ("on", "1"), "OFF", "the server is read only: nothing is stored"),
@@ -83,15 +82,11 @@ def _check_file(db: Database) -> list[Finding]:
         findings.append(Finding("error", "the file or its folder may not be written: nothing is stored", "", remedy))
     if hasattr(os, "getuid") and mode & (stat.S_IROTH | stat.S_IWOTH):  # Windows shows every file as everybody's
         findings.append(Finding("warning", "everybody on this machine may read the file", "", f"chmod o-rwx {file}*"))
-    size = _pragma(db, "page_size") * _pragma(db, "page_count")
-    if size <= CHECKED_BYTES and not _is_whole(db):
+    pages = "SELECT page_size * page_count FROM pragma_page_size, pragma_page_count"
+    if int(db.read(pages, (), source="the file")[0][0]) <= CHECKED_BYTES and not _is_whole(db):
         remedy = f"Restore a backup; or: sqlite3 {file} .recover | sqlite3 NEW"
         findings.append(Finding("error", "SQLite finds the file damaged (PRAGMA quick_check)", "", remedy))
     return findings
-
-
-def _pragma(db: Database, name: str) -> int:
-    return int(db.read(f"PRAGMA {name}", (), source="the file")[0][0])
 
 
 def _is_whole(db: Database) -> bool:

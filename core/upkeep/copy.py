@@ -39,8 +39,6 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """The result of `copy_database`."""
-
     source: str
     target: str
     """Connection string of the target; like `source`, with dots for the password."""
@@ -66,16 +64,13 @@ class Digest:
 def copy_database(
     source: str, target: str, *, tokens: bool, seconds: float, progress: Progress | None = None
 ) -> Copied:
-    """Copy every row of the source to the target, build the search index there, and return the counts.
-
-    Raises:
-        StoreError: the source is missing or has another schema; the target holds rows; a table differs afterwards.
-    """
+    """See `db.copy_database`, which sets the time limit of a call in `seconds`."""
     with (
         closing(Database(connections.find_source(source), timeout_seconds=seconds)) as old,
         closing(Database(target, timeout_seconds=seconds)) as new,
     ):
-        tables = list_tables(tokens=tokens)
+        left_out = {*INDEX, schema_version.name, *(() if tokens else (access_tokens.name,))}
+        tables = [TABLES[entry.table] for entry in REGISTRY if entry.table not in left_out]
         _check_source(old)
         _begin(new, tables)
         before = count_repairs()
@@ -88,11 +83,6 @@ def copy_database(
         ended = delete(schema_version).where(v.version_num == migration.COPYING)
         new.idempotent_transaction(lambda connection: connection.execute(ended), source=schema_version.name)
         return Copied(old.target.shown, new.target.shown, rows, repaired)
-
-
-def list_tables(*, tokens: bool) -> list[Table]:
-    left_out = {*INDEX, schema_version.name, *(() if tokens else (access_tokens.name,))}
-    return [TABLES[entry.table] for entry in REGISTRY if entry.table not in left_out]
 
 
 def _check_source(db: Database) -> None:

@@ -6,10 +6,10 @@ import hashlib
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import CheckConstraint, Column, Connection, Dialect, Table, UniqueConstraint
-from sqlalchemy.dialects import mysql, sqlite
+from sqlalchemy import CheckConstraint, Column, Connection, Table, UniqueConstraint
 from sqlalchemy.schema import CreateColumn
 
+from ..database.compiled import dialect_of
 from ..database.dialects import COLLATION
 from ..database.schema import TABLES
 
@@ -24,25 +24,19 @@ def build_fingerprint() -> str:
         keys = [table.primary_key.columns.keys(), list_indexes(table), table.dialect_options["sqlite"]["with_rowid"]]
         parts.append(f"{table.name} {keys}")
         for column in table.columns:
-            types = [column.type.compile(dialect=choose_dialect(family)) for family in ("sqlite", "mysql")]
+            types = [column.type.compile(dialect=dialect_of(family)) for family in ("sqlite", "mysql")]
             default = getattr(getattr(column.server_default, "arg", None), "text", None)
             parts.append(f"{table.name}.{column.name} {types} {column.nullable} {default}")
     return hashlib.sha256("\n".join(sorted(parts)).encode()).hexdigest()[:16]
 
 
-@lru_cache(maxsize=2)
-def choose_dialect(family: str) -> Dialect:
-    made: Dialect = sqlite.dialect() if family == "sqlite" else mysql.dialect()
-    return made
-
-
 def quote(name: str, family: str) -> str:
-    return str(choose_dialect(family).identifier_preparer.quote(name))
+    return str(dialect_of(family).identifier_preparer.quote(name))
 
 
 def define_column(of: Column[Any], family: str) -> str:
     """Return a column's definition: name, type, NOT NULL, default."""
-    return " ".join(str(CreateColumn(of).compile(dialect=choose_dialect(family))).split())
+    return " ".join(str(CreateColumn(of).compile(dialect=dialect_of(family))).split())
 
 
 def list_indexes(table: Table) -> dict[str, tuple[bool, tuple[str, ...]]]:
@@ -87,7 +81,6 @@ def create_table(table: Table, family: str) -> str:
 
 
 def create_all(table: Table, family: str) -> list[str]:
-    """Return all statements that create a table with its indexes."""
     indexes = list_indexes(table) if family == "sqlite" else ()
     return [create_table(table, family), *(create_index(table, index, family) for index in indexes)]
 
@@ -101,7 +94,6 @@ def add_column(table: Table, of: Column[Any], family: str) -> str:
 
 
 def run_script(connection: Connection, text: str) -> None:
-    """Run the statements of a script in order."""
     for statement in split_statements(text):
         connection.exec_driver_sql(statement)
 

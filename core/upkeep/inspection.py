@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from sqlalchemy import Table
 
+from ..database.compiled import dialect_of
 from ..database.dialects import COLLATION
 from ..database.engine import Database
 from ..database.schema import TABLES
@@ -72,7 +73,6 @@ def read_facts(db: Database) -> Facts:
 
 
 def list_names(facts: Facts) -> set[str]:
-    """Return the names of the tables."""
     return {table for table, aspect, _ in facts if aspect == "engine"}
 
 
@@ -101,7 +101,7 @@ def _compare_columns(table: Table, facts: Facts, family: str) -> list[Finding]:
     findings = []
     for column in table.columns:
         where = f"{table.name}.{column.name}"
-        wanted = plain_type(str(column.type.compile(dialect=ddl.choose_dialect(family))))
+        wanted = plain_type(str(column.type.compile(dialect=dialect_of(family))))
         there = {aspect: facts.get((table.name, aspect, column.name)) for aspect in ("type", "collation", "null")}
         if there["type"] is None:
             findings.append(

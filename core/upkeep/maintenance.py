@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +12,7 @@ from sqlalchemy import Connection, String, bindparam, or_, select
 
 from ..base import resources
 from ..base.yaml_text import read_value
+from ..database.compiled import dialect_of
 from ..database.dialects import Time
 from ..database.engine import Database
 from ..database.schema import audiences, memories
@@ -33,8 +34,6 @@ _FRAME = frozenset({"START TRANSACTION", "BEGIN IMMEDIATE", "COMMIT"})
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """One script file."""
-
     name: str
     head: str
     """Comment on top: purpose, risk, tables, cost."""
@@ -48,25 +47,18 @@ class Ran:
     """The result of a script."""
 
     name: str
-    counted: Mapping[str, int] = field(default_factory=dict)
+    counted: Mapping[str, int]
     """Counts by name, in the script's order."""
-    changed: Mapping[str, int] = field(default_factory=dict)
+    changed: Mapping[str, int]
     """Number of changed rows per table; all zero unless `apply` was 1."""
 
 
 def list_scripts() -> list[str]:
-    """Return the names of all scripts, sorted."""
     return sorted({path.name.split(".")[0] for path in resources.find("sql/maintenance").glob("*.sql")})
 
 
 def get_script(name: str, family: str) -> Script:
-    """Return a script for SQLite or for servers."""
     text = (resources.find("sql/maintenance") / f"{name}.{family}.sql").read_text(encoding="utf-8")
-    return parse_script(name, text)
-
-
-def parse_script(name: str, text: str) -> Script:
-    """Return the parts of a script: the comment on top, the values, the statements."""
     head: list[str] = []
     values: dict[str, Value] = {}
     rest: list[str] = []
@@ -89,7 +81,12 @@ def run_script(
     """Run a script in one transaction and return its counts and changes."""
     script = get_script(name, db.family)
     given = dict(values or {}) | ({"apply": 1} if apply and "apply" in script.values else {})
-    bound = {key: _bound(given.get(key, value)) for key, value in script.values.items()}
+    bound: dict[str, Value] = {}
+    for key, default in script.values.items():
+        value = given.get(key, default)
+        if isinstance(value, datetime):
+            value = str(Time().process_bind_param(value, dialect_of("sqlite")))
+        bound[key] = value
 
     def work(connection: Connection) -> Ran:
         counted: dict[str, int] = {}
@@ -138,9 +135,3 @@ def _bind_values(connection: Connection, family: str, values: Mapping[str, Value
     connection.exec_driver_sql("DROP TABLE IF EXISTS temp.given")
     columns = ", ".join(f":{key} AS {key}" for key in values)  # names come from this package's own files
     connection.exec_driver_sql(f"CREATE TEMP TABLE given AS SELECT {columns}", dict(values))
-
-
-def _bound(value: Value | datetime) -> Value:
-    if isinstance(value, datetime):
-        return str(Time().process_bind_param(value, ddl.choose_dialect("sqlite")))
-    return value

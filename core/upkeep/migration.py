@@ -48,8 +48,6 @@ NOTHING = "The database is at the present version. Nothing was changed."
 
 @dataclass(frozen=True, slots=True)
 class Migrated:
-    """The result of `migrate`."""
-
     applied: tuple[str, ...] = ()
     """Revisions applied by this run, oldest first."""
     messages: tuple[str, ...] = ()
@@ -61,7 +59,6 @@ class Migrated:
 
 
 def find_folder() -> Path:
-    """Return the folder of the migrations, in a checkout or in an installed wheel."""
     return resources.find("sql/migrations")
 
 
@@ -128,7 +125,6 @@ def ensure_present(db: Database) -> None:
 
 
 def _refusal(finding: Finding) -> StoreError:
-    """Return the error for a finding of `migration`."""
     what = finding.what[0].upper() + finding.what[1:]
     return StoreError(f"{what}. Nothing was changed. {finding.remedy}.", source=finding.where)
 
@@ -143,7 +139,6 @@ def list_foreign(found: Container[str], versions: Mapping[str, str] | None) -> l
 
 
 def migrate(db: Database) -> Migrated:
-    """Bring the database to the current version and return what was done; several processes may do so at once."""
     if db.family == "sqlite":  # its statements have no time limit, its transactions wait for each other
         return _migrate(db, db)
     url = db.target.url.render_as_string(hide_password=False)

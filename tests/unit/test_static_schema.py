@@ -16,6 +16,7 @@ from sqlalchemy import Table, UniqueConstraint
 
 import core
 from core.base import resources
+from core.database.compiled import dialect_of
 from core.database.dialects import Key, Whole
 from core.database.registry import BY_TABLE
 from core.database.schema import TABLES
@@ -94,7 +95,7 @@ LATER_WORDS = {"vector", "manual", "parallel", "qualify", "tablesample"}
 
 def test_d4_no_name_is_a_word_that_younger_servers_reserve() -> None:
     """MariaDB 11.7 made VECTOR one: no database could be made there, nor an older one brought to the present."""
-    preparer = ddl.choose_dialect("mysql").identifier_preparer
+    preparer = dialect_of("mysql").identifier_preparer
     names = {column.name for table in TABLES.values() for column in table.columns} | set(TABLES)
     assert {preparer.quote(name) for name in names if name in LATER_WORDS} == {"`vector`"}
     bare = re.compile(rf"^\s*({'|'.join(LATER_WORDS)})\s+[A-Z]", re.MULTILINE)
