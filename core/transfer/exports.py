@@ -22,9 +22,8 @@ from ..scope import Scope
 from ..stories import table_imported, table_running
 from ..stories.calls import StoryCall, open_conversation
 from ..stories.table_imported import NOTHING, Beside
-from .formats.sillytavern import header as tavern_header
-from .formats.sillytavern import json_text
 from .formats.sillytavern import lines as tavern_lines
+from .formats.sillytavern import write_header
 from .formats.sillytavern.lines import Said
 from .shapes import Progress
 
@@ -121,14 +120,14 @@ def _write_chat(call: StoryCall, out: BinaryIO, result: ExportResult, progress: 
         size += len(data)
 
     header, after = _header(call)
-    write(json_text.write(header))
+    write(tavern_lines.write_json(header))
     for page in table_lines.read_pages(call.db.read, call.persona, call.conversation, call.audiences):
         beside = table_imported.read_beside(call.db.read, call.persona, [row.row_id for row in page])
         for row in page:
-            for line in json_text.kept_lines(row.metadata, json_text.BEFORE):
+            for line in tavern_lines.kept_lines(row.metadata, tavern_lines.BEFORE):
                 write(line)
             value = tavern_lines.build_line(_said(row, beside.get(row.row_id, NOTHING), header))
-            write(json_text.write(value))
+            write(tavern_lines.write_json(value))
         count += len(page)
         if progress:
             progress("writing", count, 0)
@@ -153,13 +152,13 @@ def _header(call: StoryCall) -> tuple[dict[str, Any], list[str]]:
     persona, conversation = call.persona, call.conversation
     read = call.db.read
     metadata = table_imported.read_metadata(read, persona, conversation)
-    line = json_text.kept(metadata) or _new_header(call)
+    line = tavern_lines.kept(metadata) or _new_header(call)
     versions = table_running.read_versions(read, persona, conversation)
     current = table_running.find_current_number(read, persona, conversation)
     _, chat, thread = split_key(conversation)
     chat_id = f"{chat}/{thread}" if thread else chat
-    header = tavern_header.write(line, versions, current, chat_id, _indexes(call) if versions else ())
-    return header, json_text.kept_lines(metadata, json_text.AFTER)
+    header = write_header(line, versions, current, chat_id, _indexes(call) if versions else ())
+    return header, tavern_lines.kept_lines(metadata, tavern_lines.AFTER)
 
 
 def _indexes(call: StoryCall) -> list[int]:
@@ -168,7 +167,7 @@ def _indexes(call: StoryCall) -> list[int]:
     read = call.db.read
     pages = table_lines.read_pages(read, call.persona, call.conversation, call.audiences, with_text=False)
     for row in chain.from_iterable(pages):
-        before = len(json_text.kept_lines(row.metadata, json_text.BEFORE))
+        before = len(tavern_lines.kept_lines(row.metadata, tavern_lines.BEFORE))
         indexes.append((indexes[-1] + 1 if indexes else 0) + before)
     return indexes
 

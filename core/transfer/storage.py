@@ -25,11 +25,11 @@ from ..stories import rules_recaps, table_imported
 from ..text.times import iso_text, parse_time
 from .fields import MESSAGE_ID_BYTES, SPEAKER_BYTES, key_of, said_without_thoughts, text_of
 from .formats import ChatFiles
-from .formats.sillytavern import json_text
+from .formats.sillytavern import lines as tavern_lines
 from .items.formats import Row
 from .items.storage import ItemWriter
 from .shapes import USER_NAME, Ending, Fault, Line, Note, Progress, Reading
-from .survey import MAX_LISTED, IdMaker, Plan, hash_id, is_made_id, text_digest
+from .survey import MAX_LISTED, Plan, hash_id, is_made_id, make_id, text_digest
 
 BATCH = 500
 FACTS = "imported"
@@ -115,7 +115,7 @@ class ChatWriter:
     # From lines to messages
 
     def _read_messages(self) -> Iterator[_Ready]:
-        maker, plan = IdMaker(), self._plan
+        made, plan = Counter[int](), self._plan
         answering: dict[str, str] = {}
         number = 0
         for program, read in self._files.read(self._reading):
@@ -130,7 +130,7 @@ class ChatWriter:
                 self.counts["duplicate"] += 1  # another line with this id is the one that counts
                 continue
             try:
-                message = self._read_message(program, read, read.id or maker.make_id(read), answering)
+                message = self._read_message(program, read, read.id or make_id(read, made), answering)
             except MessageError as error:
                 self._refuse(Fault(read.place, str(error).rstrip("."), read.row))
                 continue
@@ -297,9 +297,9 @@ class ChatWriter:
     def _store_ending(self, conversation: str, ending: Ending) -> None:
         """Store the header of a chat and the versions of its running recap."""
         call, persona = self._call, self._call.persona
-        line = None if ending.header is None else json_text.keep(ending.header)
-        metadata: dict[str, Any] = {} if line is None else {json_text.KEY: line}
-        metadata |= {json_text.AFTER: list(ending.after)} if ending.after else {}
+        line = None if ending.header is None else tavern_lines.keep(ending.header)
+        metadata: dict[str, Any] = {} if line is None else {tavern_lines.KEY: line}
+        metadata |= {tavern_lines.AFTER: list(ending.after)} if ending.after else {}
         if self.story["scenes"]:
             self._give_to_scenes(conversation)
         self.story["running_recaps"] += call.db.idempotent_transaction(

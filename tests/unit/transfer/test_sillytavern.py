@@ -10,12 +10,9 @@ from typing import Any
 import pytest
 
 from core.text.folding import clean
-from core.transfer.formats.sillytavern import header as tavern_header
-from core.transfer.formats.sillytavern import json_text as tavern_json
+from core.transfer.formats.sillytavern import RUNNING, read_header, write_header
 from core.transfer.formats.sillytavern import lines as tavern_lines
-from core.transfer.formats.sillytavern.header import RUNNING
-from core.transfer.formats.sillytavern.json_text import AFTER, BEFORE, DIGEST, KEPT_BYTES, KEY
-from core.transfer.formats.sillytavern.lines import Said
+from core.transfer.formats.sillytavern.lines import AFTER, BEFORE, DIGEST, KEPT_BYTES, KEY, Said
 from tests.unit.transfer import tavern_world as world
 
 
@@ -35,19 +32,19 @@ def _storage(numbers: list[int], current: Any = 0) -> dict[str, Any]:
 def test_s48_what_is_no_version_stays_in_the_line(entry: Any) -> None:
     storage = _storage([0])
     storage["versions"] = [entry, *storage["versions"], {**storage["versions"][0], "content": "a second 0"}]
-    kept, versions, _ = tavern_header.read(_line(storage))
+    kept, versions, _ = read_header(_line(storage))
     assert [v.content for v in versions] == ["So far 0."]
-    assert tavern_header.write(kept, versions, 0, "c", ()) == _line(storage)
+    assert write_header(kept, versions, 0, "c", ()) == _line(storage)
 
 
 @pytest.mark.parametrize("metadata", [None, 7, {}, {RUNNING: 7}, {RUNNING: {}}, {RUNNING: {"versions": 7}}])
 def test_s48_a_header_without_versions(metadata: Any) -> None:
     line = {"chat_metadata": metadata}
-    kept, versions, _ = tavern_header.read(line)
+    kept, versions, _ = read_header(line)
     assert (kept, versions) == (line, ())
-    assert tavern_header.write(line, (), None, "c", ()) == line
-    version = tavern_header.read(_line(_storage([3])))[1][0]
-    made = tavern_header.write(line, (version,), 3, "c", ())["chat_metadata"][RUNNING]
+    assert write_header(line, (), None, "c", ()) == line
+    version = read_header(_line(_storage([3])))[1][0]
+    made = write_header(line, (version,), 3, "c", ())["chat_metadata"][RUNNING]
     assert (made["chat_id"], made["current_version"]) == ("c", 3)
     assert list(made["versions"][0]) == [
         "version", "timestamp", "content", "scene_count", "excluded_count", "prev_scene_index", "new_scene_index"
@@ -60,12 +57,12 @@ NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 def _said(line: dict[str, Any]) -> Said:
     role, _, hidden = tavern_lines.read_role(line)
     message, left = tavern_lines.split_line(line, Said(clean(line["mes"]), role, "x", NOON, hidden, False, None))
-    kept = tavern_json.keep(left)
+    kept = tavern_lines.keep(left)
     return replace(message, metadata={KEY: kept, DIGEST: message.digest()} if kept else None)
 
 
 def _again(line: dict[str, Any]) -> str:
-    return tavern_json.write(tavern_lines.build_line(_said(line)))
+    return tavern_lines.write_json(tavern_lines.build_line(_said(line)))
 
 
 @pytest.mark.parametrize(
@@ -95,9 +92,9 @@ def test_s48_what_is_too_large_or_too_deep_is_not_kept() -> None:
     deep: Any = 1
     for _ in range(KEPT_BYTES // 10_000):
         deep = [deep]
-    assert tavern_json.keep({"a": deep}) is None
-    assert tavern_json.keep({"a": [[]] * 200}) is not None
-    assert tavern_json.keep({"a": "é" * (KEPT_BYTES // 2)}) is None
+    assert tavern_lines.keep({"a": deep}) is None
+    assert tavern_lines.keep({"a": [[]] * 200}) is not None
+    assert tavern_lines.keep({"a": "é" * (KEPT_BYTES // 2)}) is None
     made = tavern_lines.build_line(_said({"mes": "x", "name": "Iris", "mood": "y" * KEPT_BYTES}))
     assert (made["mes"], "mood" in made) == ("x", False)
 
@@ -106,4 +103,4 @@ def test_f58_a_broken_metadata_column_is_none() -> None:
     for metadata in ({KEY: "{broken"}, {KEY: "[" * 2000}, {KEY: 7}, {BEFORE: 7, AFTER: [1]}, {}):
         made = tavern_lines.build_line(Said("hi", "user", "Ann", None, False, False, metadata))
         assert (made["mes"], made["send_date"]) == ("hi", "")
-        assert tavern_json.kept_lines(metadata, AFTER) == tavern_json.kept_lines(metadata, BEFORE) == []
+        assert tavern_lines.kept_lines(metadata, AFTER) == tavern_lines.kept_lines(metadata, BEFORE) == []

@@ -7,18 +7,20 @@ send_date, mes, extra, swipes, swipe_id, swipe_info}. One file is one conversati
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from ....database.dialects import EPOCH, microseconds
 from ....errors import MessageError
 from ....stories.rules_running import Version
-from ...fields import SPEAKER_BYTES, key_of, read_time, text_of
+from ....text.folding import clean
+from ...fields import SPEAKER_BYTES, dict_at, fits_column, key_of, read_time, text_of
 from ...files import Member
 from ...json_values import read_objects
 from ...shapes import BLANK, Ending, Left, Line, Read, Reading, Room, Speaker
-from . import header, json_text, lines
+from . import lines
 from .lines import Said
 
 _HEADER = frozenset({"user_name", "character_name", "create_date", "chat_metadata"})
@@ -26,6 +28,14 @@ _NO_TIME = "messages without send_date, given the time of the message before"
 _MOVED = "messages whose send_date does not fit their place, given the time of the message before"
 _TOO_MUCH = "lines with over 4 MiB beside the texts, or nested over 100 deep: what has no column here was left out"
 _FURTHER = "further headers, left out"
+
+RUNNING = "auto_recap_running_scene_recaps"
+"""Key of `chat_metadata` under which the recap extension stores the running recap."""
+_COUNTS = ("scene_count", "excluded_count", "prev_scene_index", "new_scene_index")
+_INDEXES = ("prev_scene_index", "new_scene_index")
+_MOST = 2**31 - 2
+_LATEST_MS = 253_370_764_800_000
+"""Beginning of the year 9999 in milliseconds; later times are refused."""
 
 
 def fits(value: dict[str, Any]) -> bool:
@@ -82,8 +92,8 @@ class _Chat:
         if self._header is not None:
             self._reading.notes[_FURTHER] += 1
             return
-        self._header, self._versions, self._current = header.read(value)
-        if json_text.keep(self._header) is None:
+        self._header, self._versions, self._current = read_header(value)
+        if lines.keep(self._header) is None:
             self._reading.notes[_TOO_MUCH] += 1
         self._created = read_time(value.get("create_date"), self._reading.zone)
         for role, name in (("user", "user_name"), ("persona", "character_name")):
@@ -115,19 +125,19 @@ class _Chat:
         return lines.without_thoughts(text_of(text, "mes"), value)
 
     def _keep_blank(self, value: dict[str, Any]) -> None:
-        line = json_text.keep(value)
-        if line is None or len(line) > json_text.KEPT_BYTES - sum(map(len, self._before)):
+        line = lines.keep(value)
+        if line is None or len(line) > lines.KEPT_BYTES - sum(map(len, self._before)):
             self._reading.notes[_TOO_MUCH] += 1
         else:
             self._before.append(line)
 
     def _metadata(self, kept: dict[str, Any], message: Said) -> dict[str, Any]:
-        line, before = json_text.keep(kept), self._before
+        line, before = lines.keep(kept), self._before
         self._before = []
         if line is None:
             self._reading.notes[_TOO_MUCH] += 1
         digest = None if line is None else message.digest()
-        fields = {json_text.KEY: line, json_text.DIGEST: digest, json_text.BEFORE: before}
+        fields = {lines.KEY: line, lines.DIGEST: digest, lines.BEFORE: before}
         return {name: value for name, value in fields.items() if value}
 
     def _read_time(self, value: Any) -> tuple[str, datetime]:
@@ -145,3 +155,106 @@ class _Chat:
             raise MessageError("send_date is missing, and no row before it has a time")
         self._reading.notes[_NO_TIME if time is None else _MOVED] += 1
         return self._written, before
+
+
+# The header line, with the running recap
+
+
+def read_header(value: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Version, ...], int | None]:
+    """Return the header with null for each running recap's text, the recap's versions, and the current one's number."""
+    line = dict(value)
+    metadata = line.get("chat_metadata")
+    storage = metadata.get(RUNNING) if isinstance(metadata, dict) else None
+    if not isinstance(metadata, dict) or not isinstance(storage, dict) or not isinstance(storage.get("versions"), list):
+        return line, (), None
+    versions: dict[int, Version] = {}
+    left = []
+    for entry in storage["versions"]:
+        version = _version(entry)
+        if version is None or version.number in versions:
+            left.append(entry)
+            continue
+        versions[version.number] = version
+        left.append({**entry, "content": None})
+    current = storage.get("current_version")
+    is_known = isinstance(current, int) and not isinstance(current, bool) and current in versions
+    line["chat_metadata"] = {**metadata, RUNNING: {**storage, "versions": left}}
+    return line, tuple(versions[number] for number in sorted(versions)), current if is_known else None
+
+
+def _version(entry: Any) -> Version | None:
+    if not isinstance(entry, dict):
+        return None
+    number, content = _whole(entry.get("version")), entry.get("content")
+    if number is None or number < 0 or not isinstance(content, str):
+        return None
+    text = clean(content)
+    if not text.strip() or not fits_column(text):
+        return None
+    scenes, excluded, before, newest = (_whole(entry.get(name)) or 0 for name in _COUNTS)
+    return Version(
+        text, scenes, excluded, before, newest, "import", number=number, created_at=_time(entry.get("timestamp"))
+    )
+
+
+def _whole(value: Any) -> int | None:
+    is_whole = isinstance(value, int) and not isinstance(value, bool) and -_MOST <= value <= _MOST
+    return int(value) if is_whole else None
+
+
+def _time(value: Any) -> datetime | None:
+    is_time = isinstance(value, int) and not isinstance(value, bool) and 0 < value < _LATEST_MS
+    return EPOCH + timedelta(milliseconds=value) if is_time else None
+
+
+def write_header(
+    line: Mapping[str, Any], versions: Sequence[Version], current: int | None, chat_id: str, indexes: Sequence[int]
+) -> dict[str, Any]:
+    """Return the header with the running recap; `indexes` are the positions of the messages in the new file."""
+    metadata = dict_at(line, "chat_metadata")
+    storage = metadata.get(RUNNING)
+    entries = storage.get("versions") if isinstance(storage, dict) else None
+    if not isinstance(entries, list):
+        if not versions:
+            return dict(line)
+        storage, entries = {"chat_id": chat_id, "current_version": current or 0, "versions": []}, []
+    assert isinstance(storage, dict)
+    left = {version.number: version for version in versions}
+    shown: list[Any] = []
+    for entry in entries:
+        is_taken = isinstance(entry, dict) and entry.get("content", "") is None
+        number = _whole(entry["version"]) if is_taken and "version" in entry else None
+        if not is_taken or number is None:
+            shown.append(entry)
+        elif number in left:
+            shown.append(_filled(entry, left.pop(number), indexes))
+    shown += [_new(version, indexes) for _, version in sorted(left.items())]
+    filled = {**storage, "versions": shown}
+    outside = [each.get("version") for each in entries if isinstance(each, dict) and each.get("content", "") is None]
+    if current is not None or (storage.get("current_version") in outside and not versions):
+        filled["current_version"] = current or 0
+    return {**line, "chat_metadata": {**metadata, RUNNING: filled}}
+
+
+def _filled(entry: Mapping[str, Any], version: Version, indexes: Sequence[int]) -> dict[str, Any]:
+    """Return an entry of the file with its text and with indexes of the new file."""
+    new = _new(version, indexes)
+    return {**entry, "content": version.content} | {n: new[n] for n in _INDEXES if _whole(entry.get(n)) is not None}
+
+
+def _new(version: Version, indexes: Sequence[int]) -> dict[str, Any]:
+    return {
+        "version": version.number,
+        "timestamp": microseconds(version.created_at) // 1000 if version.created_at is not None else 0,
+        "content": version.content,
+        "scene_count": version.scene_count,
+        "excluded_count": version.excluded_count,
+        "prev_scene_index": _in_file(version.prev_scene_index, indexes),
+        "new_scene_index": _in_file(version.new_scene_index, indexes),
+    }
+
+
+def _in_file(index: int, indexes: Sequence[int]) -> int:
+    """Return the position of a message in the file; an index beyond the last message keeps its distance from it."""
+    at = min(index, len(indexes) - 1)
+    return index if at < 0 else indexes[at] + index - at
