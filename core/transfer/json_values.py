@@ -60,18 +60,10 @@ def is_deeper(value: Any, levels: int) -> bool:
 # Lines
 
 
-class JsonLine(NamedTuple):
-    """One non-blank line of a file."""
+def read_lines(member: Member) -> Iterator[tuple[int, Any]]:
+    """Yield number and value of the lines of a file that are not blank.
 
-    row: int
-    value: Any
-
-
-def read_lines(member: Member) -> Iterator[JsonLine]:
-    """Yield the non-blank lines of a file in order.
-
-    Raises:
-        TransferError: the file is damaged or not UTF-8, or has a line that is too long.
+    A TransferError refuses a file that is damaged or not UTF-8, or has a line that is too long.
     """
     try:
         with member.open() as stream:
@@ -83,7 +75,7 @@ def read_lines(member: Member) -> Iterator[JsonLine]:
                     raise _refuse(member, row, f"is longer than {MAX_LINE_BYTES} bytes. One object stands on each line")
                 text = line.decode("utf-8-sig" if row == 1 else "utf-8")
                 if text.strip():
-                    yield JsonLine(row, read_value(text))
+                    yield row, read_value(text)
     except UnicodeDecodeError as error:
         place = f"(byte {error.start + 1} of the line)"
         raise _refuse(member, row, f"is not UTF-8 {place}. Save the file as UTF-8") from None

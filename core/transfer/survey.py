@@ -24,27 +24,20 @@ _FEW = 4
 # Ids for messages without one: every import gives the same message the same id
 
 
-class IdMaker:
-    """Makes message ids from time and text.
-
-    Equal lines in one file get numbers; equal lines in two files of a chat get the same id.
+def make_id(line: Line, seen: Counter[int]) -> str:
+    """Return a message id made from time and text. Equal lines in one file get numbers, which `seen` counts; equal
+    lines in two files of a chat get the same id.
     """
-
-    def __init__(self) -> None:
-        self._seen: Counter[int] = Counter()
-
-    def make_id(self, line: Line) -> str:
-        made_id = f"at-{text_digest(line.made_of or line.at.isoformat(), 16)}-{text_digest(line.text)}"
-        file = line.place.rpartition(": ")[0] or line.place
-        # a hash instead of the id saves memory: there is one per line of the export
-        key = hash((file, line.room.id, made_id))
-        self._seen[key] += 1
-        count = self._seen[key]
-        return made_id if count == 1 else f"{made_id}-{count}"
+    made_id = f"at-{text_digest(line.made_of or line.at.isoformat(), 16)}-{text_digest(line.text)}"
+    file = line.place.rpartition(": ")[0] or line.place
+    # a hash instead of the id saves memory: there is one per line of the export
+    key = hash((file, line.room.id, made_id))
+    seen[key] += 1
+    return made_id if seen[key] == 1 else f"{made_id}-{seen[key]}"
 
 
 def is_made_id(message_id: str) -> bool:
-    """Return whether an id was made by `IdMaker`; that of a chat may precede it."""
+    """Return whether an id is one of `make_id`; that of a chat may precede it."""
     return message_id.rpartition(":")[2].startswith("at-")
 
 

@@ -50,7 +50,6 @@ from core.transfer.items.formats import read_items
 from core.upkeep import check as checking
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
-IMPORTED = item_rows.ItemDefaults(Scope(), "fact", NOW, 3600)
 PARTS = ("context", "input", "instructions", "actions")
 SPEECH = ("en", "de", "es", "ja", "zh", "ru", "ar", "th")
 
@@ -100,9 +99,13 @@ def _remember(value: str) -> object:
     return remember.read_statements(value, [phrases]), remember.should_remember(value, value, [phrases])
 
 
+def _item(value: Any) -> object:
+    return item_rows.read_item(value, Scope(), "fact", now=NOW, session_ttl_seconds=3600)
+
+
 def _items(value: str) -> object:
     rows_of_file = read_items(value.encode("utf-8", "surrogatepass")).rows
-    row = Target("row", lambda it: item_rows.read_item(it, IMPORTED), (CoreError, TypeError))
+    row = Target("row", _item, (CoreError, TypeError))
     return [row.survives(each.value) for each in rows_of_file]
 
 
@@ -261,7 +264,7 @@ VALUE_TARGETS: tuple[Target, ...] = (
     Target("memory items", _memory, _ARGUMENT),
     Target("parts of memory items", _one_memory),
     Target("chat lines", _chat_line),
-    Target("rows of an import", lambda value: item_rows.read_item(value, IMPORTED), (CoreError, TypeError)),
+    Target("rows of an import", _item, (CoreError, TypeError)),
     Target("turns", _turn, _ARGUMENT),
     Target("strict JSON", strict_json.make_strict),
     Target("sizes", lambda value: sizes.size({"a": strict_json.make_strict(value)[0]})),

@@ -25,7 +25,7 @@ from ...memories.rules import SAVED
 from ...text.folding import clean
 from ..fields import list_at
 from ..files import check_bytes, describe_file
-from ..json_values import BadJson, JsonLine, is_deeper, read_value
+from ..json_values import BadJson, is_deeper, read_value
 
 Source = str | os.PathLike[str] | bytes | BinaryIO
 Syntax = Literal["json", "jsonl", "yaml"]
@@ -71,11 +71,7 @@ class Items(NamedTuple):
 
 
 def read_items(source: Source, syntax: Syntax | None = None, max_bytes: int = MAX_BYTES) -> Items:
-    """Return the rows of a file.
-
-    Raises:
-        TransferError: the whole file is refused, or its format is unknown.
-    """
+    """Return the rows of a file; a TransferError if the whole file is refused, or its format is unknown."""
     text = read_text(source, max_bytes)
     if syntax is None and _is_list(text):
         return Items("list", list(_read_list(text)))
@@ -88,7 +84,7 @@ def read_items(source: Source, syntax: Syntax | None = None, max_bytes: int = MA
         lines = _split_lines(text, value)
     items: Items | None = None
     if lines is not None:
-        _check_bounds([line.value for line in lines], MAX_DEPTH + 1)
+        _check_bounds(list(lines.values()), MAX_DEPTH + 1)
         items = _read_lines(lines)
     elif isinstance(value, BadJson) and text.lstrip().startswith(("{", "[")):
         raise TransferError(f"The file is {value.reason}.")
@@ -102,11 +98,7 @@ def read_items(source: Source, syntax: Syntax | None = None, max_bytes: int = MA
 
 
 def read_text(source: Source, max_bytes: int = MAX_BYTES) -> str:
-    """Return the text of a file.
-
-    Raises:
-        TransferError: the file does not exist, is larger than allowed, or is not UTF-8.
-    """
+    """Return the text of a file; a TransferError if it does not exist, is larger than allowed, or is not UTF-8."""
     check_bytes(max_bytes)
     if not isinstance(source, (str, os.PathLike, bytes, bytearray)) and not hasattr(source, "read"):
         raise TypeError(f"source is of type {type(source).__name__}. Pass a path, bytes or an open file.")
@@ -162,21 +154,21 @@ def _check_bounds(value: Any, max_depth: int) -> None:
         raise TransferError(f"The file holds more than {MAX_ITEMS:,} items. Split it into smaller files.")
 
 
-def _split_lines(text: str, value: Any) -> list[JsonLine] | None:
-    """Return the items of a file with one item per line; None for a document."""
+def _split_lines(text: str, value: Any) -> dict[int, Any] | None:
+    """Return the items of a file with one item per line, by line number; None for a document."""
     if not isinstance(value, BadJson):
         is_item = isinstance(value, dict) and value.keys() & _TEXTS and not value.keys() & _LISTS
-        return [JsonLine(1, value)] if is_item else None
-    lines = [JsonLine(row, read_value(line)) for row, line in enumerate(io.StringIO(text), 1) if line.strip()]
-    first = lines[0].value if lines else None
+        return {1: value} if is_item else None
+    lines = {number: read_value(line) for number, line in enumerate(io.StringIO(text), 1) if line.strip()}
+    first = next(iter(lines.values()), None)
     is_item = isinstance(first, str) or (isinstance(first, dict) and not first.keys() & _LISTS)
     return lines if is_item or not value.reason else None
 
 
-def _read_lines(lines: list[JsonLine]) -> Items:
-    if lines and _is_graph(lines[0].value):
-        return Items("mcp_memory", [row for line in lines for row in _read_graph(line.row, line.value)])
-    return Items("lines", [_read_item(line.row, line.value) for line in lines])
+def _read_lines(lines: Mapping[int, Any]) -> Items:
+    if _is_graph(next(iter(lines.values()), None)):
+        return Items("mcp_memory", [row for number, value in lines.items() for row in _read_graph(number, value)])
+    return Items("lines", [_read_item(number, value) for number, value in lines.items()])
 
 
 def _read_document(value: Any) -> Items | None:

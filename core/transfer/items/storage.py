@@ -73,16 +73,6 @@ class ItemImport:
         return {**asdict(self), "errors": errors, "notes": list(self.notes)}
 
 
-@dataclass(frozen=True, slots=True)
-class ItemDefaults:
-    """Values that all items of one import share."""
-
-    scope: Scope
-    kind: str
-    now: datetime
-    session_ttl_seconds: int
-
-
 class _ReadyItem(NamedTuple):
     row: Row
     number: int
@@ -94,7 +84,7 @@ class ItemWriter:
 
     def __init__(self, call: Call, kind: str, *, dry_run: bool = False) -> None:
         self._call, self._dry_run = call, dry_run
-        self._defaults = ItemDefaults(call.scope, kind, call.db.clock(), call.settings.session_ttl_sec)
+        self._kind, self._now = kind, call.db.clock()
         self._errors: list[ItemProblem] = []
         self._notes: Counter[str] = Counter()
         self._counts: Counter[str] = Counter()
@@ -114,7 +104,10 @@ class ItemWriter:
             try:
                 if row.reason:
                     raise MessageError(row.reason)
-                memory = read_item(self._with_names(row), self._defaults)
+                memory = read_item(
+                    self._with_names(row), self._call.scope, self._kind,
+                    now=self._now, session_ttl_seconds=self._call.settings.session_ttl_sec,
+                )  # fmt: skip
             except (MessageError, TypeError) as error:
                 self._refuse(row, str(error).rstrip("."))
                 continue
@@ -176,32 +169,18 @@ class ItemWriter:
 # Building a memory from a row
 
 
-def read_item(value: Any, defaults: ItemDefaults) -> NewMemory | None:
-    """Return the memory that a value describes, or None if its text is blank.
-
-    Raises:
-        MessageError, TypeError: the item cannot be stored; the message says why and quotes nothing of it.
-    """
+def read_item(value: Any, scope: Scope, kind: str, *, now: datetime, session_ttl_seconds: int) -> NewMemory | None:
+    """Return the memory that a value describes, or None if its text is blank; an error quotes nothing of it."""
     given = {"text": value} if isinstance(value, str) else value
     if not isinstance(given, dict):
         raise MessageError(f"the item is {said_type(given)}, it must be a text or an object")
     if given.get("text", given.get("content")) is None:
         raise MessageError("text is missing")
-    memory = _build_memory(given, defaults)
-    if memory is None:
-        return None
-    notes = [note] if (note := _owner_note(given, defaults.scope)) else []
-    if memory.expires_at is not None and memory.expires_at <= defaults.now:
-        notes.append("items that have expired already")
-    return replace(memory, notes=(*memory.notes, *notes))
-
-
-def _build_memory(given: Mapping[str, Any], defaults: ItemDefaults) -> NewMemory | None:
     entry = {name: field for name, field in given.items() if name not in _NOT_READ and field not in ("", [])}
     entry.setdefault("timestamp", given.get("created_at"))
     entry["label"] = given.get("label") or given.get("scope") or "general"
     # captured memories have no kind, which an export writes as a blank one
-    arguments = read_entry(entry, "" if given.get("kind") == "" else defaults.kind)
+    arguments = read_entry(entry, "" if given.get("kind") == "" else kind)
     if arguments is None:
         return None
     provenance = arguments.pop("provenance", None)
@@ -210,10 +189,15 @@ def _build_memory(given: Mapping[str, Any], defaults: ItemDefaults) -> NewMemory
         provenance = None
     if arguments["kind"] == SAVED:
         arguments.setdefault("pinned", True)
-    memory = new_item.read(**arguments, now=defaults.now, provenance=provenance or "import")
-    if memory is not None and memory.tier == "session" and "expires_at" not in given:
-        return replace(memory, expires_at=expires_at(memory.at, defaults.session_ttl_seconds))
-    return memory
+    memory = new_item.read(**arguments, now=now, provenance=provenance or "import")
+    if memory is None:
+        return None
+    if memory.tier == "session" and "expires_at" not in given:
+        memory = replace(memory, expires_at=expires_at(memory.at, session_ttl_seconds))
+    notes = [note] if (note := _owner_note(given, scope)) else []
+    if memory.expires_at is not None and memory.expires_at <= now:
+        notes.append("items that have expired already")
+    return replace(memory, notes=(*memory.notes, *notes))
 
 
 def read_kind(value: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,9 @@ from core.transfer import files, formats, json_values
 from core.transfer.fields import read_time
 from core.transfer.files import Export
 from core.transfer.formats import records, sillytavern
-from core.transfer.json_values import BadJson, JsonLine
+from core.transfer.json_values import BadJson
 from core.transfer.shapes import BLANK, Ending, Fault, Left, Line, Read, Reading
-from core.transfer.survey import IdMaker
+from core.transfer.survey import make_id
 
 ROW = {
     "conversation": "c", "session": 3, "id": "m1", "timestamp": "2026-03-10T12:00:00Z", "speaker": "Ann", "text": "hi"
@@ -81,9 +82,9 @@ def test_rows_without_id_get_the_same_one_every_time() -> None:
     row = {name: value for name, value in ROW.items() if name != "id"}
     ids = []
     for _ in range(2):
-        maker = IdMaker()
+        seen = Counter[int]()
         lines = [line for line in read_all(records, row, row, {**row, "speaker": "Bob"})[0] if isinstance(line, Line)]
-        ids.append([maker.make_id(line) for line in lines])
+        ids.append([make_id(line, seen) for line in lines])
     assert ids[0] == ids[1]
     assert len(set(ids[0])) == 3
 
@@ -154,7 +155,7 @@ def test_times_without_an_offset_are_of_the_zone_given() -> None:
     assert read_time("2023-06-19T16:13:25.120Z", rome) == MOMENT
 
 
-def lines_of(path: Path, max_bytes: int = files.MAX_BYTES) -> list[JsonLine]:
+def lines_of(path: Path, max_bytes: int = files.MAX_BYTES) -> list[tuple[int, Any]]:
     (member,) = Export(path, max_bytes).members
     return list(json_values.read_lines(member))
 
@@ -168,9 +169,9 @@ def _raw(folder: Path, content: bytes, name: str = "chat.jsonl") -> Path:
 def test_lines_keep_their_numbers_and_a_separator_inside_a_text_ends_none(tmp_path: Path) -> None:
     """U+2028 and U+0085 are letters of a text in JSON, though Python's splitlines sees lines."""
     path = _raw(tmp_path, b'\xef\xbb\xbf{"a": 1}\r\n\n  \n[2]\n')
-    assert [(line.row, line.value) for line in lines_of(path)] == [(1, {"a": 1}), (4, [2])]
+    assert lines_of(path) == [(1, {"a": 1}), (4, [2])]
     path = _raw(tmp_path, json.dumps({"text": "a\u2028b\u0085c"}, ensure_ascii=False).encode())
-    assert [line.value for line in lines_of(path)] == [{"text": "a\u2028b\u0085c"}]
+    assert lines_of(path) == [(1, {"text": "a\u2028b\u0085c"})]
 
 
 @pytest.mark.parametrize(
@@ -183,7 +184,7 @@ def test_lines_keep_their_numbers_and_a_separator_inside_a_text_ends_none(tmp_pa
 )
 def test_f76_a_line_that_is_no_json_is_a_bad_row(tmp_path: Path, content: bytes, reason: str) -> None:
     path = _raw(tmp_path, b'{"a": 1}\n' + content + b'\n{"a": 2}\n')
-    first, bad, last = [line.value for line in lines_of(path)]
+    first, bad, last = [value for _, value in lines_of(path)]
     assert (first, last) == ({"a": 1}, {"a": 2})
     assert isinstance(bad, BadJson)
     assert reason in bad.reason
