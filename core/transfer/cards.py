@@ -47,8 +47,6 @@ _LEFT_OUT = {"post_history_instructions": "post-history instructions", "alternat
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """The content of a character card."""
-
     name: str
     text: str
     """Text of the persona: description, personality, scenario, example dialogue and first message."""

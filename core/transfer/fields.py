@@ -39,7 +39,6 @@ def text_at(value: Any, *names: str) -> str:
 
 
 def id_at(value: Any, *names: str) -> str:
-    """Return the first id among the named fields as text, or ""."""
     for field in _each_field(value, names):
         if isinstance(field, int) and not isinstance(field, bool) and abs(field) < 10**100:
             return str(field)
@@ -61,7 +60,6 @@ def list_at(value: Any, name: str) -> list[Any]:
 
 
 def time_at(value: Any, *names: str, zone: tzinfo = UTC) -> datetime | None:
-    """Return the first readable time among the named fields, or None."""
     times = (read_time(field, zone) for field in _each_field(value, names))
     return next((time for time in times if time is not None), None)
 
@@ -134,7 +132,6 @@ def key_of(value: Any, name: str, limit_bytes: int) -> str:
 
 
 def said_type(value: Any) -> str:
-    """Return the JSON name of a value's type, for error messages."""
     names = {
         bool: "true or false",
         int: "a number",

@@ -97,8 +97,6 @@ class Note(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """Data of a chat file about its whole conversation."""
-
     room: Room
     header: Mapping[str, Any] | None
     """First line of the file, without the texts that columns store."""
@@ -117,8 +115,6 @@ USER_ID, USER_NAME = "user", "User"
 
 @dataclass(slots=True)
 class Reading:
-    """Settings and notes for reading one export."""
-
     zone: tzinfo = UTC
     day_first: bool | None = None
     """Whether 03/04 is 3 April; None decides from the whole file."""

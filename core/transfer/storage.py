@@ -38,8 +38,6 @@ _QUOTE_CHARS = 2000
 
 
 class _Ready(NamedTuple):
-    """A line and the message to store for it."""
-
     line: Line
     message: NewMessage
 
@@ -47,14 +45,8 @@ class _Ready(NamedTuple):
     def id(self) -> str:
         return self.message.message_id or ""
 
-    @property
-    def facts(self) -> Mapping[str, Any]:
-        return dict(self.message.metadata.get(FACTS) or {})
-
 
 class ChatWriter:
-    """Writer of the lines of one export, which counts the results."""
-
     def __init__(self, call: Call, files: ChatFiles, reading: Reading, plan: Plan) -> None:
         self._call, self._files, self._reading, self._plan = call, files, reading, plan
         self._reader = call.db.read
@@ -242,16 +234,21 @@ class ChatWriter:
         versions = [each.metadata["id"] for each in ready.line.beside.alternatives if each.metadata]
         return [ready.id, *(self._plan.id_of(ready.line, each) for each in versions)]
 
-    def _with_quotes(self, conversation: str, new: Sequence[_Ready], lines: Sequence[_Ready]) -> list[_Ready]:
-        """Return the lines, with the text of the message that each one answers, if it is known."""
+    def _with_quotes(self, conversation: str, new: Sequence[_Ready], lines: Sequence[_Ready]) -> Iterator[_Ready]:
+        """Yield the lines, with the text of the message that each one answers, if it is known."""
         wanted = {ready.message.metadata["reply_to"]["message_id"] for ready in new if ready.line.reply_to}
-        if not wanted:
-            return list(new)
-        messages = {ready.id: ready.message for ready in lines}
-        quoted: dict[str, NewMessage | StoredLine] = {**messages}
+        quoted: dict[str, NewMessage | StoredLine] = {ready.id: ready.message for ready in lines}
         if missing := wanted - quoted.keys():
             quoted |= table_lines.read_by_ids(self._reader, self._call.persona, conversation, missing)
-        return [_with_quote(ready, quoted) for ready in new]
+        for ready in new:
+            metadata = ready.message.metadata
+            quote = quoted.get(metadata["reply_to"]["message_id"]) if ready.line.reply_to else None
+            if quote is None or quote.message_id == ready.id:
+                yield ready
+                continue
+            reply = {"message_id": quote.message_id, "username": quote.sender_name, "text": quote.text[:_QUOTE_CHARS],
+                     "timestamp": iso_text(quote.at)}  # fmt: skip
+            yield ready._replace(message=replace(ready.message, metadata={**metadata, "reply_to": reply}))
 
     def _insert(self, server: str, new: Sequence[_Ready]) -> None:
         call = self._call
@@ -372,20 +369,11 @@ def _is_newer(there: StoredLine, ready: _Ready) -> bool:
     if not isinstance(before, Mapping):  # a message stored live, on the same platform
         is_later = edited is not None and (there.edited_at is None or edited > there.edited_at)
         return is_later and there.digest != ready.message.digest
-    if before.get("text") == ready.facts["text"]:
-        return bool(ready.facts.get("versions", 0) > before.get("versions", 0))
+    facts = ready.message.metadata[FACTS]
+    if before.get("text") == facts["text"]:
+        return bool(facts.get("versions", 0) > before.get("versions", 0))
     last = parse_time(before["edited"]) if isinstance(before.get("edited"), str) else None
     return last is None or (edited is not None and edited >= last)  # a message of an older export
-
-
-def _with_quote(ready: _Ready, quoted: Mapping[str, NewMessage | StoredLine]) -> _Ready:
-    metadata = ready.message.metadata
-    quote = quoted.get(metadata["reply_to"]["message_id"]) if ready.line.reply_to else None
-    if quote is None or quote.message_id == ready.id:
-        return ready
-    reply = {"message_id": quote.message_id, "username": quote.sender_name, "text": quote.text[:_QUOTE_CHARS],
-             "timestamp": iso_text(quote.at)}  # fmt: skip
-    return ready._replace(message=replace(ready.message, metadata={**metadata, "reply_to": reply}))
 
 
 def _read_instructions(call: Call, ready: _Ready) -> tuple[Instruction, ...]:

@@ -55,8 +55,6 @@ def hash_id(program: str, line: Line) -> int:
 
 @dataclass(slots=True)
 class RoomFacts:
-    """Facts about one conversation of an export."""
-
     room: Room
     people: set[str] = field(default_factory=set)
     """Ids of the speakers other than assistants; at most four."""
@@ -72,8 +70,6 @@ class Person:
 
 @dataclass(slots=True)
 class Survey:
-    """Counts over a whole export."""
-
     lines: int = 0
     """Number of messages of people, bots and assistants."""
     services: int = 0
@@ -210,5 +206,4 @@ class Plan:
         return "direct" if len(others) <= 1 and kinds == {"direct"} else "restricted"
 
     def server_of(self, room: Room) -> str:
-        """Return the server of a conversation: the requested server, or else that of the export."""
         return self.server or room.server

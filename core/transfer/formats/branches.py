@@ -34,8 +34,6 @@ _ROLES = {"human": "user", "user": "user", "assistant": "assistant"}
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One message in the tree of a conversation."""
-
     id: str
     parent: str
     role: str
@@ -48,8 +46,6 @@ class Node:
 
 
 class Shown(NamedTuple):
-    """A line of the shown branch."""
-
     node: Node
     at: datetime
     versions: list[Node]
@@ -344,7 +340,6 @@ _UNSUPPORTED = re.compile(r"```\s*This block is not supported on your current de
 
 
 def read_claude(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
-    """Yield the lines of every conversation, and the memories."""
     people: dict[str, str] = {}
     for member in members:
         for part in each_part(member) if member.stem == "users" else ():

@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import html
 import io
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -125,19 +124,12 @@ def _unfold_sent(agent: Any) -> Any:
     for message in list_at(agent, "messages"):
         calls = [dict_at(call, "function") for call in list_at(message, "tool_calls")]
         sent = [call.get("arguments") for call in calls if call.get("name") == "send_message"]
-        texts = [text_at(_read_json(each), "message") for each in sent if isinstance(each, str)]
+        texts = [text_at(read_value(each), "message") for each in sent if isinstance(each, str)]
         messages.append({**message, "content": "\n".join(filter(None, texts))} if any(texts) else message)
     return {**agent, "messages": messages}
 
 
-def _read_json(text: str) -> Any:
-    with suppress(ValueError, RecursionError):
-        return json.loads(text)
-    return None
-
-
 def _read_blocks(document: Any) -> Iterator[tuple[str, str]]:
-    """Yield label and text of Letta's memory blocks."""
     for block in list_at(document, "blocks"):
         yield text_at(block, "label"), text_at(block, "value")
 
@@ -256,25 +248,16 @@ def _read_document(member: Member, faults: list[Fault]) -> Any:
 
 def has_marks(value: Any, marks: tuple[Paths, ...]) -> bool:
     """Return whether a value has all paths of one of these groups."""
-    return any(all(_has(value, path) for path in paths) for paths in marks)
+    return any(all(_get(value, path, missing=...) is not ... for path in paths) for paths in marks)
 
 
-def _has(value: Any, path: str) -> bool:
-    """Return whether a value has a path; in each list on the way, the first element is followed."""
+def _get(value: Any, path: str, missing: Any = None) -> Any:
+    """Return the value at a path; in each list on the way, the first element is followed."""
     for step in path.split("."):
         value = value[0] if isinstance(value, list) and value else value
         if not isinstance(value, Mapping) or step not in value:
-            return False
+            return missing
         value = value[step]
-    return True
-
-
-def _get(value: Any, path: str) -> Any:
-    for step in path.split("."):
-        value = value[0] if isinstance(value, list) and value else value
-        if not isinstance(value, Mapping):
-            return None
-        value = value.get(step)
     return value
 
 
@@ -292,8 +275,6 @@ def read(name: str, members: Sequence[Member], reading: Reading) -> Iterator[Rea
 
 
 class _File:
-    """One file of a declared format while it is read."""
-
     def __init__(self, form: Format, member: Member, reading: Reading) -> None:
         self._form, self._member, self._reading = form, member, reading
         self._unnamed: Counter[str] = Counter()

@@ -161,8 +161,6 @@ _SUPER = ("private_supergroup", "public_supergroup", "private_channel", "public_
 
 
 class Telegram(_Messenger):
-    """Chats of Telegram, one or several in a file."""
-
     _unnamed = 0
 
     def _read_room(self, member: Member) -> Room:

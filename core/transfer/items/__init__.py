@@ -55,11 +55,7 @@ class ItemExport:
         """Argument `after` of the next export; None if no item follows, or before the iteration ends."""
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the text of the file.
-
-        Raises:
-            StoreReadError: the rest could not be read.
-        """
+        """Yield the text of the file; a StoreReadError if the rest could not be read."""
         if self._syntax == "jsonl":
             yield from (line + "\n" for line in self._lines())
             return

@@ -335,7 +335,6 @@ def _read_entry(number: int, name: str | int, entry: Mapping[str, Any], book: st
 
 
 def _keys(value: Any) -> list[str]:
-    """Return the keys of an entry; older files have one text with commas."""
     keys = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else ()
     return [key.strip() for key in keys if isinstance(key, str) and key.strip()]
 

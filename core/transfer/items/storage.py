@@ -80,8 +80,6 @@ class _ReadyItem(NamedTuple):
 
 
 class ItemWriter:
-    """Stores the items of one import and counts the results."""
-
     def __init__(self, call: Call, kind: str, *, dry_run: bool = False) -> None:
         self._call, self._dry_run = call, dry_run
         self._kind, self._now = kind, call.db.clock()

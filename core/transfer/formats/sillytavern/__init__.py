@@ -43,7 +43,6 @@ def fits(value: dict[str, Any]) -> bool:
 
 
 def read(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
-    """Yield the messages of every chat, then the data of the whole chat."""
     for member in members:
         yield from _Chat(member, reading).read()
 
