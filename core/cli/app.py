@@ -48,7 +48,6 @@ for name in ("demo", "prompt", "memory", "imports", "exports", "db", "config", "
 
 
 def run_command(arguments: Sequence[str]) -> int:
-    """Run the command and return its exit code: 0, 1 for a failure, 2 for wrong usage."""
     run.debugging = False
     try:
         code = _run(arguments)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -64,11 +63,13 @@ def check(run: Run) -> None:
     The exit code is 1 if there are any.
     """
     problems = config.check()
+    logged, logs.logger.disabled = logs.logger.disabled, True  # the result lists the warnings
     try:
-        with _without_log():
-            unusable = list(_find_unusable(_load_settings(run)))
+        unusable = list(_find_unusable(_load_settings(run)))
     except ConfigError as error:
         unusable = [Problem.of(error)]
+    finally:
+        logs.logger.disabled = logged
     problems += [one for one in unusable if one.text not in {each.text for each in problems}]
     sentences = [f"- {problem.text}" for problem in problems] or ["The configuration is in order."]
     run.answer([asdict(problem) for problem in problems], lambda: output.lines(sentences))
@@ -153,13 +154,3 @@ def preset(
         raise ConfigError(f"{str(path)!r} cannot be written: {error.strerror}.", source=str(path)) from None
     head = [line.removeprefix("# ") for line in content.decode().partition("\n\n")[0].splitlines()]
     run.answer({"file": str(path), "about": head}, lambda: output.lines([f"Written: {path}", *head]))
-
-
-@contextmanager
-def _without_log() -> Iterator[None]:
-    """Silence warnings about the configuration while the block runs, since its result lists them."""
-    before, logs.logger.disabled = logs.logger.disabled, True
-    try:
-        yield
-    finally:
-        logs.logger.disabled = before

@@ -89,7 +89,6 @@ def export(
 
 
 def _export_person(run: Run, file: Path, person: str, *, force: bool) -> None:
-    """Write every row that names a person, with all linked identities."""
     from ..access import overview
     from ..privacy import read_rows
 

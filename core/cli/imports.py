@@ -195,7 +195,6 @@ def _import_chats(run: Run, file: Path, options: Mapping[str, Any], *, consolida
 
 
 def _consolidate(run: Run, result: ImportResult, progress: output.Progress) -> int:
-    """Queue a summary and a consolidation for each conversation, and return the number queued."""
     from .. import conversations, lifelong
 
     queued = 0
@@ -208,7 +207,6 @@ def _consolidate(run: Run, result: ImportResult, progress: output.Progress) -> i
 
 
 def _print_chats(result: ImportResult, queued: int) -> None:
-    """Print the result of a chat import."""
     output.facts(_list_facts(result))
     next_step = ""
     if queued:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,7 +23,6 @@ from .run import (
     UserOption,
     YesOption,
     command,
-    is_agreed,
     participant,
     refusals,
     warn_of_persona,
@@ -217,7 +217,9 @@ def _forget_message(run: Run, message: str, conversation: str | None, *, dry_run
 
 
 def _require_consent(question: str) -> None:
-    if not is_agreed(question, "nobody can be asked here: add --yes to delete, or --dry-run to see what goes"):
+    if not sys.stdin.isatty():
+        raise BadParameter("nobody can be asked here: add --yes to delete, or --dry-run to see what goes")
+    if not typer.confirm(question, err=True):
         raise typer.Abort
 
 

@@ -33,11 +33,7 @@ def console(stream: TextIO) -> Console:
 
 
 def clean(text: object) -> str:
-    """Return a text without control characters, on one line.
-
-    >>> clean("a\\x1b[31mb\\nc")
-    'a[31mb c'
-    """
+    """Return a text without control characters, on one line."""
     return " ".join(str(text).translate(_UNREADABLE).split())
 
 
@@ -87,10 +83,7 @@ def indented(text: str, style: str = "") -> None:
 def table(
     columns: Sequence[str], rows: Iterable[Sequence[object]], nothing: str = "", *, right: Iterable[int] = ()
 ) -> None:
-    """Print rows under a header on stdout, or the sentence `nothing` if there are none.
-
-    `right` holds the numbers of the columns aligned to the right.
-    """
+    """Print rows, or the sentence `nothing` if there are none; `right` has the numbers of right-aligned columns."""
     rows = list(rows)
     if nothing and not rows:
         say(nothing)
@@ -103,7 +96,6 @@ def table(
 
 
 def facts(rows: Iterable[tuple[str, object]]) -> None:
-    """Print names and values on stdout in two columns."""
     grid = _make_grid()
     grid.show_header = False
     grid.add_column(style="bold", no_wrap=True)
@@ -181,11 +173,6 @@ def count(number: int, noun: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """Return a text that ends in `.`, `!` or `?`.
-
-    >>> sentence("Done"), sentence("It must be a number."), sentence("Is it?")
-    ('Done.', 'It must be a number.', 'Is it?')
-    """
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 

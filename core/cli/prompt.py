@@ -14,8 +14,6 @@ from .run import ConversationOption, LocalOption, Run, ServerOption, UserOption,
 
 
 class MessageOptions(NamedTuple):
-    """Options for the message and for the size of the prompt."""
-
     text: Annotated[str, Argument(metavar="TEXT", help="Message text; - reads standard input.", show_default=False)]
     conversation: ConversationOption = None
     user: UserOption = None
@@ -63,7 +61,6 @@ def explain(run: Run, options: MessageOptions) -> None:
 
 
 def _read_options(run: Run, given: MessageOptions) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the message and the arguments for building its prompt."""
     interface, _, user = (participant(given.conversation, given.user) or "").partition("/")
     message: dict[str, Any] = {
         "message_id": None,

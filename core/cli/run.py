@@ -115,12 +115,10 @@ class Run:
         server: str = "",
         destination: Destination | None = None,
     ) -> Scope:
-        """Return a scope with the persona of `--persona-id`, else of PERSONA_ID."""
         persona = self.persona if self.persona is not None else self.settings.persona_id
         return Scope(persona, conversation, participant, server, destination)
 
     def asking(self) -> dict[str, Any]:
-        """Return the common arguments of public functions: database, settings and scope."""
         return {"db": self.db, "settings": self.settings, "scope": self.scope()}
 
     def answer(self, value: Any, show: Callable[[], None] | str | None = None, *, nothing: str = "") -> None:
@@ -201,9 +199,6 @@ def _find_group(name: str) -> typer.Typer:
 def participant(conversation: str | None, user: str | None) -> str | None:
     """Return the participant key of a user id; an id without interface takes the conversation's.
 
-    Raises:
-        BadParameter: an id alone, without a conversation.
-
     >>> participant("telegram_bot/42", "7"), participant("telegram_bot/42", "telegram_bot/7")
     ('telegram_bot/7', 'telegram_bot/7')
     >>> participant(None, "telegram_bot/7"), participant("webui/1", None)
@@ -217,17 +212,6 @@ def participant(conversation: str | None, user: str | None) -> str | None:
         return user
     interface = conversation.split("/", 1)[0]
     return user if user.startswith(f"{interface}/") else f"{interface}/{user}"
-
-
-def is_agreed(question: str, alone: str) -> bool:
-    """Ask on a terminal; without one refuse with the sentence `alone`, which names the option to add.
-
-    Raises:
-        BadParameter: there is no terminal.
-    """
-    if not sys.stdin.isatty():
-        raise BadParameter(alone)
-    return typer.confirm(question, err=True)
 
 
 @contextmanager

@@ -108,7 +108,6 @@ def serve(
 
 @contextmanager
 def _run_queue(db: Database, settings: GivenSettings) -> Iterator[None]:
-    """Run a worker in a thread while the block runs."""
     from ..jobs import Worker
 
     worker = Worker(db, settings=settings)
