@@ -21,7 +21,6 @@ IN_THE_WAY = frozenset({1213, 1020, 1180, 3101})
 ENDED = frozenset({1053, 1927, 4031})
 """Error numbers of a connection that the server ends: shutdown, killed, idle for too long."""
 LOST = frozenset({2003, 2006, 2013, 2055, 0}) | ENDED
-"""Error numbers of a connection that is gone."""
 LOOK = "Run `prompt-engine db check` to see what is wrong."
 REFUSED_AT_COMMIT = 1180
 """Error number of a commit that a cluster refused; it does not tell whether other nodes stored it."""
@@ -31,7 +30,6 @@ NO_ANSWER = (
     "server is overloaded. Try again."
 )
 NO_RIGHT = frozenset({1142, 1143})
-"""Error numbers of a right that the user lacks on a table or column."""
 UNSURE = "The commit's answer was lost, so it may be stored: look before repeating it."
 TOO_LARGE = "The text is larger than the server takes in one packet: raise max_allowed_packet (64 MB takes every text)."
 _REMEDY = {
@@ -64,8 +62,15 @@ _REMEDY = {
     3101: "Writers were in each other's way on two servers: try again.",
     1153: TOO_LARGE,
 }
-
-
+_PACKAGE = "The login of this account needs a package: pip install"
+_SAID: tuple[tuple[int | None, str, str], ...] = (
+    (NO_LOGIN, "ed25519", f"{_PACKAGE} pynacl."),
+    (NO_LOGIN, "", f"{_PACKAGE} 'prompt-engine[mysql]'."),
+    (2013, "timed out", NO_ANSWER),
+    (None, "insecure transport", _REMEDY[3159]),
+    (2003, "CERTIFICATE", "Its certificate cannot be verified: name its authority by &tls_ca=FILE, or use ?tls=on."),
+)
+"""Error number (None: any), words in a server's message, and the remedy that goes before that of the number."""
 NO_FILE = (
     "The database file cannot be opened: it must be there, and this user must be able to write it and its folder. One "
     "on a read-only medium is opened with ?immutable=1."
@@ -152,25 +157,18 @@ def raise_store_error(
     number = error_number(error)
     original = getattr(error, "orig", error)
     said = str(original)
+    advice = ""
     if number is None:
         number, advice = next(((each, advice) for words, each, advice in _SQLITE if words in said), (None, ""))
-        remedy = remedy or advice
-    elif number == NO_LOGIN:
-        package = "pynacl" if "ed25519" in said else "'prompt-engine[mysql]'"
-        remedy = remedy or f"The login of this account needs a package: pip install {package}."
-    elif number == 2013 and "timed out" in said:
-        remedy = remedy or NO_ANSWER
-    elif "insecure transport" in said:
-        remedy = remedy or _REMEDY[3159]
-    elif number == 2003 and "CERTIFICATE" in said:
-        remedy = remedy or "Its certificate cannot be verified: name its authority by &tls_ca=FILE, or use ?tls=on."
     elif number in NO_RIGHT:
         denied = _DENIED.search(said)  # the server names the command, which is also the missing right
-        remedy = remedy or f"The user lacks the right {denied[1] if denied else 'to do this'}: grant it. {LOOK}"
+        advice = f"The user lacks the right {denied[1] if denied else 'to do this'}: grant it. {LOOK}"
+    else:
+        advice = next((each for at, words, each in _SAID if at in (number, None) and words in said), "")
     if number in (1146, 1142) and (named := _NAMED.search(said)):
         source = named[1]  # the table to repair, if the statement reads many
     shown = f" (error {number})" if number is not None else ""
-    remedy = remedy or _REMEDY.get(number or 0, LOOK)
+    remedy = remedy or advice or _REMEDY.get(number or 0, LOOK)
     doing = "read" if kind is StoreReadError else "written"
     server = server if number == 2003 else ""
     text = f"{source} could not be {doing}: {type(original).__name__}{shown}. {remedy}"
