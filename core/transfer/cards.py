@@ -164,7 +164,6 @@ def _read_png(content: bytes) -> Card:
 
 
 def _text_chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Yield keyword and text of the PNG text chunks that hold a card."""
     at = 0
     while at + 8 <= len(content):
         size, kind = struct.unpack(">I4s", content[at : at + 8])
@@ -176,7 +175,6 @@ def _text_chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _read_charx(stream: BinaryIO) -> Card | None:
-    """Return the card in a CHARX archive; None if it has none."""
     try:
         with zipfile.ZipFile(stream) as archive, archive.open("card.json") as packed:
             return _read_json(packed.read(MOST_BYTES + 1))

@@ -54,7 +54,6 @@ def dict_at(value: Any, name: str) -> Mapping[str, Any]:
 
 
 def list_at(value: Any, name: str) -> list[Any]:
-    """Return the list in a field; an empty one if there is none."""
     field = value.get(name) if isinstance(value, Mapping) else None
     return field if isinstance(field, list) else []
 

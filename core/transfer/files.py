@@ -34,8 +34,6 @@ UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedE
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One readable file of an export."""
-
     name: str
     size: int
     open: Callable[[], Any]

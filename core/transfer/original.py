@@ -75,11 +75,8 @@ def import_original(
 
 
 def _import_memories(source: Database, call: Call) -> Counter[str]:
-    writer = ItemWriter(call, "")
     rows = (Row(number, None, _item(row)) for number, row in enumerate(read_rows(source, "memories"), 1))
-    for batch in writer.batches(rows):
-        writer.store(batch)
-    done = writer.result("original")
+    done = ItemWriter(call, "").write(rows, "original")
     left = done.skipped - done.duplicates + done.error_count
     return Counter(memories=done.imported, duplicates=done.duplicates, left_out=left)
 

@@ -63,7 +63,6 @@ class ChatWriter:
         self.instructions = 0
         self.memories = 0
         self.participants: dict[str, str] = {}
-        """Names of the speakers by participant key."""
 
     def store(self, progress: Progress | None) -> None:
         done, row, total = 0, 0, self._plan.survey.lines + self._plan.survey.services
@@ -292,7 +291,6 @@ class ChatWriter:
     # Headers, running recaps, and memories of other programs
 
     def _store_ending(self, conversation: str, ending: Ending) -> None:
-        """Store the header of a chat and the versions of its running recap."""
         call, persona = self._call, self._call.persona
         line = None if ending.header is None else tavern_lines.keep(ending.header)
         metadata: dict[str, Any] = {} if line is None else {tavern_lines.KEY: line}
@@ -331,11 +329,8 @@ class ChatWriter:
                 self._call.scope, conversation=f"{interface}/memories", participant=f"{interface}/{person}",
                 privacy="direct", server="",
             )  # fmt: skip
-            writer = ItemWriter(replace(self._call, scope=scope), DEFAULT_KIND)
             rows = (Row(number, None, {**note.item, "source": program}) for number, note in enumerate(notes, 1))
-            for batch in writer.batches(rows):
-                writer.store(batch)
-            result = writer.result("items")
+            result = ItemWriter(replace(self._call, scope=scope), DEFAULT_KIND).write(rows, "items")
             self.memories += result.imported
             for problem in result.errors:
                 self._refuse(Fault(notes[problem.row - 1].place, problem.reason))

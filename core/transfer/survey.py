@@ -149,8 +149,6 @@ def count_export(files: ChatFiles, reading: Reading, progress: Progress | None) 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Decides keys, speakers and privacy of imported messages."""
-
     survey: Survey
     interface: str | None
     """First part of the conversation keys; None uses the name of the program."""

@@ -17,7 +17,6 @@ from ..errors import StoreError, TransferError
 TABLES = ("memories", "ai_diary", "chat_history_cache")
 
 RANGE = 1000
-"""Number of rows read at once."""
 
 
 def check_owner(source: Database) -> None:

@@ -60,7 +60,6 @@ class ChatFiles:
         self.export: Export = export
         self.members: dict[str, list[Member]] = {}
         self.unknown: int = 0
-        """Number of files whose program is unknown."""
         slacks = _slack_members(export)
         for member in export.members:
             broken: list[Fault] = []
@@ -103,11 +102,7 @@ def _read_each(reader: Reader, members: Sequence[Member], reading: Reading) -> I
 
 
 def find_export(path: Path, max_bytes: int = MAX_BYTES) -> ChatFiles | None:
-    """Return the files of an export, grouped by program; None for a single file of an unknown program.
-
-    Raises:
-        TransferError: the path does not exist, or is an archive or a folder without a chat.
-    """
+    """Return the files of an export, grouped by program; None for a single file of an unknown program."""
     export = Export(path, max_bytes)
     files = ChatFiles(export)
     if files.members:

@@ -359,7 +359,6 @@ class Slack(_Messenger):
         return Speaker(self.id_of_character(bot, shown) if bot else name or "unknown", shown, is_bot)
 
     def _words(self, value: Mapping[str, Any]) -> str:
-        """Return the text of a message, or of its blocks or attachments."""
         text = text_at(value, "text") or text_at(dict_at(value, "comment"), "comment")
         boxes = list_at(value, "attachments")
         text = text or _join_blocks(list_at(value, "blocks"))

@@ -229,12 +229,7 @@ def import_items(
     if progress:
         progress("looking", total, total)
     call = open_call(db, settings, scope)
-    writer = ItemWriter(call, kind, dry_run=dry_run)
-    for batch in writer.batches(items.rows):
-        writer.store(batch)
-        if progress:
-            progress("storing", writer.rows_done, total)
-    result = writer.result(items.format)
+    result = ItemWriter(call, kind, dry_run=dry_run).write(items.rows, items.format, progress, total)
     if result.imported and not dry_run:
         memory_files.write_files(call)
     return result if total else replace(result, notes=(*result.notes, NOTHING))

@@ -19,11 +19,11 @@ from ...memories.table_transfer import number_item
 from ...scope import Scope
 from ...text.hits import name_persona
 from ..fields import said_type
+from ..shapes import Progress
 from .formats import Row
 
 BATCH = 1000
 MAX_LISTED = 1000
-"""Maximum number of refused rows in a result; further ones are only counted."""
 
 _OWNERS = {
     "persona": "persona", "persona_id": "persona", "conf_uid": "persona",
@@ -86,19 +86,33 @@ class ItemWriter:
         self._errors: list[ItemProblem] = []
         self._notes: Counter[str] = Counter()
         self._counts: Counter[str] = Counter()
-        self.rows_done = 0
-        self.row = 0
-        """Number of the last row that was dealt with."""
+        self._rows_done = 0
+        self._row = 0
+        """Number of the last row of the batches so far."""
 
-    def batches(self, rows: Iterable[Row]) -> Iterator[list[_ReadyItem]]:
-        """Yield the storable items in batches; count the other rows."""
+    def write(
+        self, rows: Iterable[Row], format_name: str, progress: Progress | None = None, total: int = 0
+    ) -> ItemImport:
+        """Store the items of all rows in batches; `progress` gets the number of rows done and `total`."""
         ready = self._read_rows(rows)
         while batch := list(islice(ready, BATCH)):
-            yield batch
+            self._store(batch)
+            if progress:
+                progress("storing", self._rows_done, total)
+        return ItemImport(
+            format=format_name,
+            imported=self._counts["stored"],
+            skipped=self._counts["blank"] + self._counts["duplicate"],
+            duplicates=self._counts["duplicate"],
+            errors=tuple(sorted(self._errors, key=lambda problem: problem.row)),
+            error_count=self._counts["refused"],
+            notes=tuple(f"{text}: {count}" for text, count in self._notes.items()),
+            dry_run=self._dry_run,
+        )
 
     def _read_rows(self, rows: Iterable[Row]) -> Iterator[_ReadyItem]:
         seen: Counter[bytes] = Counter()
-        for self.rows_done, row in enumerate(rows, 1):
+        for self._rows_done, row in enumerate(rows, 1):
             try:
                 if row.reason:
                     raise MessageError(row.reason)
@@ -132,7 +146,7 @@ class ItemWriter:
         if len(self._errors) < MAX_LISTED:
             self._errors.append(ItemProblem(row.number, reason, row.uid))
 
-    def store(self, batch: list[_ReadyItem]) -> None:
+    def _store(self, batch: list[_ReadyItem]) -> None:
         """Store the new items of a batch in one transaction."""
         call, items = self._call, [(ready.number, ready.memory) for ready in batch]
         self._notes.update(note for ready in batch for note in ready.memory.notes)
@@ -141,27 +155,15 @@ class ItemWriter:
                 call.db, call.scope, items, privacy_default=call.settings.privacy_default, dry_run=self._dry_run
             )
         except StoreError as error:
-            there = f"All items up to row {self.row} are stored; run the same import again to go on."
-            progress = there if self.row and not self._dry_run else "Nothing was imported."
-            raise TransferError(f"{error} {progress}", row=self.row or None) from error
+            there = f"All items up to row {self._row} are stored; run the same import again to go on."
+            progress = there if self._row and not self._dry_run else "Nothing was imported."
+            raise TransferError(f"{error} {progress}", row=self._row or None) from error
         except MessageError as error:
             raise TransferError(f"{error} Nothing was imported.") from error
         for i in sorted(done.private):
             self._refuse(batch[i].row, "privacy")
         self._counts.update({"stored": done.stored, "duplicate": done.duplicates})
-        self.row = batch[-1].row.number
-
-    def result(self, format_name: str) -> ItemImport:
-        return ItemImport(
-            format=format_name,
-            imported=self._counts["stored"],
-            skipped=self._counts["blank"] + self._counts["duplicate"],
-            duplicates=self._counts["duplicate"],
-            errors=tuple(sorted(self._errors, key=lambda problem: problem.row)),
-            error_count=self._counts["refused"],
-            notes=tuple(f"{text}: {count}" for text, count in self._notes.items()),
-            dry_run=self._dry_run,
-        )
+        self._row = batch[-1].row.number
 
 
 # Building a memory from a row

@@ -53,7 +53,6 @@ class Said:
     beside: Beside = NOTHING
 
     def digest(self) -> str:
-        """Return a digest of the stored state of the message."""
         versions = [
             (each.number, each.text, each.is_current, None if each.is_current else _recap_values(each.recap))
             for each in self.beside.alternatives
