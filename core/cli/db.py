@@ -66,7 +66,6 @@ def check(run: Run) -> None:
 
 
 def _find_model_usage(run: Run, db: Database) -> list[Finding]:
-    """Return a finding with the number of today's model calls; none if there were no calls."""
     from ..llm import read_usage
     from ..shapes import Finding
 
@@ -229,7 +228,6 @@ def run_script(
 
 
 def _read_value(script: Script, text: str) -> tuple[str, Value | datetime]:
-    """Return the name and the typed value of a `NAME=VALUE` argument."""
     name, sign, given = text.partition("=")
     names = [each for each in script.values if each != "apply"]  # --apply sets that one
     if not sign or name not in names:

@@ -110,10 +110,7 @@ def _export_person(run: Run, file: Path, person: str, *, force: bool) -> None:
 def _export_items(
     run: Run, file: Path, *, kind: str | None, limit: int | None, format_name: str | None, force: bool
 ) -> None:
-    """Write the persona's memory items into a file; without a limit, all items.
-
-    A file holds no more than `import` accepts; further items go into further files with a number in their names.
-    """
+    """Write memory items, each file no larger than `import` accepts; further files have a number in their names."""
     from ..transfer.items import export_items
     from ..transfer.items.formats import MAX_BYTES, MAX_ITEMS
 

@@ -141,7 +141,6 @@ def _holds_chats(file: Path) -> bool:
 def _print_rest(
     result: ImportResult | ItemImport, columns: Sequence[str], rows: Sequence[Sequence[object]], next_step: str = ""
 ) -> None:
-    """Print notes, the first refused rows, and the next step."""
     for note in result.notes:
         output.say(output.sentence(f"Note: {note}"))
     if result.error_count:

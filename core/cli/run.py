@@ -63,7 +63,10 @@ app: typer.Typer = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
 )
-_groups: dict[str, typer.Typer] = {}
+_groups: dict[str, typer.Typer] = {"": app}
+for name, text in GROUPS.items():
+    _groups[name] = typer.Typer(help=text)
+    app.add_typer(_groups[name], name=name)
 
 _Function = TypeVar("_Function", bound=Callable[..., None])
 debugging: bool = False
@@ -71,8 +74,6 @@ debugging: bool = False
 
 
 class Run:
-    """The common options of a subcommand, with its database and output."""
-
     def __init__(self, *, database: str | None, persona: str | None, as_json: bool | None, creates: bool) -> None:
         self.url = database
         self.persona = persona
@@ -143,12 +144,8 @@ class Run:
 def command(path: str, *, without: Collection[str] = (), creates: bool = False) -> Callable[[_Function], _Function]:
     """Register a function, whose first argument is a `Run`, as a subcommand with its own and the common options.
 
-    A parameter whose type is a NamedTuple is replaced by the options that its fields declare.
-
-    Args:
-        path: name of the subcommand after that of its group, such as `db check`.
-        without: common options that have no meaning for this subcommand.
-        creates: whether a missing SQLite file is created; other subcommands refuse it.
+    A parameter whose type is a NamedTuple is replaced by the options that its fields declare. `without` names common
+    options that mean nothing here; with `creates`, a missing SQLite file is created rather than refused.
     """
 
     def add(function: _Function) -> _Function:
@@ -181,19 +178,10 @@ def command(path: str, *, without: Collection[str] = (), creates: bool = False) 
         called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         called.__annotations__ = {p.name: p.annotation for p in parameters}
         parent, _, name = path.rpartition(" ")
-        _find_group(parent).command(name)(called)
+        _groups[parent].command(name)(called)
         return function
 
     return add
-
-
-def _find_group(name: str) -> typer.Typer:
-    if not name:
-        return app
-    if name not in _groups:
-        _groups[name] = typer.Typer(help=GROUPS[name])
-        app.add_typer(_groups[name], name=name)
-    return _groups[name]
 
 
 def participant(conversation: str | None, user: str | None) -> str | None:
