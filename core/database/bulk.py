@@ -37,7 +37,6 @@ def write_many(
 
 
 def chunks(items: Iterable[T], size: int = AT_ONCE) -> Iterator[list[T]]:
-    """Yield the items in lists of at most `size`."""
     iterator = iter(items)
     while part := list(islice(iterator, size)):
         yield part

@@ -25,7 +25,6 @@ from .dialects import Key, as_key
 from .stored_values import read_object, read_text, read_time, read_whole
 
 IDS: Any = bindparam("ids", expanding=True)
-"""Parameter for the ids in statements of `read_parts` and `execute_parts`."""
 Reader = Callable[[Any, Mapping[str, Any]], Iterable[Any]]
 """`Database.read` to see committed rows, or `Connection.execute` to see the open transaction's rows too."""
 
@@ -160,7 +159,6 @@ KEY = Kind(False, read_text)
 TIME = Kind(False, read_time)
 OBJECT = Kind(False, read_object)
 PLAIN = Kind(False, None)
-"""A value as the driver returns it."""
 _AS_THEY_COME = (None, read_text)
 
 

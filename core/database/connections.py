@@ -37,7 +37,6 @@ group_concat_max_len: a search lets the server join its rows to one text, which 
 """
 
 PARAMETERS = ("tls", "tls_ca", "unix_socket", "charset")
-"""Allowed parameters of a server's connection string."""
 KEPT_PLANS = 48
 """Number of statement plans that a reading SQLite connection caches, about 7 MB.
 
@@ -45,13 +44,10 @@ A plan of a prompt's last statement takes 170 kB, and its text varies with the n
 of 128 plans takes 20 MB, and saves 1 ms in one prompt of six.
 """
 _WAIT = "lock_wait"
-"""Key of the current lock wait in `connection.info`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Address of the database."""
-
     url: URL
     family: Family
     in_memory: bool
@@ -248,8 +244,6 @@ def _pool(size: int) -> dict[str, Any]:
 
 
 def _listen(reading: Engine, writing: Engine, timeout_seconds: float, left: Callable[[], float]) -> None:
-    """Register the functions that set up a new connection and reset a returned one."""
-
     def connect(dialect: Any, _record: Any, positional: Any, named: dict[str, Any]) -> Any:
         seconds = left()
         named |= {"connect_timeout": seconds, "read_timeout": seconds, "write_timeout": seconds}

@@ -31,7 +31,6 @@ from .ids import Ids
 T = TypeVar("T")
 
 TRIES = 6
-"""Maximum number of times a transaction is tried."""
 DUPLICATE_TRIES = 3
 """Maximum number of tries after a duplicate key; each try reads again and makes new ids."""
 _JOURNAL = "{}-wal: SQLite's journal, which others are reading; close what has it open, or the next deletion empties it"

@@ -22,7 +22,6 @@ _END = (1 << 41) - (1 << 20)
 _LOST_CLOCK_BITS = 42
 """Bits of ids made with a wrong clock: they fall in the first days of 2025, before this program had users."""
 _WRITES = 5
-"""Maximum number of tries of a write whose id another process also made."""
 
 
 class Ids:

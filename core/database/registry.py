@@ -47,7 +47,6 @@ class Registered:
     row_of: str
     """Column with the id of a parent row, with which the row is deleted; "" for none."""
     row_table: str
-    """Table of the parent row."""
 
     @property
     def persona(self) -> str:

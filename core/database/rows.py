@@ -46,7 +46,6 @@ def text(value: object, field: str) -> str:
 
 
 def check_size(made: str, field: str) -> None:
-    """Refuse text longer than TEXT_BYTES."""
     # A character has at most 4 bytes, so short texts need not be encoded to be measured.
     if len(made) * 4 > TEXT_BYTES:
         size = len(made.encode("utf-8", "surrogatepass"))

@@ -9,7 +9,6 @@ from .engine import Database
 
 _NAME = "exported_files"
 _MOST = 1000
-"""Maximum number of names kept; the oldest are dropped."""
 
 
 def note_file(db: Database, persona: str, path: str | os.PathLike[str]) -> None:

@@ -161,7 +161,6 @@ def _encryption(db: Database) -> list[Finding]:
 
 
 def check_packet(size: int) -> list[Finding]:
-    """Return a finding if the longest text or a batch of rows exceeds one packet."""
     if size >= PACKET_WISHED:
         return []
     severity: Severity = "error" if size < PACKET_NEEDED else "warning"
@@ -226,7 +225,6 @@ def _check_tables(db: Database, facts: inspection.Facts, versions: Mapping[str, 
 # Values that cannot be read
 
 LISTS = frozenset({"tags", "context_tags", "involved_users", "tag", "source_ids"})
-"""JSON columns that hold a list of texts."""
 MEANINGS: Mapping[stored_values.Kind, str] = {
     "json": "JSON, or NULL",
     "object": "a JSON object, or NULL",

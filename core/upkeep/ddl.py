@@ -35,7 +35,6 @@ def quote(name: str, family: str) -> str:
 
 
 def define_column(of: Column[Any], family: str) -> str:
-    """Return a column's definition: name, type, NOT NULL, default."""
     return " ".join(str(CreateColumn(of).compile(dialect=dialect_of(family))).split())
 
 

@@ -38,14 +38,11 @@ class Script:
     head: str
     """Comment on top: purpose, risk, tables, cost."""
     values: Mapping[str, Value]
-    """Values of the script with their defaults."""
     statements: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """The result of a script."""
-
     name: str
     counted: Mapping[str, int]
     """Counts by name, in the script's order."""
@@ -127,7 +124,6 @@ def _unindex_expired(connection: Connection, db: Database, values: Mapping[str, 
 
 
 def _bind_values(connection: Connection, family: str, values: Mapping[str, Value]) -> None:
-    """Bind the values where the script's statements read them."""
     if family == "mysql":
         for key, value in values.items():
             connection.exec_driver_sql(f"SET @{key} = %s", (value,))
