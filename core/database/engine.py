@@ -134,7 +134,10 @@ class Database:
         self._file: tuple[int, int] | None = None
         """Device and inode number of the open SQLite file."""
         self._opening = threading.Lock()
-        self._single = threading.RLock() if self.target.in_memory else None
+        self._exclusive: contextlib.AbstractContextManager[Any] = (
+            threading.RLock() if self.target.in_memory else contextlib.nullcontext()
+        )
+        """Lock of the only connection of an in-memory database."""
         self.watchers: list[Callable[[str, Sequence[Any] | None], object]] = []
         """Functions called with each reading statement sent, and with its values if it was compiled before."""
         self._local = _Thread()
@@ -217,9 +220,6 @@ class Database:
         A compiled statement, or a text with its values in order, runs on the driver's own cursor, which gives plain
         rows: through the layers above, a look-up by a key takes five times as long. `source` is the name in an error;
         the statement's first table by default.
-
-        Raises:
-            StoreReadError: the server refused or cannot be reached; it names `source` and the remedy.
         """
         sql: Any = statement
         bound: list[Any] | None = None
@@ -231,7 +231,7 @@ class Database:
             self._check_file(StoreReadError)
             for attempt in (1, 2):
                 try:
-                    with self._exclusive(), self._reading(call) as connection:
+                    with self._exclusive, self._reading(call) as connection:
                         for watch in self.watchers:
                             watch(str(sql), bound)
                         if bound is not None:
@@ -277,7 +277,7 @@ class Database:
         if self._local.joined is not None:
             yield self._local.joined
             return
-        if self._single is not None:  # the only connection of an in-memory database must not be kept from other threads
+        if self.target.in_memory:  # the only connection must not be kept from other threads
             with self.engines()[0].connect() as connection:
                 yield connection
             return
@@ -298,7 +298,7 @@ class Database:
         """Yield a reading connection for several statements; errors are translated, nothing is repeated."""
         self._check_file(StoreReadError)
         try:
-            with self._exclusive(), self.engines()[0].connect() as connection:
+            with self._exclusive, self.engines()[0].connect() as connection:
                 yield connection
         except exc.SQLAlchemyError as error:
             failures.raise_store_error(StoreReadError, error, source, server=self.target.server)
@@ -320,11 +320,8 @@ class Database:
         growing pauses, until DB_TIMEOUT_SECONDS have passed since the first try; after a duplicate key, up to twice. It
         must therefore change nothing outside its connection. If the commit's answer was lost, `confirm` checks on a
         fresh connection whether the rows are stored; its result, unless None, is the transaction's. With `waits` off,
-        `work` is tried once and does not wait for locks.
-
-        Raises:
-            StoreWriteError: nothing was written; or the commit's answer was lost, and the message says that the outcome
-                is unknown (`if_unsure`).
+        `work` is tried once and does not wait for locks. An error says that nothing was written, or, if the commit's
+        answer was lost, that the outcome is unknown (`if_unsure`).
         """
         if self._local.joined is not None:
             return self._run_joined(self._local.joined, work)
@@ -337,7 +334,7 @@ class Database:
             for attempt in range(1, TRIES + 1):
                 committing = False
                 try:
-                    with self._exclusive(), self._writing(self._left() if waits else 0.0) as connection:
+                    with self._exclusive, self._writing(self._left() if waits else 0.0) as connection:
                         there = confirm(connection) if unsure and confirm is not None else None
                         if there is not None:
                             return there
@@ -509,7 +506,3 @@ class Database:
             except exc.SQLAlchemyError:
                 time.sleep(0.2 * attempt)
         return None
-
-    def _exclusive(self) -> contextlib.AbstractContextManager[Any]:
-        """Return the lock of the only connection of an in-memory database; for other databases, one without effect."""
-        return self._single or contextlib.nullcontext()

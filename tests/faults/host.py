@@ -43,8 +43,6 @@ PERSON = "tg/shared"
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a host was told of one call."""
-
     kind: str
     state: str
     """stored: acknowledged. failed: refused. unsure: refused, and the error says that it may be stored."""
@@ -59,8 +57,6 @@ class Told:
 
 
 class Host:
-    """A host in a process of its own."""
-
     def __init__(self, url: str, persona: str, name: str, *, timeout_seconds: float = 2.0) -> None:
         self.told: list[Told] = []
         words = [sys.executable, "-m", "tests.faults.host", url, persona, name, str(timeout_seconds)]

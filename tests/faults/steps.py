@@ -96,8 +96,6 @@ def model(messages: list[dict[str, str]]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One kind of work: what is there before, and what the worker does."""
-
     before: Callable[[Story], Any]
     work: Callable[[Story], Any]
 
@@ -158,7 +156,6 @@ STORIES = {
 
 
 def stage_of(url: str, persona: str, *, seconds: float = 0) -> Story:
-    """Return the stage of a worker whose clock stands so much later."""
     clock = Clock()
     clock.forward(seconds=seconds)
     db = Database(url, clock=clock)
@@ -216,7 +213,6 @@ def differing(one: dict[str, Counter[str]], other: dict[str, Counter[str]]) -> l
 
 @contextmanager
 def dying(stage: Story, after: int | None) -> Iterator[Dying]:
-    """Let the worker of a stage die after so many steps."""
     stage.db.engines()
     with Dying(stage.db, after) as dying, suppress(DiedError):
         yield dying

@@ -42,7 +42,6 @@ def say(text: str) -> None:
 
 @pytest.fixture(scope="module", params=["galera", "group"])
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """One kind of cluster after the other."""
     with (Galera if request.param == "galera" else Group)() as made:
         yield made
 

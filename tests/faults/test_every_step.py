@@ -35,7 +35,6 @@ def _end(url: str, persona: str, name: str) -> tuple[dict[str, object], list[str
 
 
 def _undisturbed(url: str, persona: str, name: str) -> tuple[dict[str, object], Dying]:
-    """Return what the work comes to, and what was seen of its steps."""
     stage = steps.stage_of(url, persona)
     with steps.dying(stage, None) as watched:
         STORIES[name].work(stage)

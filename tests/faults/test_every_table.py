@@ -43,7 +43,6 @@ OWN = {
 
 
 def fill_all(stage: Stage) -> None:
-    """Store something for every section, each text holding the word `canary`."""
     fill(stage)
     made: dict[str, Any] = {"db": stage.db, "settings": Settings()}
     here = {**made, "scope": stage.scope(HERE, participant="tg/ann")}
@@ -83,7 +82,6 @@ def whole(migrated_url: str) -> Iterator[Stage]:
 
 
 def _stands(stage: Stage, table: str, undisturbed: dict[str, Any]) -> None:
-    """Look at the prompt while something is wrong with a table."""
     stage.db.caches.clear()
     prompt, report = stage.explain(ASKED)
     assert list(prompt) == KEYS and prompt["input"] == undisturbed["input"], table

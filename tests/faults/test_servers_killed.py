@@ -95,7 +95,6 @@ class _Run:
         return time.monotonic() - began, failed(report)
 
     def stop(self) -> list[Told]:
-        """End the hosts and return what they were told."""
         self.told = [each for host in self.hosts for each in host.stop()]
         self.db.close()
         return self.told
@@ -112,7 +111,6 @@ def in_time(told: list[Told], seconds: float) -> bool:
 
 @pytest.fixture(scope="module")
 def place(server_name: str) -> Iterator[Place]:
-    """A durable server of this module's own, by way of a wire."""
     with SERVERS[server_name](durable=True) as server, Wire(server.url) as wire:
         yield Place(server, wire)
 

@@ -19,8 +19,6 @@ Budget = Callable[[], int | None]
 
 
 class Wire:
-    """Passes bytes on, as a context manager; one thread serves all connections."""
-
     def __init__(self, url: str) -> None:
         self._url = make_url(url)
         self.target: tuple[str, int] | None = (self._url.host or "127.0.0.1", self._url.port or 3306)

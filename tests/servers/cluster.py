@@ -54,12 +54,10 @@ class Cluster:
         self.stop()
 
     def stop(self) -> None:
-        """End every node, each by its own pid, and remove its folder."""
         for node in self.nodes:
             node.stop()
 
     def wait_member(self, node: Node, seconds: float = JOIN_SECONDS) -> None:
-        """Wait until a node takes part; raises ServerError with its log when it does not."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             with contextlib.suppress(pymysql.err.Error, OSError):

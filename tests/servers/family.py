@@ -64,7 +64,6 @@ class Daemon(Server):
 
     @classmethod
     def downloaded(cls) -> Tree | None:
-        """Return the tree that `install` unpacked, if it is there."""
         home = HOME / cls.NAME
         return Tree(home / "root") if (home / "packages.json").exists() else None
 
@@ -74,7 +73,6 @@ class Daemon(Server):
 
     @classmethod
     def program(cls) -> list[str]:
-        """Return the words that run the server program."""
         if installed := cls.installed():
             return [str(installed)]
         if tree := cls.downloaded():
@@ -137,7 +135,6 @@ class Daemon(Server):
 
     @classmethod
     def words(cls, data: Path, options: Options) -> list[str]:
-        """Return the command line for a data folder with the given server variables."""
         base = cls.base_dir()
         fixed: Options = {
             "basedir": str(base),
@@ -155,7 +152,6 @@ class Daemon(Server):
 
     @classmethod
     def storage_options(cls) -> Options:
-        """Return the variables that decide how the data folder is laid out."""
         size = {cls.REDO_LOG: "48M", "innodb_buffer_pool_size": "128M"}
         return {**size, "performance_schema": "OFF", "skip_log_bin": None}
 

@@ -32,8 +32,6 @@ NOT_NEEDED = re.compile(r"lib(perl|gdbm|db5|c-gconv)")
 
 @dataclass(frozen=True)
 class Tree:
-    """An unpacked server with its libraries."""
-
     root: Path
 
     def command(self, program: str) -> list[str]:
@@ -53,14 +51,11 @@ def os_release() -> dict[str, str]:
 
 
 def is_debian() -> bool:
-    """Tell whether this is Debian with the tools to fetch and unpack its packages."""
     return os_release().get("ID") == "debian" and all(shutil.which(tool) for tool in ("apt-get", "dpkg-deb"))
 
 
 @dataclass(frozen=True)
 class Source:
-    """One entry of the machine's package sources."""
-
     text: str
     """The entry as it stands in its file."""
 

@@ -89,7 +89,6 @@ class Session:
 
     @classmethod
     def received(cls, handed: Mapping[str, list[list[str]]]) -> Self:
-        """Return a worker's view of the servers that its controller started."""
         session = cls(handed["names"][0], extras=[Reachable(*where) for where in handed["extras"]])
         session._ready |= {where[0]: Reachable(*where) for where in handed["own"]}
         return session
@@ -110,7 +109,6 @@ class Session:
                 self._starting[name] = self._threads.submit(SERVERS[name]().start)
 
     def server(self, name: str) -> Reachable:
-        """Return a server that answers, started if need be."""
         if name not in self._ready:
             self.start([name])
             self._ready[name] = self._starting[name].result()

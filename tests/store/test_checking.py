@@ -100,7 +100,6 @@ def test_f74_an_old_server_is_named_with_what_is_needed() -> None:
 
 @pytest.mark.parametrize(("size", "severity"), [(2**20, "error"), (16 * 2**20, "warning"), (64 * 2**20, "")])
 def test_f74_a_packet_too_small_for_a_text_is_named(size: int, severity: str) -> None:
-    """A text may be 16 MB long (F63)."""
     found = check.check_packet(size)
     assert [one.severity for one in found] == ([severity] if severity else [])
     assert all("SET GLOBAL max_allowed_packet = 67108864;" in one.remedy for one in found)
@@ -168,8 +167,3 @@ def test_f74_expired_items_and_orphans_are_counted(db: Database) -> None:
     told = {one.where: one for one in check.check_server(db)}
     assert "1 session items have expired" in told["memories"].what
     assert told["message_recaps"].severity == "warning" and "are gone" in told["message_recaps"].what
-
-
-def test_f74_a_database_that_cannot_be_reached_is_an_error_not_a_finding() -> None:
-    with pytest.raises(StoreError):
-        check.check_server(Database("mysql://u:p@127.0.0.1:1/none", timeout_seconds=1))

@@ -61,7 +61,6 @@ def remember(db: Database, number: int, text: str, *words: str, persona: str = "
 
 
 def audiences(db: Database) -> None:
-    """Make an audience of two personas."""
     rows = [{"audience_id": 7, "persona_id": "default", "kind": "persona"}]
     rows.append({"audience_id": 8, "persona_id": "other", "kind": "persona"})
     db.transaction(lambda c: c.execute(insert(schema.audiences), rows), source="test")
@@ -219,7 +218,6 @@ def by_sqlite3(db: Database, text: str) -> list[tuple[str, str]]:
 
 
 def by_pymysql(db: Database, text: str) -> list[tuple[str, str]]:
-    """Send a script in one piece, as the server's own client does."""
     url = db.target.url
     socket = url.query.get("unix_socket")
     where = {"unix_socket": socket} if socket else {"host": url.host, "port": url.port}

@@ -67,7 +67,6 @@ def present(fresh_migrated_url: str) -> Iterator[Database]:
 
 @pytest.fixture(scope="module")
 def made(engine_url: str) -> Iterator[Database]:
-    """A database that `migrate` has made from nothing, for tests that look at it or add a row of their own."""
     with closing(Database(engine_url)) as handle:
         migration.migrate(handle)
         yield handle
@@ -89,7 +88,6 @@ def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def shape(db: Database) -> inspection.Facts:
-    """Return tables, columns and indexes with all that the server says of them."""
     return {name: found for name, found in inspection.read_facts(db).items() if not name[0].startswith("sqlite_")}
 
 

@@ -17,8 +17,6 @@ KITCHEN = "demo/kitchen"
 
 
 class Ran(NamedTuple):
-    """What a run left behind."""
-
     code: int
     out: str
     err: str
@@ -55,7 +53,6 @@ def made(run: Command) -> Command:
 
 @pytest.fixture
 def kitchen(run: Command) -> Command:
-    """The command on a database that holds the sample's group conversation."""
     ran = run("import", SAMPLE / "kitchen.jsonl", "--persona-speaker", "Iris", "--interface", "demo")
     assert (ran.code, ran.json["imported"], ran.json["persona"]) == (0, 91, ["Iris"])
     return run

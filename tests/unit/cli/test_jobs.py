@@ -22,8 +22,6 @@ from tests.unit.cli.conftest import Command
 
 
 class Queue:
-    """Operations in the database of the command."""
-
     def __init__(self, folder: Path) -> None:
         self.url = f"sqlite:///{folder / 'own.db'}"
 

@@ -29,7 +29,6 @@ def dump(value: Any) -> str:
 
 @st.composite
 def recaps(draw: st.DrawFn, *, of_message: bool) -> dict[str, Any]:
-    """Return data of the recap extension, of the shapes it writes."""
     made: dict[str, Any] = {}
     for name, values in (
         ("memory", TEXTS), ("reasoning", TEXTS), ("prefill", TEXTS), ("error", TEXTS | st.none()),

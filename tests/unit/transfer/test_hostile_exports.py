@@ -50,7 +50,6 @@ def _with(value: Any, path: tuple[Any, ...], odd: Any) -> Any:
 
 
 def _read_all(path: Path, program: str) -> int:
-    """Return how many lines a reader finds; it must end without an error."""
     export = Export(path)
     return sum(isinstance(read, Line) for read in PROGRAMS[program][1](export.members, Reading()))
 
