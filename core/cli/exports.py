@@ -104,9 +104,6 @@ def _export_person(run: Run, file: Path, person: str, *, force: bool) -> None:
         run.answer({"file": str(file), "rows": {name: len(each) for name, each in rows.items()}})
 
 
-# Memory items
-
-
 def _export_items(
     run: Run, file: Path, *, kind: str | None, limit: int | None, format_name: str | None, force: bool
 ) -> None:

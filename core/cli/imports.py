@@ -176,9 +176,6 @@ def _says_how_to_go_on() -> Iterator[None]:
         raise typer.Exit(1) from None
 
 
-# Chats
-
-
 def _import_chats(run: Run, file: Path, options: Mapping[str, Any], *, consolidate: bool) -> None:
     from ..transfer.imports import import_file
 
@@ -249,9 +246,6 @@ def _list_facts(result: ImportResult) -> list[tuple[str, str]]:
 def _first(names: Sequence[str]) -> str:
     more = len(names) - _SHOWN_NAMES
     return ", ".join(names[:_SHOWN_NAMES]) + (f" and {more:,} more" if more > 0 else "")
-
-
-# Memories and cards
 
 
 def _import_card(run: Run, file: Path, *, dry_run: bool) -> bool:

@@ -25,8 +25,6 @@ _STYLES = {"completed": "", "retrying": "yellow", "failed": "red", "dropped": "d
 _SHOWN = 20
 _MOST = 10_000
 
-# The worker
-
 
 @command("worker", without={"persona_id"}, creates=True)
 def work(
@@ -109,9 +107,6 @@ def _print_left(run: Run, personas: Sequence[str] | None, failed: Sequence[Opera
         names = sorted({each.persona for each in failed})
         commands = ", ".join(f"`prompt-engine jobs retry --all --persona-id {each}`" for each in names)
         output.note(f"Operations that failed: {len(failed)}, the last one: {error}. {first}{commands}.", style="yellow")
-
-
-# The queue
 
 
 @command("jobs list")

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 _SHOWN = 20
 TagOption = Annotated[list[str] | None, Option("--tag", metavar="TAG", help="A tag; may be repeated.")]
 
-# Searching and remembering
-
 
 @command("search")
 def search(
@@ -144,9 +142,6 @@ def _choose_tags(run: Run, text: str, scope: Scope) -> list[str]:
     return tags or extract_keywords(text, settings=settings)[:TAGS_LIMIT]
 
 
-# Forgetting
-
-
 @command("forget")
 def forget(
     run: Run,
@@ -240,9 +235,6 @@ def _print_left(paths: Sequence[str]) -> None:
         output.note(f"Out of reach: {path}", style="yellow")
 
 
-# Tags
-
-
 @command("tags list")
 def list_tags(
     run: Run, limit: Annotated[int, Option("--limit", "-n", metavar="N", min=1, max=10_000, help="Most tags.")] = 100
@@ -252,9 +244,6 @@ def list_tags(
 
     tags = synth_tagging.list_tags(db=run.db, scope=run.scope())[:limit]
     run.answer(tags, nothing="There are no tags yet.")
-
-
-# Long-term memory
 
 
 @command("memory consolidate")

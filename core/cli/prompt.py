@@ -84,9 +84,6 @@ def _read_options(run: Run, given: MessageOptions) -> tuple[dict[str, Any], dict
     }
 
 
-# Output for people
-
-
 def _print_report(report: Mapping[str, Any]) -> None:
     def list_reasons(section: str) -> str:
         counts = Counter(item["reason"] for item in report["left_out"] if item["section"] == section)

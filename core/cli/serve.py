@@ -228,9 +228,6 @@ def _print_place(settings: Settings, public_url: str, *, admin: bool, mcp: bool,
         )
 
 
-# MCP over standard input and output
-
-
 def _check_place(participant: str | None, conversation: str | None, privacy: Privacy | None) -> None:
     """Refuse keys without an interface, and a privacy without a conversation."""
     for option, key, form in (
@@ -316,8 +313,6 @@ def mcp(
         output.note("Waiting for messages of the Model Context Protocol on standard input; Ctrl-C ends it.")
     serve_stdio(make_speaker)
 
-
-# Tokens
 
 AdminTokenOption = Annotated[bool, Option("--admin", help="Operator tokens, for the admin routes only, not to log in.")]
 

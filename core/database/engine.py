@@ -160,8 +160,6 @@ class Database:
     def __repr__(self) -> str:
         return f"Database({self.target.shown!r})"
 
-    # Connections
-
     def engines(self) -> tuple[Engine, Engine]:
         """Return the reading engine (autocommit) and the writing engine, created at first use."""
         if self._engines is None:
@@ -209,8 +207,6 @@ class Database:
             if self._engines is not None:
                 _dispose(self._engines)
                 self._engines = None
-
-    # Reading
 
     def read(
         self, statement: Any, values: Mapping[str, Any] | Sequence[Any] | None = None, *, source: str = ""
@@ -302,8 +298,6 @@ class Database:
                 yield connection
         except exc.SQLAlchemyError as error:
             failures.raise_store_error(StoreReadError, error, source, server=self.target.server)
-
-    # Writing
 
     def transaction(
         self,

@@ -31,9 +31,6 @@ DIGITS = 400
 INT_RANGE = (-(2**31), 2**31 - 1)
 
 
-# Writing
-
-
 def text(value: object, field: str) -> str:
     """Return a text in its stored form: without U+0000 and lone surrogates; None becomes blank."""
     if value is None:

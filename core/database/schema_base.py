@@ -27,8 +27,8 @@ def times(*names: str) -> list[Column[Any]]:
     return [Column(name, Time(), nullable=True) for name in names]
 
 
-def key(name: str, length: int, *, default: str | None = "", nullable: bool = False) -> Column[Any]:
-    quoted = None if default is None else text("'" + default + "'")
+def key(name: str, length: int, *, default: str = "", nullable: bool = False) -> Column[Any]:
+    quoted = None if nullable else text("'" + default + "'")
     return Column(name, Key(length), nullable=nullable, server_default=quoted)
 
 

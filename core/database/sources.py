@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, Integer, Table, and_, bindparam, func, select
-from sqlalchemy.sql.elements import UnaryExpression
-from sqlalchemy.sql.operators import custom_op
 
 from ..shapes import Source
+from .compiled import hide_from_index
 from .schema import ai_diary, chat_history_cache, conversations, memories
 
 WITHDRAWN = 3
@@ -32,10 +31,9 @@ class SourceTable:
     def findable(self) -> ColumnElement[bool]:
         """Return the condition for rows that are in the search index and may be found.
 
-        The unary plus keeps SQLite from using the index of waiting rows, which would read all other rows of a persona.
+        SQLite must not use the index of waiting rows for it, which would read all other rows of a persona.
         """
-        indexed = self.table.c.indexed
-        return and_(UnaryExpression(indexed, operator=custom_op("+"), type_=indexed.type) == 1, self.visible)
+        return and_(hide_from_index(self.table.c.indexed, "sqlite") == 1, self.visible)
 
     @property
     def visible(self) -> ColumnElement[bool]:

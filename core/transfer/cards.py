@@ -143,9 +143,6 @@ def read_card(path: Path) -> Card | None:
         raise TransferError(f"{str(path)!r} cannot be read: {error.strerror}.") from None
 
 
-# Formats of a card
-
-
 def _read_png(content: bytes) -> Card:
     """Return the card in a picture; of several cards, the newest version."""
     if len(content) > _PNG_BYTES:
@@ -192,9 +189,6 @@ def _read_json(content: bytes) -> Card | None:
     data = value["data"] if isinstance(value.get("data"), dict) else value
     has_fields = all(any(name in data for name in _FIELDS[part]) for part in ("name", "greeting"))
     return _build_card(data) if has_fields or str(value.get("spec", "")).startswith("chara_card") else None
-
-
-# The persona's text
 
 
 def _build_card(data: Mapping[str, Any]) -> Card:

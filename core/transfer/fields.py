@@ -23,9 +23,6 @@ SPEAKER_BYTES = 191
 TEXT_BYTES = 16_777_215
 
 
-# Optional fields
-
-
 def _each_field(value: Any, names: Iterable[str]) -> Iterator[Any]:
     return (value.get(name) for name in names) if isinstance(value, Mapping) else iter(())
 
@@ -89,9 +86,6 @@ def build_metadata(
     signs = [{"emoji": sign, "count": count} for sign, count in counts.items()]
     values = {"attachments": files[:50], "reactions": signs[:50], **more}
     return {name: value for name, value in values.items() if value}
-
-
-# Required fields
 
 
 _CALLS = re.compile(

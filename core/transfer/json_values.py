@@ -57,9 +57,6 @@ def is_deeper(value: Any, levels: int) -> bool:
     return True
 
 
-# Lines
-
-
 def read_lines(member: Member) -> Iterator[tuple[int, Any]]:
     """Yield number and value of the lines of a file that are not blank.
 
@@ -100,8 +97,6 @@ def read_objects(member: Member, read: Callable[[int, dict[str, Any]], Read | No
 def _refuse(member: Member, row: int, problem: str) -> TransferError:
     return TransferError(f"Line {row} of {member.name!r} {problem}.", row=row)
 
-
-# Documents
 
 Path = tuple[str | int, ...]
 

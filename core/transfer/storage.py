@@ -103,8 +103,6 @@ class ChatWriter:
                 here = replace(call.scope, conversation=key, server=plan.server_of(facts.room), privacy=privacies[key])
                 plan.keys[room] = table_conversations.resolve_scope(call.db, here).conversation or key
 
-    # From lines to messages
-
     def _read_messages(self) -> Iterator[_Ready]:
         made, plan = Counter[int](), self._plan
         answering: dict[str, str] = {}
@@ -177,8 +175,6 @@ class ChatWriter:
         if line.reply_to:
             metadata["reply_to"] = {"message_id": self._plan.id_of(line, line.reply_to)}
         return metadata
-
-    # Storing
 
     def _store_batch(self, batch: Sequence[_Ready]) -> None:
         new: list[_Ready] = []
@@ -287,8 +283,6 @@ class ChatWriter:
             source="chat_history_cache",
         )
         self.counts["edited"] += 1
-
-    # Headers, running recaps, and memories of other programs
 
     def _store_ending(self, conversation: str, ending: Ending) -> None:
         call, persona = self._call, self._call.persona

@@ -50,9 +50,6 @@ def hash_id(program: str, line: Line) -> int:
     return hash((program, line.room.id, line.id))
 
 
-# Counting
-
-
 @dataclass(slots=True)
 class RoomFacts:
     room: Room

@@ -64,9 +64,6 @@ def check_server(db: Database) -> list[Finding]:
     return sorted(findings, key=lambda one: SEVERITIES.index(one.severity))
 
 
-# SQLite
-
-
 def _check_file(db: Database) -> list[Finding]:
     said = str(db.read("SELECT sqlite_version()", (), source="the version")[0][0])
     findings = check_version("SQLite", tuple(map(int, said.split("."))))
@@ -96,9 +93,6 @@ def _is_whole(db: Database) -> bool:
         return False
     # a constraint violation is not damage of the file; `_check_values` names its row
     return all(one == "ok" or one.startswith(("CHECK constraint", "NULL value")) for one in said)
-
-
-# Servers
 
 
 def product_of(version: str, comment: str = "") -> tuple[str, tuple[int, ...]]:
@@ -207,9 +201,6 @@ def _covers(target: str, database: str) -> bool:
     return name == "*" or re.fullmatch(pattern, database) is not None or name == database
 
 
-# Tables
-
-
 def _check_tables(db: Database, facts: inspection.Facts, versions: Mapping[str, str] | None) -> list[Finding]:
     foreign = migration.list_foreign(inspection.list_names(facts), versions)
     if foreign:
@@ -285,9 +276,6 @@ def _walk(
     while rows := db.read(sql, (above,), source=table.name):
         yield from rows
         above = rows[-1][0]
-
-
-# Index and counts
 
 
 def _check_index(db: Database) -> Iterator[Finding]:

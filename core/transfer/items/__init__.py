@@ -38,9 +38,6 @@ MEDIA_TYPES: dict[Syntax, str] = {
 _PLACE = re.compile(r"(?P<at>[^/]{0,40})/(?P<id>\d{1,19})\Z")
 
 
-# Export
-
-
 class ItemExport:
     """Text of an export in pieces, which can be iterated over once."""
 
@@ -172,9 +169,6 @@ def _read_place(after: str) -> ExportPosition:
     if match is None or (match["at"] and at is None) or int(match["id"]) >= 2**63:
         raise ValueError("after is no place in an export. Pass `next_after` of the export that came before.")
     return ExportPosition(at, int(match["id"]))
-
-
-# Import
 
 
 def import_items(

@@ -166,9 +166,6 @@ class ItemWriter:
         self._row = batch[-1].row.number
 
 
-# Building a memory from a row
-
-
 def read_item(value: Any, scope: Scope, kind: str, *, now: datetime, session_ttl_seconds: int) -> NewMemory | None:
     """Return the memory that a value describes, or None if its text is blank; an error quotes nothing of it."""
     given = {"text": value} if isinstance(value, str) else value
