@@ -123,10 +123,7 @@ class Run:
         return {"db": self.db, "settings": self.settings, "scope": self.scope()}
 
     def answer(self, value: Any, show: Callable[[], None] | str | None = None, *, nothing: str = "") -> None:
-        """Print `value` as JSON, or for people by `show`, a function or a sentence.
-
-        Without `show`, people see the value as a table; `nothing` is the sentence for an empty value.
-        """
+        """Print `value` as JSON, or for people by `show`: a function, a sentence, or None for a table of the value."""
         if self.as_json:
             output.print_json(value)
         elif isinstance(show, str):

@@ -189,7 +189,6 @@ def _run_server(app: Starlette, listening: socket.socket) -> None:
 
 
 def _open_socket(host: str, port: int, *, share_port: bool = False) -> socket.socket:
-    """Return a listening socket; a ConfigError if the address is invalid or in use."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listening = socket.create_server((host, port), family=family, reuse_port=share_port)

@@ -110,7 +110,6 @@ def is_lost(error: BaseException) -> bool:
 
 
 def is_passing(error: BaseException) -> bool:
-    """Return whether a retry may succeed."""
     return is_lost(error) or error_number(error) in RETRIED or says_busy(getattr(error, "orig", ""))
 
 
@@ -120,7 +119,6 @@ def says_busy(original: object) -> bool:
 
 
 def is_duplicate(error: BaseException) -> bool:
-    """Return whether a row with the same primary or unique key is stored already."""
     return error_number(error) in (1062, 1586) or "UNIQUE constraint failed" in str(getattr(error, "orig", ""))
 
 

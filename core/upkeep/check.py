@@ -49,7 +49,6 @@ SETTINGS: tuple[tuple[Severity, str, tuple[str, ...], str, str], ...] = (
 
 
 def check_server(db: Database) -> list[Finding]:
-    """Return all findings, errors first; none if nothing is wrong."""
     if db.target.is_missing and not db.version:
         return [NO_TABLES]
     facts = inspection.read_facts(db)

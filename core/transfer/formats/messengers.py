@@ -153,10 +153,10 @@ class Discord(_Messenger):
 # Telegram: `result.json` of Telegram Desktop, one chat or all of them
 
 _TELEGRAM_PRIVACY: dict[str, Privacy] = {
-    "personal_chat": "direct", "bot_chat": "direct", "saved_messages": "direct", "replies": "direct",
-    "verification_codes": "direct", "private_group": "restricted", "private_supergroup": "restricted",
-    "private_channel": "restricted", "public_supergroup": "public", "public_channel": "public",
+    "private_group": "restricted", "private_supergroup": "restricted", "private_channel": "restricted",
+    "public_supergroup": "public", "public_channel": "public",
 }  # fmt: skip
+"""Privacy of chats of several people; others are direct."""
 _SUPER = ("private_supergroup", "public_supergroup", "private_channel", "public_channel")
 
 
