@@ -14,10 +14,6 @@ from .dialects import JsonText, StoredText
 from .schema import TABLES
 from .sources import ALL
 
-Scoped = Literal["persona", "audience", "none"]
-"""Column by which a table's rows belong to a persona. persona: persona_id. audience: audience_id, as in the search
-index. none: neither; the rows concern the database, or a participant of any persona."""
-
 _PEOPLE = frozenset({"participant_key", "person_key", "direct_person_key", "triggered_by", "user_id", "ref"})
 _PLACES = frozenset({"conversation_key", "interface_path", "channel_id", "ref"})
 _PLACE_PARTS = ("interface", "chat_id", "thread_id")
@@ -37,7 +33,8 @@ class Registered:
     """How the rows of a table are found for a person, a conversation or a persona."""
 
     table: str
-    scoped: Scoped
+    persona: Literal["persona_id", "audience_id", ""]
+    """Column that finds a persona's rows: its own, in the search index that of the audience; "" for tables without."""
     texts: tuple[str, ...]
     """Columns with texts of people or models; after forgetting, they contain no text of the forgotten person."""
     participant: tuple[str, ...]
@@ -48,10 +45,6 @@ class Registered:
     """Column with the id of a parent row, with which the row is deleted; "" for none."""
     row_table: str
 
-    @property
-    def persona(self) -> str:
-        return {"persona": "persona_id", "audience": "audience_id", "none": ""}[self.scoped]
-
 
 def _register(table: Table) -> Registered:
     names = tuple(table.columns.keys())
@@ -59,13 +52,13 @@ def _register(table: Table) -> Registered:
     if not places and set(_PLACE_PARTS) <= set(names):
         places = _PLACE_PARTS
     parent = next((name for name in names if name in _PARENTS), "")
-    scoped: Scoped = "persona" if "persona_id" in names else "audience" if "audience_id" in names else "none"
+    is_own, is_audience = "persona_id" in names, "audience_id" in names
     written = (c for c in table.columns if isinstance(c.type, StoredText | JsonText) or c.name in _WORDS)
     texts = (c.name for c in written if c.name != "made_with")  # ids of rows only
     return Registered(
         table.name,
-        scoped,
-        () if scoped == "none" else tuple(texts),
+        "persona_id" if is_own else "audience_id" if is_audience else "",
+        tuple(texts) if is_own or is_audience else (),
         tuple(name for name in names if name in _PEOPLE),
         places,
         parent,

@@ -6,17 +6,13 @@ import codecs
 import json
 import threading
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from ..text.folding import clean
 from ..text.times import LATEST
-
-Kind = Literal["text", "time", "number", "bytes", "texts", "object", "json"]
-"""Type of a column. texts: a JSON list of texts. object: a JSON object. json: either of them."""
-
 
 T = TypeVar("T")
 FIRST = datetime(1, 1, 3, tzinfo=UTC)
@@ -164,22 +160,3 @@ def read_object(value: object) -> dict[str, Any] | None:
     """Return the object in a JSON column, None for anything else."""
     found = read_json(value)
     return found if isinstance(found, dict) else None
-
-
-_READERS: dict[Kind, Callable[[Any], Any]] = {"text": read_text, "number": read_number, "time": read_time}
-_SHAPES: dict[Kind, Any] = {"texts": list, "object": dict, "json": (list, dict)}
-
-
-def is_readable(value: Any, kind: Kind) -> bool:
-    """Return whether a value can be read without a repair."""
-    if value is None:
-        return True
-    if kind == "bytes":
-        return isinstance(value, bytes)
-    before = _repairs.count
-    reader: Callable[[Any], Any] = _READERS.get(kind, read_json)
-    content = reader(value)
-    is_fitting = isinstance(content, _SHAPES.get(kind, object))
-    if kind == "texts":
-        is_fitting = is_fitting and all(isinstance(each, str) for each in content)
-    return is_fitting and _repairs.count == before

@@ -35,7 +35,7 @@ from .table_rows import Removal
 
 _BY_ID = {source.table.name for source in ALL}
 """Tables that the search index covers; their rows are deleted by id, with their index rows."""
-_TABLES = {entry: metadata.tables[entry.table] for entry in REGISTRY if entry.scoped != "none"}
+_TABLES = {entry: metadata.tables[entry.table] for entry in REGISTRY if entry.persona}
 
 
 _P, _K, _A = participants.c, conversations.c, audiences.c
@@ -115,7 +115,7 @@ def _run(db: Database, persona: str, delete_rows: Callable[[Removal], Owner], *,
 def is_on_interface(db: Database, persona: str, bare_id: str) -> bool:
     """Return whether a row of the persona names somebody with this id on an interface."""
     for entry, table in _TABLES.items():
-        for name in entry.participant if entry.scoped == "persona" and table is not audiences else ():
+        for name in entry.participant if entry.persona == "persona_id" and table is not audiences else ():
             key, c = table.c[name], table.c
             same = select(literal(1)).where(
                 c.persona_id == persona, table_participants.build_own_id(key) == bare_id, key != bare_id
@@ -235,7 +235,7 @@ def _withdraw_answers(removal: Removal, deleted: Mapping[SourceTable, Collection
 def _delete_plain_rows(removal: Removal, owner: Owner, before: int | None) -> None:
     """Delete an owner's rows in the tables outside the search index."""
     for entry, table in reversed(_TABLES.items()):
-        if entry.scoped != "persona" or table is audiences or table.name in _BY_ID:
+        if entry.persona != "persona_id" or table is audiences or table.name in _BY_ID:
             continue
         if before is not None and ("id" not in table.c or table.name == "conversations"):
             continue  # the row may be new, stored after the deletion

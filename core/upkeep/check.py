@@ -5,19 +5,18 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Column, Select, Table, and_, bindparam, func, select
 
-from ..database import stored_values
 from ..database.dialects import JsonText, Key, StoredBytes, StoredText, Time
 from ..database.engine import Database
 from ..database.registry import REGISTRY
 from ..database.schema import TABLES, memories
 from ..database.sources import ALL
-from ..database.stored_values import from_key
+from ..database.stored_values import count_repairs, from_key, read_json, read_number, read_text, read_time
 from ..errors import StoreError
 from ..shapes import Finding, Severity
 from . import ddl, inspection, migration
@@ -215,21 +214,37 @@ def _check_tables(db: Database, facts: inspection.Facts, versions: Mapping[str, 
 # Values that cannot be read
 
 LISTS = frozenset({"tags", "context_tags", "involved_users", "tag", "source_ids"})
-MEANINGS: Mapping[stored_values.Kind, str] = {
-    "json": "JSON, or NULL",
-    "object": "a JSON object, or NULL",
-    "texts": "a JSON list of texts",
-    "time": "a time, YYYY-MM-DD HH:MM:SS.ffffff in UTC",
-    "number": "a number",
-    "bytes": "bytes",
-    "text": "UTF-8 text",
-}
+
+
+class _Kind(NamedTuple):
+    """What the values of a column must be, and how they are read."""
+
+    meaning: str
+    read: Callable[[Any], Any]
+    shape: Any = object
+
+
+_TEXT = _Kind("UTF-8 text", read_text)
+_TIME = _Kind("a time, YYYY-MM-DD HH:MM:SS.ffffff in UTC", read_time)
+_NUMBER = _Kind("a number", read_number)
+_BYTES = _Kind("bytes", lambda value: value, bytes)
+_JSON = _Kind("JSON, or NULL", read_json, (list, dict))
+_OBJECT = _Kind("a JSON object, or NULL", read_json, dict)
+_TEXTS = _Kind("a JSON list of texts", read_json, list)
+
+
+def _is_readable(value: Any, kind: _Kind) -> bool:
+    """Return whether a value can be read without a repair."""
+    before, content = count_repairs(), kind.read(value)
+    if value is None or not isinstance(content, kind.shape):
+        return value is None
+    return count_repairs() == before and (kind is not _TEXTS or all(isinstance(each, str) for each in content))
 
 
 def _check_values(db: Database) -> Iterator[Finding]:
     """Yield a finding for each column with values that are repaired when read, with the ids of the rows."""
     for entry in REGISTRY:
-        if entry.scoped == "audience":
+        if entry.persona == "audience_id":
             continue
         table = TABLES[entry.table]
         kinds = {c.name: _choose_kind(c) for c in table.columns}
@@ -237,35 +252,33 @@ def _check_values(db: Database) -> Iterator[Finding]:
         bad: dict[str, list[str]] = {}
         for row in _walk(db, table, keys, kinds):
             for name, value in zip(kinds, row[len(keys) :], strict=True):
-                if not stored_values.is_readable(value, kinds[name]):
+                if not _is_readable(value, kinds[name]):
                     bad.setdefault(name, []).append("/".join(map(from_key, row[: len(keys)])))
         for name, rows in bad.items():
             shown = ", ".join(rows[:SHOWN_ROWS]) + (", ..." if len(rows) > SHOWN_ROWS else "")
             what = f"{len(rows)} rows hold a value that cannot be read as it is: {', '.join(keys)} {shown}"
             where = f"{table.name}.{name}"
-            yield Finding("warning", what, where, f"Write {MEANINGS[kinds[name]]} into {where} of these rows")
+            yield Finding("warning", what, where, f"Write {kinds[name].meaning} into {where} of these rows")
 
 
-def _choose_kind(column: Column[Any]) -> stored_values.Kind:
+def _choose_kind(column: Column[Any]) -> _Kind:
     kind = column.type
     if isinstance(kind, JsonText):
-        return "texts" if column.name in LISTS else "object" if column.name == "metadata" else "json"
+        return _TEXTS if column.name in LISTS else _OBJECT if column.name == "metadata" else _JSON
     if isinstance(kind, Time):
-        return "time"
+        return _TIME
     if isinstance(kind, Key | StoredText):
-        return "text"
-    return "bytes" if isinstance(kind, StoredBytes) else "number"
+        return _TEXT
+    return _BYTES if isinstance(kind, StoredBytes) else _NUMBER
 
 
-def _walk(
-    db: Database, table: Table, keys: list[str], kinds: Mapping[str, stored_values.Kind]
-) -> Iterator[tuple[Any, ...]]:
+def _walk(db: Database, table: Table, keys: list[str], kinds: Mapping[str, _Kind]) -> Iterator[tuple[Any, ...]]:
     """Yield key and columns of all rows as the driver returns them, page by page if the key is `id`."""
     columns = [ddl.quote(name, db.family) for name in keys]
     for name, kind in kinds.items():
         quoted = ddl.quote(name, db.family)
         # cast to bytes: SQLite's driver would decode texts
-        columns.append(f"CAST({quoted} AS BLOB)" if db.family == "sqlite" and kind != "bytes" else quoted)
+        columns.append(f"CAST({quoted} AS BLOB)" if db.family == "sqlite" and kind is not _BYTES else quoted)
     sql = f"SELECT {', '.join(columns)} FROM {ddl.quote(table.name, db.family)}"  # noqa: S608 - names of the schema
     if keys != ["id"]:
         yield from db.read(sql, (), source=table.name)

@@ -188,7 +188,7 @@ def held(db: Database, persona: str, name: str) -> dict[str, Counter[str]]:
     left_out |= set() if name.isupper() or "CONSOLIDATION" in name else {"memory_jobs"}
     found: dict[str, Counter[str]] = {}
     for listed in REGISTRY:
-        if listed.scoped != "persona" or listed.table in left_out:
+        if listed.persona != "persona_id" or listed.table in left_out:
             continue
         table = TABLES[listed.table]
         columns = [c for c in table.c if c.name not in VOLATILE and "time" not in str(type(c.type)).lower()]

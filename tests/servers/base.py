@@ -214,10 +214,6 @@ class Server(Reachable):
                 self._process.wait(STOP_SECONDS)
         self.kill()
 
-    def restart(self) -> Self:
-        self.shut_down()
-        return self.start()
-
     def __enter__(self) -> Self:
         return self.start()
 

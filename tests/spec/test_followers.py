@@ -43,7 +43,7 @@ def left(stage: Stage, canary: str = CANARY) -> set[str]:
             continue
         table = metadata.tables[entry.table]
         rows = select(*(table.c[name] for name in entry.texts))
-        if entry.scoped == "persona":
+        if entry.persona == "persona_id":
             rows = rows.where(table.c.persona_id == stage.persona)
         if canary.lower() in str([tuple(row) for row in stage.db.read(rows, source=entry.table)]).lower():  # type: ignore[union-attr]
             found.add(entry.table)

@@ -304,7 +304,7 @@ def test_f30_every_argument_of_every_door(db: Any, tmp_path: Path, capsys: pytes
 def counts(db: Any, persona: str) -> dict[str, int]:
     found = {}
     for entry in REGISTRY:
-        if entry.scoped == "persona":
+        if entry.persona == "persona_id":
             table = metadata.tables[entry.table]
             asked = select(func.count()).select_from(table).where(table.c.persona_id == persona)
             found[entry.table] = int(db.read(asked, source=entry.table)[0][0])
@@ -345,7 +345,7 @@ def kept(stage: Stage, word: str = "zqobey") -> set[str]:
     """Return the tables in whose texts a word stands for the persona."""
     found = set()
     for entry in REGISTRY:
-        if entry.texts and entry.scoped == "persona":
+        if entry.texts and entry.persona == "persona_id":
             table = metadata.tables[entry.table]
             asked = select(*(table.c[name] for name in entry.texts)).where(table.c.persona_id == stage.persona)
             if any(word in repr(tuple(row)) for row in stage.db.read(asked, source=entry.table)):
