@@ -1,7 +1,4 @@
-"""The command `prompt-engine`: reads arguments, calls public functions, prints results.
-
-Importing this module loads nothing else; running the command needs the extra `cli`.
-"""
+"""The command `prompt-engine`: reads arguments, calls public functions, prints results. It needs the extra `cli`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Statements that are compiled once and run on the driver's cursor, the shapes of their rows, and batches of ids.
-
-A search joins some fifty SELECTs of a few kinds in one statement.
-"""
+"""Statements that are compiled once and run on the driver's cursor, the shapes of their rows, and batches of ids."""
 
 from __future__ import annotations
 

@@ -132,7 +132,6 @@ _NAMED = re.compile(
     re.IGNORECASE,
 )
 
-
 _ESCAPED = (b"'", b'"', b"\\", b"\n", b"\r", b"\0", b"\x1a")
 """Bytes that the driver escapes with a backslash."""
 _DENIED = re.compile(r"\b([A-Z][A-Z ,]{0,99}) command denied")

@@ -1,7 +1,4 @@
-"""All tables: their text columns, and the columns by which rows of a person or conversation are found.
-
-The registry is derived from the schema: columns that name a person or conversation have the same name in every table.
-"""
+"""All tables: their text columns, and those that name a person or a conversation, which every table names alike."""
 
 from __future__ import annotations
 

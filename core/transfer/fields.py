@@ -1,7 +1,4 @@
-"""Read fields of chat files.
-
-Optional fields of another type count as missing; required fields raise MessageError.
-"""
+"""Read fields of chat files: optional ones of another type count as missing, required ones raise MessageError."""
 
 from __future__ import annotations
 

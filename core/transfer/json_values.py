@@ -1,7 +1,4 @@
-"""Read JSON of chat files: one value per line, or the parts of a document.
-
-A document of ordinary size is read whole. A larger or damaged document is read in parts with ijson, up to the damage.
-"""
+"""Read JSON of chat files: one value per line, or a document, in parts up to the damage if it is large or damaged."""
 
 from __future__ import annotations
 

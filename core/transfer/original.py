@@ -1,7 +1,4 @@
-"""Import the database of the original application by its URL.
-
-The source is only read. Rows are stored only once, so to continue an interrupted import, run it again.
-"""
+"""Import the database of the original application, which is only read; rows that are stored already are left out."""
 
 from __future__ import annotations
 

@@ -108,7 +108,6 @@ class Ending(NamedTuple):
 
 Read = Line | Left | Fault | Note | Ending
 
-
 USER_ID, USER_NAME = "user", "User"
 """Id and name of the person in an export from an assistant program that does not name the person."""
 

@@ -25,7 +25,6 @@ from . import branches, declared, messengers, records, sillytavern, whatsapp
 
 Reader = Callable[[Sequence[Member], Reading], Iterator[Read]]
 
-
 PROGRAMS: dict[str, tuple[str, Reader]] = {
     "chatgpt": ("ChatGPT", branches.read_chatgpt),
     "claude": ("Claude", branches.read_claude),
