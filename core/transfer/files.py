@@ -49,32 +49,28 @@ class Member:
         return PurePosixPath(self.name).parent.name
 
     @contextmanager
-    def text(self) -> Iterator[TextIO]:
-        """Yield the text of the file: bytes that are not UTF-8 are replaced, a byte order mark is left out."""
-        with self.open() as raw:
-            buffered = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw, 1 << 16)
-            head = buffered.peek(4)[:4]
-            encoding = next((name for mark, name in _MARKS if head.startswith(mark)), "utf-8")
-            text = io.TextIOWrapper(buffered, encoding=encoding, errors="replace", newline="")
-            try:
-                yield text
-            finally:
-                with suppress(ValueError):
-                    text.detach()
-
-    @contextmanager
     def guarded(self, faults: list[Fault]) -> Iterator[TextIO]:
-        """Yield the text of the file; an error while opening or reading it is added to the faults."""
+        """Yield the text of the file; an error while opening or reading it is added to the faults.
+
+        Bytes that are not UTF-8 are replaced, a byte order mark is left out.
+        """
         with ExitStack() as stack:
-            text: TextIO = io.StringIO()
+            text: io.StringIO | io.TextIOWrapper = io.StringIO()
             try:
-                text = stack.enter_context(self.text())
+                raw = stack.enter_context(self.open())
+                buffered = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw, 1 << 16)
+                head = buffered.peek(4)[:4]
+                encoding = next((name for mark, name in _MARKS if head.startswith(mark)), "utf-8")
+                text = io.TextIOWrapper(buffered, encoding=encoding, errors="replace", newline="")
             except UNREADABLE as error:
                 faults.append(Fault(self.name, f"the file cannot be read: {_why(error)}"))
             try:
                 yield text
             except UNREADABLE as error:
                 faults.append(Fault(self.name, f"the file cannot be read to its end: {_why(error)}"))
+            finally:
+                with suppress(ValueError):  # not to close what the stack closes
+                    text.detach()
 
 
 def _why(error: Exception) -> str:

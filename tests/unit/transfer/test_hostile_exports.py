@@ -130,7 +130,7 @@ def test_r23_the_list_of_an_archive_is_read_once(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(zipfile.ZipFile, "_RealGetContents", lambda self: (lists.append(self), once(self)))
     texts = []
     for member in Export(path).members:
-        with member.text() as text:
+        with member.guarded([]) as text:
             texts.append(text.read())
     assert sorted(texts) == sorted(f"[{n}]" for n in range(40)) and len(lists) == 1, "an empty file is not opened"
 
