@@ -22,7 +22,7 @@ DUMP_TOOLS = ("mariadb-dump", "mysqldump")
 CLIENTS = ("mariadb", "mysql")
 DUMP_OPTIONS = ("--single-transaction", "--no-tablespaces", "--hex-blob", "--skip-add-locks")
 """Options of the dump tool. Restoring a dump with table locks would need the right LOCK TABLES."""
-OWN_OPTIONS = (("loose-set-gtid-purged", "OFF"), ("loose-column-statistics", "0"))
+OWN_OPTIONS = {"loose-set-gtid-purged": "OFF", "loose-column-statistics": "0"}
 """Options without which mysqldump needs server-wide rights or MySQL's own tables; `loose-` is skipped where unknown."""
 DUMP_ENDS, _TAIL = b"-- Dump completed", 200
 """Beginning of the last line of every dump, and the number of bytes at the end of a dump that hold this line."""
@@ -106,7 +106,8 @@ def _run_tool(tools: Sequence[str], options: Sequence[str], target: Target, **st
     """Run the first installed program of `tools` on a server's database."""
     tool = next(filter(None, map(shutil.which, tools)), None)
     if tool is None:
-        command = shlex.join([tools[0], *options, *_address(target), "-p", str(target.url.database)])
+        address = (f"--{name}={value}" for name, value in _address(target).items())
+        command = shlex.join([tools[0], *options, *address, "-p", str(target.url.database)])
         raise StoreError(
             f"Neither {' nor '.join(tools)} is installed here. Install one, or run where the server is: {command}",
             source="DATABASE_URL",
@@ -120,35 +121,36 @@ def _run_tool(tools: Sequence[str], options: Sequence[str], target: Target, **st
         raise StoreError(f"{Path(tool).name} failed: {said[-1]}{then}", source="DATABASE_URL")
 
 
-def _address(target: Target) -> list[str]:
+def _address(target: Target) -> dict[str, str]:
     url = target.url
+    place = {"host": url.host or "localhost", "port": str(url.port or 3306)}
     if "unix_socket" in url.query:
-        return [f"--socket={url.query['unix_socket']}", f"--user={url.username or ''}"]
-    return [f"--host={url.host or 'localhost'}", f"--port={url.port or 3306}", f"--user={url.username or ''}"]
+        place = {"socket": str(url.query["unix_socket"])}
+    return {**place, "user": url.username or ""}
 
 
 @contextmanager
 def _login_file(target: Target) -> Iterator[str]:
     """Yield an option file with address, password and encryption: other processes could read them in a command line."""
-    options = [option.removeprefix("--").partition("=")[::2] for option in _address(target)]
+    options = _address(target)
     if target.url.password:  # with `password` but no value, a client asks for one
-        options.append(("password", target.url.password))
-    options += [*_encryption(target), *OWN_OPTIONS]
+        options["password"] = str(target.url.password)
+    options |= _encryption(target) | OWN_OPTIONS
     with tempfile.TemporaryDirectory() as folder:  # the folder is private, and so is its file
         file = Path(folder) / "login.cnf"
-        lines = [f'{name}="{_escape(str(value))}"' if value else name for name, value in options]
+        lines = [f'{name}="{_escape(value)}"' if value else name for name, value in options.items()]
         file.write_text("\n".join(["[client]", *lines, ""]), encoding="utf-8")
         yield str(file)
 
 
-def _encryption(target: Target) -> list[tuple[str, str]]:
+def _encryption(target: Target) -> dict[str, str]:
     mode, query = target.tls_mode, target.url.query
-    options = [("loose-ssl-mode", {"off": "DISABLED", "on": "REQUIRED"}.get(mode, "VERIFY_IDENTITY"))]
+    options = {"loose-ssl-mode": {"off": "DISABLED", "on": "REQUIRED"}.get(mode, "VERIFY_IDENTITY")}
     # without TLS, MySQL's log-in encrypts the password with the server's key, as PyMySQL does
-    off = [("loose-skip-ssl", ""), ("loose-get-server-public-key", "1")]
-    options += off if mode == "off" else [("loose-ssl", "1")]
-    options += [("loose-ssl-verify-server-cert", "1" if mode == "verify" else "0")]
-    return options + ([("ssl-ca", str(query["tls_ca"]))] if "tls_ca" in query else [])
+    off = {"loose-skip-ssl": "", "loose-get-server-public-key": "1"}
+    options |= off if mode == "off" else {"loose-ssl": "1"}
+    options["loose-ssl-verify-server-cert"] = "1" if mode == "verify" else "0"
+    return options | ({"ssl-ca": str(query["tls_ca"])} if "tls_ca" in query else {})
 
 
 def _escape(value: str) -> str:

@@ -90,17 +90,14 @@ def run_script(
         changed: dict[str, int] = {}
         _bind_values(connection, db.family, bound)
         is_prune = name == PRUNE and bound.get("apply") == 1
-        is_indexed = True
-        for statement in script.statements:
-            if is_prune and is_indexed and not statement.startswith("SELECT"):
-                _unindex_expired(connection, db, bound)
-                is_indexed = False
-            done = connection.exec_driver_sql(statement)
-            if done.returns_rows:
-                counted |= {str(row[0]): int(row[1]) for row in done.fetchall()}
-            else:
-                table = _CHANGED.findall(statement)[0]
-                changed[table] = changed.get(table, 0) + max(0, done.rowcount)
+        counts = [one for one in script.statements if one.startswith("SELECT")]  # they come first
+        for statement in counts:
+            counted |= {str(row[0]): int(row[1]) for row in connection.exec_driver_sql(statement).fetchall()}
+        if is_prune:
+            _unindex_expired(connection, db, bound)
+        for statement in script.statements[len(counts) :]:
+            table = _CHANGED.findall(statement)[0]
+            changed[table] = changed.get(table, 0) + max(0, connection.exec_driver_sql(statement).rowcount)
         if is_prune:
             owned = select(audiences.c.audience_id).where(audiences.c.persona_id == bound["persona"])
             packing.purge(connection, db.family, list(connection.execute(owned).scalars()))
