@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import accumulate, chain
 from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -163,13 +163,11 @@ def _header(call: StoryCall) -> tuple[dict[str, Any], list[str]]:
 
 def _indexes(call: StoryCall) -> list[int]:
     """Return the position of each message in the file."""
-    indexes: list[int] = []
     read = call.db.read
     pages = table_lines.read_pages(read, call.persona, call.conversation, call.audiences, with_text=False)
-    for row in chain.from_iterable(pages):
-        before = len(tavern_lines.kept_lines(row.metadata, tavern_lines.BEFORE))
-        indexes.append((indexes[-1] + 1 if indexes else 0) + before)
-    return indexes
+    rows = chain.from_iterable(pages)
+    sizes = (len(tavern_lines.kept_lines(row.metadata, tavern_lines.BEFORE)) + 1 for row in rows)
+    return [end - 1 for end in accumulate(sizes)]
 
 
 def _new_header(call: StoryCall) -> dict[str, Any]:

@@ -21,7 +21,12 @@ TEXT_BYTES = 16_777_215
 
 
 def _each_field(value: Any, names: Iterable[str]) -> Iterator[Any]:
-    return (value.get(name) for name in names) if isinstance(value, Mapping) else iter(())
+    """Yield the named fields, None for a missing one; a dot leads to a field of an object."""
+    for name in names:
+        field = value
+        for step in name.split("."):
+            field = field.get(step) if isinstance(field, Mapping) else None
+        yield field
 
 
 def text_at(value: Any, *names: str) -> str:

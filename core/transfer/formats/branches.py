@@ -191,10 +191,7 @@ def _read_nodes(
 
 def _join(parts: Iterable[Any], between: str = "\n") -> str:
     """Return the joined texts of parts; a part is a text or an object with a text."""
-    texts = (
-        clean(part) if isinstance(part, str) else text_at(part, "text") or text_at(dict_at(part, "text"), "value")
-        for part in parts
-    )
+    texts = (clean(part) if isinstance(part, str) else text_at(part, "text", "text.value") for part in parts)
     return between.join(text for text in texts if text.strip()).strip()
 
 
@@ -239,8 +236,8 @@ def _chatgpt_nodes(mapping: Any) -> Iterator[Node]:
         if not isinstance(message, Mapping):
             yield Node(key, id_at(value, "parent"), "", "")
             continue
-        role = text_at(dict_at(message, "author"), "role")
-        model = text_at(dict_at(message, "metadata"), "model_slug") if role == "assistant" else ""
+        role = text_at(message, "author.role")
+        model = text_at(message, "metadata.model_slug") if role == "assistant" else ""
         yield Node(
             key, id_at(value, "parent"), role, _spoken(role, _chatgpt_words(message)),
             time_at(message, "create_time"), None, build_metadata(_chatgpt_files(message), model=model),
@@ -360,7 +357,7 @@ def _claude(
 
     keys = value.keys()
     if "chat_messages" in keys:
-        user = owner(id_at(dict_at(value, "account"), "uuid", "id"))
+        user = owner(id_at(value, "account.uuid", "account.id"))
         yield from _claude_chat(place, value, user, member, reading)
     elif keys & {"conversations_memory", "project_memories"}:
         user = owner(id_at(value, "account_uuid", "uuid"))
@@ -379,7 +376,7 @@ def _claude_chat(
         yield Fault(place, "chat_messages is no list")
         return
     key = id_at(value, "uuid", "id") or f"{member.stem}-{place.rsplit(' ', 1)[-1]}"
-    nodes, faults = _read_nodes(place, messages, key, partial(_claude_node, text_at(dict_at(value, "project"), "name")))
+    nodes, faults = _read_nodes(place, messages, key, partial(_claude_node, text_at(value, "project.name")))
     yield from faults
     for node in nodes:
         if node.role not in _ROLES.values():

@@ -83,17 +83,9 @@ _DISCORD_TYPES = frozenset({
 _DIRECT: dict[str, Privacy] = {"DirectTextChat": "direct", "DirectGroupTextChat": "restricted"}
 _MENTION = re.compile(r"<@!?(\d+)>")
 _EMOJI = re.compile(r"<a?:(\w+):\d+>")
+_EMBED = ("author.name", "title", "description", "footer.text")
 _NO_SERVER = ("", "0")
 _NO_DISCRIMINATOR = "0000"
-
-
-def _join_embeds(embeds: Sequence[Any]) -> str:
-    boxes = [
-        {**each, "author": text_at(dict_at(each, "author"), "name"), "footer": text_at(dict_at(each, "footer"), "text")}
-        for each in embeds
-        if isinstance(each, Mapping)
-    ]
-    return _join_boxes(boxes, ("author", "title", "description", "footer"), ("name", "value"))
 
 
 class Discord(_Messenger):
@@ -101,7 +93,7 @@ class Discord(_Messenger):
 
     def _read_room(self, member: Member) -> Room:
         """Return the channel of a file; the key of a thread begins with the key of its parent."""
-        channel, server = dict_at(self.head, "channel"), id_at(dict_at(self.head, "guild"), "id")
+        channel, server = dict_at(self.head, "channel"), id_at(self.head, "guild.id")
         kind, key, title = text_at(channel, "type"), id_at(channel, "id") or member.stem, text_at(channel, "name")
         if kind in _DIRECT or (server in _NO_SERVER and not kind.startswith("Guild")):
             return Room(key, title, _DIRECT.get(kind, "direct"))
@@ -120,20 +112,17 @@ class Discord(_Messenger):
         kind, text, forwarded = id_at(value, "type"), text_at(value, "content"), dict_at(value, "forwardedMessage")
         is_forwarded = not text and bool(forwarded)
         source = forwarded if is_forwarded else value
-        text = text_at(source, "content") or _join_embeds(list_at(source, "embeds"))
+        text = text_at(source, "content") or _join_boxes(list_at(source, "embeds"), _EMBED, ("name", "value"))
         text = _MENTION.sub(lambda match: f"@{self.names[match[1]]}" if match[1] in self.names else match[0], text)
         if not text.strip():
             return Left("files, stickers or calls without a word")
-        reactions = [
-            (text_at(dict_at(each, "emoji"), "name", "code"), count_at(each, "users"))
-            for each in list_at(value, "reactions")
-        ]
-        command = text_at(dict_at(value, "interaction"), "name")[:100]
+        signs = list_at(value, "reactions")
+        reactions = [(text_at(each, "emoji.name", "emoji.code"), count_at(each, "users")) for each in signs]
         metadata = build_metadata(
             files_of(source, "attachments", "stickers"), reactions, pinned=value.get("isPinned") is True,
-            command=command, forwarded=is_forwarded,
+            command=text_at(value, "interaction.name")[:100], forwarded=is_forwarded,
         )  # fmt: skip
-        reference = id_at(dict_at(value, "reference"), "messageId")
+        reference = id_at(value, "reference.messageId")
         return Line(
             place=place, room=room, text=clean(_EMOJI.sub(r":\1:", text)), at=at, id=id_at(value, "id"),
             speaker=self._read_speaker(author), metadata=metadata, is_service=kind not in _DISCORD_TYPES,
@@ -343,23 +332,23 @@ class Slack(_Messenger):
         return Line(
             place=place, room=room, text=text, at=at, id=key, speaker=self._read_speaker(value, kind),
             metadata=build_metadata(files, reactions),
-            is_service=kind not in _SLACK_TYPES, edited=time_at(dict_at(value, "edited"), "ts"),
+            is_service=kind not in _SLACK_TYPES, edited=time_at(value, "edited.ts"),
         )  # fmt: skip
 
     def _read_speaker(self, value: Mapping[str, Any], kind: str) -> Speaker:
         profile = dict_at(value, "user_profile")
-        key, bot = id_at(value, "user") or id_at(dict_at(value, "comment"), "user"), id_at(value, "bot_id")
+        key, bot = id_at(value, "user", "comment.user"), id_at(value, "bot_id")
         is_bot = kind == "bot_message" or key in self._bots or (bool(bot) and not profile)
         name = text_at(value, "username")
         if key:
             name = self.names.get(key) or text_at(profile, "display_name", "real_name", "name") or name
             return Speaker(key, name or key, is_bot, handle=self._handles.get(key, ""))
-        name = name or text_at(dict_at(value, "bot_profile"), "name") or self.names.get(bot, "")
+        name = name or text_at(value, "bot_profile.name") or self.names.get(bot, "")
         shown = name or bot or "Unknown"
         return Speaker(self.id_of_character(bot, shown) if bot else name or "unknown", shown, is_bot)
 
     def _words(self, value: Mapping[str, Any]) -> str:
-        text = text_at(value, "text") or text_at(dict_at(value, "comment"), "comment")
+        text = text_at(value, "text", "comment.comment")
         boxes = list_at(value, "attachments")
         text = text or _join_blocks(list_at(value, "blocks"))
         text = text or _join_boxes(boxes, ("pretext", "title", "text"), ("title", "value"), "fallback")
