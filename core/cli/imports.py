@@ -215,7 +215,6 @@ def _print_chats(result: ImportResult, queued: int) -> None:
 
 
 def _list_facts(result: ImportResult) -> list[tuple[str, str]]:
-    """Return the result as (name, value), without zeros."""
     from ..transfer.formats import TITLES
 
     chats, private = result.conversations, result.private_count

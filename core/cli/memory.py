@@ -189,7 +189,6 @@ def forget(
 
 
 def _forget_message(run: Run, message: str, conversation: str | None, *, dry_run: bool, yes: bool) -> None:
-    """Delete one message by its row id, or by its platform's id within a conversation."""
     from ..chat_history_cache import delete_chat_message
     from ..messages import find_named, read_lines
 

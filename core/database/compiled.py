@@ -200,7 +200,6 @@ class Shape(Generic[R]):
         return self.row(*values)
 
     def rows_in(self, rows: Mapping[int, Sequence[Any]]) -> Sequence[R]:
-        """Return the rows of this shape; `rows` maps each kind number to its rows."""
         return rows.get(self.number, ())
 
 

@@ -189,7 +189,6 @@ def _sqlite(url: URL, parameters: Sequence[str]) -> Target:
 
 
 def _tls(target: Target) -> tuple[URL, dict[str, Any]]:
-    """Return the URL and PyMySQL's arguments for encryption."""
     query = dict(target.url.query)
     query.pop("tls", None)
     ca = query.pop("tls_ca", None)

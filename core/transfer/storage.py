@@ -161,7 +161,6 @@ class ChatWriter:
         return message
 
     def _metadata(self, program: str, line: Line, text: str, own: bool) -> dict[str, Any]:
-        """Return the metadata of a message: the file's metadata, the program, and a digest of the text."""
         metadata = dict(line.metadata)
         if program != "sillytavern":
             facts = {"from": program, "text": text_digest(text), "versions": len(line.beside.alternatives)}

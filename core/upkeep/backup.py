@@ -103,7 +103,6 @@ def _copy_file(source: Path, part: Path) -> None:
 
 
 def _run_tool(tools: Sequence[str], options: Sequence[str], target: Target, **streams: Any) -> None:
-    """Run the first installed program of `tools` on a server's database."""
     tool = next(filter(None, map(shutil.which, tools)), None)
     if tool is None:
         address = (f"--{name}={value}" for name, value in _address(target).items())

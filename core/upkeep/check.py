@@ -129,7 +129,6 @@ def _check_server(db: Database, is_empty: bool) -> list[Finding]:
 
 
 def check_settings(values: Mapping[str, str]) -> list[Finding]:
-    """Return a finding for each setting that makes writes fail or get lost, with the statement that repairs it."""
     if values.get("log_bin", "").lower() not in ("on", "1"):
         values = {**values, "binlog_format": ""}
     return [

@@ -85,7 +85,6 @@ def create_all(table: Table, family: str) -> list[str]:
 
 
 def add_column(table: Table, of: Column[Any], family: str) -> str:
-    """Return the ALTER TABLE that adds a column to a table with rows."""
     text = define_column(of, family)
     if family == "sqlite" and not of.nullable and of.server_default is None:
         text += " DEFAULT ''" if "TEXT" in text or "BLOB" in text else " DEFAULT 0"

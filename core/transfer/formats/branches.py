@@ -295,7 +295,6 @@ def _listed(place: str, value: Mapping[str, Any], member: Member, reading: Readi
 
 
 def _walk_children(messages: list[Any]) -> Iterator[Any]:
-    """Yield messages, and the messages nested in them under `children`."""
     waiting = messages[::-1]
     while waiting:
         message = waiting.pop()

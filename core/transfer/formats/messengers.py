@@ -355,7 +355,6 @@ class Slack(_Messenger):
         return clean(html.unescape(_MARK.sub(lambda match: self._unmarked(match[1], match[2] or ""), text)))
 
     def _unmarked(self, mark: str, label: str) -> str:
-        """Return a mention, channel or link as plain text."""
         if mark.startswith(("@U", "@W", "@B")):
             return f"@{self.names.get(mark[1:]) or label or mark[1:]}"
         if mark.startswith("#"):

@@ -236,7 +236,6 @@ def write_header(
 
 
 def _filled(entry: Mapping[str, Any], version: Version, indexes: Sequence[int]) -> dict[str, Any]:
-    """Return an entry of the file with its text and with indexes of the new file."""
     new = _new(version, indexes)
     return {**entry, "content": version.content} | {n: new[n] for n in _INDEXES if _whole(entry.get(n)) is not None}
 
