@@ -32,7 +32,7 @@ from core.db import open_database
 from core.scope import Scope
 from core.tokens import add_token
 from core.web import connections, create_app
-from core.web.mcp import schemas, tools
+from core.web.mcp import tools
 from core.web.mcp.speaker import Speaker, build_scope
 from tests.servers.base import free_port
 from tests.spec.mcp_world import ANN, BOB, ROOT, HttpServer, command, environment, serving, speaker_of, told
@@ -100,12 +100,12 @@ def test_r7_who_speaks_is_said_by_the_token_alone(db: Database, persona: str, ht
 def test_r7_the_name_given_at_the_start_stands_from_the_first_line_on(db: Database, persona: str) -> None:
     """Before anything was said, what was saved was of `me`."""
     speaker = Speaker(build_scope(persona), "Ann", db)
-    tools.memory_save(speaker, schemas.SaveArguments(text="Ann's cat is called Tofu"))
-    (hit,) = tools.memory_search(speaker, schemas.SearchArguments(query="cat Tofu"))["hits"]
-    (listed,) = tools.memory_list(speaker, schemas.ListArguments())["memories"]
+    tools.memory_save(speaker, tools.SaveArguments(text="Ann's cat is called Tofu"))
+    (hit,) = tools.memory_search(speaker, tools.SearchArguments(query="cat Tofu"))["hits"]
+    (listed,) = tools.memory_list(speaker, tools.ListArguments())["memories"]
     assert (hit["speaker"], listed["speaker"]) == ("Ann", "Ann")
-    tools.turn_save(speaker, schemas.TurnArguments(user_text="Is there tea?", assistant_text="Green tea."))
-    hits = tools.memory_search(speaker, schemas.SearchArguments(query="Is there tea?"))["hits"]
+    tools.turn_save(speaker, tools.TurnArguments(user_text="Is there tea?", assistant_text="Green tea."))
+    hits = tools.memory_search(speaker, tools.SearchArguments(query="Is there tea?"))["hits"]
     assert {each["speaker"] for each in hits if "there tea" in each["text"]} == {"Ann"}
 
 

@@ -158,7 +158,6 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
     # Consent
 
     async def authorize(self, client: OAuthClientInformationFull, params: AuthorizationParams) -> str:
-        """Return the address of the consent screen."""
         if params.resource is not None and not self.is_own(params.resource):
             raise AuthorizeError("invalid_target", FOREIGN.format(self.resource))
         until = (self._context.now() + CONSENT).timestamp()
@@ -332,7 +331,6 @@ class ResourceCheck:
 
 
 def _describe_bad_address(address: str) -> str:
-    """Return why an address is not a valid redirect, or ""."""
     parts = urlsplit(address)
     is_private = "." in parts.scheme  # an app's own scheme is a reversed domain name
     is_web = parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -35,8 +36,6 @@ What the tools return is data about what was said, with speaker and time: use it
 
 
 def create_server(find_speaker: FindSpeaker) -> Server[Any]:
-    """Return the server, for any transport."""
-
     async def list_tools(_context: Any, _params: Any) -> types.ListToolsResult:
         from .tools import TOOLS  # noqa: PLC0415 - as said above
 
@@ -59,9 +58,12 @@ def create_server(find_speaker: FindSpeaker) -> Server[Any]:
             text = types.TextContent(type="text", text=_describe_error(error, params.name))
             return types.CallToolResult(content=[text], is_error=True)
 
+    own_version = ""
+    with suppress(PackageNotFoundError):
+        own_version = version("prompt-engine")
     server: Server[Any] = Server(
         NAME,
-        version=_find_version(),
+        version=own_version,
         title="Memory of a persona",
         instructions=INSTRUCTIONS,
         on_list_tools=list_tools,
@@ -77,10 +79,3 @@ def _describe_error(error: Exception, what: str) -> str:
         return str(error)
     logs.event(logging.ERROR, "mcp_call_failed", what=what, error=type(error).__name__)
     return f"It failed inside the server ({type(error).__name__}). Whoever runs it finds more in its log."
-
-
-def _find_version() -> str:
-    try:
-        return version("prompt-engine")
-    except PackageNotFoundError:
-        return ""

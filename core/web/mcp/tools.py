@@ -1,43 +1,213 @@
-"""The tools: each validates its arguments and calls one function. A refusal is an answer with its reason."""
+"""The tools: each validates its arguments and calls one function. A refusal is an answer with its reason.
+
+Errors about arguments never quote a given text.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, NamedTuple, TypeAlias, TypeVar, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias, TypeVar, get_type_hints
 
 import mcp_types as types
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from ...ai_diary import archive_diary_entry, edit_diary_entry
+from ...base.wire_ids import LARGEST_ID
 from ...chat_history_cache import delete_chat_message, edit_chat_message
 from ...conversations import add_saved_memory
 from ...errors import ItemNotFoundError, MessageError
 from ...lifelong import delete_items, edit_item, profile, retag_items, search_items
+from ...memories.rules import INSTRUCTION, KINDS
 from ...prompt.pipeline import build_records
 from ...prompt.request import PromptRequest
 from ...shapes import WriteResult
 from ...synth_core_memory import search_memories
 from ...transcripts import build_reply, save_turn
 from ..answers import WrittenAnswer
-from . import schemas
+from ..problems import NOT_BOOL, describe_problem
 from .speaker import Speaker
 
 ANSWER_ID = "/answer"
 """Suffix that makes an answer's id from the id of the message it answers."""
+TEXT_CHARS = 1_000_000
+BLOCK_CHARS = 8_000
+MOST_HITS = 200
+PAGE = 50
+"""Default number of rows on a page of a list."""
 
-Work: TypeAlias = Callable[[Speaker, Any], schemas.Answer | dict[str, Any] | str]
+Kind = Literal[
+    "all", "saved", "instruction", "FactsAboutUser", "PastEvents", "SelfBeliefs", "Objectives", "KeyFacts", "Emotions",
+    "Mood", "chat",
+]  # fmt: skip
+assert {"all", INSTRUCTION, *KINDS} == set(Kind.__args__)  # type: ignore[attr-defined]
+
+
+def _read_json_list(value: Any) -> Any:
+    with suppress(ValueError, RecursionError):
+        return json.loads(value) if isinstance(value, str) else value
+    return value
+
+
+def _write_number(value: Any) -> Any:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value) if type(value) is int else value
+
+
+# some clients send a number as the text "5", or a list as the text '["tea"]'
+Number = Annotated[int, NOT_BOOL]
+TextList = Annotated[list[Annotated[str, Field(max_length=255)]], BeforeValidator(_read_json_list)]
+Id = Annotated[Number, Field(ge=0, le=LARGEST_ID, description="Id from memory_search or memory_list.")]
+Text = Annotated[str, Field(min_length=1, max_length=TEXT_CHARS)]
+
+
+class Arguments(BaseModel):
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
+
+
+class ContextArguments(Arguments):
+    message: Text = Field(description="The person's latest message, word for word.")
+    max_chars: Number = Field(BLOCK_CHARS, ge=500, le=200_000, description="Maximum size of the context in characters.")
+
+
+class SearchArguments(Arguments):
+    query: str = Field("", max_length=10_000, description="A question or words, in any language.")
+    limit: Number = Field(10, ge=1, le=MOST_HITS, description="Maximum number of hits.")
+    since: str = Field(
+        "", max_length=64, description="Only hits since a time: ISO 8601 (2026-03-10T12:00:00Z) or words ('last week')."
+    )
+    until: str = Field("", max_length=64, description="Only hits before this time: ISO 8601.")
+    tags: TextList = Field([], max_length=48, description="Also return hits that have one of these tags.")
+
+
+class ProfileArguments(Arguments):
+    limit: Number = Field(PAGE, ge=1, le=MOST_HITS, description="Maximum number of statements.")
+
+
+class SaveArguments(Arguments):
+    text: str = Field(max_length=TEXT_CHARS, description="One fact in one sentence that makes sense by itself.")
+    tags: TextList = Field([], max_length=20, description="Words to find it by, in addition to the words of the text.")
+    subject: str = Field("", max_length=255, description="Subject of the fact, such as a person, a pet or a project.")
+
+
+class ListArguments(Arguments):
+    kind: Kind = Field(
+        "all", description="saved: memories the person asked to keep. instruction: standing instructions. all: all."
+    )
+    limit: Number = Field(PAGE, ge=1, le=MOST_HITS, description="Maximum number of memories on the page.")
+    cursor: str = Field("", pattern="^[0-9]{0,9}$", description="next_cursor of the page before; blank for the first.")
+
+
+class UpdateArguments(Arguments):
+    id: Id
+    text: Text = Field(description="New text of the memory or chat line.")
+
+
+class DeleteArguments(Arguments):
+    id: Id
+
+
+class TurnArguments(Arguments):
+    user_text: Text = Field(description="The person's message, word for word.")
+    assistant_text: Text = Field(description="Your answer.")
+    message_id: Annotated[str, BeforeValidator(_write_number)] = Field(
+        "", max_length=150, description="Your own id of the person's message; a turn with the same id is stored once."
+    )
+
+
+def flatten_schema(schema: Any, defined: Mapping[str, Any] | None = None) -> Any:
+    """Return a JSON Schema without `$ref` and `additionalProperties`, which some models refuse."""
+    if isinstance(schema, list):
+        return [flatten_schema(each, defined) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    defined = schema.get("$defs", defined or {})
+    if "$ref" in schema:
+        schema = {**defined[schema["$ref"].rpartition("/")[2]], **schema}
+    left_out = ("$defs", "$ref", "additionalProperties")
+    return {name: flatten_schema(value, defined) for name, value in schema.items() if name not in left_out}
+
+
+Model = TypeVar("Model", bound=Arguments)
+
+
+def read_arguments(model: type[Model], given: Mapping[str, Any]) -> Model:
+    """Return the validated arguments of a tool; null counts as missing.
+
+    Raises:
+        MessageError: some do not fit; its sentences and `fields` name all of them.
+
+    >>> read_arguments(DeleteArguments, {"id": 7}).id, read_arguments(SearchArguments, {"limit": "5"}).limit
+    (7, 5)
+    >>> read_arguments(DeleteArguments, {"who": "web/bob"})
+    Traceback (most recent call last):
+    ...
+    core.errors.MessageError: id is missing. It is needed here. who is not known here. Leave it out.
+    """
+    try:
+        return model.model_validate({name: value for name, value in given.items() if value is not None})
+    except ValidationError as error:
+        problems = error.errors(include_url=False)
+    names = [".".join(str(part)[:60] for part in problem["loc"]) for problem in problems]
+    sentences = dict.fromkeys(
+        f"{name} cannot be used. It must be a text of valid Unicode."
+        if problem["type"] == "string_unicode"
+        else describe_problem(name, {"ctx": {"known": model.model_fields}, **problem})
+        for name, problem in zip(names, problems, strict=True)
+    )
+    raise MessageError(" ".join(sentences), fields=tuple(dict.fromkeys(names)))
+
+
+# Answers of tools that change something
+
+
+class Answer(BaseModel):
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
+
+
+class SimilarAnswer(Answer):
+    id: int
+    text: str
+    day: str
+
+
+class WriteAnswer(Answer):
+    done: bool
+    id: int | None = Field(description="Id of the memory; for a duplicate, of the equal memory stored before.")
+    reason: str = Field(description="Reason why nothing changed, such as duplicate, privacy, unchanged; blank if done.")
+    notes: list[str]
+    similar: SimilarAnswer | None = Field(
+        None, description="An older memory about the same subject, which may be outdated."
+    )
+
+    @classmethod
+    def of_result(cls, result: WriteResult) -> WriteAnswer:
+        similar = None if result.similar is None else SimilarAnswer(**result.similar)
+        notes = [str(note) for note in result.notes]
+        return cls(done=result.stored, id=result.id, reason=result.reason, notes=notes, similar=similar)
+
+
+class TurnAnswer(Answer):
+    user: WrittenAnswer
+    assistant: WrittenAnswer
+
+
+# The tools
+
+Work: TypeAlias = Callable[[Speaker, Any], Answer | dict[str, Any] | str]
 Function = TypeVar("Function", bound=Work)
 
 
 class Tool(NamedTuple):
     listed: types.Tool
-    takes: type[schemas.Arguments]
+    takes: type[Arguments]
     work: Work
 
     def run(self, speaker: Speaker, given: dict[str, Any]) -> types.CallToolResult:
-        answer, structured = self.work(speaker, schemas.read_arguments(self.takes, given)), None
-        if isinstance(answer, schemas.Answer):
+        answer, structured = self.work(speaker, read_arguments(self.takes, given)), None
+        if isinstance(answer, Answer):
             answer = structured = answer.model_dump(mode="json")
         text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=structured)
@@ -61,10 +231,10 @@ def _tool(
             name=work.__name__,
             title=title,
             description=" ".join((work.__doc__ or "").split()),
-            input_schema=schemas.flatten_schema(hints["asked"].model_json_schema()),
+            input_schema=flatten_schema(hints["asked"].model_json_schema()),
             output_schema=None
             if reads_only
-            else schemas.flatten_schema(hints["return"].model_json_schema(mode="serialization")),
+            else flatten_schema(hints["return"].model_json_schema(mode="serialization")),
             annotations=types.ToolAnnotations(
                 title=title,
                 read_only_hint=reads_only,
@@ -80,7 +250,7 @@ def _tool(
 
 
 @_tool("Memory for a message", reads_only=True)
-def memory_context(speaker: Speaker, asked: schemas.ContextArguments) -> str:
+def memory_context(speaker: Speaker, asked: ContextArguments) -> str:
     """Return everything remembered that is relevant to a message: recent lines, memories, instructions, summaries, as
     one text. Call it once before you answer a message."""
     message = {
@@ -95,7 +265,7 @@ def memory_context(speaker: Speaker, asked: schemas.ContextArguments) -> str:
 
 
 @_tool("Search memory", reads_only=True)
-def memory_search(speaker: Speaker, asked: schemas.SearchArguments) -> dict[str, Any]:
+def memory_search(speaker: Speaker, asked: SearchArguments) -> dict[str, Any]:
     """Search everything remembered and said for a question or words, tags, or both, within a span of time. Call it when
     the context does not hold what you need. Give query, tags, or both. The hits come newest first.
     """
@@ -120,18 +290,18 @@ def memory_search(speaker: Speaker, asked: schemas.SearchArguments) -> dict[str,
 
 
 @_tool("Remember")
-def memory_save(speaker: Speaker, asked: schemas.SaveArguments) -> schemas.WriteAnswer:
+def memory_save(speaker: Speaker, asked: SaveArguments) -> WriteAnswer:
     """Save one fact for good, because the person asked you to remember it. If the answer names a similar memory that is
     now outdated, delete that one with memory_delete."""
     done = add_saved_memory(asked.text, **speaker.asking)
     tags = [*asked.tags, *([asked.subject] if asked.subject.strip() else [])]
     if tags and done.id is not None:
         retag_items([done.id], add=tags, **speaker.asking)
-    return schemas.WriteAnswer.of_result(done)
+    return WriteAnswer.of_result(done)
 
 
 @_tool("What the person told of themselves", reads_only=True)
-def memory_profile(speaker: Speaker, asked: schemas.ProfileArguments) -> dict[str, Any]:
+def memory_profile(speaker: Speaker, asked: ProfileArguments) -> dict[str, Any]:
     """Return what the person has said about themselves: facts, tastes and standing instructions, each with its id, its
     day and who may see it. Call it when they ask what you know about them, or for advice that depends on who they
     are."""
@@ -140,7 +310,7 @@ def memory_profile(speaker: Speaker, asked: schemas.ProfileArguments) -> dict[st
 
 
 @_tool("List memories", reads_only=True)
-def memory_list(speaker: Speaker, asked: schemas.ListArguments) -> dict[str, Any]:
+def memory_list(speaker: Speaker, asked: ListArguments) -> dict[str, Any]:
     """List memories with their ids, newest first, all or of one kind. next_cursor gives the next page."""
     kinds, offset = None if asked.kind == "all" else asked.kind, int(asked.cursor or 0)
     page = search_items(kinds=kinds, limit=asked.limit, offset=offset, **speaker.asking)
@@ -154,13 +324,13 @@ def memory_list(speaker: Speaker, asked: schemas.ListArguments) -> dict[str, Any
 
 
 @_tool("Change a memory", destroys=True)
-def memory_update(speaker: Speaker, asked: schemas.UpdateArguments) -> schemas.WriteAnswer:
+def memory_update(speaker: Speaker, asked: UpdateArguments) -> WriteAnswer:
     """Replace the text of one memory or one chat line, by its id from a search or list."""
     if not asked.text.strip():
         raise MessageError("text is blank. Write one, or call memory_delete.", fields=("text",))
     with suppress(ItemNotFoundError):
-        return schemas.WriteAnswer.of_result(edit_item(asked.id, asked.text, editor="mcp", **speaker.asking))
-    return schemas.WriteAnswer.of_result(
+        return WriteAnswer.of_result(edit_item(asked.id, asked.text, editor="mcp", **speaker.asking))
+    return WriteAnswer.of_result(
         _or_none(edit_chat_message(asked.id, asked.text, **speaker.asking))
         or _or_none(edit_diary_entry(asked.id, asked.text, **speaker.asking))
         or _refuse_id(asked.id)
@@ -168,13 +338,13 @@ def memory_update(speaker: Speaker, asked: schemas.UpdateArguments) -> schemas.W
 
 
 @_tool("Delete a memory", destroys=True)
-def memory_delete(speaker: Speaker, asked: schemas.DeleteArguments) -> schemas.WriteAnswer:
+def memory_delete(speaker: Speaker, asked: DeleteArguments) -> WriteAnswer:
     """Delete one memory by its id, because the person asked for it; an operator can restore it. A chat line is deleted
     for good, with everything made from it."""
     row_id = asked.id
     is_archived = delete_items([row_id], **speaker.asking).count or archive_diary_entry(row_id, **speaker.asking)
     done = WriteResult(True, row_id) if is_archived else _or_none(delete_chat_message(row_id, **speaker.asking))
-    return schemas.WriteAnswer.of_result(done or _refuse_id(row_id))
+    return WriteAnswer.of_result(done or _refuse_id(row_id))
 
 
 def _or_none(result: WriteResult) -> WriteResult | None:
@@ -188,7 +358,7 @@ def _refuse_id(row_id: int) -> WriteResult:
 
 
 @_tool("Save a turn", repeats=False)
-def turn_save(speaker: Speaker, asked: schemas.TurnArguments) -> schemas.TurnAnswer:
+def turn_save(speaker: Speaker, asked: TurnArguments) -> TurnAnswer:
     """Store what the person said and what you answered, so that it can be recalled later. Call it once after each
     answer.
     """
@@ -198,4 +368,4 @@ def turn_save(speaker: Speaker, asked: schemas.TurnArguments) -> schemas.TurnAns
     answer_id = asked.message_id + ANSWER_ID if asked.message_id else None
     reply = build_reply(asked.assistant_text, place, speaker.scope.persona, message_id=answer_id)
     said, answered = save_turn(message, reply, **speaker.asking)
-    return schemas.TurnAnswer(user=WrittenAnswer.of_result(said), assistant=WrittenAnswer.of_result(answered))
+    return TurnAnswer(user=WrittenAnswer.of_result(said), assistant=WrittenAnswer.of_result(answered))
