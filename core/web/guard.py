@@ -86,23 +86,33 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        area = self.find_area(path_below(scope))
-        sending = _Sending(send, PROXY_HEADERS if area == "proxy" else HEADERS)
+        path, begun = path_below(scope), False
+        area = self.find_area(path)
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal begun
+            if message["type"] == "http.response.start":
+                begun = True
+                headers = MutableHeaders(scope=message)
+                for name, value in (PROXY_HEADERS if area == "proxy" else HEADERS).items():
+                    headers.setdefault(name, value)
+            await send(message)
+
         try:
             await self._check(scope, Headers(scope=scope), area)
             if area == "proxy":
                 receive = give_body(await read_body(receive, PROXY_BYTES, PROXY_SECONDS), receive)
             elif area != "open":
-                receive = give_body(await read_body(receive, _max_bytes(path_below(scope)), BODY_SECONDS), receive)
-            await self._app(scope, receive, sending)
+                receive = give_body(await read_body(receive, _max_bytes(path), BODY_SECONDS), receive)
+            await self._app(scope, receive, send_with_headers)
         except (ClientDisconnect, asyncio.CancelledError):
             logs.event(logging.INFO, "request_cut_off")  # the client disconnected, or the server is stopping
         except errors.CutOffError:
             pass  # the connection closes without an end, so that no client takes the part for the whole answer
         except Exception as error:  # noqa: BLE001 - the outermost point: clients get no details
             refused = errors.judge(error, scope)
-            if not sending.begun:
-                await self._respond(refused, scope, area)(scope, receive, sending)
+            if not begun:
+                await self._respond(refused, scope, area)(scope, receive, send_with_headers)
 
     def _respond(self, refused: errors.Refused, scope: Scope, area: Area) -> Response:
         """Return a refusal in the form that this kind of client reads."""
@@ -290,22 +300,6 @@ def give_body(body: bytes, receive: Receive) -> Receive:
         return waiting.pop() if waiting else await receive()
 
     return receive_next
-
-
-class _Sending:
-    """A `send` that adds default headers, and remembers whether the response has begun."""
-
-    def __init__(self, send: Send, headers: Mapping[str, str]) -> None:
-        self._send, self._headers = send, headers
-        self.begun = False
-
-    async def __call__(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self.begun = True
-            headers = MutableHeaders(scope=message)
-            for name, value in self._headers.items():
-                headers.setdefault(name, value)
-        await self._send(message)
 
 
 # Origin of a request
