@@ -29,7 +29,6 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..calls.call import GivenSettings
 from ..calls.defaults import check_model, settings_for
@@ -109,13 +108,11 @@ def create_app(
         app.router.routes.extend(context.oauth.routes() if context.oauth else ())
         app.router.routes.extend(Route(path, endpoint) for path in (guard.MCP, f"{guard.MCP}/"))
         lifespans.append(endpoint.lifespan)
-    model_server = None
     if proxy:
         from .proxy.routes import Proxy  # noqa: PLC0415 - needs the extra `llm`
 
-        model_server = Proxy(context)
+        app.router.default = model_server = Proxy(context)
         lifespans.append(model_server.lifespan)
-    app.router.default = _make_rest(model_server)
     return app
 
 
@@ -180,17 +177,6 @@ def _add_admin(app: FastAPI, context: WebContext) -> None:
     app.mount(f"{ADMIN}/static", pages.StaticPage(directory=pages.STATIC))
 
 
-def _make_rest(model_server: Any) -> ASGIApp:
-    """Return the handler of unknown paths: the proxy, else a 404."""
-
-    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        if not model_server or not guard.path_below(scope).startswith(f"{guard.V1}/"):
-            raise HTTPException(404)
-        await model_server(scope, receive, send)
-
-    return answer
-
-
 async def _show_front(request: Request) -> Response:
     """Return the front page, which names the running parts and their addresses."""
     from .admin.pages.page import environment  # noqa: PLC0415 - loaded where it is served
@@ -204,7 +190,6 @@ async def _show_front(request: Request) -> Response:
 
 HEALTH_SECONDS = 1.0
 """Shortest time between two checks of the database: anybody may ask for the health without a token."""
-_NO_STORE = {"cache-control": "no-store"}
 
 
 def _list_health_routes(context: WebContext) -> list[Route]:
@@ -225,11 +210,11 @@ def _list_health_routes(context: WebContext) -> list[Route]:
             if time.monotonic() - asked_at >= HEALTH_SECONDS:
                 lack, asked_at = await run_in_threadpool(find_lack), time.monotonic()
         if lack:
-            return JSONResponse({"status": "not ready", "lacks": lack}, 503, headers=_NO_STORE)
-        return JSONResponse({"status": "ready"}, headers=_NO_STORE)
+            return JSONResponse({"status": "not ready", "lacks": lack}, 503)
+        return JSONResponse({"status": "ready"})
 
     async def answer_alive(_: Request) -> Response:
-        return JSONResponse({"status": "ok"}, headers=_NO_STORE)
+        return JSONResponse({"status": "ok"})
 
-    ready = Route("/health/ready", answer_ready)
-    return [Route("/health", answer_alive), Route("/health/live", answer_alive), ready]
+    alive = [Route(path, answer_alive) for path in ("/health", "/health/live")]
+    return [*alive, Route("/health/ready", answer_ready)]

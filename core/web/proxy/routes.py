@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
@@ -22,6 +23,7 @@ from ...calls.defaults import settings_for
 from ...config import Settings
 from .. import access, errors
 from ..access import WebContext
+from ..guard import V1, path_below
 from . import messages, tasks
 from .identity import read_identity, split_model
 from .memory import OpenTurn, Turn, TurnMemory, build_opening
@@ -55,7 +57,7 @@ class Outgoing:
 
 
 class Proxy:
-    """The application under `/v1`, behind `guard.Guard`."""
+    """The handler of paths that no route has, behind `guard.Guard`: passes those under `/v1` on."""
 
     def __init__(self, context: WebContext) -> None:
         self._context = context
@@ -77,6 +79,8 @@ class Proxy:
             await self._upstream.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not path_below(scope).startswith(f"{V1}/"):
+            raise HTTPException(404)
         request = Request(scope, receive)
         path = bytes(scope.get("raw_path") or request.url.path.encode()).decode("ascii", "replace")
         if has_dots(path):
