@@ -14,7 +14,7 @@ from typing import Any
 from starlette.requests import HTTPConnection
 
 from ..calls import defaults
-from ..calls.call import Call, GivenSettings
+from ..calls.call import GivenSettings
 from ..config import Settings
 from ..database.engine import Database
 from ..errors import ScopeError, StoreError
@@ -63,7 +63,6 @@ class TokenReader:
 
 
 def get_token(request: HTTPConnection) -> AccessToken:
-    """Return the token of a request that passed the guard."""
     token = request.scope.get(TOKEN_KEY)
     if not isinstance(token, AccessToken):
         raise Refused(401, NO_TOKEN)
@@ -88,7 +87,7 @@ def read_header(headers: Mapping[str, str], name: str) -> str:
 
 
 def is_token(given: str, token: str) -> bool:
-    """Return whether a text equals the token, compared in constant time."""
+    """Compare in constant time."""
     return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), token.encode("utf-8", "surrogatepass"))
 
 
@@ -153,16 +152,14 @@ class WebContext:
         return (self.db.clock if self.db is not None else defaults.clock())()
 
 
-@dataclass(frozen=True, slots=True)
 class AdminCall:
-    context: WebContext
-    call: Call
+    """The operator's view of one persona."""
+
+    def __init__(self, context: WebContext, persona: str) -> None:
+        self.context, self.db, self.settings = context, context.database(), context.values()
+        self.scope = Scope(persona)
 
     @property
     def asking(self) -> dict[str, Any]:
         """Return the common arguments of public functions; functions for items also need `operator=True`."""
-        return {"db": self.call.db, "settings": self.call.settings, "scope": self.call.scope}
-
-
-def open_admin_call(context: WebContext, persona: str) -> AdminCall:
-    return AdminCall(context, Call(context.database(), context.values(), Scope(persona)))
+        return {"db": self.db, "settings": self.settings, "scope": self.scope}

@@ -23,7 +23,7 @@ from ..shapes import Ranking
 from ..synth_core_memory import SearchMode
 from ..text.times import parse_time
 from . import access
-from .access import AdminCall, WebContext, open_admin_call
+from .access import AdminCall, WebContext
 from .errors import ErrorAnswer, Refused, find_route
 from .guard import READING, require_operator
 from .problems import NO_BODY, NOT_BOOL
@@ -108,14 +108,14 @@ OPERATOR = [BEARER, _LOGIN, Depends(require_operator)]
 
 
 def _open_call(context: Annotated[WebContext, Depends(require_operator)], conf_uid: ConfUid = "default") -> AdminCall:
-    return open_admin_call(context, conf_uid)
+    return AdminCall(context, conf_uid)
 
 
 Admin = Annotated[AdminCall, Depends(_open_call)]
 
 
 def _open_memory_call(admin: Admin) -> AdminCall:
-    if not admin.call.settings.enable_memories:
+    if not admin.settings.enable_memories:
         raise Refused(503, "Memory is switched off (ENABLE_MEMORIES is 0). Switch it on to look at it or change it.")
     return admin
 
@@ -156,15 +156,13 @@ async def pass_on(request: Request, error: Exception) -> Any:
         raise HTTPException(405, headers={"Allow": ", ".join(allowed)})  # the framework names those of one route
     route = request.scope.get("route")
     if isinstance(error, RequestValidationError) and isinstance(route, APIRoute) and route.body_field is not None:
-        kind = route.body_field.field_info.annotation
-        raise RequestValidationError([_name_known(each, kind) for each in error.errors()])
+        problems = [*error.errors()]
+        for at, problem in enumerate(problems):
+            if problem["type"] == "extra_forbidden" and "ctx" not in problem:
+                known = _list_fields(route.body_field.field_info.annotation, problem["loc"][1:-1])
+                problems[at] = {**problem, "ctx": {"known": known}}
+        raise RequestValidationError(problems)
     raise error
-
-
-def _name_known(problem: dict[str, Any], kind: Any) -> dict[str, Any]:
-    if problem["type"] != "extra_forbidden" or "ctx" in problem:
-        return problem
-    return {**problem, "ctx": {"known": _list_fields(kind, problem["loc"][1:-1])}}
 
 
 def _list_fields(kind: Any, path: Sequence[str | int]) -> list[str]:

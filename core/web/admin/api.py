@@ -85,7 +85,7 @@ def import_file(
     """
     asking = admin.asking
     if history_uid:
-        asking["scope"] = Scope(admin.call.persona, history_uid)
+        asking["scope"] = Scope(admin.scope.persona, history_uid)
     if (file.size or 0) > MAX_BYTES:
         raise Refused(413, str(too_large(MAX_BYTES)))
     done = import_items(file.file, default_kind=default_kind, fmt=fmt, dry_run=dry_run, **asking)
@@ -263,8 +263,8 @@ def update_relationship(admin: bodies.Admin, body: bodies.RelationshipBody) -> a
 def forget(admin: bodies.Admin, body: bodies.ForgetBody, dry_run: bodies.DryRun = False) -> answers.ForgottenAnswer:
     """Delete everything of one participant, conversation, server or memory for good."""
     done = forgetting.forget(**body.model_dump(), dry_run=dry_run, **admin.asking)
-    persona, ((kind, key),) = admin.call.persona, body.model_dump(exclude_none=True).items()
-    unknown = "" if done.total else overview.name_near(admin.call.db, persona, kind, str(key))
+    persona, ((kind, key),) = admin.scope.persona, body.model_dump(exclude_none=True).items()
+    unknown = "" if done.total else overview.name_near(admin.db, persona, kind, str(key))
     return answers.ForgottenAnswer(persona=persona, notes=list(filter(None, [unknown])), **done.as_dict())
 
 
@@ -289,7 +289,7 @@ def metrics(admin: bodies.Admin) -> PlainTextResponse:
         for values, number in sorted(rows.items()):
             (gauge.labels(*values) if labels else gauge).set(number)
 
-    db, persona = admin.call.db, admin.call.persona
+    db, persona = admin.db, admin.scope.persona
     items: Counter[tuple[str, ...]] = Counter({(kind, tier): 0 for kind in KINDS for tier in TIERS})
     for each in memories.count_kinds(db, persona):
         items[each.kind if each.kind in KINDS else "other", each.tier if each.tier in TIERS else "other"] += each.items

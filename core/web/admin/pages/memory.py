@@ -217,7 +217,7 @@ def add_item(page: Page) -> Response:
         "author": "operator",
         "source": "admin page",
     }
-    asking = page.asking()
+    asking = page.admin.asking
     asking["scope"] = replace(asking["scope"], participant=new.participant, conversation=new.conversation)
     done = lifelong.add_facts_with_meta([entry], **asking)
     if not done.ids and not done.merged:

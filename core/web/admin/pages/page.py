@@ -26,7 +26,7 @@ from ....config import Settings
 from ....database.engine import Database
 from ....errors import StoreError
 from ... import errors, guard
-from ...access import AdminCall, WebContext, open_admin_call
+from ...access import AdminCall, WebContext
 from . import formats
 
 FOLDER = Path(__file__).resolve().parent
@@ -124,29 +124,27 @@ class Page:
 
     @cached_property
     def admin(self) -> AdminCall:
-        return open_admin_call(self.context, self.persona)
+        return AdminCall(self.context, self.persona)
 
     @property
     def db(self) -> Database:
-        return self.admin.call.db
+        return self.admin.db
 
     @property
     def settings(self) -> Settings:
-        return self.admin.call.settings
-
-    def asking(self) -> dict[str, Any]:
-        return self.admin.asking
+        return self.admin.settings
 
     def operating(self) -> dict[str, Any]:
         """Return the arguments of functions for items, with which an operator sees all audiences of the persona."""
-        return {**self.asking(), "operator": True}
+        return {**self.admin.asking, "operator": True}
 
     # The answer
 
     def url(self, path: str, **query: Any) -> str:
+        """Return the address of a screen of this persona; false and blank values are left out."""
         given = {"conf_uid": self.persona, **query}
-        kept = [(name, each) for name, value in given.items() for each in _texts_of(value)]
-        return f"{self.base}/{path}?{urlencode(kept)}"
+        kept = {name: 1 if value is True else value for name, value in given.items() if value}
+        return f"{self.base}/{path}?{urlencode(kept, doseq=True)}"
 
     def url_after(self, path: str, back: str, **query: Any) -> str:
         """Return the address of a screen after a change, keeping the query of the screen before it."""
@@ -155,10 +153,10 @@ class Page:
 
     def render(self, template: str, status: int = 200, *, screen: str = "memory", **values: Any) -> HTMLResponse:
         usual = {"names": Names(), "is_signed_in": True, "flash": None, "screen": screen, "title": screen.capitalize()}
-        more = {"page": self, "groups": GROUPS, "personas": self._list_personas, "zone": self.context.values().timezone}
+        more = {"page": self, "groups": GROUPS, "zone": self.context.values().timezone}
         return HTMLResponse(environment().get_template(template).render({**usual, **more, **values}), status)
 
-    def _list_personas(self) -> list[str]:
+    def list_personas(self) -> list[str]:
         with suppress(StoreError):
             return overview.list_personas(self.context.database(), MOST_PERSONAS)
         return []
@@ -169,12 +167,6 @@ class Page:
 
 
 _NOT_KEPT = ("conf_uid", "note", "count", "undo", "edit")
-
-
-def _texts_of(value: Any) -> list[str]:
-    if isinstance(value, (list, tuple)):
-        return [str(each) for each in value if str(each)]
-    return [] if value is None or value in ("", False) else ["1" if value is True else str(value)]
 
 
 Screen = Callable[[Page], Response]

@@ -60,7 +60,7 @@ def show_person(page: Page) -> Response:
     identities = overview.read_identities(page.db, page.persona, key)
     keys = [each.key for each in identities] or [key]
     items = lifelong.search_items(participant=keys, limit=MOST_ITEMS, **page.operating())
-    relationship = relationships.get(key, **page.asking())
+    relationship = relationships.get(key, **page.admin.asking)
     is_met = bool(relationship["last_interaction"] or relationship["affinity"] or relationship["trust"])
     if not identities and not items["total"] and not is_met:
         raise Refused(404, f"Nothing is stored of {key[:80]!r}.")
@@ -91,7 +91,7 @@ def show_conversation(page: Page) -> Response:
         raise Refused(404, f"Nothing is stored of the conversation {key[:80]!r}.")
     lines = messages.read_log(page.db, page.persona, key, SIZE + 1, asked.before or None)
     # an operator also sees lines that only a local model may get
-    asking = page.asking()
+    asking = page.admin.asking
     asking["scope"] = replace(asking["scope"], destination="local")
     return page.render(
         "conversation.html.j2",
@@ -131,7 +131,7 @@ def forget_all(page: Page) -> Response:
     name = names.person(person) if person else names.place(conversation)
     is_trial = page.field("action") != "forget"
     done = forget(
-        participant=person or None, conversation=conversation or None, dry_run=is_trial, **page.asking()
+        participant=person or None, conversation=conversation or None, dry_run=is_trial, **page.admin.asking
     )  # fmt: skip
     parts: dict[str, int] = {}
     for table, count in done.items():

@@ -25,7 +25,7 @@ class Query(BaseModel):
 def list_programs(page: Page) -> Response:
     query = page.read(Query)
     text = query.ask
-    listed = tokens.list_tokens(**page.asking())
+    listed = tokens.list_tokens(**page.admin.asking)
     people = [each.key for each in overview.list_people(page.db, page.persona, "", MOST_PEOPLE)[0]] if text else []
     return page.render(
         "programs.html.j2",
@@ -59,7 +59,7 @@ def answer_request(page: Page) -> Response:
 
 def revoke_token(page: Page) -> Response:
     chosen = split_ids(page.field("revoke"))
-    done = bool(chosen) and tokens.revoke_token(chosen[0], **page.asking())
+    done = bool(chosen) and tokens.revoke_token(chosen[0], **page.admin.asking)
     return page.redirect(page.url("programs", note="revoked" if done else "ended"))
 
 

@@ -33,7 +33,7 @@ class Query(BaseModel):
 
 def show_upkeep(page: Page) -> Response:
     asked = page.read(Query)
-    counted = jobs.count_operations(**page.asking()).values()
+    counted = jobs.count_operations(**page.admin.asking).values()
     counts = {state: sum(states.get(state, 0) for states in counted) for state in STATES}
     states = [asked.state] if asked.state else STATES
     listed = jobs.read_operations(page.db, page.persona, states, (), None, MOST_LISTED)
@@ -68,9 +68,9 @@ _SAID = {
 
 def change_operation(page: Page) -> Response:
     if ids := split_ids(page.field("cancel")):
-        note = "cancelled" if jobs.cancel(ids[:1], **page.asking()) else "ended"
+        note = "cancelled" if jobs.cancel(ids[:1], **page.admin.asking) else "ended"
     elif ids := split_ids(page.field("retry")):
-        done = jobs.retry_operation(ids[0], **page.asking())
+        done = jobs.retry_operation(ids[0], **page.admin.asking)
         note = "retried" if done.stored else "refused" if done.reason == "refused" else "not_failed"
     else:
         raise Refused(422, "No operation was named. Press a button beside one.")
@@ -83,10 +83,10 @@ def change_operation(page: Page) -> Response:
 def run_action(page: Page) -> Response:
     action, model = page.field("action"), page.context.model
     if action == "consolidate":
-        done = lifelong.trigger_memory_consolidation(REASON, model=model, **page.asking())
+        done = lifelong.trigger_memory_consolidation(REASON, model=model, **page.admin.asking)
         return _render_outcome(page, "Consolidation", _describe_cycle(done))
     if action == "deep":
-        done = lifelong.deep_consolidation(reason=REASON, model=model, **page.asking())
+        done = lifelong.deep_consolidation(reason=REASON, model=model, **page.admin.asking)
         return _render_outcome(page, "Deep consolidation", _describe_cycle(done))
     if action in ("try_deep", "try_pruning", "prune"):
         return _prune(page, action)
@@ -125,7 +125,7 @@ def _describe_cycle(done: CycleResult) -> list[str]:
 
 def _prune(page: Page, action: str) -> Response:
     """Prune, or show the items that pruning or a deep consolidation would archive."""
-    done = lifelong.prune_ltm(dry_run=action != "prune", **page.asking())
+    done = lifelong.prune_ltm(dry_run=action != "prune", **page.admin.asking)
     count, settings = plural(done, "item"), page.settings
     joint = "or" if settings.prune_mode == "any" else "and"
     rule = (
