@@ -49,8 +49,6 @@ def _changes(command: Callable[..., str]) -> Callable[..., str]:
 
 
 class _Files:
-    """The commands on the files of a scope."""
-
     def __init__(
         self,
         *,
@@ -212,7 +210,6 @@ def _find_existing(values: Values, shown: str, path: Path) -> StoredValue:
 
 
 def _find_text(change: Change, shown: str, path: Path) -> str:
-    """Return the text of an existing file."""
     text = _find_existing(change, shown, path).value if path else None
     if text is None:
         raise ToolError(f"The path {shown} is not a file.")
@@ -223,7 +220,6 @@ def _find_text(change: Change, shown: str, path: Path) -> str:
 
 
 def _view_folder(shown: str, path: Path, values: Iterable[StoredValue]) -> str:
-    """Return the listing of a folder, two levels deep."""
     lines = [f"{_FOLDER_SIZE}\t{shown}"]
     for value in sorted(values, key=lambda each: each.path):
         below = value.path[len(path) :]

@@ -37,7 +37,6 @@ class MemoryBlock(BaseMemoryBlock[str]):
     """Maximum number of characters of recalled text in a request."""
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:  # noqa: ARG002
-        """Return the memories for the last user message, or ""."""
         listed = list(messages or ())
         asked = next((each.content or "" for each in reversed(listed) if each.role.value == "user"), "")
         shown = [each.content or "" for each in listed]

@@ -87,8 +87,6 @@ def remember(
 
 @dataclass(slots=True)
 class _Turn:
-    """One call of the client: its lines and its answer."""
-
     db: Database
     settings: GivenSettings
     scope: Scope

@@ -70,7 +70,6 @@ class Memory(AbstractCapability[Any]):
 
 
 def _read_prompt(message: Any) -> str:
-    """Return the text of a user prompt, or ""."""
     if not isinstance(message, ModelRequest):
         return ""
     contents = (part.content for part in message.parts if isinstance(part, UserPromptPart))

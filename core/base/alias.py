@@ -29,7 +29,6 @@ class _Alias(MetaPathFinder, InspectLoader):
         return ModuleSpec(fullname, self, is_package=real.submodule_search_locations is not None)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """Import and return the package's module."""
         module = import_module(self._package + spec.name.removeprefix(self._alias))
         spec.loader_state = module.__spec__
         return module
@@ -40,7 +39,6 @@ class _Alias(MetaPathFinder, InspectLoader):
             module.__spec__ = module.__spec__.loader_state
 
     def get_source(self, fullname: str) -> str | None:
-        """Return the module's source text."""
         loader = getattr(self._real_spec(fullname), "loader", None)
         return loader.get_source(loader.name) if loader is not None else None
 

@@ -14,5 +14,4 @@ def event(level: int, name: str, **fields: object) -> None:
 
 
 def warning(name: str, **fields: object) -> None:
-    """Log one warning event."""
     event(logging.WARNING, name, **fields)

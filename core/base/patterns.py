@@ -7,8 +7,6 @@ from typing import Any, cast
 
 
 class _Pattern:
-    """Compiles the pattern at the first use of one of its methods."""
-
     def __init__(self, pattern: str, flags: int) -> None:
         self._source = pattern, flags
 

@@ -76,7 +76,6 @@ def construct(loader: Any, node: Any) -> Any:
 
 
 def write_value(value: Any) -> str:
-    """Return a JSON value as YAML."""
     import yaml  # noqa: PLC0415 - as above
 
     kind: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)

@@ -26,8 +26,6 @@ _REMEDY = {
 
 @dataclass(frozen=True)
 class Flag:
-    """The declaration of one flag."""
-
     name: str
     """Name in upper case."""
     default: Any
@@ -45,7 +43,6 @@ class Flag:
         return DOTS if self.secret and value else self.kind.write_text(value)
 
     def shown_default(self) -> str:
-        """Return the default as text, with its meaning."""
         value = self.shown(self.default)
         return f"{value} ({self.default_means})" if value and self.default_means else self.default_means or value
 
@@ -161,7 +158,6 @@ class FlagValues:
 
 
 def plain(value: Any) -> Any:
-    """Return a flag's value as a JSON value."""
     if isinstance(value, Mapping):
         return {name: plain(each) for name, each in value.items()}
     if isinstance(value, tuple):

@@ -116,8 +116,6 @@ class Number(Kind):
 
 
 class Choice(Kind):
-    """One of a few words, case-sensitive."""
-
     def __init__(self, options: tuple[str, ...]) -> None:
         self.options = options
         self.allowed = " or ".join(options)
@@ -260,7 +258,6 @@ class Groups(Kind):
 
 
 def _read_structure(text: str) -> object:
-    """Return the value of a JSON or YAML text."""
     with suppress(ValueError, RecursionError):
         return json.loads(text)
     try:

@@ -78,8 +78,6 @@ IN_ORDER = frozenset({"SCENE_RECAP"})
 
 
 class Waiting(NamedTuple):
-    """A waiting operation with the columns that decide its turn."""
-
     id: int
     type: str
     priority: int

@@ -129,7 +129,6 @@ def cancel(db: Database, persona: str, ids: Sequence[int]) -> int:
 
 
 def fail(db: Database, persona: str, job_id: int, reason: str) -> bool:
-    """Mark an operation that cannot begin as failed; return whether it was still open."""
     return _end(db, persona, [job_id], "failed", error=reason[: rules.ERROR_CHARS]) == 1
 
 
@@ -233,7 +232,6 @@ def read_operations(
 
 
 def read_ids(stored: Any) -> tuple[int, ...]:
-    """Return the ids in a stored list of dependencies."""
     return tuple(each for each in read_list(stored) if isinstance(each, int))
 
 

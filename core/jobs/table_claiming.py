@@ -27,15 +27,11 @@ _SOURCE = "memory_jobs"
 
 
 class Claim(NamedTuple):
-    """An operation and the token of the worker that claimed it."""
-
     operation: Operation
     token: str
 
 
 class Batch(NamedTuple):
-    """Next operations of each state, and the states of their dependencies."""
-
     waiting: tuple[Waiting, ...]
     states: dict[int, str]
     """States of the dependencies, by id."""

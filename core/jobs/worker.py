@@ -184,7 +184,6 @@ def queue_embedding(db: Database, settings: Settings, personas: Sequence[str] = 
 
 
 def follow_settings(db: Database, settings: Settings, personas: Sequence[str] = ()) -> None:
-    """Update the stories of these personas, or of all, after a change of settings."""
     follow = handlers.load(handlers.FOLLOW_SETTINGS)
     for persona in personas or embeddings_writing.personas(db):
         follow(db, persona, settings)

@@ -73,7 +73,6 @@ UNNAMED = "LLM_BASE_URL is set and LLM_MODEL is not, nor was a chat proxied: tex
 
 @lru_cache(maxsize=1)
 def _warn_unnamed() -> None:
-    """Log once per process that LLM_BASE_URL is set without a model name."""
     logs.logger.warning("model_not_named %s", UNNAMED)
 
 

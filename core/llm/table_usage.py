@@ -104,7 +104,6 @@ def note_request(db: Database, model: str) -> None:
 
 
 def find_last_model(db: Database) -> str:
-    """Return the model of the latest proxied chat, or ""."""
     return next((str(row[0]) for row in db.read(_LAST, {}, source=_SOURCE)), "")
 
 

@@ -91,7 +91,6 @@ def add_token(
 
 @retry_duplicates
 def issue_token(db: Database, token: AccessToken) -> NewToken:
-    """Store a token under a new id, and return it with its text."""
     token_id = db.ids.one()
     text = shapes.write_token(token_id, secrets.token_urlsafe(32))
     listed = table.insert_token(db, replace(token, id=token_id), shapes.hash_token(text))

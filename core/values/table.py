@@ -45,7 +45,6 @@ def write_namespace(parts: Sequence[str], field: str = "namespace") -> str:
 
 
 def write_path(path: Path) -> tuple[str, str]:
-    """Return the values of the columns namespace and name for a path."""
     return write_namespace(path[:-1]), key_text(path[-1], "key", schema.NAME_BYTES)
 
 
@@ -55,8 +54,6 @@ def read_namespace(stored: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class NewValue:
-    """A value to store."""
-
     path: Path
     value: str | None
     """A file's text or an entry's JSON; None for a folder."""
@@ -67,8 +64,6 @@ class NewValue:
 
 @dataclass(frozen=True, slots=True)
 class StoredValue:
-    """One stored value."""
-
     id: int
     path: Path
     value: str | None
@@ -119,7 +114,6 @@ class Values:
         return self._read(statement.limit(limit).offset(offset))
 
     def list_namespaces(self) -> list[tuple[str, ...]]:
-        """Return the namespaces with values, sorted."""
         rows = self.read(self._select((_V.namespace,)).distinct(), {})
         return sorted(read_namespace(row.namespace) for row in rows)
 
