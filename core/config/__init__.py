@@ -6,30 +6,36 @@ The highest source wins: argument, environment, file, default. Every call reads 
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..base.whole_file import replace_file
 from ..errors import ConfigError
-from .editing import set_in_file
-from .file import read_entries, read_file
-from .flag_base import ValueSource
+from .flag_base import Flag, ValueSource, plain
+from .flag_types import BadValueError
 from .flags import FLAGS as FLAGS
 from .flags import Settings
 from .levels import (
-    CONFIG_FILE,
     Level,
     Problem,
     environment_level,
     file_level,
+    flag_name,
     known_flag,
+    read_entries,
     read_environment,
+    read_file,
     warn_of_problems,
 )
 
 __all__ = ["Problem", "Row", "Settings", "check", "load", "set_in_file", "show"]
 
 _MAX_KEPT = 64
+_COMMENT = re.compile(r"(?<![ \t])[ \t]+#")
 _Variables = tuple[tuple[str, str], ...]
 
 _kept: dict[tuple[str, _Variables], tuple[bytes, Settings]] = {}
@@ -71,13 +77,12 @@ def load(
     {'CONTEXT_VERBOSITY': 4, 'DIARY_HISTORY_DAYS': 1}
     """
     variables = read_environment(environ)
-    named = os.fspath(path) if path is not None else dict(variables).get(CONFIG_FILE)
-    name, content = read_file(named) or ("", b"")
+    name, content = read_file(path, variables)
     kept = _kept.get((name, variables))
     if kept is not None and kept[0] == content:
         settings = kept[1]
     else:
-        levels = [file_level(name, read_entries(name, content, FLAGS)), environment_level(variables)]
+        levels = [file_level(name, content), environment_level(variables)]
         settings = _joined(Settings(), levels)
         if not any(level.refused for level in levels):  # a missing folder may exist at the next call
             if len(_kept) >= _MAX_KEPT:
@@ -121,10 +126,8 @@ def check(path: str | os.PathLike[str] | None = None, environ: Mapping[str, str]
     variables = read_environment(environ, of_variables)
     errors: list[ConfigError] = []
     problems: list[Problem] = []
-    named = os.fspath(path) if path is not None else dict(variables).get(CONFIG_FILE)
     try:
-        name, content = read_file(named) or ("", b"")
-        problems = file_level(name, list(read_entries(name, content, FLAGS, errors))).problems
+        problems = file_level(*read_file(path, variables), errors).problems
     except ConfigError as error:
         errors.append(error)
     problems = sorted([*map(Problem.of, errors), *problems], key=lambda problem: problem.line or 0)
@@ -148,3 +151,84 @@ def show(settings: Settings) -> list[Row]:
         )
         for name, declared in FLAGS.items()
     ]
+
+
+# Changing one line of the file
+
+
+def set_in_file(name: str, value: object, path: str | os.PathLike[str] = "config.yaml") -> bool:
+    """Write a flag's value to a configuration file, and return whether the file changed. The next call uses it.
+
+    Replaces the flag's line or its commented line, else adds a line; creates a missing file. The value has the flag's
+    type, or is the text of such a value.
+
+    Raises ConfigError for an unknown flag, a secret, a bad value, an unreadable or unwritable file, and a flag whose
+    value in the file is not on one line.
+
+    >>> from prompt_engine.config import set_in_file
+    >>> file = getfixture("tmp_path") / "config.yaml"
+    >>> set_in_file("CONTEXT_VERBOSITY", 4, file), file.read_text(encoding="utf-8")
+    (True, 'CONTEXT_VERBOSITY: 4\\n')
+    """
+    declared = known_flag(name)
+    if declared.secret:
+        raise ConfigError(
+            f"{declared.name} is a secret. Set the variable {declared.name}, or {declared.name}_FILE to the path of a "
+            "file that holds it.",
+            flag=declared.name,
+        )
+    try:
+        wanted = declared.kind.read(value)
+    except BadValueError as bad:
+        raise declared.refusal(value, "argument", "argument", hint=bad.hint) from None
+    file = Path(path)
+    try:
+        before = file.read_bytes().decode("utf-8-sig") if file.exists() else ""
+    except (OSError, ValueError):
+        raise ConfigError(f"{str(file)!r} cannot be read as text. Name another file.", source=str(file)) from None
+    lines = [e.line for e in read_entries(str(file), before.encode()) if flag_name(e.key) == declared.name]
+    after = _replaced(before, declared, f"{declared.name}: {json.dumps(plain(wanted), ensure_ascii=False)}")
+    if _said(file, after, declared) != [wanted]:
+        place = f"{str(file)!r}, line {lines[0]}" if lines else repr(str(file))
+        raise ConfigError(
+            f"{declared.name} cannot be set in {place}: it is not written as `{declared.name}: value` on one line. "
+            "Change it there.",
+            flag=declared.name,
+            source=str(file),
+        )
+    if after != before:
+        try:
+            with replace_file(file) as part:
+                part.write_text(after, encoding="utf-8", newline="")
+        except OSError as error:
+            raise ConfigError(f"{str(file)!r} cannot be written ({error.strerror}).", source=str(file)) from None
+    return after != before
+
+
+def _replaced(text: str, declared: Flag, line: str) -> str:
+    """Return the text with `line` in place of the flag's line or commented line, else at the end; comments stay."""
+    lines, end = text.splitlines(keepends=True), "\r\n" if "\r\n" in text else "\n"
+    for mark in ("", "#"):
+        for at, old in enumerate(lines):
+            if old.startswith(mark) and flag_name(old.removeprefix(mark).partition(":")[0].rstrip()) == declared.name:
+                comment = _comment(old.removeprefix(mark).rstrip("\r\n"))
+                return "".join([*lines[:at], f"{line}{comment}{end}", *lines[at + 1 :]])
+    return f"{text}{'' if not text or text.endswith(chr(10)) else end}{line}{end}"
+
+
+def _comment(line: str) -> str:
+    """Return the trailing comment of a line with the blanks before it; a `#` in quotes does not begin a comment."""
+    for match in _COMMENT.finditer(line):
+        value = line[: match.start()]
+        if value.count('"') % 2 == value.count("'") % 2 == 0:
+            return line[match.start() :]
+    return ""
+
+
+def _said(file: Path, text: str, declared: Flag) -> list[Any]:
+    """Return every value of the flag in a configuration text; [] for a text that is not a configuration."""
+    try:
+        entries = list(read_entries(str(file), text.encode()))
+        return [declared.kind.read(entry.value) for entry in entries if flag_name(entry.key) == declared.name]
+    except (ConfigError, BadValueError, UnicodeEncodeError):
+        return []

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..base import logs
+from ..base import logs, yaml_text
 from ..base.hints import find_nearest, shown
 from ..errors import ConfigError
-from .file import Entry, flag_name
 from .flag_base import Flag, ValueSource
 from .flag_types import BadValueError
 from .flags import FLAGS
@@ -26,6 +26,8 @@ _VARIABLES = frozenset([*FLAGS, *SECRET_FILES, CONFIG_FILE])
 _VARIABLE_BYTES = frozenset(name.encode() for name in _VARIABLES)
 _SECRET_BYTES = 65536
 _MAX_WARNED = 1000
+MAX_BYTES = 1_000_000
+_HUMPS = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 _warned: set[str] = set()
 
@@ -122,10 +124,98 @@ def environment_level(texts: Iterable[tuple[str, str]]) -> Level:
     return level
 
 
-def file_level(name: str, entries: Iterable[Entry]) -> Level:
+# The file
+
+
+class Entry(NamedTuple):
+    """One top-level key of the file."""
+
+    key: str
+    """Key as written in the file."""
+    line: int
+    value: Any
+    """Value of the key; a BadValueError where YAML cannot build one, for instance for an impossible date."""
+
+
+def flag_name(key: str) -> str:
+    """Return a key in upper snake case: `contextVerbosity` and `context_verbosity` give the same."""
+    return _HUMPS.sub("_", key).upper() if key.isascii() else key
+
+
+def read_file(path: str | os.PathLike[str] | None, variables: Iterable[tuple[str, str]]) -> tuple[str, bytes]:
+    """Return name and content of the file, or of the one CONFIG_FILE names, or of `config.yaml`; blank without any."""
+    named = os.fspath(path) if path is not None else dict(variables).get(CONFIG_FILE)
+    name = named or "config.yaml"
+    try:
+        with open(name, "rb", buffering=0) as file:  # noqa: PTH123 - this runs for every prompt
+            content = file.read(MAX_BYTES + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        if named:
+            sentence = f"There is no configuration file {shown(named)}. Name one that exists, or none."
+            raise ConfigError(sentence, source=named) from None
+        return "", b""
+    except IsADirectoryError:
+        raise ConfigError(f"{name!r} is a folder. Name a YAML file.", source=name) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not a possible path"
+        raise ConfigError(f"{name!r} cannot be read ({reason}). Name a file that can be read.", source=name) from None
+    if len(content) > MAX_BYTES:
+        raise ConfigError(f"{name!r} is larger than {MAX_BYTES} bytes, the most that is read.", source=name)
+    return name, content
+
+
+def read_entries(name: str, content: bytes, found: list[ConfigError] | None = None) -> Iterator[Entry]:
+    """Yield the top-level keys of a file, in order; values only of flags. Repeated keys go to `found`, else raise."""
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise _refused(name, line, "is not UTF-8. Save the file as UTF-8") from None
+    if all(not line.strip() or line.lstrip().startswith("#") for line in text.splitlines()):
+        return
+    try:
+        loader, node = yaml_text.compose(text)
+    except yaml_text.YamlError as error:
+        raise _refused(name, error.line, error.problem) from None
+    try:
+        if node is None or node.tag == "tag:yaml.org,2002:null":
+            return
+        if node.id != "mapping":
+            raise _refused(name, node.start_mark.line + 1, "is no mapping. Write lines like CONTEXT_VERBOSITY: 10")
+        seen: dict[str, tuple[str, int]] = {}
+        for key_node, value_node in node.value:
+            line = key_node.start_mark.line + 1
+            if key_node.id != "scalar":
+                raise _refused(name, line, "has a key that is no text. Write lines like CONTEXT_VERBOSITY: 10")
+            key = str(key_node.value)
+            if flag_name(key) in seen:
+                known, first = seen[flag_name(key)]
+                again = f"line {first} said already" + ("" if known == key else f" as {shown(known)}")
+                twice = _refused(name, line, f"says {shown(key)}, which {again}. Remove one of the two")
+                if found is None:
+                    raise twice
+                found.append(twice)
+                continue
+            seen[flag_name(key)] = key, line
+            value = None
+            if flag_name(key) in FLAGS:
+                try:
+                    value = yaml_text.construct(loader, value_node)
+                except yaml_text.YamlError:
+                    value = BadValueError("YAML makes no value of it; put quotes around it if it is meant as text.")
+            yield Entry(key, line, value)
+    finally:
+        loader.dispose()
+
+
+def _refused(name: str, line: int, what: str) -> ConfigError:
+    return ConfigError(f"{name!r}, line {line}, {what}.", source=name, line=line)
+
+
+def file_level(name: str, content: bytes, found: list[ConfigError] | None = None) -> Level:
     """Return the level of the file; an unknown key is a problem that names the nearest flag."""
     level = Level("file")
-    for entry in entries:
+    for entry in read_entries(name, content, found):
         flag = flag_name(entry.key)
         if flag in FLAGS:
             level.read(FLAGS[flag], entry.value, name, entry.line)

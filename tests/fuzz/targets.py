@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from core.base import yaml_text
-from core.config import file as config_file
 from core.config import load
 from core.config.flags import FLAGS
-from core.config.levels import known_flag
+from core.config.levels import known_flag, read_entries
 from core.context import context, incoming, lines, live
 from core.conversations import memory_files, memory_tool
 from core.conversations import rules_summaries as summaries
@@ -125,7 +124,7 @@ def _chat_file(value: str) -> object:
 
 def _config(value: str) -> object:
     content = value.encode("utf-8", "surrogatepass")
-    return list(config_file.read_entries("config.yaml", content, FLAGS, []))
+    return list(read_entries("config.yaml", content, []))
 
 
 def _template(kind: str) -> Callable[[str], object]:

@@ -13,7 +13,6 @@ import yaml
 
 from core import config
 from core.config import FLAGS, Settings, check, load, resolve, show
-from core.config import file as config_file
 from core.config import levels as config_levels
 from core.config.flag_types import DOTS, BadValueError, Choice, Number, Switch, Text
 from core.errors import ConfigError
@@ -241,7 +240,7 @@ def test_f72_a_value_yaml_makes_nothing_of_is_a_bad_value(value: str, caplog: py
 
 def test_other_peoples_keys_are_not_built_and_a_byte_order_mark_is_no_part_of_the_first() -> None:
     others = "theirs: !include x\nmore: [1]\nCONTEXT_VERBOSITY: 4\n"
-    assert [entry.value for entry in config_file.read_entries("x", others.encode(), FLAGS)] == [None, None, 4]
+    assert [entry.value for entry in config_levels.read_entries("x", others.encode())] == [None, None, 4]
     for text in (others, "\ufeffCONTEXT_VERBOSITY: 4", "\ufeff# comment\r\nCONTEXT_VERBOSITY: 4\r\n"):
         assert load(path=yaml_file(text)).context_verbosity == 4
 
