@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from core.config import Settings
-from core.web.proxy.upstream import Upstream
+from core.web.proxy.routes import Upstream
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
