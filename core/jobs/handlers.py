@@ -47,7 +47,7 @@ itself: another worker may repeat its work before the effect."""
 EMBED = "EMBED"
 _PACKAGE = __package__.partition(".")[0]
 
-_handlers: dict[str, str | Handler] = {
+HANDLERS: dict[str, str | Handler] = {
     "RECAP": f"{_PACKAGE}.stories.handlers:recap",
     "SCENE_DETECTION": f"{_PACKAGE}.stories.handlers:scene_detection",
     "SCENE_RECAP": f"{_PACKAGE}.stories.handlers:scene_recap",
@@ -57,7 +57,7 @@ _handlers: dict[str, str | Handler] = {
     "DEEP_CONSOLIDATION": f"{_PACKAGE}.lifelong.cycles:handle_deep_consolidation",
     EMBED: f"{_PACKAGE}.semantic.handlers:embed",
 }
-ASKING = frozenset(_handlers) - {EMBED}
+ASKING = frozenset(HANDLERS) - {EMBED}
 """Types of this package whose handlers ask a model if there is one."""
 AFTER = {"CONVERSATION_SUMMARY": f"{_PACKAGE}.conversations.recent:follow_summary"}
 """Functions by type that run after the effect is stored, and write outside the database."""
@@ -99,9 +99,9 @@ def register_handler(type: str, handler: str | Handler | None) -> None:  # noqa:
     if handler is not None and not callable(handler) and (not isinstance(handler, str) or ":" not in handler):
         raise ValueError(f"handler of {name!r} is no function and no text 'module:function'.")
     if handler is None:
-        _handlers.pop(name, None)
+        HANDLERS.pop(name, None)
     else:
-        _handlers[name] = handler
+        HANDLERS[name] = handler
 
 
 def list_types(settings: Settings | None = None) -> tuple[str, ...]:
@@ -113,11 +113,7 @@ def list_types(settings: Settings | None = None) -> tuple[str, ...]:
 
 
 def list_all_types() -> tuple[str, ...]:
-    return tuple(_handlers)
-
-
-def find(type: str) -> Handler:  # noqa: A002 - as above
-    return load(_handlers[type])
+    return tuple(HANDLERS)
 
 
 def load(text: str | Callable[..., Any]) -> Callable[..., Any]:

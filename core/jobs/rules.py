@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from ..base.hints import shown
+from ..errors import ConfigError, MessageError, ModelError, PromptTooLargeError, ScopeError, TransferError
 from ..shapes import OPEN_STATES, OperationPriority, OperationState
 
 PRIORITIES: tuple[OperationPriority, ...] = ("HIGH", "NORMAL", "LOW")
@@ -28,9 +29,6 @@ MAX_TRIES = 8
 ERROR_CHARS = 500
 TYPE_BYTES = 32
 
-Verdict = Literal["retry", "fail"]
-"""Decision after a failed try. retry: try again later. fail: give up, since another try would fail too."""
-
 
 def number_of(priority: str) -> int:
     """Return the stored number of a priority; lower numbers run first."""
@@ -51,14 +49,11 @@ def wait_seconds(tries: int, asked_seconds: float = 0.0) -> float:
     return max(wait, min(asked_seconds, MOST_ASKED_SECONDS))
 
 
-def verdict(kinds: Sequence[str], reason: str = "") -> Verdict:
-    """Return whether to retry: bad input and refused log-ins are final, everything else is tried again."""
-    if "ModelError" in kinds:
-        return "fail" if reason == "auth" else "retry"
-    return "fail" if _FOR_GOOD.intersection(kinds) else "retry"
-
-
-_FOR_GOOD = frozenset({"ConfigError", "MessageError", "ScopeError", "TransferError", "PromptTooLargeError"})
+def is_final(failure: Exception) -> bool:
+    """Return whether another try would fail too: bad input and refused log-ins are final, everything else is not."""
+    if isinstance(failure, ModelError):
+        return failure.reason == "auth"
+    return isinstance(failure, ConfigError | MessageError | ScopeError | TransferError | PromptTooLargeError)
 
 
 def error_text(kind: str, reason: str = "", number: int | None = None, cause: str = "") -> str:

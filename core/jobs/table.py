@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, delete, func, not_, or_, select, update
+from sqlalchemy import Connection, and_, bindparam, delete, func, or_, select, update
 
 from ..access import table_conversations
 from ..database.bulk import chunks
@@ -31,10 +31,10 @@ EMPTIED = func.json_replace(_J.payload, "$." + rules.TEXTS, "")
 """SQL expression for the payload of an ended operation, without its texts."""
 
 
-def is_free(now: Any) -> Any:
-    """Return the SQL condition that no worker holds a lease of the operation."""
-    return or_(_J.lease_until.is_(None), _J.lease_until <= now)
-
+NOW: Any = bindparam("now", type_=Time())
+IS_LEFT: Any = and_(_J.status == "in_progress", or_(_J.lease_until.is_(None), _J.lease_until <= NOW))
+"""SQL condition for operations left by a dead worker: stored as in_progress, listed as pending."""
+IS_RUNNING: Any = and_(_J.status == "in_progress", _J.lease_until > NOW)
 
 # Inserting
 
@@ -54,8 +54,11 @@ def enqueue(
     now: datetime | None = None,
 ) -> int | None:
     """Insert an operation within a transaction; return its id, None if `once` and such an operation waits."""
-    if once and _is_waiting(connection, persona, type, conversation):
-        return None
+    if once:
+        hold_conversation(connection, persona, conversation)
+        values = {"persona": persona, "conversation": conversation, "type": type}
+        if connection.execute(_WAITING, values).first() is not None:
+            return None
     moment = now or db.clock()
     job_id = db.ids.one()
     row = {
@@ -113,26 +116,15 @@ def hold_conversation(connection: Connection, persona: str, conversation: str | 
         table_conversations.find(connection, persona, conversation, lock=True)
 
 
-def _is_waiting(connection: Connection, persona: str, kind: str, conversation: str | None) -> bool:
-    """Return whether an operation of this type waits; concurrent callers take turns."""
-    hold_conversation(connection, persona, conversation)
-    values = {"persona": persona, "conversation": conversation}
-    return connection.execute(_WAITING, {**values, "type": kind}).first() is not None
-
-
 # Ending on request
 
 
 def cancel(db: Database, persona: str, ids: Sequence[int]) -> int:
     """Cancel operations that have not ended; return their number. Results of running operations are dropped."""
-    return sum(_end(db, persona, part, "cancelled") for part in chunks(sorted(set(ids)), PART))
+    return sum(end(db, persona, part, "cancelled") for part in chunks(sorted(set(ids)), PART))
 
 
-def fail(db: Database, persona: str, job_id: int, reason: str) -> bool:
-    return _end(db, persona, [job_id], "failed", error=reason[: rules.ERROR_CHARS]) == 1
-
-
-def _end(db: Database, persona: str, ids: Sequence[int], status: OperationState, *, error: str | None = None) -> int:
+def end(db: Database, persona: str, ids: Sequence[int], status: OperationState, *, error: str | None = None) -> int:
     """End open operations, in the order of their ids, so that all transactions lock rows in one order."""
     now = db.clock()
     change = (
@@ -192,13 +184,7 @@ def prune(db: Database, persona: str) -> int:
 
 # Listing
 
-_NOW: Any = bindparam("now", type_=Time())
-_is_left: Any = and_(_J.status == "in_progress", is_free(_NOW))
-"""SQL condition for operations left by a dead worker: stored as in_progress, listed as pending."""
-_STORED_AS: dict[str, tuple[Any, ...]] = {
-    "in_progress": (and_(_J.status == "in_progress", not_(_is_left)),),
-    "pending": (_J.status == "pending", _is_left),
-}
+_STORED_AS: dict[str, tuple[Any, ...]] = {"in_progress": (IS_RUNNING,), "pending": (_J.status == "pending", IS_LEFT)}
 """SQL conditions of the listed states that differ from the stored state."""
 _listed_columns = [column for column in _J if column.name != "payload"]
 
@@ -273,6 +259,4 @@ _COUNTED = (
     .where(_J.persona_id == bindparam("persona"))
     .group_by(_J.type, _J.status)
 )
-_LEFT = (
-    select(_J.type, func.count().label("n")).where(_J.persona_id == bindparam("persona"), _is_left).group_by(_J.type)
-)
+_LEFT = select(_J.type, func.count().label("n")).where(_J.persona_id == bindparam("persona"), IS_LEFT).group_by(_J.type)

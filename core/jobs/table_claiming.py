@@ -10,16 +10,16 @@ from datetime import datetime, timedelta
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, and_, bindparam, not_, or_, select, union_all, update
+from sqlalchemy import Connection, and_, bindparam, or_, select, union_all, update
 
-from ..database.dialects import EPOCH, Time
+from ..database.dialects import EPOCH
 from ..database.engine import Database, RollbackError
 from ..database.rows import read_object
 from ..database.schema import memory_jobs
 from ..shapes import OPEN_STATES, Operation, OperationState
 from . import rules, table
 from .rules import Waiting
-from .table import EMPTIED, is_free
+from .table import EMPTIED, IS_LEFT, IS_RUNNING, NOW
 
 _J = memory_jobs.c
 _P: Any = bindparam("persona")
@@ -68,17 +68,15 @@ _STATES = select(_J.id, _J.status).where(_J.persona_id == _P, _J.id.in_(bindpara
 @lru_cache(maxsize=1)
 def _next() -> Any:
     """Return a UNION of one SELECT per state, each in index order: a server would sort all rows of several states."""
-    now = bindparam("now", type_=Time())
-    due = or_(_J.available_at.is_(None), _J.available_at <= now)
+    due = or_(_J.available_at.is_(None), _J.available_at <= NOW)
     branches = []
     for status in OPEN_STATES:
         chosen = (
             select(_J.id, _J.type, _J.priority, _J.created_at, _J.depends_on, _J.status, _J.tries)
             .where(
                 _J.persona_id == _P,
-                _J.status == status,
                 _J.type.in_(bindparam("types", expanding=True)),
-                is_free(now) if status == "in_progress" else due,
+                IS_LEFT if status == "in_progress" else and_(_J.status == status, due),
             )
             .order_by(_J.priority, _J.created_at, _J.id)
             .limit(bindparam("most"))
@@ -128,17 +126,9 @@ def begin(
     return db.transaction(work, source=_SOURCE, confirm=partial(_read_claim, mine=mine))
 
 
-_now = bindparam("now", type_=Time())
-_is_free = or_(_J.status.in_(rules.TO_DO), and_(_J.status == "in_progress", is_free(_now)))
+_is_free = or_(_J.status.in_(rules.TO_DO), IS_LEFT)
 _RUNNING = (
-    select(_J.id)
-    .where(
-        _J.persona_id == _P,
-        _J.status == "in_progress",
-        _J.type.in_(bindparam("types", expanding=True)),
-        not_(is_free(_now)),
-    )
-    .limit(1)
+    select(_J.id).where(_J.persona_id == _P, IS_RUNNING, _J.type.in_(bindparam("types", expanding=True))).limit(1)
 )
 _RUNNING_HERE = _RUNNING.where(or_(_J.conversation_key.is_(None), _J.conversation_key == bindparam("conversation")))
 _FREE = (

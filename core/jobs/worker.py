@@ -199,10 +199,10 @@ def claim_next(db: Database, persona: str, types: Collection[str], *, lease_seco
         batch = table_claiming.read_next(db, persona, types, most)
         turns = rules.choose_turns(batch.waiting, batch.states)
         ended = sum(
-            table.fail(db, persona, each, rules.error_text("DependencyFailed", str(dependency)))
+            table.end(db, persona, [each], "failed", error=rules.error_text("DependencyFailed", str(dependency)))
             for each, dependency in turns.failed
         )
-        ended += sum(table.fail(db, persona, each, rules.error_text("WorkerLost")) for each in turns.lost)
+        ended += table.end(db, persona, turns.lost, "failed", error="WorkerLost") if turns.lost else 0
         for each in turns.ready:
             claimed = table_claiming.claim(db, persona, each.id, lease_seconds=lease_seconds)
             if claimed is not None:
@@ -235,7 +235,7 @@ def run_operation(
     error, wait = "", 0.0
     try:
         tools = Tools(db, settings, model, db.clock(), results=[] if results is None else results)
-        handle = handlers.find(operation.type)
+        handle = handlers.load(handlers.HANDLERS[operation.type])
         with use_scope(operation_scope(operation)), keep_lease(db, claimed, LEASE_SECONDS):
             effect = handle(operation, tools)
         if model is None and settings.llm_base_url.strip() and operation.type in handlers.ASKING:
@@ -282,17 +282,16 @@ def keep_lease(db: Database, claimed: Claim, lease_seconds: float) -> Iterator[N
 def _note_failure(db: Database, claimed: Claim, failure: Exception) -> tuple[RunState, str, float]:
     """Store a failure as final or for another try; return the state, the stored reason and the pause in seconds."""
     operation = claimed.operation
-    kinds = [each.__name__ for each in type(failure).__mro__]
     reason, number, asked, cause = "", None, 0.0, ""
     if isinstance(failure, ModelError):
         reason, number, asked = failure.reason, failure.status, failure.retry_after_seconds or 0.0
         cause = failure.error if reason == "error" else ""  # failures with another reason need no cause
     elif isinstance(failure, StoreError):
         reason, number = failure.source, failure.number
-    error = rules.error_text(kinds[0], reason, number, cause)
+    error = rules.error_text(type(failure).__name__, reason, number, cause)
     logs.logger.debug("operation_failed id=%r", operation.id, exc_info=failure)
     is_try = reason != "budget"
-    if is_try and (rules.verdict(kinds, reason) == "fail" or operation.tries >= rules.MAX_TRIES):
+    if is_try and (rules.is_final(failure) or operation.tries >= rules.MAX_TRIES):
         is_held = table_claiming.settle(db, claimed, "failed", error=error)
         return "failed" if is_held else "dropped", error, 0.0
     wait = rules.wait_seconds(operation.tries, asked) if is_try else min(asked, BUDGET_SECONDS)

@@ -225,7 +225,7 @@ def test_d22_what_ended_long_ago_is_removed_in_batches(queue: Queue, monkeypatch
     ids = [queue.add(n) for n in range(3)]
     queue.run_pending()
     failed, open_one = queue.add("f"), queue.add("o", "HIGH", kind="RECAP")
-    jobs.fail(queue.db, queue.persona, failed, "x")
+    jobs.end(queue.db, queue.persona, [failed], "failed")
     clock.now = NOW + timedelta(days=7, microseconds=-1)
     assert jobs.prune(queue.db, queue.persona) == 0
     clock.now = NOW + timedelta(days=7)

@@ -152,7 +152,7 @@ def test_d34_a_lost_commit_is_neither_lost_nor_doubled(
         relay.lose(what)
         assert queue.cancel([second]) == 1
         third = queue.add("c")
-        jobs.fail(queue.db, queue.persona, third, "x")
+        jobs.end(queue.db, queue.persona, [third], "failed")
         relay.lose(what)
         assert queue.retry_operation(third).stored
         assert relay.lost == 7

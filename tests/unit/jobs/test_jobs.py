@@ -15,7 +15,7 @@ import pytest
 
 from core import jobs as door
 from core.database.engine import Database
-from core.errors import MessageError, StoreReadError
+from core.errors import ItemNotFoundError, MessageError, ModelError, StoreReadError
 from core.jobs import OperationRun, Worker, handlers, rules, worker
 from core.jobs import table as jobs
 from core.jobs import table_claiming as jobs_claiming
@@ -160,7 +160,7 @@ def test_s47_every_type_of_the_package_has_a_handler_and_hosts_may_add_some() ->
     assert where_there_is_an_embedder == {"EMBED"}
     door.register_handler("OF_A_HOST", "tests.store.job_world:counted")
     try:
-        assert handlers.find("OF_A_HOST") is counted
+        assert handlers.load(handlers.HANDLERS["OF_A_HOST"]) is counted
     finally:
         door.register_handler("OF_A_HOST", None)
     assert "OF_A_HOST" not in handlers.list_types()
@@ -197,15 +197,12 @@ def test_s46_a_failure_that_cannot_be_written_leaves_the_operation_to_its_lease(
 
 
 @pytest.mark.parametrize(
-    ("kinds", "reason", "expected"),
+    ("failure", "is_final"),
     [
-        (["ModelError", "CoreError"], "auth", "fail"),
-        (["ModelError", "CoreError"], "timeout", "retry"),
-        (["StoreWriteError", "StoreError", "CoreError"], "auth", "retry"),
-        (["MessageError", "CoreError"], "", "fail"),
-        (["KeyError", "LookupError"], "", "retry"),
+        (ModelError("auth"), True), (ModelError("timeout"), False), (StoreReadError("gone", source="auth"), False),
+        (ItemNotFoundError(7), True), (KeyError("x"), False),
     ],
-)
-def test_s46_what_a_failure_means(kinds: list[str], reason: str, expected: str) -> None:
-    assert rules.verdict(kinds, reason) == expected
-    assert len(rules.error_text(kinds[0] * 400, reason, 1205)) <= rules.ERROR_CHARS
+)  # fmt: skip
+def test_s46_what_a_failure_means(failure: Exception, is_final: bool) -> None:
+    assert rules.is_final(failure) == is_final
+    assert len(rules.error_text(type(failure).__name__ * 400, "auth", 1205)) <= rules.ERROR_CHARS
