@@ -2,7 +2,7 @@
 
 import sys
 
-from core.base.alias import add_alias
+from core.as_core import add_alias
 
 del sys.modules[__name__]
 add_alias(__name__, "core")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import cache
 from os import PathLike, fspath
-from typing import Any, ClassVar, Literal, Self, get_args
+from typing import Any, Literal, Self, get_args
 
 from ..base.hints import shown
 from ..errors import ConfigError
@@ -95,18 +96,12 @@ class FlagValues:
     sources: Frozen
     """Source of each flag's value."""
 
-    _declared: ClassVar[Mapping[str, Flag]] = Frozen()
-
     @classmethod
+    @cache
     def declared(cls) -> Mapping[str, Flag]:
         """Return every flag by its name in upper case, in the order of declaration."""
-        if not cls._declared:
-            found = {}
-            for each in fields(cls):  # type: ignore[arg-type]  # the subclasses are the dataclasses
-                if "flag" in each.metadata:
-                    found[each.name.upper()] = Flag(each.name.upper(), *each.metadata["flag"])
-            cls._declared = Frozen(found)
-        return cls._declared
+        declared: Any = fields(cls)  # type: ignore[arg-type]  # the subclasses are the dataclasses
+        return Frozen({each.name.upper(): Flag(each.name.upper(), *each.metadata["flag"]) for each in declared})
 
     def __new__(cls, **given: object) -> Self:
         made = object.__new__(cls)

@@ -93,7 +93,10 @@ class Number(Kind):
 
     def read(self, value: object) -> float | None:
         if isinstance(value, str):
-            value = self._parse(value.strip())
+            digits = value.strip()
+            if digits and not (_WHOLE if self.is_whole else _NUMBER).fullmatch(digits):
+                raise BadValueError
+            value = None if not digits else int(digits) if self.is_whole else float(digits)
         if value is None and self.is_optional:
             return None
         if isinstance(value, bool) or not isinstance(value, int if self.is_whole else (int, float)):
@@ -101,13 +104,6 @@ class Number(Kind):
         if not self.low <= value <= self.high:  # false for nan, too
             raise BadValueError
         return value if self.is_whole else float(value)
-
-    def _parse(self, digits: str) -> float | None:
-        if self.is_optional and not digits:
-            return None
-        if not (_WHOLE if self.is_whole else _NUMBER).fullmatch(digits):
-            raise BadValueError
-        return int(digits) if self.is_whole else float(digits)
 
     def write_text(self, value: Any) -> str:
         if value is None:

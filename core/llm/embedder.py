@@ -141,15 +141,14 @@ class EndpointEmbedder:
         return read_endpoint(self.url, ROUTE, "EMBEDDER", "remove EMBEDDER to work by words alone")
 
     def embed(self, texts: Sequence[str]) -> list[Any]:
-        url = self.check()
-        return [vector for some in chunks(texts, self.batch) for vector in self._ask(url, some)]
-
-    def _ask(self, url: str, texts: Sequence[str]) -> list[Any]:
-        body: dict[str, Any] = {"input": list(texts), "encoding_format": "float"}
-        if self.model.strip():
-            body["model"] = self.model.strip()
-        answer = ask_server(url, body, self.api_key.strip(), self.timeout_seconds)
-        return _read_data(answer.get("data"), len(texts))
+        url, vectors = self.check(), list[Any]()
+        for some in chunks(texts, self.batch):
+            body: dict[str, Any] = {"input": list(some), "encoding_format": "float"}
+            if self.model.strip():
+                body["model"] = self.model.strip()
+            answer = ask_server(url, body, self.api_key.strip(), self.timeout_seconds)
+            vectors += _read_data(answer.get("data"), len(some))
+        return vectors
 
 
 def _read_data(data: Any, count: int) -> list[Any]:
