@@ -142,9 +142,8 @@ def _log_in(page: Page) -> Response:
     A logged-in browser is redirected to the page: it omits its cookie from its first request when it comes from another
     site.
     """
-    query = page.request.query_params
-    wanted = query.get("next", "")
+    wanted = page.field("next")
     if wanted and page.context.sessions.is_open(page.request.cookies.get(access.COOKIE, ""), page.context.now()):
         return page.redirect(page.root + _choose_page(wanted))
-    is_wrong = "failed" in query
+    is_wrong = bool(page.field("failed"))
     return page.render("sign_in.html.j2", is_signed_in=False, title="Sign in", is_wrong=is_wrong, wanted=wanted)

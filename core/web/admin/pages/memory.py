@@ -19,7 +19,7 @@ from ....memories.rules import INSTRUCTION
 from ...bodies import ItemSearch
 from ...errors import Refused
 from .formats import plural
-from .page import SPLIT_COMMAS, Fraction, Id, Ids, Key, Offset, Page, Words, name_items, split_ids
+from .page import SPLIT_COMMAS, Fraction, Id, Ids, Key, Page, Words, name_items, split_ids
 
 PAGE_SIZES = (25, 50, 100)
 WEEKS = 13
@@ -66,12 +66,12 @@ def list_items(page: Page) -> Response:
         found=items_page,
         kinds=(*lifelong.KINDS, INSTRUCTION),
         new_kinds=lifelong.KINDS,
-        edited=next(iter(split_ids(page.request.query_params.get("edit", ""))), None),
+        edited=page.row_id("edit"),
         names=name_items(page.db, page.persona, items_page["items"]),
         sizes=PAGE_SIZES,
         flash=build_flash(page),
         # counts are read when the screen opens, not for every search, page and change
-        figures=None if search.model_fields_set or "note" in page.request.query_params else _count_items(page),
+        figures=None if search.model_fields_set or page.field("note") else _count_items(page),
     )
 
 
@@ -85,14 +85,8 @@ def _count_items(page: Page) -> dict[str, Any]:
     return {"tiers": tiers, "weeks": list(zip(ends, memories.count_by(page.db, page.persona, ends), strict=True))}
 
 
-class OneItem(BaseModel):
-    id: Id = 0
-    edit: bool = False
-
-
 def show_item(page: Page) -> Response:
-    asked = page.read(OneItem)
-    row = lifelong.get_item(asked.id, **page.operating())
+    row = lifelong.get_item(page.row_id("id"), **page.operating())
     sources = [row_id for each in row["source_message_ids"] if (row_id := find_id(each)) is not None]
     return page.render(
         "memory_item.html.j2",
@@ -100,9 +94,9 @@ def show_item(page: Page) -> Response:
         item=row,
         names=name_items(page.db, page.persona, [row]),
         kinds=lifelong.KINDS,
-        versions=lifelong.get_item_history(asked.id, **page.operating())[-2::-1],
+        versions=lifelong.get_item_history(row["id"], **page.operating())[-2::-1],
         lines=messages.read_lines(page.db.read, page.persona, sources[:MOST_SOURCES]),
-        edited=asked.edit,
+        edited=page.field("edit"),
         flash=build_flash(page),
     )
 
@@ -124,12 +118,6 @@ SENTENCES: Mapping[str, str] = {
 }
 
 
-class Done(BaseModel):
-    note: str = ""
-    count: Offset = 0
-    undo: Ids = []
-
-
 class Flash(NamedTuple):
     text: str
     undo: list[int]
@@ -137,13 +125,13 @@ class Flash(NamedTuple):
 
 def build_flash(page: Page) -> Flash | None:
     """Return the message about the last change, built from this module's sentences; None if there was no change."""
-    done = page.read(Done)
-    if done.note not in SENTENCES:
+    note, count = page.field("note"), page.row_id("count")
+    if note not in SENTENCES:
         return None
-    text = SENTENCES[done.note] if done.count == 1 else f"{plural(done.count, 'item')}: {SENTENCES[done.note]}"
-    if done.count == 0 and done.note != "unchanged":
+    text = SENTENCES[note] if count == 1 else f"{plural(count, 'item')}: {SENTENCES[note]}"
+    if count == 0 and note != "unchanged":
         text = "Nothing changed: no item was chosen, or all of them were so already."
-    return Flash(text, done.undo if done.note == "deleted" else [])
+    return Flash(text, split_ids(page.field("undo")) if note == "deleted" else [])
 
 
 # Changes by forms

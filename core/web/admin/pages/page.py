@@ -14,7 +14,7 @@ from fastapi.exceptions import RequestValidationError
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, ValidationError
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import FormData
+from starlette.datastructures import FormData, QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -95,10 +95,9 @@ class Page:
         Raises:
             RequestValidationError: a value does not fit.
         """
-        source = self.request.query_params if self.request.method in guard.READING else self.form
         given: dict[str, Any] = {}
         for name, field in model.model_fields.items():
-            texts = [value.replace("\r\n", "\n") for value in source.getlist(name) if isinstance(value, str)]
+            texts = [value.replace("\r\n", "\n") for value in self._given.getlist(name) if isinstance(value, str)]
             values = [text for text in texts if text.strip()]
             if values:
                 origins: list[Any] = [get_origin(each) for each in (field.annotation, *get_args(field.annotation))]
@@ -109,9 +108,17 @@ class Page:
             problems = [{**problem, "loc": ("form", *problem["loc"])} for problem in error.errors()]
             raise RequestValidationError(problems) from None
 
+    @property
+    def _given(self) -> FormData | QueryParams:
+        return self.request.query_params if self.request.method in guard.READING else self.form
+
     def field(self, name: str) -> str:
-        value = self.form.get(name, "")
+        value = self._given.get(name, "")
         return value if isinstance(value, str) else ""
+
+    def row_id(self, name: str) -> int:
+        """Return the first whole number in a value, or 0."""
+        return next(iter(split_ids(self.field(name))), 0)
 
     @cached_property
     def persona(self) -> str:

@@ -15,7 +15,7 @@ from ....access.rules import show_key
 from ....forgetting import forget
 from ...errors import Refused
 from .formats import words_of
-from .page import Id, Key, Names, Offset, Page, name_items, read_names
+from .page import Key, Names, Offset, Page, name_items, read_names
 
 SIZE = 50
 """Rows on one page of a list, and lines on one page of the log."""
@@ -26,11 +26,6 @@ MOST_ITEMS = 25
 class ListQuery(BaseModel):
     q: Key = ""
     offset: Offset = 0
-
-
-class OneQuery(BaseModel):
-    key: Key = ""
-    before: Id = 0
 
 
 def list_people(page: Page) -> Response:
@@ -54,7 +49,7 @@ def _render_list(page: Page, screen: str, asked: ListQuery, total: int, **values
 
 
 def show_person(page: Page) -> Response:
-    key = page.read(OneQuery).key
+    key = page.field("key").strip()
     if not key:
         raise Refused(422, "No person was named. Choose one from the list.")
     identities = overview.read_identities(page.db, page.persona, key)
@@ -84,12 +79,11 @@ def show_person(page: Page) -> Response:
 
 
 def show_conversation(page: Page) -> Response:
-    asked = page.read(OneQuery)
-    key = asked.key
+    key, before = page.field("key").strip(), page.row_id("before")
     known = overview.find_conversation(page.db, page.persona, key)
     if known is None:
         raise Refused(404, f"Nothing is stored of the conversation {key[:80]!r}.")
-    lines = messages.read_log(page.db, page.persona, key, SIZE + 1, asked.before or None)
+    lines = messages.read_log(page.db, page.persona, key, SIZE + 1, before or None)
     # an operator also sees lines that only a local model may get
     asking = page.admin.asking
     asking["scope"] = replace(asking["scope"], destination="local")
@@ -100,7 +94,7 @@ def show_conversation(page: Page) -> Response:
         conversation=known,
         lines=lines[-SIZE:],
         has_older=len(lines) > SIZE,
-        is_newest=not asked.before,
+        is_newest=not before,
         names=read_names(page.db, page.persona, [known.person], [key]),
         scenes=stories.list_scenes(key, **asking),
         running=stories.get_running_recap_storage(key, **asking),

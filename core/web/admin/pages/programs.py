@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel
 from starlette.responses import Response
 
 from .... import tokens
@@ -10,21 +9,15 @@ from ....access import overview
 from ....scope import Scope
 from ... import guard
 from ...errors import Refused
-from .page import Page, read_names, split_ids
+from .page import Page, read_names
 
 MOST_PEOPLE = 200
 """Maximum number of people suggested in the form's field."""
 TOO_OLD = "This request is older than ten minutes, was answered, or was not made here. Connect the program again."
 
 
-class Query(BaseModel):
-    ask: str = ""
-    note: str = ""
-
-
 def list_programs(page: Page) -> Response:
-    query = page.read(Query)
-    text = query.ask
+    text = page.field("ask")
     listed = tokens.list_tokens(**page.admin.asking)
     people = [each.key for each in overview.list_people(page.db, page.persona, "", MOST_PEOPLE)[0]] if text else []
     return page.render(
@@ -35,7 +28,7 @@ def list_programs(page: Page) -> Response:
         people=people,
         tokens=[each for each in listed if not each["revoked_at"]],
         names=read_names(page.db, page.persona, [*people, *(each["participant"] for each in listed)]),
-        flash=_SAID.get(query.note),
+        flash=_SAID.get(page.field("note")),
     )
 
 
@@ -58,8 +51,7 @@ def answer_request(page: Page) -> Response:
 
 
 def revoke_token(page: Page) -> Response:
-    chosen = split_ids(page.field("revoke"))
-    done = bool(chosen) and tokens.revoke_token(chosen[0], **page.admin.asking)
+    done = tokens.revoke_token(page.row_id("revoke"), **page.admin.asking)
     return page.redirect(page.url("programs", note="revoked" if done else "ended"))
 
 

@@ -15,7 +15,7 @@ from ....llm import read_usage
 from ....shapes import OPEN_STATES, OperationState
 from ...errors import Refused
 from .formats import plural
-from .page import Page, read_names, split_ids
+from .page import Page, read_names
 
 MOST_LISTED = 100
 MOST_RUNS = 20
@@ -27,23 +27,20 @@ MOST_SHOWN = 50
 
 class Query(BaseModel):
     state: OperationState | None = None
-    ask: str = ""
-    note: str = ""
 
 
 def show_upkeep(page: Page) -> Response:
-    asked = page.read(Query)
+    state = page.read(Query).state
     counted = jobs.count_operations(**page.admin.asking).values()
     counts = {state: sum(states.get(state, 0) for states in counted) for state in STATES}
-    states = [asked.state] if asked.state else STATES
-    listed = jobs.read_operations(page.db, page.persona, states, (), None, MOST_LISTED)
+    listed = jobs.read_operations(page.db, page.persona, [state] if state else STATES, (), None, MOST_LISTED)
     runs = lifelong.read_runs(page.db, page.persona, MOST_RUNS)
     people, places = [each["participant"] for each in listed], [each["conversation"] for each in listed]
     return page.render(
         "upkeep.html.j2",
         screen="upkeep",
-        state=asked.state or "",
-        asked=next(iter(split_ids(asked.ask)), 0),
+        state=state or "",
+        asked=page.row_id("ask"),
         counts=counts,
         operations=listed,
         names=read_names(page.db, page.persona, people, [*places, *(run.conversation_key for run in runs)]),
@@ -53,7 +50,7 @@ def show_upkeep(page: Page) -> Response:
         usage=read_usage(page.db, USAGE_DAYS),
         today=f"{page.db.clock():%Y-%m-%d}",
         settings=page.settings,
-        flash=_SAID.get(asked.note),
+        flash=_SAID.get(page.field("note")),
     )
 
 
@@ -67,10 +64,10 @@ _SAID = {
 
 
 def change_operation(page: Page) -> Response:
-    if ids := split_ids(page.field("cancel")):
-        note = "cancelled" if jobs.cancel(ids[:1], **page.admin.asking) else "ended"
-    elif ids := split_ids(page.field("retry")):
-        done = jobs.retry_operation(ids[0], **page.admin.asking)
+    if row_id := page.row_id("cancel"):
+        note = "cancelled" if jobs.cancel([row_id], **page.admin.asking) else "ended"
+    elif row_id := page.row_id("retry"):
+        done = jobs.retry_operation(row_id, **page.admin.asking)
         note = "retried" if done.stored else "refused" if done.reason == "refused" else "not_failed"
     else:
         raise Refused(422, "No operation was named. Press a button beside one.")
