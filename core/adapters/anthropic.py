@@ -65,7 +65,13 @@ class _Files:
         value = _find_existing(values, command.path, path) if path else None
         if value is None or value.value is None:
             return _view_folder(command.path, path, values.list_below(path))
-        return _view_file(command.path, value.value, command.view_range)
+        lines, first, view_range = value.value.split("\n"), 1, command.view_range
+        if len(lines) > MAX_LINES:
+            raise ToolError(f"File {command.path} exceeds maximum line limit of 999,999 lines.")
+        if view_range and len(view_range) == 2:
+            first = max(1, view_range[0])
+            lines = lines[first - 1 : len(lines) if view_range[1] == -1 else view_range[1]]
+        return f"Here's the content of {command.path} with line numbers:\n" + _number(lines, first)
 
     @_changes
     def create(self, change: Change, command: Any) -> str:
@@ -228,16 +234,6 @@ def _view_folder(shown: str, path: Path, values: Iterable[StoredValue]) -> str:
             lines.append(f"{size}\t{shown}/{'/'.join(below)}{'/' if value.value is None else ''}")
     header = f"Here're the files and directories up to 2 levels deep in {shown}, excluding hidden items:"
     return header + "\n" + "\n".join(lines)
-
-
-def _view_file(shown: str, text: str, view_range: list[int] | None) -> str:
-    lines, first = text.split("\n"), 1
-    if len(lines) > MAX_LINES:
-        raise ToolError(f"File {shown} exceeds maximum line limit of 999,999 lines.")
-    if view_range and len(view_range) == 2:
-        first = max(1, view_range[0])
-        lines = lines[first - 1 : len(lines) if view_range[1] == -1 else view_range[1]]
-    return f"Here's the content of {shown} with line numbers:\n" + _number(lines, first)
 
 
 def _number(lines: Iterable[str], first: int) -> str:

@@ -102,7 +102,9 @@ class Store(BaseStore):
                 results.append([SearchItem(**_fields_of(hit), score=score) for hit, score in hits])
                 refreshed += [hit for hit, _ in hits] if op.refresh_ttl else []
             elif isinstance(op, ListNamespacesOp):
-                results.append(_list(values, op))
+                names = InMemoryStore()  # the framework's own rules of matching
+                names.batch([PutOp(namespace, "-", {}) for namespace in values.list_namespaces()])
+                results += names.batch([op])
             elif isinstance(op, PutOp):
                 puts[_path(op)] = op
                 results.append(None)
@@ -205,13 +207,6 @@ def _fields_of(value: StoredValue) -> dict[str, Any]:
         "created_at": value.created_at,
         "updated_at": value.updated_at,
     }
-
-
-def _list(values: Values, op: ListNamespacesOp) -> list[tuple[str, ...]]:
-    names = InMemoryStore()  # the framework's own rules of matching
-    names.batch([PutOp(namespace, "-", {}) for namespace in values.list_namespaces()])
-    namespaces: list[tuple[str, ...]] = names.batch([op])[0]
-    return namespaces
 
 
 # Filters

@@ -100,7 +100,13 @@ def create_app(
         http_api.router, dependencies=[bodies.BEARER, Depends(access.get_token), *_CHECKED], responses=bodies.REFUSALS
     )
     if admin:
-        _add_admin(app, context)
+        from .admin import api, pages  # noqa: PLC0415 - loaded where it is served
+
+        dependencies = [*bodies.OPERATOR, *_CHECKED]
+        app.include_router(api.router, prefix=ADMIN, dependencies=dependencies, responses=bodies.REFUSALS)
+        app.include_router(pages.router(context), prefix=ADMIN)
+        app.add_api_route(guard.METRICS, api.metrics, dependencies=dependencies, include_in_schema=False)
+        app.mount(f"{ADMIN}/static", pages.StaticPage(directory=pages.STATIC))
     if mcp:
         from .mcp.http import McpEndpoint  # noqa: PLC0415 - an extra of its own
 
@@ -165,16 +171,6 @@ def _make_bare(context: WebContext, lifespans: list[Any]) -> FastAPI:
     for failure in (RequestValidationError, HTTPException):
         app.add_exception_handler(failure, bodies.pass_on)
     return app
-
-
-def _add_admin(app: FastAPI, context: WebContext) -> None:
-    from .admin import api, pages  # noqa: PLC0415 - loaded where it is served
-
-    dependencies = [*bodies.OPERATOR, *_CHECKED]
-    app.include_router(api.router, prefix=ADMIN, dependencies=dependencies, responses=bodies.REFUSALS)
-    app.include_router(pages.router(context), prefix=ADMIN)
-    app.add_api_route(guard.METRICS, api.metrics, dependencies=dependencies, include_in_schema=False)
-    app.mount(f"{ADMIN}/static", pages.StaticPage(directory=pages.STATIC))
 
 
 async def _show_front(request: Request) -> Response:

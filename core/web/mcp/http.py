@@ -48,15 +48,13 @@ class McpEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
             raise Refused(405, "MCP takes POST here; no stream is kept open.", {"Allow": "POST"})
-        scope[_SPEAKER] = self._find_speaker(Request(scope))
-        await self._sessions.handle_request(scope, receive, send)
-
-    def _find_speaker(self, request: Request) -> Speaker:
+        request = Request(scope)
         token = access.get_token(request)
         if token.kind != "scope":
             raise Refused(403, NO_PERSON)
         # a token without a conversation speaks in its participant's direct messages
-        scope = access.read_scope(token, conversation=token.conversation or token.participant)
-        own = replace(scope, server="") if token.conversation is None else scope
+        own = access.read_scope(token, conversation=token.conversation or token.participant)
+        own = replace(own, server="") if token.conversation is None else own
         name = unquote(access.read_header(request.headers, "X-User-Name"))
-        return Speaker(own, name, self._context.db, self._context.settings)
+        scope[_SPEAKER] = Speaker(own, name, self._context.db, self._context.settings)
+        await self._sessions.handle_request(scope, receive, send)

@@ -126,7 +126,10 @@ class TurnMemory:
 
 
 class OpenTurn:
-    """A turn whose answer is being read. A stream's lines are stored at once, its answer when it has ended."""
+    """A turn whose answer is being read. A stream's lines are stored at once, its answer when it has ended.
+
+    `length` is that of an uncompressed answer in bytes, None if it is unknown.
+    """
 
     def __init__(self, memory: TurnMemory, turn: Turn, settings: Settings, length: int | None) -> None:
         self._memory, self._turn, self._settings = memory, turn, settings

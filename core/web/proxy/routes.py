@@ -187,9 +187,11 @@ class Proxy:
                 self._memory.save(outgoing.turn, None, settings)
             raise
         open_turn = None
-        if outgoing.turn is not None and 200 <= answer.status_code < 300:
-            open_turn = OpenTurn(self._memory, outgoing.turn, settings, read_length(answer.headers))
         encoding = answer.headers.get("content-encoding", "").strip().lower()
+        if outgoing.turn is not None and 200 <= answer.status_code < 300:
+            length = answer.headers.get("content-length", "")
+            known = int(length) if length.isdecimal() and "content-encoding" not in answer.headers else None
+            open_turn = OpenTurn(self._memory, outgoing.turn, settings, known)
         is_decoded = open_turn is not None and encoding in DECODABLE
         response = StreamingResponse(_iter_answer(answer, open_turn, is_decoded=is_decoded), answer.status_code)
         response.raw_headers = choose_answer_headers(answer.headers, is_decoded=is_decoded)
@@ -253,12 +255,6 @@ def has_dots(path: str) -> bool:
             return False
         path = decoded
     return True
-
-
-def read_length(headers: Mapping[str, str]) -> int | None:
-    """Return the length of an uncompressed answer in bytes, or None if it is unknown."""
-    length = headers.get("content-length", "")
-    return int(length) if length.isdecimal() and "content-encoding" not in headers else None
 
 
 async def _while_connected(request: Request, sending: Awaitable[Any]) -> Any:
