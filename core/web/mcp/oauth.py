@@ -119,8 +119,22 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         own = create_auth_routes(self, both.issuer_url, client_registration_options=registration)
         for route in own:
             if route.path == "/token":
-                route.app = ResourceCheck(route.app, self)
+                route.app = self._check_resource(route.app)
         return [*own, *create_protected_resource_routes(both.resource_server_url, [both.issuer_url])]
+
+    def _check_resource(self, app: ASGIApp) -> ASGIApp:
+        """Return the route for tokens behind a check of the resource, which the SDK does not pass on."""
+
+        async def check(scope: Scope, receive: Receive, send: Send) -> None:
+            body = await read_body(receive, FORM_BYTES, BODY_SECONDS)
+            named = parse_qs(body.decode("latin-1")).get("resource", [])
+            if all(map(self.is_own, named)):
+                await app(scope, give_body(body, receive), send)
+                return
+            refused = {"error": "invalid_target", "error_description": FOREIGN.format(self.resource)}
+            await JSONResponse(refused, 400)(scope, receive, send)
+
+        return check
 
     # Registration
 
@@ -197,7 +211,6 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         return self._answer(asked, code=code.code)
 
     def deny(self, asked: Asked) -> str:
-        """Return the redirect address that tells the program that its request was refused."""
         return self._answer(asked, error="access_denied")
 
     def _answer(self, asked: Asked, **values: str) -> str:
@@ -314,22 +327,6 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         return values
 
 
-class ResourceCheck:
-    """Checks the resource of a token request, which the SDK does not pass on."""
-
-    def __init__(self, app: ASGIApp, provider: Provider) -> None:
-        self._app, self._provider = app, provider
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        body = await read_body(receive, FORM_BYTES, BODY_SECONDS)
-        named = parse_qs(body.decode("latin-1")).get("resource", [])
-        if all(map(self._provider.is_own, named)):
-            await self._app(scope, give_body(body, receive), send)
-            return
-        refused = {"error": "invalid_target", "error_description": FOREIGN.format(self._provider.resource)}
-        await JSONResponse(refused, 400, headers={"cache-control": "no-store"})(scope, receive, send)
-
-
 def _describe_bad_address(address: str) -> str:
     parts = urlsplit(address)
     is_private = "." in parts.scheme  # an app's own scheme is a reversed domain name
@@ -342,11 +339,7 @@ def _describe_bad_address(address: str) -> str:
 
 
 def check_public_url(url: str) -> str:
-    """Return the normalised public address of the server.
-
-    Raises:
-        ConfigError: it is not `https://name`, or `http` on this machine.
-    """
+    """Return the normalised public address; ConfigError unless it is `https://name`, or `http` on this machine."""
     try:
         parts = urlsplit(str(AnyHttpUrl(url)))  # normalised as clients write it: lower case, no default port
         raw = urlsplit(url)

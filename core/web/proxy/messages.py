@@ -166,11 +166,6 @@ def read_question(content: Any) -> str:
     return (own.strip() if own != text else text) or text
 
 
-def has_template(content: Any) -> bool:
-    text = read_text(content)
-    return read_question(text) != text
-
-
 def is_note(message: Any) -> bool:
     """Return whether a user message holds only notes of a role-play front end."""
     text = read_text(message.get("content"))

@@ -24,12 +24,9 @@ def recall(
     settings: Settings,
     scope: Scope,
 ) -> str:
-    """Return the memories that belong to a message, or "".
+    """Return the memories that belong to a message, or ""; they do not repeat the texts `held`.
 
-    Args:
-        lines: lines of the conversation in the request; stored lines that they replace are left out of the memories.
-        held: texts of the request, which the memories do not repeat.
-        after: id of the response that the request continues; if given, `lines` replace no stored line.
+    Stored lines that `lines` replace are left out, unless the request continues the response with the id `after`.
     """
     if MODES[settings.memory_mode].how == "tool":  # the model gets no tool here, so requests to remember are saved
         settings = settings.replace(memory_mode="plus")

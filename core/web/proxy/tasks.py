@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .messages import find_last_user, has_template, read_question, read_text
+from .messages import find_last_user, read_question, read_text
 
 SHORT_TOKENS = 64
 """Largest limit of answer tokens that only programs set, not people."""
@@ -76,15 +76,13 @@ def name_task(headers: Mapping[str, str], body: Mapping[str, Any], persona: str 
 
 
 def is_task(messages: Sequence[Any], last: int) -> bool:
-    """Return whether the last message is a front end's own: it asks for a result, limits its form, and refers to the
-    chat.
-    """
+    """Return whether the last message is a front end's own: it asks for a result about the chat, in a limited form."""
     question = read_question(messages[last].get("content"))
     asked = question if len(question) <= READ_CHARS else f"{question[:READ_CHARS]}\n{question[-READ_CHARS:]}"
     before, behind = _read_commands(messages[:last]), _read_commands(messages[last + 1 :])
     if any(_OTHER_LINE.match(text) or (_ORDER_FIRST.match(text) and _is_request(text)) for text in behind):
         return True
-    if has_template(messages[last].get("content")):
+    if question != read_text(messages[last].get("content")):
         return False
     roles = [each.get("role") for each in messages if isinstance(each, dict)]
     if roles.count("user") > 1 or "assistant" in roles:
