@@ -39,12 +39,7 @@ def build_recall(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> str:
-    """Return the memories for a message, at most `max_chars` characters, or "".
-
-    Args:
-        text: the message.
-        shown: texts of the request, which the memories do not repeat.
-    """
+    """Return the memories for a message, at most `max_chars` characters, or ""; they do not repeat what is `shown`."""
     if not text.strip():
         return ""
     known_settings = defaults.settings_for(settings)
@@ -72,15 +67,9 @@ def save_lines(
 ) -> None:
     """Store the lines of a turn, each `(role, text)`, in the scope's conversation; blank ones are skipped.
 
-    If the database fails, the rest is not stored, and the failure is logged.
-
-    Args:
-        lines: role `user` for the speaker, `assistant` for the persona.
-        turn: id of the turn; lines of the same turn are stored once. None makes a new id, so that an answer equal to a
-            recent one does not count as a repetition.
-
-    Raises:
-        MessageError: the scope names no conversation.
+    A role is `user` for the speaker, `assistant` for the persona. Lines of the same turn are stored once; a turn
+    without an id gets a new one, so that an answer equal to a recent one does not count as a repetition. If the
+    database fails, the rest is not stored, and the failure is logged.
     """
     known_settings = defaults.settings_for(settings)
     where = defaults.scope_for(scope, known_settings)

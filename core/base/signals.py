@@ -11,10 +11,7 @@ from types import FrameType
 
 @contextmanager
 def stop_on_signals(stop: Callable[[], None]) -> Iterator[None]:
-    """Within the block, let the first SIGTERM or SIGINT call `stop`; a second one interrupts the work.
-
-    Outside of the main thread it does nothing, since only the main thread gets signals.
-    """
+    """Within the block, in the main thread, let the first SIGTERM or SIGINT call `stop`; a second one interrupts."""
     is_stopped = False
 
     def handle(_number: int, _frame: FrameType | None) -> None:

@@ -1,8 +1,4 @@
-"""The interface of operation handlers, and the handler of each type.
-
-A handler is a function `handle(operation, tools) -> Effect | None`, imported from `module:function` when the first
-operation of its type runs.
-"""
+"""The interface of operation handlers, and the handler of each type, imported when its first operation runs."""
 
 from __future__ import annotations
 

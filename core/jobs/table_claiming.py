@@ -101,10 +101,7 @@ def begin(
     payload: Mapping[str, Any],
     lease_seconds: float,
 ) -> Claim | None:
-    """Claim a waiting or a new operation of a type; return None while an operation of the types `alone` is running.
-
-    The first waiting operation is claimed, and gets the keys of this payload.
-    """
+    """Claim the first waiting operation of a type, with this payload added, or a new one; None while `alone` run."""
     mine: dict[str, Any] = {"persona": persona, "token": _make_token(), "id": 0}
     values = {"persona": persona, "types": list(alone), "type": kind, "conversation": conversation, "now": db.clock()}
 
@@ -216,9 +213,7 @@ def settle(
 ) -> bool:
     """Store the effect and end the claim in one transaction; return whether the claim was still valid.
 
-    Args:
-        until: earliest time of the next try.
-        is_try: False undoes the claim's count of a try.
+    `until` is the earliest time of the next try; without `is_try` the claim's count of a try is undone.
     """
     operation = claimed.operation
     values: dict[str, Any] = {"error": error or None, "available_at": until}

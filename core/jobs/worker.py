@@ -5,8 +5,6 @@
 | `stop()`, called on SIGTERM or SIGINT | is completed |
 | interrupted, as by a second signal | is returned to the queue at once |
 | killed | can be claimed again when its lease ends; its effect is stored once |
-
-`run_operation` catches every exception of a handler, so that the queue continues.
 """
 
 from __future__ import annotations
@@ -225,10 +223,7 @@ def run_next(db: Database, persona: str, settings: GivenSettings, model: Any) ->
 def run_operation(
     db: Database, claimed: Claim, *, settings: Settings, model: Any = None, results: list[Any] | None = None
 ) -> OperationRun:
-    """Run one operation and return its report; without a model, texts are extracts.
-
-    The handler's results are added to `results`.
-    """
+    """Run one operation and return its report; without a model, texts are extracts. The handler adds to `results`."""
     started = time.monotonic()
     operation = claimed.operation
     state: RunState

@@ -1,12 +1,8 @@
 """Embedders: foreign code, called in a thread with a time limit (docs/embeddings.md).
 
-| Caller | Input | Time limit |
-|---|---|---|
-| `search.meaning` | the text of a search | SEARCH_SECONDS |
-| `semantic.handlers` | the texts of rows | LLM_TIMEOUT_SECONDS a batch |
-
-An exception becomes an `EmbedderError` that names the exception's class without its text. EMBEDDER is the address of
-a server in the OpenAI dialect: `POST {EMBEDDER}/embeddings`.
+`search.meaning` sends the text of a search, `semantic.handlers` the texts of rows. An exception becomes an
+`EmbedderError` that names the exception's class without its text. EMBEDDER is the address of a server in the OpenAI
+dialect: `POST {EMBEDDER}/embeddings`.
 """
 
 from __future__ import annotations

@@ -132,11 +132,7 @@ class Values:
             self.call.db.idempotent_transaction(work, source=SOURCE)
 
     def change(self, work: Callable[[Change], _T]) -> _T:
-        """Run a change in one transaction and return its result; `work` may run again.
-
-        Raises:
-            RefusedError: the speaker opted out of storage or was just forgotten.
-        """
+        """Run a change in one transaction and return its result; `work` may run again."""
         started = self.call.db.ids.one()  # drawn first, so that it is older than a later call of `forget`
         return self.call.db.idempotent_transaction(
             lambda connection: work(Change(connection, self.call, self.kind, started)), source=SOURCE
@@ -208,11 +204,7 @@ class Change(Values):
         audience_table.lock(connection, call.persona, self._place.audience_id)
 
     def write(self, new: Sequence[NewValue], *, archive: bool = False) -> None:
-        """Store values, replacing those with the same paths; with `archive`, replaced values stay as previous versions.
-
-        Raises:
-            RefusedError: the speaker opted out of storage or was just forgotten.
-        """
+        """Store values in place of those with the same paths, which with `archive` stay as previous versions."""
         scope, db = self.call.scope, self.call.db
         default = self.call.settings.privacy_default
         if memories_table.is_private(self.connection, scope, "long_term", default, False) or tombstones.is_late(

@@ -1,4 +1,1 @@
-"""Memory over the Model Context Protocol. Needs the extra `mcp`.
-
-`prompt-engine mcp` serves it over standard input and output, `prompt-engine serve --mcp` over HTTP.
-"""
+"""Memory over the Model Context Protocol: `prompt-engine mcp` and `prompt-engine serve --mcp`. Extra `mcp`."""

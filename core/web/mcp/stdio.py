@@ -22,8 +22,7 @@ FINISH_SECONDS = 60
 def serve_stdio(make_speaker: Callable[[], Speaker]) -> None:
     """Serve one speaker over standard input and output until the input ends.
 
-    Args:
-        make_speaker: opens the database; called again at each call until it succeeds. The call gets its error.
+    `make_speaker` opens the database; it is called again at each call until it succeeds, and the call gets its error.
     """
     lock, speakers = threading.Lock(), list[Speaker]()
 

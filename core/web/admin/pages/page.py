@@ -90,11 +90,7 @@ class Page:
         self.base: str = self.root + BASE
 
     def read(self, model: type[Model]) -> Model:
-        """Return the values of the form, or of the query for a screen without a form; blank values count as missing.
-
-        Raises:
-            RequestValidationError: a value does not fit.
-        """
+        """Return the values of the form, or of the query for a screen without a form; blank values count as missing."""
         given: dict[str, Any] = {}
         for name, field in model.model_fields.items():
             texts = [value.replace("\r\n", "\n") for value in self._given.getlist(name) if isinstance(value, str)]
