@@ -31,7 +31,6 @@ _NUMBER_WIDTH = 6
 _FOLDER_SIZE = "4K"
 """Size shown for every folder in a listing: the usual size of a folder on disk."""
 _DEEPEST = 2
-"""Maximum number of levels of a folder that a listing shows."""
 
 
 def _changes(command: Callable[..., str]) -> Callable[..., str]:

@@ -11,7 +11,6 @@ PIECE_WORDS = 100
 MOST_PIECES = 12
 """Maximum number of pieces of one text; a longer text has longer pieces."""
 MOST_CHARS = 20_000
-"""Maximum number of characters of a text that are embedded."""
 MOST_DIMENSIONS = 4096
 STEPS = 127
 

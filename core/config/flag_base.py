@@ -28,12 +28,10 @@ _REMEDY = {
 @dataclass(frozen=True)
 class Flag:
     name: str
-    """Name in upper case."""
     default: Any
     kind: Kind
     group: str
     help: str
-    """Description in one sentence."""
     default_means: str = ""
     """Meaning of the default, if the value alone does not show it."""
     secret: bool = False

@@ -346,4 +346,3 @@ class Settings(FlagValues):
 
 
 FLAGS: Mapping[str, Flag] = Settings.declared()
-"""All flags by name in upper case, in the order of declaration."""

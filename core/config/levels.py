@@ -131,7 +131,6 @@ class Entry(NamedTuple):
     """One top-level key of the file."""
 
     key: str
-    """Key as written in the file."""
     line: int
     value: Any
     """Value of the key; a BadValueError where YAML cannot build one, for instance for an impossible date."""

@@ -58,9 +58,7 @@ ASKING = frozenset(HANDLERS) - {EMBED}
 AFTER = {"CONVERSATION_SUMMARY": f"{_PACKAGE}.conversations.recent:follow_summary"}
 """Functions by type that run after the effect is stored, and write outside the database."""
 FOLLOW_SETTINGS = f"{_PACKAGE}.stories.refresh:follow_settings"
-"""Function that updates the stories of a persona after a change of settings."""
 QUEUE_DUE = f"{_PACKAGE}.lifelong.cycles:queue_due"
-"""Function that queues due consolidations of a persona."""
 
 
 def operation_scope(operation: Operation) -> Scope:

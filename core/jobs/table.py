@@ -20,7 +20,6 @@ from ..text.times import iso_text
 from . import rules
 
 KEPT_DAYS = 7
-"""Days for which completed and cancelled operations are kept."""
 FAILED_KEPT_DAYS = 30
 """Days for which failed operations are kept; longer, so that somebody can look at them."""
 PART = 500

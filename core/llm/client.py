@@ -26,11 +26,8 @@ if TYPE_CHECKING:
     import httpx2
 
 MAX_ANSWER_BYTES = 10_000_000
-"""Largest answer that is read; a larger one is refused."""
 CONNECT_SECONDS = 10.0
-"""Longest wait for a connection."""
 MAX_RETRY_AFTER_SECONDS = 3600.0
-"""Longest wait that a server's Retry-After can ask for."""
 AUTH_STATUSES = (401, 403)
 _ENDPOINT = "/chat/completions"
 _STATUS = re.compile("[1-5][0-9]{2}")

@@ -119,7 +119,6 @@ class Sessions:
 # Shared state of routes
 
 ADMIN = "/admin"
-"""Path of the operator's API and page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +129,6 @@ class WebContext:
     """Database of the routes; None uses the database of the process."""
     settings: GivenSettings = None
     model: Any = None
-    """Model that consolidation asks; None uses the model of the process."""
     allowed_hosts: frozenset[str] = frozenset()
     """Accepted Host names in lower case, beside loopback and ADMIN_HOST; `*` accepts all."""
     admin_token: str = field(default="", repr=False)

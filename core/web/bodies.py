@@ -104,7 +104,6 @@ Date = Annotated[str | float | None, BeforeValidator(_read_date)]
 BEARER = Security(HTTPBearer(auto_error=False, description="Token of `prompt-engine token add`, or ADMIN_TOKEN."))
 _LOGIN = Security(APIKeyCookie(name=access.COOKIE, auto_error=False, description="Set by POST /admin/login."))
 OPERATOR = [BEARER, _LOGIN, Depends(require_operator)]
-"""Dependencies of every operator route."""
 
 
 def _open_call(context: Annotated[WebContext, Depends(require_operator)], conf_uid: ConfUid = "default") -> AdminCall:

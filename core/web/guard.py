@@ -45,7 +45,6 @@ UPLOAD_BYTES = MAX_BYTES + 65_536
 PROXY_BYTES = 64_000_000
 """Largest request to the model server, in bytes; photos and recordings fit."""
 BODY_SECONDS = 60.0
-"""Longest time in which a body must arrive."""
 PROXY_SECONDS = 600.0
 
 _POLICY = (
@@ -59,7 +58,6 @@ HEADERS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }
-"""Default headers of every answer."""
 PROXY_HEADERS = {name: HEADERS[name] for name in ("cache-control", "x-content-type-options", "referrer-policy")}
 """Default headers of a model server's answers; it sets the other headers of its own pages."""
 

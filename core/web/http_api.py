@@ -24,7 +24,6 @@ from .errors import Refused, refuse_bad_values
 router: APIRouter = APIRouter(prefix="/v1", tags=["For hosts"])
 
 SOURCE = "api"
-"""Source of memories stored through the API."""
 
 
 class HostCall:

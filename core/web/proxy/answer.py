@@ -29,7 +29,6 @@ class AnswerReader:
         self._rest = b""
         self._is_stream: bool | None = None
         self._data: list[bytes] = []
-        """Data lines of the current event."""
         self._parts: list[str] = []
         self._is_done = self._is_finished = self._has_failed = False
 

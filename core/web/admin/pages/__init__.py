@@ -69,7 +69,6 @@ CHANGES: Mapping[str, Screen] = {
     "/programs/answer": programs.answer_request,
     "/programs/revoke": programs.revoke_token,
 }
-"""Paths of form submissions and the functions that handle them."""
 
 
 def router(context: WebContext) -> APIRouter:

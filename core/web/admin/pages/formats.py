@@ -64,4 +64,3 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     each.__name__: each
     for each in (shorten, number, parse_time, exact, near, archive_reason, as_json, words_of, plural, show_key)
 }
-"""Template filters by name."""

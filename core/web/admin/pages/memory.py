@@ -24,7 +24,6 @@ from .page import SPLIT_COMMAS, Fraction, Id, Ids, Key, Page, Words, name_items,
 PAGE_SIZES = (25, 50, 100)
 WEEKS = 13
 MOST_SOURCES = 40
-"""Maximum number of source messages shown for one item."""
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -141,7 +140,6 @@ _NOTES = {
     "delete": "deleted", "restore": "restored", "pin": "pinned", "unpin": "unpinned", "add": "retagged",
     "remove": "retagged",
 }  # fmt: skip
-"""Name of the message about each action."""
 
 
 class Chosen(BaseModel):

@@ -61,7 +61,6 @@ def environment() -> Environment:
 
 
 MOST_PERSONAS = 200
-"""Maximum number of personas suggested in the persona field."""
 
 
 def split_ids(text: str) -> list[int]:
@@ -69,7 +68,6 @@ def split_ids(text: str) -> list[int]:
 
 
 Id = Annotated[int, BeforeValidator(lambda text: next(iter(split_ids(str(text))), 0))]
-"""First id in a comma-separated text; 0 if there is none."""
 Ids = Annotated[list[int], BeforeValidator(lambda texts: split_ids(",".join(texts)))]
 SPLIT_COMMAS = BeforeValidator(lambda texts: [part.strip() for part in ",".join(texts).split(",") if part.strip()])
 Words = Annotated[list[str], SPLIT_COMMAS]

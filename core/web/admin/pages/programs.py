@@ -12,7 +12,6 @@ from ...errors import Refused
 from .page import Page, read_names
 
 MOST_PEOPLE = 200
-"""Maximum number of people suggested in the form's field."""
 TOO_OLD = "This request is older than ten minutes, was answered, or was not made here. Connect the program again."
 
 
