@@ -30,11 +30,9 @@ def persona() -> str:
 
 @pytest.fixture
 def ann(persona: str) -> Scope:
-    """Ann, in direct messages."""
     return Scope(persona, "web/ann", "web/ann", privacy="direct")
 
 
 @pytest.fixture
 def bob(persona: str) -> Scope:
-    """Bob, in his."""
     return Scope(persona, "web/bob", "web/bob", privacy="direct")

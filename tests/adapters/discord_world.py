@@ -56,7 +56,6 @@ class World:
                                     "archive_timestamp": "2026-01-01T00:00:00+00:00"}}  # fmt: skip
 
     def wire(self, text: str, channel: Any, who: int = ANN, number: int | None = None, **more: Any) -> Any:
-        """Return a message as it comes over the wire."""
         return {
             "id": str(number or next(self.numbers)), "channel_id": str(channel.id), "author": user(who, NAMES[who]),
             "content": text, "timestamp": "2026-03-10T12:00:00+00:00", "edited_timestamp": None, "tts": False,
@@ -65,9 +64,7 @@ class World:
         }  # fmt: skip
 
     def message(self, text: str, channel: Any, who: int = ANN, **more: Any) -> discord.Message:
-        """Return a message as the library makes it."""
         return discord.Message(state=self.state, channel=channel, data=self.wire(text, channel, who, **more))
 
     def channel(self, number: int) -> Any:
-        """Return a channel or thread of the server."""
         return self.guild.get_channel_or_thread(number)

@@ -64,8 +64,6 @@ class Model:
 
 
 class Telegram:
-    """The HTTP API of Telegram, as far as a bot that answers needs it."""
-
     def __init__(self) -> None:
         self.sent: list[dict[str, Any]] = []
 

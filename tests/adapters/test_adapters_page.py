@@ -51,7 +51,6 @@ def loop() -> Iterator[None]:
 
 
 def _given(code: str) -> dict[str, Any]:
-    """Return what a reader of the page has: a model, an update."""
     if "Runner" in code:
         pytest.importorskip("agents")
         from agents.testing import ScriptedModel

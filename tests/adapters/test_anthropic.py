@@ -49,7 +49,6 @@ def tool(request: pytest.FixtureRequest, db: Database, ann: Scope) -> Tool:
 
 
 def reference(folder: Path) -> Tool:
-    """Return the SDK's own tool over a folder."""
     from anthropic.lib.tools._beta_builtin_memory_tool import BetaLocalFilesystemMemoryTool
 
     return Tool(BetaLocalFilesystemMemoryTool(base_path=str(folder)))

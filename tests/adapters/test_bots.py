@@ -97,7 +97,6 @@ PEOPLE = {"id": 7, "is_bot": False, "first_name": "Ann", "last_name": "Lee", "us
 
 
 def telegram(text: str | None = "hi", kind: str = "message", **more: Any) -> Update:
-    """Return an update as the library reads it from the wire."""
     message = {"message_id": 5, "date": 1_773_144_000, "chat": {"id": 7, "type": "private", "first_name": "Ann"},
                "from": PEOPLE, **({} if text is None else {"text": text}), **more}  # fmt: skip
     made = Update.de_json({"update_id": 1, kind: message}, None)

@@ -48,6 +48,16 @@ def load(name: str) -> ModuleType:
     return module
 
 
+def run(name: str, said: str, folder: Path) -> str:
+    paths = os.pathsep.join((str(ROOT), str(ROOT / "core" / "_editable")))
+    ran = subprocess.run(
+        [sys.executable, str(EXAMPLES / f"{name}.py")], input=said, cwd=folder, env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True, text=True, timeout=180, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
 def lines(path: str, scope: Scope) -> list[tuple[str, str]]:
     return [(line["sender_id"], line["text"]) for line in load_chat_history(path, scope=scope)]
 
@@ -138,27 +148,17 @@ def test_r33_the_telegram_bot_answers_and_remembers(model: Model) -> None:
 
 def test_r33_the_chat_loop_remembers_the_next_time(model: Model, tmp_path: Path) -> None:
     pytest.importorskip("openai", reason="the client of the example is not installed")
-    paths = os.pathsep.join((str(ROOT), str(ROOT / "core" / "_editable")))
-    given = {**os.environ, "PYTHONPATH": paths}
     for said in ("I like green tea\n\n", "Which tea do I like?\n\n"):
-        ran = subprocess.run([sys.executable, str(EXAMPLES / "chat_loop.py")], input=said, cwd=tmp_path, env=given,
-                             capture_output=True, text=True, timeout=180, check=False)  # fmt: skip
-        assert (ran.returncode, "Green tea." in ran.stdout) == (0, True), ran.stderr
+        assert "Green tea." in run("chat_loop", said, tmp_path)
     assert "I like green tea" in model.asked[1]
 
 
 def test_r33_the_role_play_carries_its_scenes_on(model: Model, tmp_path: Path) -> None:
     """A scene that ends has a recap; the next request holds it, also of a program that was started again."""
     pytest.importorskip("openai", reason="the client of the example is not installed")
-    paths = os.pathsep.join((str(ROOT), str(ROOT / "core" / "_editable")))
-    given = {**os.environ, "PYTHONPATH": paths}
 
     def play(*said: str) -> str:
-        ran = subprocess.run([sys.executable, str(EXAMPLES / "role_play.py")], input="\n".join((*said, "", "")),
-                             cwd=tmp_path, env=given, check=False, capture_output=True, text=True,
-                             timeout=180)  # fmt: skip
-        assert ran.returncode == 0, ran.stderr
-        return ran.stdout
+        return run("role_play", "\n".join((*said, "", "")), tmp_path)
 
     model.says = "The keeper sailed away at dusk and left the lamp dark. " * 5
     first = play("/story", "The lamp of the lighthouse is out.", "/scene The harbour")

@@ -31,8 +31,6 @@ pytestmark = pytest.mark.engines("sqlite")
 
 
 class Asked:
-    """A model that keeps what it is asked."""
-
     def __init__(self, *answers: list[Any]) -> None:
         self.requests: list[str] = []
         self._answers = list(answers)

@@ -25,7 +25,6 @@ async () => {
 
 
 def install(*, refresh: bool = False) -> bool:
-    """Obtain it; False where there is no npm."""
     npm = shutil.which("npm")
     if FILE.exists() and not refresh:
         return True
@@ -38,7 +37,6 @@ def install(*, refresh: bool = False) -> bool:
 
 
 def find_problems(page: Any) -> list[str]:
-    """Return what axe finds on the screen that is shown: rule and element."""
     page.wait_for_load_state()
     page.evaluate(FILE.read_text(encoding="utf-8"))
     problems: list[str] = page.evaluate(_RUN)

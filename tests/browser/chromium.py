@@ -53,7 +53,6 @@ class Chromium:
 
 
 def find() -> Chromium | None:
-    """Return the browser of this machine, None where there is none."""
     if named := os.environ.get("CHROMIUM"):
         return Chromium(named)
     for name in PROGRAMS:

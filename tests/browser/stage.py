@@ -11,7 +11,7 @@ from core import ai_diary, chat_history_cache, jobs, lifelong, relationships, st
 from core.config import Settings
 from core.database.engine import Database
 from core.db import insert_memory
-from core.jobs.table import fail
+from core.jobs.table import end
 from core.scope import Scope
 from tests.store.world import NOW, Clock
 
@@ -162,5 +162,5 @@ def _work(db: Database, asking: dict[str, Any]) -> None:
         jobs.enqueue_operation("RECAP", "LOW" if number % 2 else "HIGH", conversation="discord/4712", **asking)
     first, second = jobs.list_operations(**asking)[:2]
     jobs.cancel([first["id"]], **asking)
-    fail(db, PERSONA, second["id"], "ModelError: timeout")
+    end(db, PERSONA, [second["id"]], "failed", error="ModelError: timeout")
     lifelong.trigger_memory_consolidation("interval", **asking)

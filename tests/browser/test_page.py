@@ -48,7 +48,6 @@ def press(page: Any, name: str) -> None:
 
 
 def click(page: Any, selector: str) -> None:
-    """Click what this selects, and wait until the screen it leads to is whole."""
     page.locator(selector).click()
     page.wait_for_load_state()
 
@@ -127,7 +126,6 @@ PICTURES = os.environ.get("PAGE_PICTURES", "")
 
 
 def look_everywhere(page: Any, name: str) -> None:
-    """Look at a screen on a desk and on a phone, in light and dark, and take its picture."""
     for width, height, scheme in LOOKS:
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": height})

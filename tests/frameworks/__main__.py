@@ -57,7 +57,6 @@ OWN = ("tests/adapters/test_langmem.py", "tests/adapters/test_llama_index.py")
 
 
 def install(place: Path) -> None:
-    """Make the environment, and obtain the sources."""
     if not (place / "bin" / "python").exists():
         venv.create(place, with_pip=True, clear=True)
     pip = [str(place / "bin" / "python"), "-m", "pip", "--disable-pip-version-check"]

@@ -70,7 +70,6 @@ class Odd:
 
 
 def nested(depth: int, kind: str) -> Any:
-    """Return lists, or objects, one in the other."""
     made: Any = 1
     for _ in range(depth):
         made = [made] if kind == "list" else {"a": made}
@@ -78,7 +77,6 @@ def nested(depth: int, kind: str) -> Any:
 
 
 def looped() -> Any:
-    """Return a value that holds itself."""
     made: dict[str, Any] = {"a": []}
     made["a"].append(made)
     return made

@@ -55,8 +55,6 @@ SPEECH = ("en", "de", "es", "ja", "zh", "ru", "ar", "th")
 
 @dataclass(frozen=True)
 class Target:
-    """One parser."""
-
     name: str
     call: Callable[[Any], object]
     allowed: tuple[type[BaseException], ...] = (CoreError,)
@@ -222,7 +220,6 @@ def _memory(value: Any) -> object:
 
 
 def _one_by_one(read: Callable[..., object], names: str, value: Any, allowed: Any) -> list[object]:
-    """Give a value as one argument after the other."""
     return [Target(name, lambda it, name=name: read(**{name: it}), allowed).survives(value) for name in names.split()]
 
 

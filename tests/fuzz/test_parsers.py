@@ -50,7 +50,6 @@ _SLOWER = {"flags": 6, "flag texts": 6, "text templates": 2, "JSON templates": 2
 
 @pytest.fixture(autouse=True, scope="module")
 def quiet() -> Iterator[None]:
-    """Bad values are told in the log, thousands of them here."""
     logging.getLogger("prompt_engine").disabled = True
     yield
     logging.getLogger("prompt_engine").disabled = False

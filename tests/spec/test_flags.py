@@ -167,8 +167,6 @@ def _scene_min_length(stage: Stage, value: Any) -> object:
 
 
 def _placed(name: str) -> Probe:
-    """Return a probe that shows injection and messages of a prompt with a running recap."""
-
     def shown(stage: Stage, value: Any) -> object:
         story = Story(stage.db, f"{stage.persona}-{value}")
         story.tell(4)
@@ -184,7 +182,6 @@ PROBES["SCENE_RECAP_SCAN"] = (_placed("SCENE_RECAP_SCAN"), 0, 1)
 
 @pytest.fixture
 def full(db: Database) -> Stage:
-    """A persona with something for every probe."""
     made = Stage(db)
     for n in range(3):
         made.say(f"tofu here {n}", minutes=60 - n)

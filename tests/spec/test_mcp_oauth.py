@@ -69,8 +69,6 @@ class Storage:
 
 @dataclass
 class Site:
-    """A server, its operator's browser, and a program that connects to it."""
-
     url: str
     db: Database
     persona: str
@@ -97,7 +95,6 @@ class Site:
             self.landed = _refresh(answer, self.url)
 
     async def answer(self) -> AuthorizationCodeResult:
-        """Return what the browser brought back to the program."""
         query = {name: values[0] for name, values in parse_qs(urlsplit(self.landed).query).items()}
         return AuthorizationCodeResult(code=query.get("code", ""), state=query.get("state"), iss=query.get("iss"))
 
@@ -117,7 +114,6 @@ class Site:
         return httpx2.post(f"{self.url}{path}", data=data)
 
     def register(self, **more: Any) -> dict[str, str]:
-        """Return what a new program shows of itself."""
         answer = httpx2.post(f"{self.url}/register", json={**NAMED, **more}).json()
         return {name: answer[name] for name in ("client_id", "client_secret")}
 
@@ -130,7 +126,6 @@ class Site:
         return parse_qs(urlsplit(self.authorize(client).headers["location"]).query)["ask"][0]
 
     def consent(self, client: dict[str, str], **more: str) -> str:
-        """Return the code that the program gets."""
         asyncio.run(self.browse(self.authorize(client, **more).headers["location"]))
         return asyncio.run(self.answer()).code
 

@@ -40,7 +40,6 @@ MADE = (
 
 
 def echo(request: str) -> str:
-    """Answer with what was shown, as far as it is of interest."""
     return f"They spoke of {CANARY if CANARY in request else 'tea'} at length."
 
 

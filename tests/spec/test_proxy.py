@@ -410,7 +410,6 @@ def test_r17_ten_regenerations_are_one_line_with_ten_alternatives(proxy: ProxyWo
 
 
 def tell(proxy: ProxyWorld, client: openai.OpenAI, place: str, *said: str, answer: str = "") -> None:
-    """Say the lines of a chat turn by turn, as a front end does, with the answers in between; the last is `answer`."""
     proxy.model.answers = [*said[1::2], *([answer] if answer else [])]
     for count in range(1, len(said) + 1, 2):
         proxy.ask(client, *said[:count])

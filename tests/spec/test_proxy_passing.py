@@ -123,25 +123,6 @@ def test_r37_every_other_route_passes_as_it_is_with_a_token(proxy: ProxyWorld) -
     assert proxy.model.last.headers["content-type"].startswith("multipart/form-data; boundary=")
 
 
-def test_r37_a_stream_of_another_route_passes_piece_by_piece(proxy: ProxyWorld) -> None:
-    """Speech begins to play before all of it is made."""
-    first_came = threading.Event()
-
-    async def pieces() -> Any:
-        yield b"one"
-        while not first_came.is_set():  # noqa: ASYNC110 - set by the test, in another thread
-            await asyncio.sleep(0.005)
-        yield b"two"
-
-    proxy.model.reply = lambda r: StreamingResponse(pieces(), media_type="audio/mpeg")
-    head = {"Authorization": f"Bearer {proxy.host}"}
-    with httpx2.stream("POST", f"{proxy.url}/v1/audio/speech", json={}, headers=head) as answer:
-        chunks = answer.iter_raw()
-        assert next(chunks) == b"one"
-        first_came.set()
-        assert b"".join(chunks) == b"two" and answer.headers["content-type"] == "audio/mpeg"
-
-
 def test_r37_the_hosts_routes_stay_the_servers_own(proxy: ProxyWorld) -> None:
     """A memory that is saved by HTTP must not be sent to the model server."""
     head = {"Authorization": f"Bearer {proxy.host}"}
@@ -365,16 +346,14 @@ def test_f82_what_a_person_asked_to_keep_is_shared_by_their_chats_until_they_are
     assert HEAD not in str(proxy.model.last.messages)
 
 
-@pytest.mark.parametrize("by_header", [True, False])
-def test_f82_sharing_everything_is_a_choice(db: Any, stage: Any, model: ModelServer, by_header: bool) -> None:
+def test_f82_sharing_everything_is_a_choice(db: Any, stage: Any, model: ModelServer) -> None:
     """An assistant that helps with one thing over many chats wants all of them."""
     model.reply = None
-    with proxy_of(db, model.url, proxy_shared_memory=not by_header) as url:  # type: ignore[attr-defined]
+    with proxy_of(db, model.url, proxy_shared_memory=True) as url:  # type: ignore[attr-defined]
         world = ProxyWorld(db, stage.persona, url, model)
-        more = {"X_Conversation_Privacy": "direct"} if by_header else {}
-        world.ask(world.client(X_User_Id="ann", X_Conversation_Id="one", **more), "My cat is called Tofu.")
+        world.ask(world.client(X_User_Id="ann", X_Conversation_Id="one"), "My cat is called Tofu.")
         world.wait_for_lines(2, "proxy/ann/one")
-        world.ask(world.client(X_User_Id="ann", X_Conversation_Id="two", **more), "What is my cat called?")
+        world.ask(world.client(X_User_Id="ann", X_Conversation_Id="two"), "What is my cat called?")
         assert "Tofu" in str(model.last.messages)
         world.close()
 

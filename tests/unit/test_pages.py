@@ -48,7 +48,6 @@ class Model:
 
 @pytest.fixture
 def own_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Run in an empty folder, and leave the process as it was."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DATABASE_URL", raising=False)
     yield
@@ -151,7 +150,6 @@ def without_code(text: str) -> str:
 
 
 def anchors(page: Path) -> set[str]:
-    """Return the names of a page's headings, as the site makes them."""
     titles = re.findall(r"^#{1,6} +(.+?) *#*$", without_code(page.read_text(encoding="utf-8")), re.MULTILINE)
     return {re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", title).strip().lower()) for title in titles}
 

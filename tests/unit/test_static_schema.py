@@ -39,8 +39,6 @@ FORBIDDEN = [
     r"\bENUM\s*\(", r"\bTEMPORARY\b", r"\b(GET|RELEASE)_LOCK\b", r"\bLOCK\s+TABLES?\b", r"\bFLUSH\s+TABLES\b",
     r"\bSKIP\s+LOCKED\b",
 ]  # fmt: skip
-SKIP_LOCKED_IN = ("core/jobs/table.py",)
-"""Where SKIP LOCKED is a help behind a conditional UPDATE (S45)."""
 METHODS = {"returning", "lateral"}
 
 
@@ -117,13 +115,11 @@ def test_d4_no_statement_of_the_program_uses_it() -> None:
     for path in sources():
         name = path.relative_to(PACKAGE.parent).as_posix()
         for line, text in sql_texts(path):
-            found = [one for one in forbidden_in(text) if "SKIP" not in one or name not in SKIP_LOCKED_IN]
-            assert found == [], f"{name}:{line}"
+            assert forbidden_in(text) == [], f"{name}:{line}"
         for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 assert node.func.attr not in METHODS, f"{name}:{node.lineno}"
-                skips = [k for k in node.keywords if k.arg == "skip_locked"]
-                assert not skips or name in SKIP_LOCKED_IN, f"{name}:{node.lineno}"
+                assert not [k for k in node.keywords if k.arg == "skip_locked"], f"{name}:{node.lineno}"
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=lambda table: table.name)

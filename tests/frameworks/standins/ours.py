@@ -14,7 +14,6 @@ _open: list[Any] = []
 
 
 def database() -> Any:
-    """Return the database under test, opened once."""
     if not _open:
         _open.append(open_database(os.environ["FRAMEWORKS_URL"]))
     return _open[0]

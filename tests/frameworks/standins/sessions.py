@@ -16,8 +16,6 @@ from prompt_engine.adapters.openai_agents import Session
 
 
 class Ours(Session):
-    """Our session, made as their SQLite session is."""
-
     def __init__(self, session_id: str, place: Any = ":memory:", session_settings: Any = None, **_: Any) -> None:
         where = uuid.uuid4() if ":memory:" in str(place) else place
         super().__init__(session_id, db=database(), scope=scope_of(where), session_settings=session_settings)
@@ -32,8 +30,6 @@ class _Engine:
 
 
 class OursSQLAlchemy(Ours):
-    """The same, made as their SQLAlchemy session is."""
-
     engine = _Engine()
 
     def __init__(self, session_id: str, *, engine: Any, session_settings: Any = None, **_: Any) -> None:

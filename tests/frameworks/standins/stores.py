@@ -99,8 +99,6 @@ class Ours(Store):
 
 
 class OursAwaited(Ours):
-    """The same with the ways their asynchronous stores have."""
-
     __slots__ = ()
 
     @classmethod
@@ -126,8 +124,6 @@ class OursAwaited(Ours):
 
 
 class InMemory(Ours):
-    """Our store in the place of the one in memory."""
-
     __slots__ = ()
 
     def __init__(self, *, index: Any = None, ttl: Any = None) -> None:

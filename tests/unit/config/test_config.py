@@ -21,7 +21,6 @@ from tests import config_files
 
 @pytest.fixture(autouse=True)
 def clean_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No variable, no file, no kept value of another test."""
     for name in config_levels._VARIABLES:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)

@@ -28,7 +28,6 @@ from tests.store.world import open_db
 
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[Database]:
-    """A migrated database, and a handler for operations that are counted."""
     made = open_db(f"sqlite:///{tmp_path / 'jobs.db'}")
     with handled(COUNTED=counted):
         yield made

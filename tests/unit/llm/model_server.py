@@ -159,7 +159,6 @@ class _Server(ThreadingHTTPServer):
 
 @contextmanager
 def running() -> Iterator[ModelServer]:
-    """Run a server for as long as the block."""
     made = ModelServer(0)
     server = _Server(("127.0.0.1", 0), type("Handler", (_Handler,), {"asked": made.asked}))
     made.port = server.server_address[1]
