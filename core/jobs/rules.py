@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -91,10 +91,15 @@ class Turns(NamedTuple):
     """Pairs of an operation's id and the id of its failed dependency."""
     lost: tuple[int, ...]
     """Ids of operations whose last allowed try ended with the loss of its worker."""
+    total: int
+    """Number of waiting operations, also of those that wait for others."""
 
 
-def choose_turns(waiting: Iterable[Waiting], states: Mapping[int, str]) -> Turns:
-    """Return which operations may begin (HIGH before NORMAL before LOW, then oldest first), and which cannot."""
+def choose_turns(waiting: Sequence[Waiting], states: Mapping[int, str]) -> Turns:
+    """Return which operations may begin (HIGH before NORMAL before LOW, then oldest first), and which cannot.
+
+    `states` are those of the dependencies, by id.
+    """
     ready: list[Waiting] = []
     failed: list[tuple[int, int]] = []
     lost: list[int] = []
@@ -107,4 +112,4 @@ def choose_turns(waiting: Iterable[Waiting], states: Mapping[int, str]) -> Turns
             lost.append(each.id)
         elif not any(state in OPEN_STATES for state in dependencies.values()):
             ready.append(each)
-    return Turns(tuple(ready), tuple(failed), tuple(lost))
+    return Turns(tuple(ready), tuple(failed), tuple(lost), len(waiting))

@@ -18,7 +18,7 @@ from ..database.rows import read_object
 from ..database.schema import memory_jobs
 from ..shapes import OPEN_STATES, Operation, OperationState
 from . import rules, table
-from .rules import Waiting
+from .rules import Turns, Waiting
 from .table import EMPTIED, IS_LEFT, IS_RUNNING, NOW
 
 _J = memory_jobs.c
@@ -31,14 +31,6 @@ class Claim(NamedTuple):
     token: str
 
 
-class Batch(NamedTuple):
-    waiting: tuple[Waiting, ...]
-    states: dict[int, str]
-    """States of the dependencies, by id."""
-    is_all: bool
-    """Whether the batch holds every waiting operation."""
-
-
 def read_personas(db: Database, *, working: bool = True) -> list[str]:
     """Return the personas that have operations, sorted; with `working`, only personas with open operations."""
     rows = db.read(_PERSONAS, source=_SOURCE)
@@ -49,17 +41,16 @@ def read_personas(db: Database, *, working: bool = True) -> list[str]:
 _PERSONAS = select(_J.persona_id, _J.status).where(_J.persona_id > "").distinct()
 
 
-def read_next(db: Database, persona: str, types: Collection[str], most: int) -> Batch:
-    """Return up to `most` operations of each open state that a worker could claim next."""
+def read_turns(db: Database, persona: str, types: Collection[str], most: int) -> Turns:
+    """Return the turns of up to `most` operations of each open state."""
     values = {"persona": persona, "types": sorted(types), "now": db.clock(), "most": most}
-    waiting = tuple(
+    waiting = [
         Waiting(*row)._replace(created_at=row.created_at or EPOCH, depends_on=table.read_ids(row.depends_on))
         for row in db.read(_next(), values, source=_SOURCE)
-    )
+    ]
     others = sorted({other for each in waiting for other in each.depends_on})
     rows = db.read(_STATES, {"persona": persona, "ids": others}, source=_SOURCE) if others else ()
-    per_state = [sum(each.status == status for each in waiting) for status in OPEN_STATES]
-    return Batch(waiting, {row.id: row.status for row in rows}, max(per_state) < most)
+    return rules.choose_turns(waiting, {row.id: row.status for row in rows})
 
 
 _STATES = select(_J.id, _J.status).where(_J.persona_id == _P, _J.id.in_(bindparam("ids", expanding=True)))

@@ -194,8 +194,7 @@ def claim_next(db: Database, persona: str, types: Collection[str], *, lease_seco
     """Claim and return the next operation of a persona; None if none may begin now."""
     most, tries = _FIRST_LOOK, 0
     while tries < _TRIES:
-        batch = table_claiming.read_next(db, persona, types, most)
-        turns = rules.choose_turns(batch.waiting, batch.states)
+        turns = table_claiming.read_turns(db, persona, types, most)
         ended = sum(
             table.end(db, persona, [each], "failed", error=rules.error_text("DependencyFailed", str(dependency)))
             for each, dependency in turns.failed
@@ -205,7 +204,7 @@ def claim_next(db: Database, persona: str, types: Collection[str], *, lease_seco
             claimed = table_claiming.claim(db, persona, each.id, lease_seconds=lease_seconds)
             if claimed is not None:
                 return claimed
-        if not ended and not turns.ready and batch.is_all:
+        if not ended and not turns.ready and turns.total < most:
             return None
         tries += bool(turns.ready)
         most *= 1 if ended or turns.ready else 8
