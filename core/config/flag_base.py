@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
@@ -72,19 +73,15 @@ def flag(
     span: tuple[float, float] | None = None,
     unit: str = "",
     *,
-    choices: Any = None,
     kind: Kind | None = None,
     default_means: str = "",
     secret: bool = False,
 ) -> Any:
-    """Declare one flag as a field of `Settings`, in the latest group; `choices` is a Literal of the allowed words."""
-    if kind is None:
-        if choices is not None:
-            kind = Choice(get_args(choices))
-        elif span is None:
-            kind = Switch()
-        else:
-            kind = Number(*span, unit, is_whole=not isinstance(default, float), is_optional=default is None)
+    """Declare one flag as a field of `Settings`, in the latest group; a text without `kind` is one of its Literal."""
+    if span is not None:
+        kind = Number(*span, unit, is_whole=not isinstance(default, float), is_optional=default is None)
+    elif isinstance(default, bool):
+        kind = Switch()
     return field(default=default, metadata={"flag": (default, kind, [*GROUPS][-1], help, default_means, secret)})
 
 
@@ -98,8 +95,13 @@ class FlagValues:
     @cache
     def declared(cls) -> Mapping[str, Flag]:
         """Return every flag by its name in upper case, in the order of declaration."""
-        declared: Any = fields(cls)  # type: ignore[arg-type]  # the subclasses are the dataclasses
-        return Frozen({each.name.upper(): Flag(each.name.upper(), *each.metadata["flag"]) for each in declared})
+        declared: dict[str, Flag] = {}
+        literals = vars(sys.modules[cls.__module__])
+        for each in fields(cls):  # type: ignore[arg-type]  # the subclasses are the dataclasses
+            default, kind, *more = each.metadata["flag"]
+            kind = kind or Choice(get_args(literals[str(each.type)]))
+            declared[each.name.upper()] = Flag(each.name.upper(), default, kind, *more)
+        return Frozen(declared)
 
     def __new__(cls, **given: object) -> Self:
         made = object.__new__(cls)

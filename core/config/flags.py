@@ -71,7 +71,6 @@ class Settings(FlagValues):
     answer_format: AnswerFormat = flag(
         "auto",
         "Form of the answer: actions in JSON, plain text, or auto (actions if the hook `actions` returned some).",
-        choices=AnswerFormat,
     )
     max_prompt_chars: int = flag(
         0,
@@ -126,13 +125,11 @@ class Settings(FlagValues):
     )
     enable_memories: bool = flag(True, "Search for memories and show them in prompts.")
     memory_ranking: Ranking = flag(
-        "relevance",
-        "Rows to keep if more are found than shown: the most relevant, or the newest.",
-        choices=Ranking,
+        "relevance", "Rows to keep if more are found than shown: the most relevant, or the newest."
     )
     snippet_chars: int = flag(400, "Number of characters shown of a memory.", (80, 4000), "characters")
     snippet_window: SnippetWindow = flag(
-        "start", "Part of a long text that is shown: its start, or the part around the match.", choices=SnippetWindow
+        "start", "Part of a long text that is shown: its start, or the part around the match."
     )
 
     enable_upcoming: bool = flag(True, "Show up to three earlier lines about one of the next seven days.")
@@ -169,9 +166,7 @@ class Settings(FlagValues):
     enabled_tool_ids: tuple[str, ...] = flag(
         (), "Tools that may be offered to the model.", kind=Texts(), default_means="every tool"
     )
-    memory_mode: MemoryMode = flag(
-        "agent", "Who reads and saves memories; see the table in docs/conversations.md.", choices=MemoryMode
-    )
+    memory_mode: MemoryMode = flag("agent", "Who reads and saves memories; see the table in docs/conversations.md.")
     memory_folder_name: str = flag("memory", "Folder of the two Markdown files of memories.", kind=Text("a folder"))
 
     group("Short-term memory", "Latest lines of other channels.")
@@ -211,9 +206,7 @@ class Settings(FlagValues):
     )
     prune_max_age_days: int = flag(365, "Age at which a long-term item is too old.", (1, 36_500), "days")
     prune_max_importance: float = flag(0.25, "A long-term item below this importance is too unimportant.", (0, 1))
-    prune_mode: PruneMode = flag(
-        "all", "Items to prune: any (too old or too unimportant) or all (only if both).", choices=PruneMode
-    )
+    prune_mode: PruneMode = flag("all", "Items to prune: any (too old or too unimportant) or all (only if both).")
     prune_by_itself: bool = flag(
         False,
         "Prune long-term items also in the background, with every deep consolidation; off: only on request.",
@@ -233,7 +226,7 @@ class Settings(FlagValues):
     message_recap_context_limit: int = flag(
         10, "Maximum size of all message recaps: percent of CONTEXT_TOKENS, or tokens.", (0, 10_000_000)
     )
-    message_recap_context_type: RecapLimit = flag("percent", "Unit of MESSAGE_RECAP_CONTEXT_LIMIT.", choices=RecapLimit)
+    message_recap_context_type: RecapLimit = flag("percent", "Unit of MESSAGE_RECAP_CONTEXT_LIMIT.")
     running_recap_context_limit: int = flag(
         15, "Maximum size of the running recap, in percent of CONTEXT_TOKENS.", (0, 100), "percent"
     )
@@ -248,11 +241,9 @@ class Settings(FlagValues):
     scene_gap_hours: float = flag(
         6.0, "Without a model, a longer pause between two messages ends a scene.", (0, 1000), "hours"
     )
-    scene_recap_position: RecapPosition = flag(
-        "in_chat", "Position of the running recap among the messages.", choices=RecapPosition
-    )
+    scene_recap_position: RecapPosition = flag("in_chat", "Position of the running recap among the messages.")
     scene_recap_depth: int = flag(2, "Number of messages after the running recap.", (0, 1000), "messages")
-    scene_recap_role: RecapRole = flag("user", "Role of the message with the running recap.", choices=RecapRole)
+    scene_recap_role: RecapRole = flag("user", "Role of the message with the running recap.")
     scene_recap_scan: bool = flag(False, "Tell the host to scan the running recap for the host's own triggers.")
 
     group("Jobs and model", "Background work, and the model it asks.")
@@ -284,14 +275,10 @@ class Settings(FlagValues):
         "Let direct messages see public messages of the servers on which the person has spoken.",
     )
     privacy_default: PrivacyLevel = flag(
-        "none",
-        "Privacy level of people without one: none stores everything, partial nothing long-term, full nothing.",
-        choices=PrivacyLevel,
+        "none", "Privacy level of people without one: none stores everything, partial nothing long-term, full nothing."
     )
     prompt_destination: Destination = flag(
-        "remote",
-        "Destination of prompts: remote prompts contain nothing that is marked local_only.",
-        choices=Destination,
+        "remote", "Destination of prompts: remote prompts contain nothing that is marked local_only."
     )
 
     group("Admin", "Address and token of the admin server.")
