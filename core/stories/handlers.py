@@ -309,7 +309,7 @@ def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
         if scene.recap_index is not None
     ]
     plan = rules_running.plan_recap(scenes, versions, number, anew=operation.payload.get("anew") is True)
-    if plan.kind == "none":
+    if plan is None:
         return None
     by_id = {scene.id: scene for scene in story.scenes}
     added = [by_id[each.id] for each in plan.scenes]

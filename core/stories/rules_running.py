@@ -6,13 +6,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from .rules_scenes import BEFORE_ALL
-
-Kind = Literal["none", "incremental", "bulk"]
-"""none: nothing changed. incremental: continue the current version with newer scenes. bulk: start again from all
-scenes, or from the version before the first changed scene."""
 
 EXCLUDED_SCENES = 1
 """Newest scenes left out of a new beginning: the history still shows their full text."""
@@ -47,18 +43,14 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class RecapPlan:
-    """The sources of the next version."""
-
-    kind: Kind
-    base: Version | None = None
+    base: Version | None
     """The version to continue; None for a new beginning."""
-    scenes: tuple[CoveredScene, ...] = ()
+    scenes: tuple[CoveredScene, ...]
     """Scenes whose recaps are added, oldest first."""
     excluded_count: int = 0
     """Number of newest scenes left out."""
 
     def build_version(self, text: str, provenance: str) -> Version:
-        """Return the new version; its scenes are unknown if it continues a text of the host."""
         base, scenes = self.base, self.scenes
         previous = base.new_scene_index if base else 0
         return Version(
@@ -68,6 +60,7 @@ class RecapPlan:
             prev_scene_index=previous,
             new_scene_index=scenes[-1].last_index if scenes else previous,
             provenance=provenance,
+            # unknown if it continues a text of the host
             scenes=scenes if base is None else None if base.scenes is None else (*base.scenes, *scenes),
         )
 
@@ -83,25 +76,28 @@ def read_scenes(data: Mapping[str, Any] | None) -> tuple[CoveredScene, ...] | No
 
 def plan_recap(
     scenes: Sequence[CoveredScene], versions: Sequence[Version], current: int | None, *, anew: bool = False
-) -> RecapPlan:
-    """Decide how to make the next version of a running recap."""
+) -> RecapPlan | None:
+    """Return how to make the next version of a running recap, or None if nothing changed.
+
+    Newer scenes continue the current version. After a change of an earlier one, it starts again from the version
+    before the first changed scene, else from all scenes.
+    """
     ordered = sorted(scenes, key=lambda scene: (scene.last_index, scene.id))
     base = None if anew else next((v for v in versions if v.number == current), None)
     if base is None:
         excluded = EXCLUDED_SCENES if len(ordered) > EXCLUDED_SCENES else 0
-        used = tuple(ordered[: len(ordered) - excluded])
-        return RecapPlan("bulk", None, used, excluded) if used else RecapPlan("none")
-    first = _first_changed(ordered, base)
-    if first is None:
-        new = tuple(scene for scene in ordered if _is_after(scene, base))
-        return RecapPlan("incremental", base, new) if new else RecapPlan("none", base)
-    earlier = [v for v in versions if v.new_scene_index < first and _first_changed(ordered, v) is None]
-    start = max(earlier, key=lambda v: (v.new_scene_index, v.number), default=None)
-    new = tuple(scene for scene in ordered if start is None or _is_after(scene, start))
-    return RecapPlan("bulk", start, new) if new else RecapPlan("none", base)
+        return RecapPlan(None, tuple(ordered[: len(ordered) - excluded]), excluded) if ordered else None
+    start: Version | None = base
+    if (first := _first_changed(ordered, base)) is not None:
+        earlier = [v for v in versions if v.new_scene_index < first and _first_changed(ordered, v) is None]
+        start = max(earlier, key=lambda v: (v.new_scene_index, v.number), default=None)
+    new = tuple(scene for scene in ordered if _is_after(scene, start))
+    return RecapPlan(start, new) if new else None
 
 
-def _is_after(scene: CoveredScene, version: Version) -> bool:
+def _is_after(scene: CoveredScene, version: Version | None) -> bool:
+    if version is None:
+        return True
     if version.scenes is not None:
         return scene.id not in {each.id for each in version.scenes}
     return scene.last_index > version.new_scene_index

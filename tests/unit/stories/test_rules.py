@@ -105,46 +105,45 @@ def version(number: int, *scenes: CoveredScene) -> Version:
     return Version("text", len(scenes), new_scene_index=scenes[-1].last_index, scenes=scenes, number=number)
 
 
-def numbers(plan: RecapPlan) -> tuple[int, ...]:
+def numbers(plan: RecapPlan | None) -> tuple[int, ...]:
+    assert plan is not None
     new = plan.build_version("text", "model")
     return new.scene_count, new.excluded_count, new.prev_scene_index, new.new_scene_index
 
 
 def test_s29_without_a_version_all_scenes_but_the_newest_are_taken() -> None:
-    one = plan_recap([ONE], [], None)
-    assert (one.kind, one.scenes, numbers(one)) == ("bulk", (ONE,), (1, 0, 0, 10))
-    three = plan_recap([THREE, ONE, TWO], [], None)
-    assert (three.scenes, numbers(three)) == ((ONE, TWO), (2, 1, 0, 20))
-    assert plan_recap([], [], None) == RecapPlan("none")
+    one, three = plan_recap([ONE], [], None), plan_recap([THREE, ONE, TWO], [], None)
+    assert (one, numbers(one)) == (RecapPlan(None, (ONE,)), (1, 0, 0, 10))
+    assert (three, numbers(three)) == (RecapPlan(None, (ONE, TWO), 1), (2, 1, 0, 20))
+    assert plan_recap([], [], None) is None
 
 
 def test_s29_an_edited_scene_makes_it_anew_from_the_version_before() -> None:
     versions = [version(0, ONE), version(1, ONE, TWO), version(2, ONE, TWO, THREE)]
     edited = CoveredScene(2, 20, 1)
     made = plan_recap([ONE, edited, THREE], versions, 2)
-    assert (made.kind, made.base, made.scenes) == ("bulk", versions[0], (edited, THREE))
-    assert numbers(made) == (3, 0, 10, 30)
-    first = plan_recap([CoveredScene(1, 10, 1), TWO, THREE], versions, 2)
-    assert (first.base, len(first.scenes), first.excluded_count) == (None, 3, 0)
+    assert (made, numbers(made)) == (RecapPlan(versions[0], (edited, THREE)), (3, 0, 10, 30))
+    scenes = CoveredScene(1, 10, 1), TWO, THREE
+    assert plan_recap(scenes, versions, 2) == RecapPlan(None, scenes)
     again = version(5, ONE, TWO)
     newest_changed = [ONE, TWO, CoveredScene(3, 30, 1), FOUR]
-    assert plan_recap(newest_changed, [*versions, again], 2).base == again, "the highest of several"
+    assert plan_recap(newest_changed, [*versions, again], 2) == RecapPlan(again, tuple(newest_changed[2:]))
 
 
 def test_s29_a_scene_that_is_gone_or_new_in_the_middle_counts_as_changed() -> None:
     versions = [version(0, ONE), version(1, ONE, TWO, THREE)]
-    assert plan_recap([ONE, THREE], versions, 1).base == versions[0]
+    assert plan_recap([ONE, THREE], versions, 1) == RecapPlan(versions[0], (THREE,))
     between = CoveredScene(9, 15, 0)
     made = plan_recap([ONE, between, TWO, THREE], versions, 1)
-    assert (made.base, made.scenes) == (versions[0], (between, TWO, THREE))
-    assert plan_recap([], versions, 1).kind == "none"
+    assert made == RecapPlan(versions[0], (between, TWO, THREE))
+    assert plan_recap([], versions, 1) is None
 
 
 def test_s29_messages_deleted_before_a_scene_change_nothing() -> None:
     stored = version(0, ONE, TWO)
     moved = [CoveredScene(1, 7, 0), CoveredScene(2, 17, 0)]
-    assert plan_recap(moved, [stored], 0).kind == "none"
-    assert plan_recap([*moved, CoveredScene(3, 20, 0)], [stored], 0).scenes == (CoveredScene(3, 20, 0),)
+    assert plan_recap(moved, [stored], 0) is None
+    assert plan_recap([*moved, CoveredScene(3, 20, 0)], [stored], 0) == RecapPlan(stored, (CoveredScene(3, 20, 0),))
 
 
 def test_read_scenes_of_broken_data_are_left_out() -> None:
