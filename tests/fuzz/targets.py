@@ -34,7 +34,7 @@ from core.search import rules_arguments as arguments
 from core.search.question import people, question
 from core.shapes import Vocabulary
 from core.short_term import turns as short_term_turn
-from core.stories import model_calls, rules_recaps, rules_running, rules_scenes
+from core.stories import handlers, rules_recaps, rules_running, rules_scenes
 from core.tags import rules as tags
 from core.templates.files import TemplateError
 from core.templates.render import Renderer
@@ -188,7 +188,7 @@ TEXT_TARGETS: tuple[Target, ...] = (
     Target(
         "what servers say", lambda value: (checking.check_rights([value], "db", "app@%"), checking.product_of(value))
     ),
-    Target("running recaps", model_calls.read_text),
+    Target("running recaps", handlers.read_text),
     Target("answers", lambda value: rules_answer.parse_answer(value, {"actions": {"message_web": {}}})),
     Target("scene answers", _scene_answer),
 )
