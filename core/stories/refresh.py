@@ -62,7 +62,6 @@ def refresh_within(
     counter: Counter | None = None,
     disabled: Collection[str] = (),
 ) -> Refresh:
-    """Update hidden messages and included recaps within the caller's transaction."""
     table_conversations.find(connection, persona, conversation, lock=True)
     plan, last_hidden = _plan_changes(connection.execute, persona, conversation, settings.auto_hide_scene_count)
     if any(plan.values()):

@@ -137,7 +137,6 @@ def last_hidden_scene(breaks: Sequence[int], hidden: Sequence[bool | None]) -> i
 
 
 def ranges(indexes: Iterable[int]) -> list[tuple[int, int]]:
-    """Return numbers as contiguous ranges in ascending order."""
     stretches: list[tuple[int, int]] = []
     for index in sorted(set(indexes)):
         if stretches and index == stretches[-1][1] + 1:

@@ -19,8 +19,6 @@ _NO_BREAK = ("", "false", "null", "none", "no")
 
 
 class BreakLimits(NamedTuple):
-    """Bounds for the index of a scene break."""
-
     newest: int
     """Index of the newest message."""
     earlier: int = BEFORE_ALL
@@ -30,7 +28,6 @@ class BreakLimits(NamedTuple):
 
     @property
     def first(self) -> int:
-        """Return the lowest allowed index."""
         return self.earlier + self.min_length
 
     @property
@@ -39,7 +36,6 @@ class BreakLimits(NamedTuple):
         return self.newest - OFFSET
 
     def allow(self, index: int) -> bool:
-        """Return whether a scene may end with this message."""
         return self.first <= index <= self.last
 
 

@@ -290,26 +290,22 @@ def get_running_recap_injection(
 
 def _build_injection(call: StoryCall, counter: Counter | None) -> Injection:
     """Return the running recap with its configured position."""
+    text, current = "", None
+    if call.place is not None and not call.place.stories_off:
+        current = table_running.find_current(call.db.read, call.persona, call.conversation)
+    if current is not None:
+        fitted = fit_version(current.content, current.provenance, call.settings, counter)
+        text = mark_lines(fitted.text)
+        if fitted.dropped:
+            logs.event(logging.INFO, "running_recap_cut", version=current.number, dropped=fitted.dropped)
     return {
         "key": injection.KEY,
-        "value": _read_text(call, counter),
+        "value": text,
         "position": call.settings.scene_recap_position,
         "depth": call.settings.scene_recap_depth,
         "scan": call.settings.scene_recap_scan,
         "role": call.settings.scene_recap_role,
     }
-
-
-def _read_text(call: StoryCall, counter: Counter | None) -> str:
-    if call.place is None or call.place.stories_off:
-        return ""
-    current = table_running.find_current(call.db.read, call.persona, call.conversation)
-    if current is None:
-        return ""
-    fitted = fit_version(current.content, current.provenance, call.settings, counter)
-    if fitted.dropped:
-        logs.event(logging.INFO, "running_recap_cut", version=current.number, dropped=fitted.dropped)
-    return mark_lines(fitted.text)
 
 
 def switch_stories(

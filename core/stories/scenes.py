@@ -27,18 +27,12 @@ NO_VERSION = WriteResult(False, None, "refused", notes=("the scene has no recap 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The messages of a conversation and how scenes divide them."""
-
     rows: tuple[int, ...] = ()
     """Row ids of the messages, oldest first; the position is the message's index."""
     scenes: tuple[Scene, ...] = ()
     """Scenes, oldest first."""
     ends: tuple[int, ...] = ()
     """Index of the last message of each scene."""
-
-    def find(self, break_row: int) -> Scene | None:
-        """Return the scene that ends with a message, or None."""
-        return next((scene for scene in self.scenes if scene.break_row == break_row), None)
 
     def range_of(self, scene: Scene) -> tuple[int, int]:
         """Return the first and last index of a scene, which begins after the nearest earlier break with a recap."""
@@ -60,7 +54,6 @@ class Layout:
 
 
 def read_layout(reader: Reader, persona: str, conversation: str) -> Layout:
-    """Return a conversation's messages and scenes in order."""
     rows = table_lines.read_order(reader, persona, conversation)
     at = {row_id: index for index, row_id in enumerate(rows)}
     scenes = [scene for scene in table_scenes.read_scenes(reader, persona, conversation) if scene.break_row in at]
@@ -351,7 +344,6 @@ def choose_scene_recap(
 
 
 def _find_scene(call: StoryCall) -> Scene | None:
-    """Return the scene that ends with the message of a call, or None."""
     return None if call.row_id is None else table_scenes.find_scene(call.db.read, call.persona, call.row_id)
 
 

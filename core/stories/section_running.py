@@ -39,8 +39,6 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa
 
 
 class FittedRecap(NamedTuple):
-    """A running recap as a prompt shows it."""
-
     text: str = ""
     """Text that fits; "" if not even one sentence fits."""
     dropped: int = 0

@@ -66,8 +66,6 @@ def find_current(read: Reader, persona: str, conversation: str) -> Version | Non
 
 
 class CurrentRecap(NamedTuple):
-    """The current version of a running recap, for a prompt."""
-
     id: int
     """Version number of the recap."""
     content: str | None
@@ -78,8 +76,7 @@ CURRENT = Shape(FIRST + 11, CurrentRecap, content=TEXT, provenance=KEY)
 
 
 @lru_cache(maxsize=2)
-def section(family: str) -> CompiledStatement:
-    """Return the query for the current version of `conversation`, empty if stories are switched off."""
+def _section(family: str) -> CompiledStatement:
     statement = (
         select(*CURRENT.columns(id=_V.version, content=_V.content, provenance=_V.provenance))
         .select_from(
@@ -105,8 +102,7 @@ def section(family: str) -> CompiledStatement:
 
 
 def section_part(conversation: str) -> Branch:
-    """Return the running recap's part of a prompt's last statement."""
-    return Branch(CURRENT, section, {"conversation": conversation}, "running_recaps")
+    return Branch(CURRENT, _section, {"conversation": conversation}, "running_recaps")
 
 
 def insert_version(connection: Connection, db: Database, scope: Scope, new: Version) -> int:
@@ -163,6 +159,5 @@ def delete_version(connection: Connection, persona: str, conversation: str, numb
 
 
 def update_conversation(connection: Connection, persona: str, conversation: str, **columns: int | None) -> bool:
-    """Set columns of a conversation; return False if it is unknown."""
     here = (_K.persona_id == persona, _K.conversation_key == conversation)
     return bool(connection.execute(update(conversations).where(*here).values(columns)).rowcount)

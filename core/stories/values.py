@@ -81,7 +81,6 @@ def set_data(
 
 
 def build_columns(memory: str | None, provenance: str, count: Counter) -> dict[str, Any]:
-    """Return the columns of a recap with a new text; its tokens are counted here."""
     return {
         "memory": memory,
         "stale": False,
@@ -233,17 +232,15 @@ def _read_scene(reader: Reader, persona: str, row_id: int) -> dict[str, Any]:
         return {}
     versions = table_scenes.read_versions(reader, persona, scene.id)
     current = next((v for v in versions if v.version == scene.recap_index), None)
-    values: dict[str, Any] = {
+    return {
         "scene_break": True,
         "scene_break_visible": scene.visible or None,
         "scene_break_name": scene.name or None,
         "scene_recap_versions": [v.content for v in versions] or None,
+        "scene_recap_memory": current and current.content,
+        "scene_recap_current_index": current and current.version,
+        "scene_recap_metadata": (current and dict(current.metadata)) or None,
     }
-    if current is not None:
-        values["scene_recap_memory"] = current.content
-        values["scene_recap_current_index"] = current.version
-        values["scene_recap_metadata"] = dict(current.metadata) or None
-    return {key: value for key, value in values.items() if value is not None}
 
 
 PART = 200
