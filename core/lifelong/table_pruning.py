@@ -35,13 +35,7 @@ class Limits:
 
 
 def _holds(persona: str) -> tuple[Any, ...]:
-    return (
-        _C.persona_id == persona,
-        _C.archived_at.is_(None),
-        _C.superseded_by.is_(None),
-        _C.pinned == 0,
-        _C.kind.not_in(KEPT_KINDS),
-    )
+    return _C.persona_id == persona, MEMORIES.visible, _C.pinned == 0, _C.kind.not_in(KEPT_KINDS)
 
 
 def archive_expired(

@@ -176,8 +176,7 @@ def match_own(scope: Scope, audience_id: int) -> tuple[Any, ...]:
         _C.persona_id == scope.persona,
         _C.audience_id == audience_id,
         _C.participant_key == scope.participant if scope.participant else _C.participant_key.is_(None),
-        _C.archived_at.is_(None),
-        _C.superseded_by.is_(None),
+        MEMORIES.visible,
     )
 
 

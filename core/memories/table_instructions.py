@@ -48,11 +48,9 @@ class KeptItem(NamedTuple):
     topics: tuple[str, ...]
     """Topics of an instruction."""
     at: datetime | None
-    source: str
-    participant: str | None
+    source: str = ""
     archived_at: datetime | None = None
     superseded_by: int | None = None
-    pinned: int = 0
     local_only: int = 0
 
     @property
@@ -144,8 +142,7 @@ def _record(
     _hide(connection, db, scope.persona, replaced, superseded_by=row_id)
     items[:] = [item for item in items if item not in replaced]
     topics = tuple(sorted(instruction.held_topics))
-    own = KeptItem(row_id, instruction.text, topics, memory.at, memory.source, scope.participant)
-    items.append(own._replace(local_only=int(place.local_only)))
+    items.append(KeptItem(row_id, instruction.text, topics, memory.at, local_only=int(place.local_only)))
     return WriteResult(True, row_id, notes=memory.notes)
 
 
@@ -173,12 +170,7 @@ def _hide(connection: Connection, db: Database, persona: str, items: Iterable[An
 
 
 def insert_instruction(
-    db: Database,
-    scope: Scope,
-    instruction: Instruction,
-    *,
-    sources: Sources,
-    privacy_default: str,
+    db: Database, scope: Scope, instruction: Instruction, *, sources: Sources, privacy_default: str
 ) -> WriteResult:
     """Store an instruction that a host passes in; the result is that of `record_instructions`."""
 
@@ -206,13 +198,12 @@ def restore_instruction(connection: Connection, db: Database, persona: str, row:
 
 
 KEPT_ITEM = (
-    _C.id, _C.content, _C.metadata, _C.timestamp, _C.source, _C.participant_key, _C.archived_at, _C.superseded_by,
-    _C.pinned, _C.local_only,
+    _C.id, _C.content, _C.metadata, _C.timestamp, _C.source, _C.archived_at, _C.superseded_by, _C.local_only,
 )  # fmt: skip
 
 
 def match_in_force(kind: str) -> tuple[Any, ...]:
-    return _C.kind == kind, _C.archived_at.is_(None), _C.superseded_by.is_(None)
+    return _C.kind == kind, MEMORIES.visible
 
 
 def read_item(row: Any) -> KeptItem:
@@ -252,7 +243,7 @@ def describe_person(viewer: Viewer) -> tuple[bool, dict[str, Any]]:
 
 
 def _read_shown(row_id: int, content: str | None, metadata: Any, at: datetime | None) -> KeptItem:
-    return KeptItem(row_id, content or "", _read_topics(metadata), at, "", None)
+    return KeptItem(row_id, content or "", _read_topics(metadata), at)
 
 
 SHOWN = Shape(FIRST + 24, _read_shown, content=TEXT, metadata=OBJECT, at=TIME)

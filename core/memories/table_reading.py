@@ -15,6 +15,7 @@ from ..database.dialects import ID, Key, Time, has_keyword, json_has_text, like_
 from ..database.engine import Database
 from ..database.rows import read_list, read_object
 from ..database.schema import memories
+from ..database.sources import MEMORIES
 from ..text.hits import stored_tags
 from ..text.times import iso_text
 from .shapes import Item, ItemPage
@@ -106,18 +107,12 @@ def _show_item(seen: ReadScope, row: Any) -> Item:
     return item
 
 
-def is_there() -> tuple[Any, ...]:
-    return _C.archived_at.is_(None), _C.superseded_by.is_(None)
-
-
-def is_kept() -> Any:
-    """Return the SQL condition of unexpired and of the active conversation's session items; see `expiry_values`."""
-    now = bindparam("now", type_=Time())
-    unset = _C.expires_at.is_(None) & or_(
-        _C.tier != "session", _C.timestamp.is_(None), _C.timestamp > bindparam("since_ttl", type_=Time())
-    )
-    here = (_C.tier == "session") & (_C.conversation_key == bindparam("here", type_=Key(512)))
-    return or_(unset, _C.expires_at > now, here)
+def is_kept(now: datetime, ttl_seconds: int, here: str | None = None) -> Any:
+    """Return the SQL condition of items that have not expired, or are session items of the conversation `here`."""
+    since = bindparam("since_ttl", now - timedelta(seconds=ttl_seconds), type_=Time())
+    unset = _C.expires_at.is_(None) & or_(_C.tier != "session", _C.timestamp.is_(None), _C.timestamp > since)
+    is_active = (_C.tier == "session") & (_C.conversation_key == bindparam("here", here, type_=Key(512)))
+    return or_(unset, _C.expires_at > bindparam("now", now, type_=Time()), is_active)
 
 
 def _conditions(seen: ReadScope, wanted: ItemFilter) -> list[Any]:
@@ -125,7 +120,7 @@ def _conditions(seen: ReadScope, wanted: ItemFilter) -> list[Any]:
     if wanted.archived:
         where.append(or_(_C.archived_at.is_not(None), _C.superseded_by.is_not(None)))
     else:
-        where += is_there()
+        where.append(MEMORIES.visible)
     for number, word in enumerate(wanted.words):
         where.append(has_keyword(_C.text_folded, bindparam(f"word{number}", like_pattern(word))))
     for number, tag in enumerate(wanted.tags):
@@ -152,33 +147,25 @@ def search(db: Database, seen: ReadScope, wanted: ItemFilter, *, ttl_seconds: in
     if seen.audiences == ():
         return {"items": [], "total": 0}
     where = _conditions(seen, wanted)
-    values: dict[str, Any] = {}
     if not wanted.archived:
-        where.append(is_kept())
-        values = expiry_values(db, ttl_seconds, wanted.here)
+        where.append(is_kept(db.clock(), ttl_seconds, wanted.here))
     some = select(_C.id).where(*where).limit(bindparam("most", MOST_COUNTED + 1, type_=Integer())).subquery()
-    total = int(db.read(select(func.count()).select_from(some), values, source="memories")[0][0])
+    total = int(db.read(select(func.count()).select_from(some), source="memories")[0][0])
     if total <= min(offset, MOST_COUNTED):
         return {"items": [], "total": total}
     page = select(*COLUMNS).where(*where).order_by(_C.timestamp.desc(), _C.id.desc())
     page = page.limit(bindparam("page", limit, type_=Integer())).offset(bindparam("skip", offset, type_=Integer()))
-    items = [_show_item(seen, row) for row in db.read(page, values, source="memories")]
+    items = [_show_item(seen, row) for row in db.read(page, source="memories")]
     if total <= MOST_COUNTED:
         return {"items": items, "total": total}
     return {"items": items, "total": max(total, offset + len(items)), "at_least": True}
 
 
-def expiry_values(db: Database, ttl_seconds: int, here: str | None) -> dict[str, Any]:
-    now = db.clock()
-    return {"now": now, "since_ttl": now - timedelta(seconds=ttl_seconds), "here": here}
+_MINE = _C.persona_id == bindparam("persona", type_=Key(64))
+_BY_ID = select(*COLUMNS, _C.audience_id).where(_MINE, _C.id.in_(bindparam("ids", expanding=True, type_=ID)))
 
 
-_BY_ID = select(*COLUMNS, _C.audience_id).where(
-    _C.persona_id == bindparam("persona", type_=Key(64)), _C.id.in_(bindparam("ids", expanding=True, type_=ID))
-)
-
-
-def is_seen(seen: ReadScope, row: Any) -> bool:
+def _is_seen(seen: ReadScope, row: Any) -> bool:
     allowed = seen.audiences is None or row.audience_id in seen.audiences
     return bool(allowed and (seen.local or not row.local_only))
 
@@ -186,17 +173,14 @@ def is_seen(seen: ReadScope, row: Any) -> bool:
 def find(db: Database, seen: ReadScope, row_id: int) -> Item | None:
     """Return an item that the reader sees, archived or not, or None."""
     rows = db.read(_BY_ID, {"persona": seen.persona, "ids": [row_id]}, source="memories")
-    return next((_show_item(seen, row) for row in rows if is_seen(seen, row)), None)
+    return next((_show_item(seen, row) for row in rows if _is_seen(seen, row)), None)
 
 
 def lock_items(connection: Connection, seen: ReadScope, ids: Sequence[int]) -> list[Any]:
     """Return the visible rows of these ids in order of id, locked until the transaction ends."""
     chosen = _BY_ID.order_by(_C.id).with_for_update()
     rows = read_parts(connection.execute, chosen, {"persona": seen.persona}, ids)
-    return [row for row in rows if is_seen(seen, row)]
-
-
-_MINE = _C.persona_id == bindparam("persona", type_=Key(64))
+    return [row for row in rows if _is_seen(seen, row)]
 
 
 def read_item_texts(db: Database, persona: str, ids: Sequence[int]) -> dict[int, str]:
@@ -222,7 +206,7 @@ class Count(NamedTuple):
 
 _KINDS = (
     select(_C.kind, _C.tier, func.count(), func.min(_C.timestamp), func.max(_C.timestamp))
-    .where(_MINE, *is_there())
+    .where(_MINE, MEMORIES.visible)
     .group_by(_C.kind, _C.tier)
     .order_by(_C.kind, _C.tier)
 )
@@ -238,7 +222,7 @@ def count_by(db: Database, persona: str, times: Sequence[datetime]) -> list[int]
     before = [or_(_C.timestamp.is_(None), _C.timestamp <= bindparam(f"t{n}", type_=Time())) for n in range(len(times))]
     known = [func.count(case((is_before, 1))) for is_before in before]
     bound = {f"t{n}": time for n, time in enumerate(times)}
-    (row,) = db.read(select(*known).where(_MINE, *is_there()), {"persona": persona, **bound}, source="memories")
+    (row,) = db.read(select(*known).where(_MINE, MEMORIES.visible), {"persona": persona, **bound}, source="memories")
     return [int(count) for count in row]
 
 

@@ -16,6 +16,7 @@ from ..database.dialects import ID, Key, Time
 from ..database.engine import Database, RollbackError
 from ..database.ids import retry_duplicates
 from ..database.schema import memories as table
+from ..database.sources import MEMORIES
 from ..scope import Scope
 from . import table as memories
 from . import table_reading as item_rows
@@ -53,7 +54,7 @@ def oldest_first(
     seen: Sequence[int] | None = None,
 ) -> Iterator[Any]:
     """Yield rows of `COLUMNS` that are not archived, replaced or expired; at most PART whole rows are in memory."""
-    where = [_C.kind.in_(wanted), _C.archived_at.is_(None), _C.superseded_by.is_(None), item_rows.is_kept()]
+    where = [_C.kind.in_(wanted), MEMORIES.visible, item_rows.is_kept(db.clock(), session_ttl_seconds)]
     if seen is not None:
         where.append(_C.audience_id.in_(seen))
     if after is not None:
@@ -63,8 +64,7 @@ def oldest_first(
     # Rows without a time come first: every server sorts NULL before all values.
     chosen = select(_C.id).where(_C.persona_id == bindparam("persona", type_=Key(64)), *where)
     ordered = chosen.order_by(_C.timestamp, _C.id).limit(bindparam("rows", type_=Integer()))
-    values = {"persona": persona, "rows": limit, **item_rows.expiry_values(db, session_ttl_seconds, None)}
-    ids = [int(row.id) for row in db.read(ordered, values, source="memories")]
+    ids = [int(row.id) for row in db.read(ordered, {"persona": persona, "rows": limit}, source="memories")]
     for part in chunks(ids, PART):
         rows = db.read(_WHOLE, {"persona": persona, "ids": part}, source="memories")
         yield from sorted(rows, key=lambda row: part.index(row.id))
