@@ -109,7 +109,10 @@ def add_recent_conversation(
 
     # 2. the end, queued unless the call waits for it
     def work(connection: Connection) -> End | WriteResult:
-        if not _hold_conversation(connection, call, make=lines is not None):
+        key = own.conversation
+        if key and lines is not None:
+            table_conversations.ensure(connection, call.db, own, sender=own.participant)
+        elif key and table_conversations.find(connection, own.persona, key, lock=True) is None:
             return WriteResult(False, None, "empty")
         return _report_end(connection, call, lines, summary_id, queue=not wait)
 
@@ -150,7 +153,7 @@ def close_conversation(
 
     # 2. closed and reported at once; run again after a lost commit answer, it finds its own change
     def work(connection: Connection) -> End | WriteResult:
-        is_there = _hold_conversation(connection, call, make=False)
+        is_there = table_conversations.find(connection, call.persona, key, lock=True) is not None
         if not is_there or not table_summaries.close_conversation(connection, call.persona, key, now):
             note = "it is closed already" if is_there else "there is no such conversation"
             return WriteResult(False, None, "unchanged", notes=(note,))
@@ -164,17 +167,6 @@ def close_conversation(
     end = call.db.idempotent_transaction(work, source="conversations")
     # 3. the summary, if the call waits for it
     return _finish_report(call, end, model, wait=wait)
-
-
-def _hold_conversation(connection: Connection, call: Call, *, make: bool) -> bool:
-    """Lock the scope's conversation, creating it if `make`; return whether it exists."""
-    scope = call.scope
-    if scope.conversation is None:
-        return True
-    if make:
-        table_conversations.ensure(connection, call.db, scope, sender=scope.participant)
-        return True
-    return table_conversations.find(connection, scope.persona, scope.conversation, lock=True) is not None
 
 
 def _report_end(
@@ -213,11 +205,10 @@ def _report_end(
 
 def _build_end(connection: Connection, call: Call, lines: Sequence[Line], summary_id: int) -> End | None:
     """Return the end of a conversation from messages that the host passed in; None if none of them may be stored."""
-    now = call.db.clock()
-    rows: list[int | None] = [None] * len(lines)
+    now, placed = call.db.clock(), list(lines)
     if call.scope.conversation:
         rows = table_summaries.find_stored_rows(connection, call.scope, lines, now)
-    placed = [replace(line, row_id=row) for line, row in zip(lines, rows, strict=True)]
+        placed = [replace(line, row_id=row) for line, row in zip(lines, rows, strict=True)]
     placed = table_participants.keep_allowed(connection, call.persona, placed, call.settings.privacy_default)
     if not placed:
         return None

@@ -20,7 +20,6 @@ from ..database.ids import retry_duplicates
 from ..database.rows import read_object
 from ..database.schema import chat_history_cache, conversation_summaries, conversations, memory_jobs
 from ..messages import new_message, table_lines
-from ..messages.new_message import NewMessage
 from ..messages.table_batches import Seen
 from ..scope import Scope
 from ..shapes import OPEN_STATES, WriteResult
@@ -253,28 +252,25 @@ def are_as_read(connection: Connection, persona: str, lines: Iterable[Line]) -> 
 
 def find_stored_rows(connection: Connection, scope: Scope, lines: Sequence[Line], now: datetime) -> list[int | None]:
     """Return the row of each message passed in; None for a message that is not stored."""
-    read = [(at, _message(scope, line, now)) for at, line in enumerate(lines)]
-    readable = [(at, message) for at, message in read if message is not None]
-    rows: list[int | None] = [None] * len(lines)
-    if readable:
-        seen = Seen.read(connection, scope.persona, scope.conversation or "", [message for _, message in readable])
-        for at, message in readable:
-            rows[at] = seen.double_of(message)
-    return rows
-
-
-def _message(scope: Scope, line: Line, now: datetime) -> NewMessage | None:
-    return new_message.read_message(
-        scope,
-        scope.conversation,
-        line.text,
-        now=now,
-        sender_name=line.who[: new_message.NAME_CHARS],
-        sender_id="self" if line.is_persona else line.sender_id,
-        timestamp=line.at,
-        message_id=line.message_id,
-        role="persona" if line.is_persona else "user",
-    )
+    messages = [
+        new_message.read_message(
+            scope,
+            scope.conversation,
+            line.text,
+            now=now,
+            sender_name=line.who[: new_message.NAME_CHARS],
+            sender_id="self" if line.is_persona else line.sender_id,
+            timestamp=line.at,
+            message_id=line.message_id,
+            role="persona" if line.is_persona else "user",
+        )
+        for line in lines
+    ]
+    readable = [message for message in messages if message is not None]
+    if not readable:
+        return [None for _ in lines]
+    seen = Seen.read(connection, scope.persona, scope.conversation or "", readable)
+    return [None if message is None else seen.double_of(message) for message in messages]
 
 
 # Waiting operations
