@@ -341,7 +341,6 @@ def silently_record_memory(
         privacy_default=call.settings.privacy_default,
         refused={*map(content_digest, texts), *shown_texts.read_turn(call.db, call.scope)},
         row_id=row_id,
-        once=True,
     )
 
 

@@ -24,7 +24,7 @@ from ..calls.call import Call, GivenSettings, open_call
 from ..config import Settings
 from ..database.engine import Database
 from ..errors import MessageError, StoreError
-from ..memories.rules_modes import MODES, asked_before, is_tool_offered
+from ..memories.rules_modes import MODES, asked_before
 from ..scope import Scope
 from ..shapes import ToolAnswer, ToolCall, ToolForm
 from ..templates.words import phrases_for
@@ -69,11 +69,12 @@ def memory_tools(
         One definition, or [], depending on MEMORY_MODE, ENABLE_SAVED_MEMORY and ENABLED_TOOL_IDS.
     """
     definition = build_definition(form)
-    return [definition] if _is_offered(open_call(db, settings, scope).settings) else []
+    return [definition] if is_offered(open_call(db, settings, scope).settings) else []
 
 
-def _is_offered(settings: Settings) -> bool:
-    return is_tool_offered(settings.memory_mode, settings.enable_saved_memory, NAME, settings.enabled_tool_ids)
+def is_offered(settings: Settings) -> bool:
+    is_listed = not settings.enabled_tool_ids or NAME in settings.enabled_tool_ids
+    return settings.enable_saved_memory and MODES[settings.memory_mode].saves and is_listed
 
 
 def parse_tool_call(
@@ -129,7 +130,7 @@ def run_tool_call(
         raise MessageError.of_type("call", call, "one that `parse_tool_call` returned")
     if call.error:
         return _answer(call, False, f"error: {call.error}")
-    if call.name != NAME or not _is_offered(opened.settings):
+    if call.name != NAME or not is_offered(opened.settings):
         return _answer(call, False, _WHY["disabled"])
     try:
         result = save_memory(opened, call.content, said, message_id=message_id)
@@ -150,7 +151,7 @@ def _answer(call: ToolCall, success: bool, message: str, row_id: int | None = No
 def save_before_generation(call: Call, text: str, message_id: object = None) -> dict[str, Any] | None:
     """Save a fact if a message asks for it and MEMORY_MODE is plus; return the entry for the report, or None."""
     settings = call.settings
-    if MODES[settings.memory_mode].how != "before" or not _is_offered(settings):
+    if MODES[settings.memory_mode].how != "before" or not is_offered(settings):
         return None
     request = asked_before(text, phrases_for(text, settings))
     if request is None:
@@ -163,9 +164,8 @@ def save_before_generation(call: Call, text: str, message_id: object = None) -> 
 # Definitions
 
 
-def build_schema() -> dict[str, Any]:
-    """Return the JSON schema of the tool's arguments: one required text and its alias."""
-    return {
+def build_definition(form: str) -> dict[str, Any]:
+    schema = {
         "type": "object",
         "properties": {
             ARGUMENT: {"type": "string", "description": _ARGUMENT_ABOUT},
@@ -174,17 +174,10 @@ def build_schema() -> dict[str, Any]:
         "required": [ARGUMENT],
         "additionalProperties": False,
     }
-
-
-def build_definition(form: str) -> dict[str, Any]:
-    """Return the definition of the tool in a form: `openai`, `anthropic` or `xml`."""
     if form == "openai":
-        return {
-            "type": "function",
-            "function": {"name": NAME, "description": DESCRIPTION, "parameters": build_schema()},
-        }
+        return {"type": "function", "function": {"name": NAME, "description": DESCRIPTION, "parameters": schema}}
     if form == "anthropic":
-        return {"name": NAME, "description": DESCRIPTION, "input_schema": build_schema()}
+        return {"name": NAME, "description": DESCRIPTION, "input_schema": schema}
     if form == "xml":
         call = f"<use_tool><name>{NAME}</name><{ARGUMENT}>...</{ARGUMENT}></use_tool>"
         return {"name": NAME, "description": DESCRIPTION, "arguments": {ARGUMENT: _ARGUMENT_ABOUT}, "call": call}

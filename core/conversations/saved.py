@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 from ..access.view import Viewer
 from ..base import logs
-from ..base.hints import shown
 from ..calls.call import Call, GivenSettings, load_access, open_call
 from ..config import Settings
 from ..database import rows
@@ -14,7 +13,7 @@ from ..database.engine import Database
 from ..errors import MessageError, StoreReadError
 from ..memories import table_instructions, table_sources
 from ..memories.instructions import read_instruction
-from ..memories.rules import INSTRUCTION, SAVED_MEMORY_CHARS
+from ..memories.rules import INSTRUCTION, SAVED_MEMORY_CHARS, check_choice
 from ..memories.rules_instructions import MOST_CHARS
 from ..memories.section_instructions import is_recorded
 from ..memories.similar import find_similar
@@ -60,15 +59,8 @@ def add_saved_memory(
         day}`, or None; delete it if the new one replaces it.
     """
     call = open_call(db, settings, scope)
-    return save_memory(call, text, said, message_id=message_id, kind=_check_kind(kind))
-
-
-def _check_kind(kind: str) -> str:
-    if kind not in get_args(SavedKind):
-        raise MessageError(
-            f"kind is {shown(kind)}. It must be one of {', '.join(get_args(SavedKind))}.", fields=("kind",)
-        )
-    return kind
+    check_choice(kind, "kind", SavedKind)
+    return save_memory(call, text, said, message_id=message_id, kind=kind)
 
 
 def save_memory(
@@ -169,7 +161,8 @@ def list_saved_memories(
     """
     call = open_call(db, settings, scope)
     viewer = load_access(call).viewer
-    return read_saved(call.db, viewer, kind=_check_kind(kind), archived=archived)
+    check_choice(kind, "kind", SavedKind)
+    return read_saved(call.db, viewer, kind=kind, archived=archived)
 
 
 def read_saved(

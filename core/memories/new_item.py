@@ -98,17 +98,13 @@ def read(
         importance=_importance(importance, notes),
         pinned=rows.yes_no(pinned, "pinned"),
         local_only=rows.yes_no(local_only, "local_only"),
-        source_message_ids=_json(source_message_ids, "source_message_ids", notes),
+        source_message_ids=rows.json_value(source_message_ids, "source_message_ids", notes),
         provenance=provenance,
         expires_at=None if expires_at is None else read_time_or_now(expires_at, "expires_at", now, notes),
-        metadata=_json(metadata, "metadata", notes),
+        metadata=rows.json_value(metadata, "metadata", notes),
         dropped_tags=len(dropped),
         notes=tuple(notes),
     )
-
-
-def _json(value: object, name: str, notes: list[str]) -> Any:
-    return None if value is None else rows.json_value(value, name, notes)
 
 
 def _importance(value: object, notes: list[str]) -> float:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from ..text.remember_phrases import Phrases
 
-ModeName = Literal["agent", "plus", "basic", "project"]
-"""Values of MEMORY_MODE."""
 How = Literal["tool", "before", "-"]
 """When a memory is saved. tool: when the model calls the tool. before: from the message, before its answer. -: never"""
 
@@ -26,17 +24,13 @@ class Mode:
     how: How
 
 
-MODES: Mapping[ModeName, Mode] = {
+MODES: Mapping[str, Mode] = {
     "agent": Mode(True, True, "tool"),
     "plus": Mode(True, True, "before"),
     "basic": Mode(True, False, "-"),
     "project": Mode(False, False, "-"),
 }
 """Rules of each MEMORY_MODE."""
-
-
-def is_tool_offered(mode: ModeName, enabled: bool, tool: str, tool_ids: Collection[str]) -> bool:
-    return enabled and MODES[mode].saves and (not tool_ids or tool in tool_ids)
 
 
 _CALL = re.compile(r"(?<![\w@./+-])@memory(?![\w@-]|\.\w)[ \t]*[:,]?", re.IGNORECASE)

@@ -23,11 +23,10 @@ MOST_WORDS = 60
 def find_similar(call: Call, text: str, row_id: int | None = None) -> SimilarMemory | None:
     """Return the memory of the scope's person that shares most words with a text; the person's names do not count.
 
-    Args:
-        row_id: the memory with this text, which is skipped.
+    The memory `row_id` is skipped.
     """
     viewer, whose = load_access(call).viewer, call.scope.participant
-    seen = ReadScope(call.persona, tuple(viewer.audiences), viewer.sees_local_only)
+    seen = ReadScope(call.persona, viewer.audiences, viewer.sees_local_only)
     wanted = ItemFilter(tier="long_term", participants=(whose,) if whose else ())
     ttl = call.settings.session_ttl_sec
     languages = languages_of(text, call.settings.languages)

@@ -46,13 +46,11 @@ def insert(
     *,
     privacy_default: str,
     row_id: int | None = None,
-    once: bool = False,
-    refused: Collection[bytes] = (),
+    refused: Collection[bytes] | None = None,
 ) -> WriteResult:
     """Store one item in the scope, or return the reason why not.
 
-    With `once`, an item that exists already gets the new time instead, and texts whose digest is in `refused` are not
-    stored.
+    With `refused`, digests of texts that are not stored, an item that exists already gets the new time instead.
     """
     row_id = row_id or db.ids.one()
 
@@ -62,9 +60,9 @@ def insert(
     def work(connection: Connection) -> WriteResult:
         place = hold_place(
             connection, db, scope, row_id, memory, result(None, "privacy"),
-            privacy_default=privacy_default, of_person=once,
+            privacy_default=privacy_default, of_person=refused is not None,
         )  # fmt: skip
-        if once:
+        if refused is not None:
             audiences.lock(connection, scope.persona, place.audience_id)
             local = bool(place.local_only or memory.local_only)
             equal = find_equal(connection, db, scope, place.audience_id, [memory.digest]).get((memory.digest, local))

@@ -27,8 +27,6 @@ MOST_COUNTED = 10_000
 
 @dataclass(frozen=True, slots=True)
 class ReadScope:
-    """Which items a reader sees."""
-
     persona: str
     audiences: tuple[int, ...] | None = None
     """Ids of the visible audiences; None for an operator, who sees all of the persona."""

@@ -33,8 +33,6 @@ _BY_ROW = _OF_PERSONA.where(_C.id == bindparam("row", type_=ID))
 
 
 class Sources(NamedTuple):
-    """The source message of an item."""
-
     ids: list[int | str] | None = None
     """What the item stores, or None if no message is named."""
     at: datetime | None = None

@@ -8,7 +8,6 @@ from typing import Any
 import jsonschema
 import pytest
 
-from core.conversations import memory_tool as tool_calls
 from core.conversations import rules_summaries as summaries
 from core.conversations.memory_tool import NAME, build_answer, build_definition, read_native_calls, read_text_calls
 from core.conversations.rules_summaries import Line, Summary, build_substitute, read_messages, read_reply
@@ -81,12 +80,12 @@ def xml(content: str, name: str = NAME) -> str:
 def test_c26_three_forms_of_one_definition() -> None:
     openai, anthropic, written = (build_definition(form) for form in ("openai", "anthropic", "xml"))
     assert openai["type"] == "function" and openai["function"]["name"] == anthropic["name"] == written["name"] == NAME
-    assert openai["function"]["parameters"] == anthropic["input_schema"] == tool_calls.build_schema()
+    assert openai["function"]["parameters"] == anthropic["input_schema"]
     assert openai["function"]["description"] == anthropic["description"] == written["description"]
     assert read_text_calls(written["call"])[0].content == "..."
     with pytest.raises(ValueError, match="'json'"):
         build_definition("json")
-    check = jsonschema.Draft202012Validator(tool_calls.build_schema())
+    check = jsonschema.Draft202012Validator(anthropic["input_schema"])
     assert check.is_valid({"memoryContent": "I like tea", "statement": "I like tea"})
     for wrong in ({}, {"memoryContent": 7}, {"memoryContent": "x", "persona_id": "other"}, {"text": "x"}):
         assert not check.is_valid(wrong), wrong

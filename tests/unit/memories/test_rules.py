@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -10,11 +11,11 @@ import pytest
 
 from core.config import Settings
 from core.config.flags import MemoryMode
-from core.conversations.memory_tool import NAME
+from core.conversations.memory_tool import NAME, is_offered
 from core.errors import MessageError
 from core.memories import instructions, rules
 from core.memories.rules import KINDS, heuristic_importance, importance_of, kind_of, read_entry, session_ttl
-from core.memories.rules_modes import MODES, ModeName, asked_before, is_tool_offered
+from core.memories.rules_modes import MODES, asked_before
 from core.templates.words import load_phrases
 
 
@@ -79,7 +80,7 @@ DOCS = Path(__file__).resolve().parents[3] / "docs" / "conversations.md"
 
 def test_c24_the_table_in_code_is_the_flag_and_the_documentation() -> None:
     """Who reads and saves is decided in one place; the page people read is that place."""
-    assert tuple(MODES) == get_args(MemoryMode) == get_args(ModeName)
+    assert tuple(MODES) == get_args(MemoryMode)
     known = {"agent": (True, True, "tool"), "plus": (True, True, "before"), "basic": (True, False, "-")}
     known["project"] = (False, False, "-")
     assert {name: (mode.reads, mode.saves, mode.how) for name, mode in MODES.items()} == known
@@ -91,10 +92,10 @@ def test_c24_the_table_in_code_is_the_flag_and_the_documentation() -> None:
 @pytest.mark.parametrize("mode", get_args(MemoryMode))
 def test_c25_the_tool_is_offered_in_agent_and_plus_while_it_is_on_and_named(mode: Any) -> None:
     open_to = mode in ("agent", "plus")
-    assert is_tool_offered(mode, True, NAME, ()) is open_to
-    assert is_tool_offered(mode, True, NAME, ("other", NAME)) is open_to
-    assert not is_tool_offered(mode, True, NAME, ("other",))
-    assert not is_tool_offered(mode, False, NAME, ())
+    on = Settings(memory_mode=mode)
+    assert is_offered(on) is is_offered(replace(on, enabled_tool_ids=("other", NAME))) is open_to
+    assert not is_offered(replace(on, enabled_tool_ids=("other",)))
+    assert not is_offered(replace(on, enable_saved_memory=False))
 
 
 @pytest.mark.parametrize(
