@@ -11,6 +11,7 @@ from ..config import Settings
 from ..database import rows
 from ..database.engine import Database
 from ..errors import MessageError, StoreReadError
+from ..memories import table as memories_table
 from ..memories import table_instructions, table_sources
 from ..memories.instructions import read_instruction
 from ..memories.rules import INSTRUCTION, SAVED_MEMORY_CHARS, check_choice
@@ -134,7 +135,7 @@ def delete_saved_memory(
     viewer = load_access(call).viewer
     row_id = rows.row_id(id)
     if not row_id:
-        return WriteResult(False, None, "unchanged", notes=(table_saved.NO_SUCH,))
+        return WriteResult(False, None, "unchanged", notes=(memories_table.NO_SUCH,))
     change = table_saved.restore_memory if restore else table_saved.archive_memory
     result = change(call.db, viewer, row_id)
     if result.stored:
@@ -168,7 +169,6 @@ def list_saved_memories(
 def read_saved(
     db: Database, viewer: Viewer, *, kind: str = table_saved.KIND, archived: bool = False
 ) -> list[SavedMemory]:
-    """Return the saved memories that the viewer sees, oldest first."""
     return [
         {
             "id": item.id,

@@ -30,7 +30,6 @@ from ..shapes import WriteResult
 KIND = SAVED
 AUTHOR, BY_PERSON, BY_FILE = "user", "user", "file"
 """Author of saved memories, and their sources: said or passed in, or written into the Markdown file."""
-NO_SUCH = "there is no such saved memory"
 _C = memories.c
 
 
@@ -96,7 +95,7 @@ def archive_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
         indexed.set_columns(connection, db, MEMORIES, persona, [row_id], archived_at=now, updated_at=now)
         return WriteResult(True, row_id)
 
-    return memories_table.change_visible(db, viewer, row_id, change, archived=False, note=NO_SUCH)
+    return memories_table.change_visible(db, viewer, row_id, change, archived=False)
 
 
 def restore_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
@@ -115,7 +114,7 @@ def restore_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
         indexed.set_columns(*own, archived_at=None, superseded_by=None, updated_at=db.clock())
         return WriteResult(True, row_id)
 
-    return memories_table.change_visible(db, viewer, row_id, change, archived=True, note=NO_SUCH)
+    return memories_table.change_visible(db, viewer, row_id, change, archived=True)
 
 
 # Reading
@@ -163,7 +162,6 @@ MOST_READ = 1000
 
 
 def order_saved(rows: Iterable[SavedText]) -> list[SavedText]:
-    """Return saved memories oldest first, ties by id."""
     return sorted(rows, key=lambda row: (row.at is not None, row.at, row.id))
 
 
@@ -191,5 +189,4 @@ def read_shown(db: Database, viewer: Viewer) -> list[SavedText]:
 
 
 def section_part() -> Branch:
-    """Return the part of a prompt's last query that reads the newest saved memories."""
     return Branch(SHOWN, _part, {}, memories.name)

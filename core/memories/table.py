@@ -35,6 +35,7 @@ from .rules import INSTRUCTION, SAVED, Tier
 from .shapes import Added
 from .table_sources import join_sources
 
+NO_SUCH = "there is no such saved memory"
 _C = memories.c
 
 
@@ -298,7 +299,6 @@ def change_visible(
     change: Callable[[Connection, Any], WriteResult],
     *,
     archived: bool,
-    note: str,
 ) -> WriteResult:
     """Change a saved memory or instruction that the viewer sees, active or `archived`; `unchanged` if there is none."""
     values = {"persona": viewer.scope.persona, "id": row_id}
@@ -310,7 +310,7 @@ def change_visible(
         row: Any = connection.execute(_ONE, values).first()
         is_there = is_seen(row, viewer.audiences, viewer.sees_local_only)
         if not is_there or archived is (row.archived_at is None and row.superseded_by is None):
-            return WriteResult(False, None, "unchanged", notes=(note,))
+            return WriteResult(False, None, "unchanged", notes=(NO_SUCH,))
         return change(connection, row)
 
     return db.idempotent_transaction(work, source="memories")
