@@ -141,7 +141,9 @@ def ask(settings: Settings, model: Any, lines: Sequence[Line], *, deep: bool = F
         new_facts = rules.read_reply(reply, patterns=patterns, deep=deep)
         if new_facts is None:
             return None
-        who, sources = rules.only_participant(piece), tuple(one.row_id for one in piece if one.row_id is not None)
+        people = {line.participant for line in piece if not line.is_persona}
+        who = people.pop() if len(people) == 1 else None
+        sources = tuple(line.row_id for line in piece if line.row_id is not None)
         facts += [replace(fact, participant=who, sources=sources) for fact in new_facts]
     return facts
 

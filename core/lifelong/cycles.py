@@ -333,11 +333,10 @@ def _finish(
     operation: Operation, tools: Tools, kind: str, before: Outcome, consolidate: Callable[[Call, Any], Outcome]
 ) -> Effect:
     """Consolidate, hand the outcome to the waiting caller, and return the function that records the run."""
-    key, reason = operation.conversation, _read_reason(operation)
 
     def record(connection: Connection) -> None:
-        args = connection, tools.db, operation.persona, kind, reason, key, outcome
-        table_runs.insert_run(*args, started_at=tools.now)
+        run = operation.persona, kind, _read_reason(operation), operation.conversation, outcome, tools.now
+        table_runs.insert_run(connection, tools.db, *run)
 
     try:
         outcome = before + consolidate(operation_call(operation, tools), tools.model)

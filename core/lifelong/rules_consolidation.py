@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,12 +54,6 @@ def window(limit: object, default: int) -> int:
     if isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit != limit:
         limit = default
     return int(min(max(limit, WINDOW[0]), WINDOW[1]))
-
-
-def only_participant(lines: Iterable[Line]) -> str | None:
-    """Return the participant who wrote all messages except the persona's; None for several or nobody."""
-    people = {line.participant for line in lines if not line.is_persona}
-    return next(iter(people)) if len(people) == 1 else None
 
 
 def read_reply(reply: str, *, patterns: Sequence[str], deep: bool = False) -> list[Fact] | None:

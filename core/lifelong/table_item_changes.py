@@ -123,7 +123,7 @@ def set_values(db: Database, seen: ReadScope, ids: Sequence[int], **values: Any)
             if (row.kind != INSTRUCTION or "pinned" in values)
             and any(type(value)(getattr(row, name)) != value for name, value in values.items())
         ]
-        for part in chunks(changed, 500):
+        for part in chunks(changed):
             where = (_C.persona_id == seen.persona, _C.id.in_(part))
             connection.execute(update(memories).where(*where).values(**values, updated_at=db.clock()))
         return len(changed)

@@ -49,8 +49,7 @@ def insert_run(
     reason: str,
     conversation: str | None,
     outcome: Outcome,
-    *,
-    started_at: datetime | None = None,
+    started_at: datetime,
 ) -> None:
     """Record a finished run and delete old records, in the caller's transaction."""
     now = db.clock()
@@ -64,7 +63,7 @@ def insert_run(
         "items_added": len(outcome.ids),
         "items_pruned": outcome.pruned,
         "error": outcome.reason[:500] or None,
-        "started_at": started_at or now,
+        "started_at": started_at,
         "finished_at": now,
     }
     oldest = first_of(now - timedelta(days=KEPT_DAYS))
