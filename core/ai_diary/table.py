@@ -205,7 +205,6 @@ def _set_hidden(db: Database, persona: str, chosen: Any, **columns: Any) -> int:
 
 
 def _is_visible(connection: Connection, viewer: Viewer, row_id: int) -> bool:
-    """Return whether the viewer sees an entry that is not archived."""
     mine = (_C.persona_id == viewer.scope.persona, _C.id == row_id, AI_DIARY.findable)
     row = connection.execute(select(_C.audience_id, _C.local_only).where(*mine)).one_or_none()
     return is_seen(row, viewer.audiences, viewer.sees_local_only)
@@ -241,7 +240,6 @@ _COLUMNS = tuple(_C[column.name] for column in fields(DiaryEntry))
 
 @lru_cache(maxsize=128)
 def _select_newest(since: bool, local: bool, column: str, wanted: int) -> Any:
-    """Return the query for readable entries, newest first."""
     visible = _C.audience_id.in_(bindparam("audiences", expanding=True))
     chosen = select(*_COLUMNS).where(_C.persona_id == bindparam("persona"), visible, AI_DIARY.findable)
     if since:

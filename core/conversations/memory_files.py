@@ -69,8 +69,6 @@ class State(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A conversation in the file."""
-
     title: str
     time: str
     """Time as `YYYY-MM-DD HH:MM`; "" if it is missing."""
@@ -166,7 +164,6 @@ def import_markdown(
 
 
 def _read_sections(call: Call) -> list[Section]:
-    """Return the conversations that the scope sees, oldest first, as sections."""
     viewer, settings = load_access(call).viewer, call.settings
     summaries = table_summaries.read_summaries(call.db, viewer, most=settings.max_recent_conversations)
     return [Section(_line(one.title), format_time(one.at, settings.timezone), _line(one.summary)) for one in summaries]
@@ -289,7 +286,6 @@ def _insert_memory(call: Call, folder: Path, text: str) -> str:
 
 
 def _read_time(shown: str, settings: Settings) -> datetime | None:
-    """Return a time that a person wrote, or None if it cannot be read."""
     try:
         local = datetime.strptime(shown, "%Y-%m-%d %H:%M")  # noqa: DTZ007 - the zone is added below
     except ValueError:
@@ -314,7 +310,6 @@ def _check_folder(folder: str | Path | None, settings: Settings) -> Path:
 
 
 def _check_owner(folder: Path, scope: Scope) -> None:
-    """Refuse a folder that belongs to another scope."""
     owner = read_state(folder).scope
     if owner is not None and owner != Scope(scope.persona, scope.conversation, scope.participant, scope.server):
         raise TransferError(

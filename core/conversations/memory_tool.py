@@ -193,7 +193,6 @@ def _build_tag(word: str, slash: str = "") -> re.Pattern[str]:
 
 
 def read_text_calls(text: str) -> list[ToolCall]:
-    """Return the calls of the memory tool in a reply, in order; calls of other tools are left out."""
     parts = _build_tag("use_tool").split(text, MOST_CALLS)[1:]
     return [call for part in parts if (call := _read_call(part)) is not None]
 

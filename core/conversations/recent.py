@@ -342,7 +342,6 @@ def list_recent_conversations(
 
 
 def read_recent(call: Call, viewer: Viewer) -> list[RecentConversation]:
-    """Return the listed conversations that the viewer sees, oldest first."""
     return [
         {
             "id": one.id,

@@ -119,7 +119,6 @@ def keep_newest(lines: Sequence[Line]) -> list[Line]:
 
 
 def cut(line: Line) -> Line:
-    """Return a message with at most MOST_CHARS characters."""
     return replace(line, text=line.text[:MOST_CHARS])
 
 

@@ -18,7 +18,6 @@ RECENT_IN_PROMPT = 10
 
 
 def wanted(asked: Asked) -> Sequence[Branch]:
-    """Return the query part that reads the conversations; none if the section is switched off."""
     settings = asked.settings
     if not settings.enable_recent_conversations or not MODES[settings.memory_mode].reads:
         return ()
@@ -26,7 +25,6 @@ def wanted(asked: Asked) -> Sequence[Branch]:
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001
-    """Return the section with the newest conversations, oldest first."""
     newest = sorted(table_summaries.SHOWN.rows_in(rows), key=lambda row: (row.at is not None, row.at, row.id))
     zone = asked.settings.timezone
     value = [{"title": row.title, "time": format_time(row.at, zone), "summary": row.summary} for row in newest]

@@ -26,7 +26,6 @@ CUT, SAID_TWICE = "cut", "duplicate"
 
 
 def wanted(asked: Asked) -> Sequence[Branch]:
-    """Return the query parts that read the memories; none if the section is switched off."""
     settings = asked.settings
     if not settings.enable_saved_memory or not MODES[settings.memory_mode].reads:
         return ()

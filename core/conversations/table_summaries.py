@@ -165,7 +165,6 @@ def _section(family: str) -> CompiledStatement:
 
 
 def section_part(most: int) -> Branch:
-    """Return the part of a prompt's query that reads the newest `most` summaries."""
     return Branch(SHOWN, _section, {"most": most}, conversation_summaries.name)
 
 
@@ -225,7 +224,6 @@ _BY_ID = select(*LINE_COLUMNS).where(_HERE, _M.id.in_(IDS))
 
 
 def find_last_line(connection: Connection, persona: str, conversation: str) -> Line | None:
-    """Return the newest message of a person or the persona; None if there is none."""
     row = connection.execute(_LAST, {"persona": persona, "conversation": conversation}).first()
     return None if row is None else build_line(row)
 
@@ -238,7 +236,6 @@ def read_lines_up_to(db: Database, persona: str, conversation: str, last: int, a
 
 
 def read_lines(db: Database, persona: str, conversation: str, ids: Iterable[int]) -> dict[int, Line]:
-    """Return the stored messages with these row ids, by id."""
     values = {"persona": persona, "conversation": conversation}
     lines = read_parts(db.read, _BY_ID, values, ids)
     return {row.id: build_line(row) for row in lines}

@@ -25,7 +25,6 @@ def is_recorded(settings: Settings) -> bool:
 
 
 def wanted(asked: Asked) -> Sequence[Branch]:
-    """Return the query for instructions; none if the settings or the mode exclude them."""
     settings = asked.settings
     if not is_recorded(settings) or not MODES[settings.memory_mode].reads:
         return ()

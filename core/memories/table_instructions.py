@@ -260,6 +260,5 @@ def _part(known: bool, family: str) -> CompiledStatement:
 
 
 def section_part(viewer: Viewer) -> Branch:
-    """Return the query for the newest instructions of the person asking, as a part of a prompt's last statement."""
     known, values = describe_person(viewer)
     return Branch(SHOWN, partial(_part, known), values, memories.name)

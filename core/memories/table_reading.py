@@ -169,7 +169,6 @@ def _is_seen(seen: ReadScope, row: Any) -> bool:
 
 
 def find(db: Database, seen: ReadScope, row_id: int) -> Item | None:
-    """Return an item that the reader sees, archived or not, or None."""
     rows = db.read(_BY_ID, {"persona": seen.persona, "ids": [row_id]}, source="memories")
     return next((_show_item(seen, row) for row in rows if _is_seen(seen, row)), None)
 

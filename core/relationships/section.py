@@ -15,7 +15,6 @@ KEY = "relationship"
 
 
 def wanted(asked: Asked) -> Sequence[Branch]:
-    """Return the queries; none if ENABLE_RELATIONSHIP is off or the person asking is unknown."""
     who = asked.viewer.scope.participant
     if not asked.settings.enable_relationship or not who:
         return ()

@@ -146,7 +146,6 @@ def _part(shape: Shape[StoredRelationship], family: str) -> CompiledStatement:
 
 
 def build_branches(key: str, person: str) -> tuple[Branch, ...]:
-    """Return the parts of a prompt's last statement that read the relationship to the person asking."""
     values = {"user": key, "person": person}
     return tuple(Branch(shape, partial(_part, shape), values, SOURCE, of_persona=True) for shape in (OWN, OTHERS))
 
@@ -173,7 +172,6 @@ class Change:
 
 
 def _apply(old: Row, wanted: Change, now: datetime, decay_days: int) -> Row:
-    """Return a relationship after a change; the caller has locked its row."""
     new = old
     if wanted.affinity or wanted.touch:
         moved = old.affinity_at(now, decay_days) + wanted.affinity

@@ -12,13 +12,13 @@ from ..access.rules import plain_key, show_key
 from ..context import lines
 from ..shapes import PERSONA_SENDER, HistoryEntry
 from ..text.folding import collapsed, one_line
+from ..text.hits import DEFAULT_PERSONA
 from ..text.times import iso_text
 from .shapes import Entry, Item, ShortTermMessage, ShortTermSection
 
 SLICE = 10
 """Number of newest messages of a turn that are read, even if fewer are stored."""
 CUT_MARK = "..."
-DEFAULT_PERSONA = "default"
 MESSAGE_CHARS = 4000
 """Maximum number of characters of a line."""
 SUMMARY_CHARS = 1500
@@ -51,7 +51,6 @@ def build_key(user: str, channel: str, persona: str = DEFAULT_PERSONA) -> str:
 
 
 def build_message(item: Item) -> ShortTermMessage:
-    """Return a line as plain JSON values."""
     return {"role": item.role, "content": item.content, "speaker": item.speaker, "timestamp": iso_text(item.at)}
 
 
@@ -73,7 +72,6 @@ def is_alive(moment: datetime | None, since: datetime) -> bool:
 
 
 def drop_expired(entries: Iterable[Entry], since: Since) -> list[Entry]:
-    """Return the entries that have not expired, without expired summaries."""
     live = []
     for entry in entries:
         if is_alive(entry.summary_at, since.summary):

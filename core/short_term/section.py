@@ -17,7 +17,6 @@ SPARE = 6
 
 
 def wanted(asked: Asked) -> Sequence[Branch]:
-    """Return the queries for other channels of the person and the server, and for the channel itself."""
     settings, viewer = asked.settings, asked.viewer
     if not settings.enable_short_term:
         return ()

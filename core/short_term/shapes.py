@@ -19,8 +19,6 @@ error: storing failed."""
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One line of an entry."""
-
     role: ItemRole
     content: str
     speaker: str = ""
@@ -33,8 +31,6 @@ class Item:
 
 
 class Answer(NamedTuple):
-    """One persona's answer in a turn."""
-
     persona: str | None
     """Id of the persona; None if the host names none."""
     lineage: str

@@ -29,8 +29,6 @@ SOURCE = "short_term_memories"
 NAME_CHARS = 200
 CLOCK_TOLERANCE = timedelta(minutes=5)
 """An entry dated further in the future came from a wrong clock: a new turn replaces it."""
-BATCH = 500
-"""Maximum number of rows changed in one statement."""
 
 _counting = threading.Lock()
 _S = short_term_memories.c
@@ -38,7 +36,6 @@ _PERSONA = bindparam("persona", type_=Key(64))
 
 
 def count_error(db: Database) -> None:
-    """Count a turn that this process failed to store."""
     with _counting:
         db.caches[SOURCE] = read_errors(db) + 1
 
@@ -282,7 +279,7 @@ def remove_person(connection: Connection, persona: str, keys: Collection[str]) -
     marks = {mark_participant(key) for key in keys}
     with_lines = or_(*(has_keyword(cast(_S.messages, String), like_pattern(each)) for each in sorted(marks)))
     ids = set(connection.execute(select(_S.id).where(_S.persona_id == persona, with_lines)).scalars())
-    for part in chunks(sorted(channels), BATCH):  # a summary may repeat their lines
+    for part in chunks(sorted(channels)):  # a summary may repeat their lines
         spoke = select(_S.id).where(_S.persona_id == persona, _S.channel_id.in_(part))
         ids |= set(connection.execute(spoke).scalars())
 
@@ -341,7 +338,7 @@ def _change_lines(
     """Change the lines of these entries; return (entries deleted as empty, entries edited)."""
     empty: list[int] = []
     edited = 0
-    for part in chunks(sorted(ids), BATCH):
+    for part in chunks(sorted(ids)):
         statement = select(_S.id, _S.messages, _S.summary, _S.summary_updated_at)
         where = (_S.persona_id == persona, _S.id.in_(part))
         for row in connection.execute(statement.where(*where).order_by(_S.id).with_for_update()).all():
@@ -354,6 +351,6 @@ def _change_lines(
                 edited += 1
                 no_summary = {} if keep_summary else {"summary": None, "summary_updated_at": None}
                 _update(connection, persona, row.id, {"messages": left, **no_summary})
-    for part in chunks(empty, BATCH):
+    for part in chunks(empty):
         connection.execute(delete(short_term_memories).where(_S.persona_id == persona, _S.id.in_(part)))
     return len(empty), edited

@@ -156,7 +156,6 @@ def _build_part(
 
 
 def build_branches(viewer: Viewer, lookups: Sequence[Lookup], since: Since) -> list[Branch]:
-    """Return the parts of a prompt's last statement that read these entries."""
     return [
         Branch(_SHAPES[place], partial(_build_part, place, each.which), _build_values(viewer, each, since), SOURCE)
         for place, each in enumerate(lookups)

@@ -8,7 +8,6 @@ from typing import Any, cast
 from ..base import logs
 from ..calls.call import Call, GivenSettings, open_call
 from ..calls.defaults import check_handle, scope_of
-from ..config import Settings
 from ..context.incoming import IncomingMessage
 from ..database import rows
 from ..database.engine import Database
@@ -249,7 +248,9 @@ def update_short_term_memory(
     if not text or not entry.scope.participant or not entry.scope.conversation:
         return WriteResult(False, None, "empty")
     # 2. refuse it if the person asked for a saved memory
-    if _is_explicit(said, call.settings):
+    if said is not None and not isinstance(said, str):
+        raise MessageError.of_type("said", said, "a text or None")
+    if said is not None and is_request(said, phrases_for(said, call.settings)):
         return WriteResult(False, None, "explicit")
     # 3. write it
     result = table.write_summary(
@@ -261,15 +262,6 @@ def update_short_term_memory(
         privacy_default=call.settings.privacy_default,
     )
     return WriteResult(*result, notes=(*result.notes, f"cut {cut}")) if cut > 0 else result
-
-
-def _is_explicit(said: object, settings: Settings) -> bool:
-    """Return whether a person's message asks to remember something permanently, which a summary does not do."""
-    if said is None:
-        return False
-    if not isinstance(said, str):
-        raise MessageError.of_type("said", said, "a text or None")
-    return is_request(said, phrases_for(said, settings))
 
 
 def clear_by_channel(

@@ -79,7 +79,6 @@ def open_message(call: Call, message: object, interface_path: object) -> StoryCa
 
 
 def no_such_message() -> MessageError:
-    """Return the error for a message that does not exist or is not visible."""
     return MessageError(
         "There is no such message in this scope. Pass the row id that saving returned, or the platform's message id "
         "together with interface_path.",

@@ -16,7 +16,6 @@ KEY = "message_recaps"
 
 
 def wanted(asked: Asked) -> Sequence[Branch]:
-    """Return the query for the included recaps; none with ENABLE_MESSAGE_RECAPS off."""
     conversation = asked.viewer.scope.conversation
     if not asked.settings.enable_message_recaps or conversation is None:
         return ()

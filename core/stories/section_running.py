@@ -22,7 +22,6 @@ TEMPLATE = "running_recap.txt.j2"
 
 
 def wanted(asked: Asked) -> Sequence[Branch]:
-    """Return the query for the current version; none with ENABLE_RUNNING_RECAP off."""
     conversation = asked.viewer.scope.conversation
     if not asked.settings.enable_running_recap or conversation is None:
         return ()
