@@ -6,10 +6,7 @@ faded value is computed when it is read. Nothing is stored about people whose pr
 
 from __future__ import annotations
 
-from datetime import datetime
-
-from ..calls.call import GivenSettings, open_call
-from ..config import Settings
+from ..calls.call import Call, GivenSettings, open_call
 from ..database.engine import Database
 from ..database.rows import yes_no
 from ..scope import Scope
@@ -42,8 +39,7 @@ def get(
     """
     call = open_call(db, settings, scope)
     key = rules.key_of(user_id, call.scope)
-    row = table.find(call.db, call.persona, key)
-    return _relationship(row, key, call.db.clock(), call.settings)
+    return _relationship(table.find(call.db, call.persona, key), key, call)
 
 
 def ensure_and_touch(
@@ -109,13 +105,10 @@ def adjust(
         bool(yes_no(touch, "touch")),
     )
     call = open_call(db, settings, scope)
-    known = call.settings
     key = rules.key_of(user_id, call.scope)
-    row, reason = table.change(
-        call.db, call.persona, key, change, decay_days=known.decay_days, privacy_default=known.privacy_default
-    )
+    row, reason = table.change(call, key, change)
     result = RelationshipResult(not reason, None, reason)
-    result.relationship = _relationship(row, key, call.db.clock(), known)
+    result.relationship = _relationship(row, key, call)
     return result
 
 
@@ -135,18 +128,16 @@ def list_recent(
     """
     most = rules.read_most(limit, rules.MOST_LISTED)
     call = open_call(db, settings, scope)
-    now = call.db.clock()
-    rows = table.read_recent(call.db, call.persona, most)
-    return [_relationship(row, row.user_id, now, call.settings) for row in rows]
+    return [_relationship(row, row.user_id, call) for row in table.read_recent(call.db, call.persona, most)]
 
 
-def _relationship(row: table.Row | None, key: str, now: datetime, settings: Settings) -> Relationship:
+def _relationship(row: table.Row | None, key: str, call: Call) -> Relationship:
     row = row or table.Row(key)
     return {
         "user_id": key,
         "username": row.username,
         "realname": row.realname,
-        "affinity": row.affinity_at(now, settings.decay_days),
+        "affinity": row.affinity_at(call.db.clock(), call.settings.decay_days),
         "trust": row.trust,
         "interaction_count": row.interaction_count,
         "last_interaction": iso_text(row.last_interaction) or None,

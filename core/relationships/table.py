@@ -187,25 +187,23 @@ def _apply(old: Row, wanted: Change, now: datetime, decay_days: int) -> Row:
     )
 
 
-def change(
-    db: Database, persona: str, key: str, wanted: Change, *, decay_days: int, privacy_default: str
-) -> tuple[Row | None, WriteReason]:
+def change(call: Call, key: str, wanted: Change) -> tuple[Row | None, WriteReason]:
     """Change a person's relationship, or create it; return it as it is now, and the reason if nothing was stored."""
-    begun = db.ids.one()  # before the transaction: the id tells whether `forget` came later
+    begun = call.db.ids.one()  # before the transaction: the id tells whether `forget` came later
     last: list[tuple[Row | None, WriteReason]] = []
     """Result of the last try, in case its answer was lost."""
 
     def work(connection: Connection) -> tuple[Row | None, WriteReason]:
-        last[:] = [_change(connection, db, persona, key, wanted, decay_days, privacy_default, begun)]
+        last[:] = [_change(connection, call, key, wanted, begun)]
         return last[0]
 
     def confirm(connection: Connection) -> tuple[Row | None, WriteReason] | None:
         if not last or last[0][1] or last[0][0] is None:
             return last[0] if last else None
-        row = connection.execute(ROWS, {"persona": persona, "keys": [last[0][0].user_id]}).first()
+        row = connection.execute(ROWS, {"persona": call.persona, "keys": [last[0][0].user_id]}).first()
         return last[0] if row is not None and Row(*row) == last[0][0] else None
 
-    return db.transaction(work, source=SOURCE, confirm=confirm)
+    return call.db.transaction(work, source=SOURCE, confirm=confirm)
 
 
 def plan_count(call: Call, who: str | None, username: str, role: str) -> Callable[[Connection], None] | None:
@@ -216,14 +214,12 @@ def plan_count(call: Call, who: str | None, username: str, role: str) -> Callabl
     """
     if who is None or role != "user":
         return None
-    db, persona, settings = call.db, call.persona, call.settings
 
     def count(connection: Connection) -> None:
-        values = {"persona": persona, "user": who, "new_username": username, "now": db.clock()}
-        if settings.privacy_default == "none" and _count(connection.dialect.name).run(connection, values)[1]:
+        values = {"persona": call.persona, "user": who, "new_username": username, "now": call.db.clock()}
+        if call.settings.privacy_default == "none" and _count(connection.dialect.name).run(connection, values)[1]:
             return
-        wanted = Change(username=username, touch=True)
-        _change(connection, db, persona, who, wanted, settings.decay_days, settings.privacy_default, db.ids.one())
+        _change(connection, call, who, Change(username=username, touch=True), call.db.ids.one())
 
     return count
 
@@ -253,20 +249,12 @@ def _count(family: str) -> CompiledStatement:
     return CompiledStatement(_COUNT, family)
 
 
-def _change(
-    connection: Connection,
-    db: Database,
-    persona: str,
-    key: str,
-    wanted: Change,
-    decay_days: int,
-    privacy_default: str,
-    begun: int,
-) -> tuple[Row | None, WriteReason]:
+def _change(connection: Connection, call: Call, key: str, wanted: Change, begun: int) -> tuple[Row | None, WriteReason]:
+    db, persona, settings = call.db, call.persona, call.settings
     person, keys = identities(connection.execute(IDENTITIES, {"persona": persona, "user": key}).all(), key)
     stored = connection.execute(HELD, {"persona": persona, "keys": keys}).first()
     old = Row(*stored) if stored else None
-    level = table_participants.known(connection, persona, [key], privacy_default)[key].level
+    level = table_participants.known(connection, persona, [key], settings.privacy_default)[key].level
     if level != "none" or tombstones.is_late(db, persona, begun, people=keys):
         return old, "privacy"
     if wanted == Change():
@@ -277,7 +265,7 @@ def _change(
         empty = upsert(user_relationships, db.family, add=("interaction_count",))
         connection.execute(empty, {"persona_id": persona, "user_id": person, "interaction_count": 0})
         old = Row(*connection.execute(HELD, {"persona": persona, "keys": [person]}).one())
-    new = _apply(old, wanted, db.clock(), decay_days)
+    new = _apply(old, wanted, db.clock(), settings.decay_days)
     mine = (_U.persona_id == persona, _U.user_id == old.user_id)
     connection.execute(update(user_relationships).where(*mine).values(new._asdict()))
     return new, "" if is_new or new != old else "unchanged"

@@ -9,12 +9,15 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, insert
 
+from core.calls.call import Call
+from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import participants, user_relationships
 from core.privacy import table_people
 from core.relationships import table as store
 from core.relationships.rules import decay
 from core.relationships.table import Change, Row
+from core.scope import Scope
 from tests.store.relay import Relay
 from tests.store.world import NOW, own_scope
 
@@ -29,7 +32,7 @@ def persona() -> str:
 
 
 def change(db: Database, persona: str, user: str = "tg/ann", **wanted: Any) -> tuple[Row | None, str]:
-    return store.change(db, persona, user, Change(**wanted), decay_days=60, privacy_default="none")
+    return store.change(Call(db, Settings(decay_days=60), Scope(persona)), user, Change(**wanted))
 
 
 def found(db: Database, persona: str, user: str = "tg/ann") -> Row:
