@@ -136,7 +136,7 @@ def insert_memory(
         raise MessageError("content is blank. A memory needs a text.", fields=("content",))
     if memory.tier == "session" and memory.expires_at is None:
         memory = replace(memory, expires_at=memory_rules.expires_at(memory.at, call.settings.session_ttl_sec))
-    result = memories.insert(call.db, call.scope, memory, privacy_default=call.settings.privacy_default, row_id=row_id)
+    result = memories.insert(call, memory, row_id=row_id)
     if result.id is None:
         raise MessageError(
             f"The memory was not stored: {result.reason}. The participant's privacy level forbids it.",

@@ -334,14 +334,8 @@ def silently_record_memory(
     function = hooks.get_hook("save")
     if function is not None:
         return _ask_hook(function, call, memory, message_id)
-    return table.insert(
-        call.db,
-        call.scope,
-        memory,
-        privacy_default=call.settings.privacy_default,
-        refused={*map(content_digest, texts), *shown_texts.read_turn(call.db, call.scope)},
-        row_id=row_id,
-    )
+    refused = {*map(content_digest, texts), *shown_texts.read_turn(call.db, call.scope)}
+    return table.insert_once(call, memory, row_id=row_id, refused=refused)
 
 
 def _ask_hook(function: Callable[..., Any], call: Call, memory: NewMemory, message_id: object) -> WriteResult:

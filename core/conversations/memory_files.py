@@ -282,7 +282,7 @@ def _insert_memory(call: Call, folder: Path, text: str) -> str:
         return f"too_long, it has {len(text)} of at most {SAVED_MEMORY_CHARS} characters"
     at = _changed_at(folder / SAVED)
     memory = table_saved.build_memory(text, now=at, source=table_saved.BY_FILE, provenance="import")
-    return table_saved.insert_memory(call.db, call.scope, memory, privacy_default=call.settings.privacy_default).reason
+    return table_saved.insert_memory(call, memory).reason
 
 
 def _read_time(shown: str, settings: Settings) -> datetime | None:

@@ -138,10 +138,7 @@ def read_title(value: object) -> str:
     """Return a title: one line without leading `#`, at most 200 characters, or ""."""
     if not isinstance(value, str):
         return ""
-    title = " ".join(clean(value).split())
-    while title.startswith("#"):
-        title = title.lstrip("#").lstrip()
-    return title[:TITLE_CHARS].rstrip()
+    return " ".join(clean(value).split()).lstrip("# ")[:TITLE_CHARS].rstrip()
 
 
 def read_summary(value: object) -> str:

@@ -77,14 +77,10 @@ def save_memory(
     if isinstance(fact, WriteResult):
         return fact
     sources = table_sources.find_sources(call.db, call.scope, message_id)
-    default = call.settings.privacy_default
     if kind == INSTRUCTION:
-        instruction = read_instruction(fact, call.settings)
-        return table_instructions.insert_instruction(
-            call.db, call.scope, instruction, sources=sources, privacy_default=default
-        )
+        return table_instructions.insert_instruction(call, read_instruction(fact, call.settings), sources)
     memory = table_saved.build_memory(fact, now=sources.at or call.db.clock(), source_message_ids=sources.ids)
-    stored = table_saved.insert_memory(call.db, call.scope, memory, privacy_default=default)
+    stored = table_saved.insert_memory(call, memory)
     memory_files.write_files(call)
     if stored.stored:
         try:

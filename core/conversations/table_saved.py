@@ -9,13 +9,12 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, func, literal, select
 
-from ..access import table as audience_table
+from ..access import table_conversations
 from ..access.view import Viewer
-from ..database import rows
+from ..calls.call import Call
 from ..database.compiled import FIRST, KEY, NUMBER, TEXT, TIME, Branch, CompiledStatement, Shape
 from ..database.dialects import Key
 from ..database.engine import Database
-from ..database.ids import retry_duplicates
 from ..database.schema import memories, participants
 from ..database.sources import MEMORIES
 from ..index import indexed
@@ -24,7 +23,6 @@ from ..memories import table as memories_table
 from ..memories.new_item import NewMemory, Provenance
 from ..memories.rules import INSTRUCTION, SAVED
 from ..memories.table_instructions import KEPT_ITEM, KeptItem, match_in_force, match_seen
-from ..scope import Scope
 from ..shapes import WriteResult
 
 KIND = SAVED
@@ -53,26 +51,13 @@ def build_memory(
 # Writing
 
 
-@retry_duplicates
-def insert_memory(db: Database, scope: Scope, memory: NewMemory, *, privacy_default: str) -> WriteResult:
-    row_id = db.ids.one()
-    stored = WriteResult(True, row_id, notes=memory.notes)
+def insert_memory(call: Call, memory: NewMemory) -> WriteResult:
+    def find_double(connection: Connection, place: table_conversations.AudienceRow) -> WriteResult | None:
+        own = (place.audience_id, call.scope.participant, memory.digest, place.local_only)
+        double = _find_equal(connection, call.persona, *own)
+        return None if double is None else memories_table.build_result(memory, double, "duplicate")
 
-    def work(connection: Connection) -> WriteResult:
-        refused = WriteResult(False, None, "privacy", notes=memory.notes)
-        place = memories_table.hold_place(
-            connection, db, scope, row_id, memory, refused, privacy_default=privacy_default, of_person=True
-        )
-        audience_table.lock(connection, scope.persona, place.audience_id)
-        own = (place.audience_id, scope.participant, memory.digest, place.local_only)
-        double = _find_equal(connection, scope.persona, *own)
-        if double is not None:
-            return WriteResult(False, double, "duplicate", notes=memory.notes)
-        memories_table.write(connection, db, scope, [(row_id, memory)], place)
-        return stored
-
-    confirm = rows.confirm_row(memories, scope.persona, row_id, stored)
-    return db.transaction(work, source="memories", confirm=confirm)
+    return memories_table.insert(call, memory, check=find_double)
 
 
 def _find_equal(

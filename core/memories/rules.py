@@ -17,7 +17,6 @@ KINDS = (
 )  # fmt: skip
 """Kinds of items. chat: kept as it was said. saved: a person asked to remember it; never pruned."""
 SAVED = "saved"
-"""Kind of items that a person asked to remember."""
 SAVED_MEMORY_CHARS = 4000
 """Maximum number of characters of one saved memory: a longer text would leave no room for others."""
 DEFAULT_KIND = "KeyFacts"

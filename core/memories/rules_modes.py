@@ -30,7 +30,6 @@ MODES: Mapping[str, Mode] = {
     "basic": Mode(True, False, "-"),
     "project": Mode(False, False, "-"),
 }
-"""Rules of each MEMORY_MODE."""
 
 
 _CALL = re.compile(r"(?<![\w@./+-])@memory(?![\w@-]|\.\w)[ \t]*[:,]?", re.IGNORECASE)

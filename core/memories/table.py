@@ -15,6 +15,7 @@ from ..access import table_conversations as conversations
 from ..access import table_participants as participants
 from ..access import tombstones
 from ..access.view import Viewer, is_seen
+from ..calls.call import Call
 from ..database import rows
 from ..database.bulk import chunks
 from ..database.compiled import IDS, read_parts
@@ -27,7 +28,7 @@ from ..index import entries as index_entries
 from ..index import indexed
 from ..index import table as search_index
 from ..scope import Scope
-from ..shapes import WriteResult
+from ..shapes import WriteReason, WriteResult
 from ..tags import table as tags
 from ..text.hits import stored_tags
 from .new_item import NewMemory
@@ -39,69 +40,55 @@ NO_SUCH = "there is no such saved memory"
 _C = memories.c
 
 
-@retry_duplicates
-def insert(
-    db: Database,
-    scope: Scope,
-    memory: NewMemory,
-    *,
-    privacy_default: str,
-    row_id: int | None = None,
-    refused: Collection[bytes] | None = None,
-) -> WriteResult:
-    """Store one item in the scope, or return the reason why not.
+Check = Callable[[Connection, conversations.AudienceRow], WriteResult | None]
+"""Returns the result of an item that is not stored, for instance because it is there; None for an item to store."""
 
-    With `refused`, digests of texts that are not stored, an item that exists already gets the new time instead.
+
+@retry_duplicates
+def insert(call: Call, memory: NewMemory, *, row_id: int | None = None, check: Check | None = None) -> WriteResult:
+    """Store one item in the scope, or return the reason why not; a `check` runs with the audience locked.
+
+    The reason is `privacy` if the speaker's level forbids the item, or if the person or conversation was forgotten
+    after the call began. Without a known speaker, PRIVACY_DEFAULT applies to checked items.
     """
+    db, scope = call.db, call.scope
     row_id = row_id or db.ids.one()
 
-    def result(item_id: int | None, reason: Any = "") -> WriteResult:
-        return WriteResult(not reason, item_id, reason, dropped_tags=memory.dropped_tags, notes=memory.notes)
-
     def work(connection: Connection) -> WriteResult:
-        place = hold_place(
-            connection, db, scope, row_id, memory, result(None, "privacy"),
-            privacy_default=privacy_default, of_person=refused is not None,
-        )  # fmt: skip
-        if refused is not None:
+        place = conversations.ensure(connection, db, scope, sender=scope.participant)
+        # The level may be set while this waits.
+        if is_private(connection, scope, memory.tier, call.settings.privacy_default, check is not None):
+            raise RollbackError(build_result(memory, None, "privacy"))
+        place = conversations.choose_place(connection, db, scope, place, memory.kind)
+        if tombstones.is_late(db, scope.persona, row_id, people=(scope.participant,), conversation=scope.conversation):
+            raise RollbackError(build_result(memory, None, "privacy"))
+        if check is not None:
             audiences.lock(connection, scope.persona, place.audience_id)
-            local = bool(place.local_only or memory.local_only)
-            equal = find_equal(connection, db, scope, place.audience_id, [memory.digest]).get((memory.digest, local))
-            if equal is not None:
-                renew(connection, db, scope.persona, equal, memory.at, memory.source_message_ids)
-                return result(equal, "duplicate")
-            if memory.digest in refused:
-                return result(None, "refused")
+            if (known := check(connection, place)) is not None:
+                return known
         write(connection, db, scope, [(row_id, memory)], place)
-        return result(row_id)
+        return build_result(memory, row_id)
 
-    confirm = rows.confirm_row(memories, scope.persona, row_id, result(row_id))
+    confirm = rows.confirm_row(memories, scope.persona, row_id, build_result(memory, row_id))
     return db.transaction(work, source="memories", confirm=confirm)
 
 
-def hold_place(
-    connection: Connection,
-    db: Database,
-    scope: Scope,
-    row_id: int,
-    memory: NewMemory,
-    refused: WriteResult,
-    *,
-    privacy_default: str,
-    of_person: bool,
-) -> conversations.AudienceRow:
-    """Lock the conversation of a new item and return the audience of the item.
+def build_result(memory: NewMemory, row_id: int | None, reason: WriteReason = "") -> WriteResult:
+    return WriteResult(not reason, row_id, reason, dropped_tags=memory.dropped_tags, notes=memory.notes)
 
-    The transaction ends with `refused` if the speaker's privacy level forbids the item, or if the person or
-    conversation was forgotten after the call began.
-    """
-    place = conversations.ensure(connection, db, scope, sender=scope.participant)
-    if is_private(connection, scope, memory.tier, privacy_default, of_person):  # it may be set while this waits
-        raise RollbackError(refused)
-    place = conversations.choose_place(connection, db, scope, place, memory.kind)
-    if tombstones.is_late(db, scope.persona, row_id, people=(scope.participant,), conversation=scope.conversation):
-        raise RollbackError(refused)
-    return place
+
+def insert_once(call: Call, memory: NewMemory, *, row_id: int, refused: Collection[bytes]) -> WriteResult:
+    """Store one item as `insert` does, unless its digest is `refused`; one that exists already gets the new time."""
+
+    def check(connection: Connection, place: conversations.AudienceRow) -> WriteResult | None:
+        db, scope, local = call.db, call.scope, bool(place.local_only or memory.local_only)
+        equal = find_equal(connection, db, scope, place.audience_id, [memory.digest]).get((memory.digest, local))
+        if equal is not None:
+            renew(connection, db, scope.persona, equal, memory.at, memory.source_message_ids)
+            return build_result(memory, equal, "duplicate")
+        return build_result(memory, None, "refused") if memory.digest in refused else None
+
+    return insert(call, memory, row_id=row_id, check=check)
 
 
 def is_private(connection: Connection, scope: Scope, tier: Tier, default: str, of_person: bool) -> bool:

@@ -13,6 +13,7 @@ from ..access import table as audience_table
 from ..access import table_conversations
 from ..access.table_participants import select_identities
 from ..access.view import Viewer
+from ..calls.call import Call
 from ..database import rows
 from ..database.compiled import FIRST, OBJECT, TEXT, TIME, Branch, CompiledStatement, Shape, hide_from_index
 from ..database.dialects import ID, Key
@@ -46,7 +47,6 @@ class KeptItem(NamedTuple):
     id: int
     text: str
     topics: tuple[str, ...]
-    """Topics of an instruction."""
     at: datetime | None
     source: str = ""
     archived_at: datetime | None = None
@@ -169,16 +169,15 @@ def _hide(connection: Connection, db: Database, persona: str, items: Iterable[An
     indexed.set_columns(connection, db, MEMORIES, persona, ids, **columns, updated_at=db.clock())
 
 
-def insert_instruction(
-    db: Database, scope: Scope, instruction: Instruction, *, sources: Sources, privacy_default: str
-) -> WriteResult:
+def insert_instruction(call: Call, instruction: Instruction, sources: Sources) -> WriteResult:
     """Store an instruction that a host passes in; the result is that of `record_instructions`."""
+    db, scope, default = call.db, call.scope, call.settings.privacy_default
 
     def work(connection: Connection) -> WriteResult:
         place = table_conversations.ensure(connection, db, scope, sender=scope.participant)
         (result,) = record_instructions(
             connection, db, scope, place, [instruction],
-            at=sources.at or db.clock(), sources=sources.ids, privacy_default=privacy_default, source=BY_HAND,
+            at=sources.at or db.clock(), sources=sources.ids, privacy_default=default, source=BY_HAND,
         )  # fmt: skip
         return result
 

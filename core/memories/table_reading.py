@@ -31,7 +31,6 @@ class ReadScope:
     audiences: tuple[int, ...] | None = None
     """Ids of the visible audiences; None for an operator, who sees all of the persona."""
     local: bool = True
-    """Whether items marked local_only are visible."""
 
     def conditions(self) -> list[Any]:
         where: list[Any] = [_C.persona_id == bindparam("persona", self.persona, type_=Key(64))]

@@ -68,7 +68,6 @@ class Task:
     count: Counter
     read: Reader
     notes: list[str]
-    """Notes of the operation's tools."""
 
     @property
     def persona(self) -> str:

@@ -32,7 +32,6 @@ class Scene:
     name: str = ""
     visible: bool = True
     versions: tuple[str, ...] = ()
-    """Versions of its recap."""
     current: int | None = None
     """Index of the current version; None without versions."""
     metadata: Mapping[str, Any] | None = None

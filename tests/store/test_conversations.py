@@ -20,6 +20,7 @@ from core.access import table_conversations
 from core.access.load import load_snapshot
 from core.access.view import Request
 from core.ai_diary import add_diary_entry, get_recent_entries
+from core.calls.call import Call
 from core.chat_history_cache import load_chat_history, load_global_chat_history, save_chat_message
 from core.config import Settings
 from core.conversations import add_recent_conversation, add_saved_memory, list_recent_conversations
@@ -56,7 +57,7 @@ def save(db: Database, scope: Scope, path: str, text: str, sender_id: Any = "7",
 def remember(db: Database, scope: Scope, text: str) -> Any:
     made = memory_input.read(text, now=NOW, tags=["t"])
     assert made is not None
-    return memories.insert(db, scope, made, privacy_default="none")
+    return memories.insert(Call(db, Settings(), scope), made)
 
 
 def kind_of(db: Database, scope: Scope, conversation: str) -> tuple[str, str, str]:

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
+from core.calls.call import Call
+from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import memories as table
 from core.database.schema import tags
@@ -29,7 +31,7 @@ def record(db: Database, scope: Scope, text: Any, response: Any = "Noted.", **mo
 def insert(db: Database, scope: Scope, content: Any, **fields: Any) -> Any:
     made = memory_input.read(content, now=db.clock(), **fields)
     assert made is not None
-    return memories.insert(db, scope, made, privacy_default="none")
+    return memories.insert(Call(db, Settings(), scope), made)
 
 
 def test_t48_all_columns_as_named(db: Database, scope: Scope) -> None:
@@ -96,9 +98,9 @@ def test_t52_privacy_levels(db: Database, scope: Scope) -> None:
         assert record(db, ann, "I like tea") == (False, None, "privacy")
         assert count(db, table, scope.persona) == 0
     session = memory_input.read("for a while", now=NOW, tier="session")
-    assert session is not None and memories.insert(db, ann, session, privacy_default="none").reason == "privacy"
+    assert session is not None and memories.insert(Call(db, Settings(), ann), session).reason == "privacy"
     set_privacy("tg/ann", "partial", db=db, scope=scope)
-    assert memories.insert(db, ann, session, privacy_default="none").stored
+    assert memories.insert(Call(db, Settings(), ann), session).stored
     set_privacy("tg/ann", "none", db=db, scope=scope)
     assert record(db, ann, "I like tea").stored
 

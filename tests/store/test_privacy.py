@@ -14,6 +14,7 @@ import pytest
 from core import lifelong, short_term, transfer
 from core.access import table_conversations
 from core.ai_diary import add_diary_entry
+from core.calls.call import Call
 from core.chat_history_cache import edit_chat_message, save_chat_message
 from core.config import Settings
 from core.conversations import add_saved_memory
@@ -86,7 +87,7 @@ def test_f20_f21_the_level_counts_at_the_moment_of_writing_and_an_edit_is_a_writ
     assert lifelong.edit_item(fact, "changed", db=db, scope=ann) == (False, fact, "privacy")
     level(db, scope, "tg/7", "full")
     assert chat.insert_message(db, ann, message, privacy_default="none").reason == "privacy"
-    assert memories.insert(db, ann, item, privacy_default="none").reason == "privacy"
+    assert memories.insert(Call(db, Settings(), ann), item).reason == "privacy"
     assert edit_chat_message(said.id, "changed", db=db, scope=scope) == (False, said.id, "privacy")
     assert [row.message_text for row in rows_of(db, chat_history_cache, scope.persona)] == ["hello"]
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from core.calls.call import Call
+from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import counters, tag_aliases, tag_links
 from core.database.schema import tags as table
@@ -21,7 +23,7 @@ from tests.store.world import NOW, Untouchable, count, open_db, own_scope, remov
 def store(db: Database, scope: Scope, *given: str) -> Any:
     memory = memory_input.read("hello", now=NOW, tags=list(given))
     assert memory is not None
-    return memories.insert(db, scope, memory, privacy_default="none")
+    return memories.insert(Call(db, Settings(), scope), memory)
 
 
 def linked(db: Database, scope: Scope, a: Any, b: Any, weight: Any = 1.0) -> Any:
