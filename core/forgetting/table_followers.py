@@ -37,8 +37,10 @@ from ..memories.rules import INSTRUCTION, SAVED
 from ..messages import table as messages_table
 from ..messages import table_lines, table_recaps
 from ..messages.table_lines import Line
+from ..scope import Scope
 from ..shapes import WriteResult
 from ..short_term import table as short_term_table
+from ..stories.calls import StoryCall
 from ..stories.refresh import refresh_within
 from ..text.folding import fold
 from ..text.hits import content_digest
@@ -63,7 +65,7 @@ def delete_message(call: Call, viewer: Viewer, conversation: str, row_id: int) -
         tombstones.keep(removal.connection, call.db, call.persona, conversations=[conversation])
         _drop_summaries(removal, line)
         if removal.counts["scenes"]:  # messages of a scene may be hidden
-            refresh_within(removal.connection, call.persona, conversation, call.settings)
+            refresh_within(removal.connection, StoryCall(call.db, call.settings, Scope(call.persona, conversation)))
         return WriteResult(True, row_id)
 
     done = _change(call, viewer, conversation, row_id, work)

@@ -22,9 +22,7 @@ from typing import Any, NamedTuple
 from .. import llm
 from ..access import table_conversations, table_participants
 from ..base import logs
-from ..config import Settings
-from ..database.compiled import Reader
-from ..database.engine import Connection, Database
+from ..database.engine import Connection
 from ..errors import ModelError
 from ..jobs import table as jobs_table
 from ..jobs.handlers import Effect, Tools, operation_scope
@@ -40,11 +38,11 @@ from ..text.extracts import build_extract
 from ..text.replies import is_unreadable, judge_refusal, read_object, strip_thoughts
 from ..text.sizes import Counter, to_json
 from . import rules_running, rules_scenes, table_running
-from .calls import choose_counter
+from .calls import StoryCall, choose_counter
 from .refresh import left_out, refresh_within
 from .rules_running import CoveredScene, RecapPlan
 from .rules_scenes import BEFORE_ALL, BreakLimits
-from .scenes import Layout, make_break, queue_recap, queue_running, read_layout
+from .scenes import Layout, make_break, queue_recap, queue_running, queue_running_if_kept, read_layout
 from .values import CLEARED, build_columns
 
 SHARE = 0.7
@@ -55,23 +53,15 @@ KEYS = ("recap", "memory", "scene_recap", "running_recap", "summary")
 """Keys of a JSON reply that may hold the text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task(StoryCall):
     """An operation about a stored conversation with stories switched on."""
 
     operation: Operation
-    conversation: str
-    db: Database
-    settings: Settings
     model: Any
     """Model to ask; None if there is none, or if the conversation must stay on this machine."""
     count: Counter
-    read: Reader
     notes: list[str]
-
-    @property
-    def persona(self) -> str:
-        return self.operation.persona
 
     @property
     def provenance(self) -> str:
@@ -84,7 +74,7 @@ class Task:
 
     def read_lines(self, rows: Sequence[int]) -> list[Line]:
         """Return the messages that a text may use: not excluded, of nobody at level full; the id for a missing name."""
-        lines = table_lines.read_lines(self.read, self.persona, rows)
+        lines = table_lines.read_lines(self.db.read, self.persona, rows)
         with self.db.connection(source="participants") as connection:
             lines = table_participants.keep_allowed(connection, self.persona, lines, self.settings.privacy_default)
         measures = self.settings.message_length_threshold > 0
@@ -126,14 +116,13 @@ def open_task(operation: Operation, tools: Tools) -> Task | None:
     """Return the task of an operation; None if its conversation is gone or has stories switched off."""
     if operation.conversation is None:
         return None
-    read = tools.db.read
-    place = table_lines.find_place(read, operation.persona, operation.conversation)
+    place = table_lines.find_place(tools.db.read, operation.persona, operation.conversation)
     if place is None or place.stories_off:
         return None
     stays = place.local_only and tools.settings.prompt_destination != "local"
     return Task(
-        operation, operation.conversation, tools.db, tools.settings, None if stays else tools.model,
-        choose_counter(None, tools.settings), read, tools.notes,
+        tools.db, tools.settings, operation_scope(operation), place=place, operation=operation,
+        model=None if stays else tools.model, count=choose_counter(None, tools.settings), notes=tools.notes,
     )  # fmt: skip
 
 
@@ -173,7 +162,7 @@ def recap(operation: Operation, tools: Tools) -> Effect | None:
     if task is None or row_id is None:
         return None
     persona, conversation = task.persona, task.conversation
-    stored = table_recaps.find_recap(task.read, persona, row_id) or Recap()
+    stored = table_recaps.find_recap(task.db.read, persona, row_id) or Recap()
     line = next((line for line in task.read_lines([row_id]) if line.conversation == conversation), None)
     if line is None or _is_done(operation, stored):
         return None
@@ -197,7 +186,7 @@ def recap(operation: Operation, tools: Tools) -> Effect | None:
         if now.memory != stored.memory and not now.stale:
             return  # a person wrote one meanwhile
         table_recaps.update_recap(connection, task.db, persona, conversation, row_id, columns, CLEARED)
-        refresh_within(connection, persona, conversation, task.settings)
+        refresh_within(connection, task)
 
     return effect
 
@@ -220,7 +209,7 @@ def _is_done(operation: Operation, stored: Recap) -> bool:
 
 
 def _extract_line(task: Task, line: Line) -> str:
-    named = [line.sender_name] if table_lines.has_several_people(task.read, task.persona, line) else ()
+    named = [line.sender_name] if table_lines.has_several_people(task.db.read, task.persona, line) else ()
     return build_extract([line.text], speakers=named, most_sentences=1, most_chars=300)
 
 
@@ -269,7 +258,7 @@ def scene_detection(operation: Operation, tools: Tools) -> Effect | None:
     task = open_task(operation, tools)
     if task is None:
         return None
-    story = read_layout(task.read, task.persona, task.conversation)
+    story = read_layout(task.db.read, task.persona, task.conversation)
     limits = BreakLimits(len(story.rows) - 1, story.last_break, task.settings.scene_min_length)
     if limits.last < limits.first:
         return None
@@ -290,9 +279,9 @@ def scene_detection(operation: Operation, tools: Tools) -> Effect | None:
                 mark = {table_recaps.CHECKED: True}
                 table_recaps.update_recap(connection, task.db, persona, conversation, checked, {}, mark)
             for at in detection.breaks:
-                make_break(connection, task.db, persona, conversation, story.rows[at])
+                make_break(connection, task, story.rows[at])
             if detection.breaks:
-                refresh_within(connection, persona, conversation, task.settings)
+                refresh_within(connection, task)
         if is_outdated or detection.goes_on:
             jobs_table.enqueue(connection, task.db, persona, DETECTION, conversation=conversation, once=True)
 
@@ -301,14 +290,14 @@ def scene_detection(operation: Operation, tools: Tools) -> Effect | None:
 
 def _detect_pauses(task: Task, story: Layout, limits: BreakLimits) -> _Detection:
     rows = story.rows[story.last_break + 1 :]
-    at = {line.row_id: line.at for line in table_lines.read_lines(task.read, task.persona, rows, with_text=False)}
+    at = {line.row_id: line.at for line in table_lines.read_lines(task.db.read, task.persona, rows, with_text=False)}
     gap = timedelta(hours=task.settings.scene_gap_hours)
     return _Detection(rules_scenes.find_pauses([at.get(row_id) for row_id in story.rows], gap, limits))
 
 
 def _ask_break(task: Task, story: Layout, limits: BreakLimits) -> _Detection:
     """Return the break that a model names among the messages it was not asked about yet."""
-    marked = table_recaps.read_checked(task.read, task.persona, task.conversation)
+    marked = table_recaps.read_checked(task.db.read, task.persona, task.conversation)
     checked = max((at for at, row in enumerate(story.rows) if row in marked), default=BEFORE_ALL)
     first = max(limits.first, checked + 1)
     if first > limits.last:
@@ -366,7 +355,7 @@ def scene_recap(operation: Operation, tools: Tools) -> Effect | None:
     if task is None or not isinstance(row_id, int):
         return None
     persona, conversation = task.persona, task.conversation
-    story = read_layout(task.read, persona, conversation)
+    story = read_layout(task.db.read, persona, conversation)
     scene = next((scene for scene in story.scenes if scene.break_row == row_id), None)
     if scene is None:
         return None
@@ -388,12 +377,11 @@ def scene_recap(operation: Operation, tools: Tools) -> Effect | None:
         now = table_scenes.read_scenes(connection.execute, persona, conversation)
         begins_elsewhere = {each.id for each in now if each.recap_index is not None} - before
         if not is_unchanged or begins_elsewhere:  # an earlier scene got a recap meanwhile
-            queue_recap(connection, task.db, persona, conversation, scene.break_row)
+            queue_recap(connection, task, scene.break_row)
             return
         table_scenes.insert_version(connection, task.db, persona, scene.id, text, provenance=task.provenance)
-        if task.settings.running_scene_recap_auto_generate:
-            queue_running(connection, task.db, persona, conversation)
-        refresh_within(connection, persona, conversation, task.settings)
+        queue_running_if_kept(connection, task)
+        refresh_within(connection, task)
 
     return effect
 
@@ -423,9 +411,9 @@ def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
     if task is None:
         return None
     persona, conversation = task.persona, task.conversation
-    story = read_layout(task.read, persona, conversation)
-    versions = table_running.read_versions(task.read, persona, conversation)
-    number = table_running.find_current_number(task.read, persona, conversation)
+    story = read_layout(task.db.read, persona, conversation)
+    versions = table_running.read_versions(task.db.read, persona, conversation)
+    number = table_running.find_current_number(task.db.read, persona, conversation)
     current = next((version for version in versions if version.number == number), None)
     scenes = [
         CoveredScene(scene.id, end, scene.recap_index)
@@ -447,9 +435,9 @@ def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
     def effect(connection: Connection) -> None:
         current_now = table_running.hold_current_number(connection, persona, conversation)
         if current_now == number and _are_sources_kept(connection, task, plan, added):
-            table_running.insert_version(connection, task.db, operation_scope(operation), new)
+            table_running.insert_version(connection, task.db, task.scope, new)
         else:
-            queue_running(connection, task.db, persona, conversation)
+            queue_running(connection, task)
 
     return effect
 

@@ -47,26 +47,19 @@ def refresh(call: StoryCall, disabled: Collection[str] = (), counter: Counter | 
     if call.place is None:
         return Refresh({"hide": [], "show": []})
     return call.db.idempotent_transaction(
-        lambda connection: refresh_within(
-            connection, call.persona, call.conversation, call.settings, counter, disabled
-        ),
-        source="message_recaps",
+        lambda connection: refresh_within(connection, call, disabled, counter), source="message_recaps"
     )
 
 
 def refresh_within(
-    connection: Connection,
-    persona: str,
-    conversation: str,
-    settings: Settings,
-    counter: Counter | None = None,
-    disabled: Collection[str] = (),
+    connection: Connection, call: StoryCall, disabled: Collection[str] = (), counter: Counter | None = None
 ) -> Refresh:
+    persona, conversation, count = call.persona, call.conversation, call.settings.auto_hide_scene_count
     table_conversations.find(connection, persona, conversation, lock=True)
-    plan, last_hidden = _plan_changes(connection.execute, persona, conversation, settings.auto_hide_scene_count)
+    plan, last_hidden = _plan_changes(connection.execute, persona, conversation, count)
     if any(plan.values()):
         table_hidden.update_hidden(connection, persona, conversation, last_hidden)
-    return Refresh(plan, *_update_included(connection, persona, conversation, settings, counter, disabled))
+    return Refresh(plan, *_update_included(connection, call, disabled, counter))
 
 
 _FOLLOWED = (
@@ -85,10 +78,8 @@ def follow_settings(db: Database, persona: str, settings: Settings) -> None:
         return
     stories = [] if table_hidden.read_digest(db, persona) == digest else table_hidden.read_stories(db, persona)
     for conversation in stories:
-        db.idempotent_transaction(
-            lambda connection, key=conversation: refresh_within(connection, persona, key, settings),  # type: ignore[misc]
-            source="message_recaps",
-        )
+        story = StoryCall(db, settings, Scope(persona, conversation))
+        db.idempotent_transaction(lambda c, story=story: refresh_within(c, story), source="message_recaps")  # type: ignore[misc]
     if stories:
         db.idempotent_transaction(lambda c: table_hidden.write_digest(c, db, persona, digest), source="counters")
     current[persona] = digest
@@ -115,14 +106,10 @@ def left_out(line: Line, settings: Settings, disabled: Collection[str] = (), tok
 
 
 def _update_included(
-    connection: Connection,
-    persona: str,
-    conversation: str,
-    settings: Settings,
-    counter: Counter | None,
-    disabled: Collection[str],
+    connection: Connection, call: StoryCall, disabled: Collection[str], counter: Counter | None
 ) -> tuple[tuple[int, ...], int]:
     """Store which recaps are included; return their messages, newest first, and the number of changed recaps."""
+    persona, conversation, settings = call.persona, call.conversation, call.settings
     read, count = connection.execute, choose_counter(counter, settings)
 
     def candidates() -> Iterator[tuple[int, int]]:
@@ -224,7 +211,7 @@ def update_message_inclusion_flags(
 
     def work(connection: Connection) -> tuple[int, ...]:
         table_conversations.find(connection, call.persona, call.conversation, lock=True)
-        chosen, _ = _update_included(connection, call.persona, call.conversation, call.settings, counter, disabled)
+        chosen, _ = _update_included(connection, call, disabled, counter)
         return chosen[::-1]
 
     return call.db.idempotent_transaction(work, source="message_recaps")

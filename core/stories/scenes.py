@@ -112,7 +112,7 @@ def add_scene_break(
     row_id, queues = call.row_id, recap and not call.place.stories_off
 
     def work(connection: Connection) -> WriteResult:
-        return make_break(connection, call.db, call.persona, call.conversation, row_id, called, shown == 1, queues)
+        return make_break(connection, call, row_id, called, shown == 1, queues)
 
     result = call.db.idempotent_transaction(work, source="scenes")
     if result.stored:
@@ -121,42 +121,36 @@ def add_scene_break(
 
 
 def make_break(
-    connection: Connection,
-    db: Database,
-    persona: str,
-    conversation: str,
-    row_id: int,
-    name: str = "",
-    visible: bool = True,
-    queues: bool = True,
+    connection: Connection, call: StoryCall, row_id: int, name: str = "", visible: bool = True, queues: bool = True
 ) -> WriteResult:
     """Store a break within a transaction, and queue the recap of its scene; `unchanged` if the message is gone."""
-    if table_lines.hold_line(connection, persona, row_id) is None:
+    if table_lines.hold_line(connection, call.persona, row_id) is None:
         return NO_MESSAGE
-    scene_id, is_new = table_scenes.insert_scene(connection, db, persona, conversation, row_id, name, visible=visible)
+    here = call.db, call.persona, call.conversation
+    scene_id, is_new = table_scenes.insert_scene(connection, *here, row_id, name, visible=visible)
     if not is_new:
         return WriteResult(False, scene_id, "duplicate")
     if queues:
-        queue_recap(connection, db, persona, conversation, row_id)
+        queue_recap(connection, call, row_id)
     return WriteResult(True, scene_id)
 
 
-def queue_recap(connection: Connection, db: Database, persona: str, conversation: str, break_row: int) -> None:
+def queue_recap(connection: Connection, call: StoryCall, break_row: int) -> None:
     """Queue the recap of a scene; it waits for the earlier scene recaps of the conversation."""
-    before = table_scenes.find_newest_operation(connection, persona, conversation, SCENE_RECAP)
+    before = table_scenes.find_newest_operation(connection, call.persona, call.conversation, SCENE_RECAP)
     jobs_table.enqueue(
         connection,
-        db,
-        persona,
+        call.db,
+        call.persona,
         SCENE_RECAP,
-        conversation=conversation,
+        conversation=call.conversation,
         payload={"message_id": break_row},
         depends_on=() if before is None else (before,),
     )
 
 
-def queue_running(connection: Connection, db: Database, persona: str, conversation: str) -> None:
-    jobs_table.enqueue(connection, db, persona, RUNNING, priority="HIGH", conversation=conversation)
+def queue_running(connection: Connection, call: StoryCall) -> None:
+    jobs_table.enqueue(connection, call.db, call.persona, RUNNING, priority="HIGH", conversation=call.conversation)
 
 
 def edit_scene_break(
@@ -362,4 +356,4 @@ def queue_running_if_kept(connection: Connection, call: StoryCall) -> None:
     """Queue the running recap if RUNNING_SCENE_RECAP_AUTO_GENERATE and stories are on."""
     off = call.place is not None and call.place.stories_off
     if call.settings.running_scene_recap_auto_generate and not off:
-        queue_running(connection, call.db, call.persona, call.conversation)
+        queue_running(connection, call)
