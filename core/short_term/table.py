@@ -13,6 +13,7 @@ from sqlalchemy import Connection, String, bindparam, cast, delete, func, or_, s
 from ..access import table_conversations, table_participants, tombstones
 from ..access.rules import parent_key
 from ..access.table_participants import MINE, select_identities
+from ..calls.call import Call
 from ..database.bulk import chunks
 from ..database.dialects import Key, Time, has_keyword, like_pattern
 from ..database.engine import Database
@@ -21,9 +22,11 @@ from ..database.schema import privacy_levels, short_term_memories
 from ..database.stored_values import read_list, read_time
 from ..scope import Scope
 from ..shapes import WriteResult
+from ..templates.words import refused_patterns
 from ..text.replies import judge_refusal
 from .rules import Since, build_message, cut_text, is_alive, is_summary_due, mark_participant
 from .shapes import Item, NewEntry
+from .turns import read_since
 
 SOURCE = "short_term_memories"
 NAME_CHARS = 200
@@ -74,27 +77,26 @@ def read_name(value: Any) -> str:
 
 
 @retry_duplicates
-def write_entries(
-    db: Database, entries: Sequence[NewEntry], since: Since, privacy_default: str
-) -> list[tuple[WriteResult, bool]]:
+def write_entries(call: Call, entries: Sequence[NewEntry]) -> list[tuple[WriteResult, bool]]:
     """Write what each persona stores of a turn in one transaction; return (result, whether a summary is due) for each.
 
     Expired entries of these personas are deleted too.
     """
     in_order = sorted(entries, key=lambda entry: entry.scope.persona)  # so that two turns lock in one order
-    begun = db.ids.one()
+    begun, since = call.db.ids.one(), read_since(call.settings, call.db.clock())
 
     def work(connection: Connection) -> list[tuple[WriteResult, bool]]:
-        return [_write_entry(connection, db, new, since, privacy_default, begun) for new in in_order]
+        return [_write_entry(connection, call, new, since, begun) for new in in_order]
 
-    return db.idempotent_transaction(work, source=SOURCE)
+    return call.db.idempotent_transaction(work, source=SOURCE)
 
 
 def _write_entry(
-    connection: Connection, db: Database, new: NewEntry, since: Since, default: str, begun: int
+    connection: Connection, call: Call, new: NewEntry, since: Since, begun: int
 ) -> tuple[WriteResult, bool]:
+    db = call.db
     people = {name for item in new.items for name in (item.who, item.answers, new.scope.participant) if name}
-    scope, home, silent = hold_place(connection, db, new, people, default)
+    scope, home, silent = hold_place(connection, call, new, people)
     silent |= {key for key in people if tombstones.is_late(db, scope.persona, begun, people=(key,))}
     if tombstones.is_late(db, scope.persona, begun, conversation=scope.conversation):
         silent |= people
@@ -137,9 +139,10 @@ _HOLD_ENTRY = (
 
 
 def hold_place(
-    connection: Connection, db: Database, new: NewEntry, people: Collection[str], default: str
+    connection: Connection, call: Call, new: NewEntry, people: Collection[str]
 ) -> tuple[Scope, table_conversations.AudienceRow, set[str]]:
     """Lock a conversation and people until the transaction ends; return scope, audience, and people at level full."""
+    db, default = call.db, call.settings.privacy_default
     scope = _inherit_privacy(connection, new)
     home = table_conversations.ensure(
         connection, db, scope, sender=scope.participant, title=new.channel_name, server_name=new.server_name
@@ -212,13 +215,13 @@ def _update(connection: Connection, persona: str, row_id: int, values: dict[str,
     connection.execute(update(short_term_memories).where(_S.persona_id == persona, _S.id == row_id).values(values))
 
 
-def write_summary(
-    db: Database, new: NewEntry, summary: str, since: Since, *, patterns: Sequence[str], privacy_default: str
-) -> WriteResult:
+def write_summary(call: Call, new: NewEntry, summary: str) -> WriteResult:
     """Write the summary of a person's entry in a channel; create the entry if it is missing."""
+    db, since = call.db, read_since(call.settings, call.db.clock())
+    patterns = refused_patterns(call.settings.templates_dir)
 
     def work(connection: Connection) -> WriteResult:
-        scope, home, silent = hold_place(connection, db, new, [new.scope.participant or ""], privacy_default)
+        scope, home, silent = hold_place(connection, call, new, [new.scope.participant or ""])
         if silent:
             return WriteResult(False, None, "privacy")
         own = _hold_entry(connection, scope, since)

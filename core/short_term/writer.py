@@ -15,7 +15,7 @@ from ..errors import MessageError
 from ..memories import shown_texts
 from ..scope import Scope
 from ..shapes import WriteResult
-from ..templates.words import phrases_for, refused_patterns
+from ..templates.words import phrases_for
 from ..text.folding import clean
 from ..text.hits import name_persona
 from ..text.host_values import has
@@ -113,7 +113,7 @@ def _write_turn(call: Call, turn: Turn) -> TurnResult:
     entries = [entry for entry in built if entry is not None]
     if not entries:
         return TurnResult(0, "empty")
-    results, due = zip(*_write_entries(call, entries), strict=True)
+    results, due = zip(*table.write_entries(call, entries), strict=True)
     stored = sum(each.stored for each in results)
     reason = "" if stored else next(each.reason for each in results)
     return TurnResult(stored, cast("Any", reason), summary_due=any(due))
@@ -146,11 +146,6 @@ def _build_entry(call: Call, turn: Turn, scope: Scope, lineage: str) -> NewEntry
         for item in lines
     )
     return replace(entry, lineage=lineage, items=items, at=at) if items else None
-
-
-def _write_entries(call: Call, entries: list[NewEntry]) -> list[tuple[WriteResult, bool]]:
-    since = turns.read_since(call.settings, call.db.clock())
-    return table.write_entries(call.db, entries, since, call.settings.privacy_default)
 
 
 def store_short_term_memory(
@@ -202,7 +197,7 @@ def store_short_term_memory(
     entry = _build_entry(call, turn, call.scope, turns.read_id(lineage, "lineage") or "")
     if entry is None:
         return WriteResult(False, None, "empty")
-    ((result, _),) = _write_entries(call, [entry])
+    ((result, _),) = table.write_entries(call, [entry])
     return WriteResult(*result, notes=tuple(notes))
 
 
@@ -253,14 +248,8 @@ def update_short_term_memory(
     if said is not None and is_request(said, phrases_for(said, call.settings)):
         return WriteResult(False, None, "explicit")
     # 3. write it
-    result = table.write_summary(
-        call.db,
-        replace(entry, lineage=turns.read_id(lineage, "lineage") or ""),
-        text,
-        turns.read_since(call.settings, call.db.clock()),
-        patterns=refused_patterns(call.settings.templates_dir),
-        privacy_default=call.settings.privacy_default,
-    )
+    entry = replace(entry, lineage=turns.read_id(lineage, "lineage") or "")
+    result = table.write_summary(call, entry, text)
     return WriteResult(*result, notes=(*result.notes, f"cut {cut}")) if cut > 0 else result
 
 
