@@ -63,9 +63,8 @@ def edit_item(
     text = read_text(new_content, "new_content")
     if not text.strip():
         raise MessageError("new_content is blank. Give a text, or delete the item.", fields=("new_content",))
-    done = item_changes.edit(
-        call.db, find_seen(call, operator), row_id, text, editor=str(editor), operator=operator, settings=call.settings
-    )
+    seen = find_seen(call, operator)
+    done = item_changes.edit(call, seen, row_id, text, editor=str(editor), operator=operator)
     if done is None:
         raise ItemNotFoundError(row_id)
     memory_files.write_files(call)

@@ -334,12 +334,13 @@ def _finish(
 ) -> Effect:
     """Consolidate, hand the outcome to the waiting caller, and return the function that records the run."""
 
+    call = operation_call(operation, tools)
+
     def record(connection: Connection) -> None:
-        run = operation.persona, kind, _read_reason(operation), operation.conversation, outcome, tools.now
-        table_runs.insert_run(connection, tools.db, *run)
+        table_runs.insert_run(connection, call, kind, _read_reason(operation), outcome, tools.now)
 
     try:
-        outcome = before + consolidate(operation_call(operation, tools), tools.model)
+        outcome = before + consolidate(call, tools.model)
     except ModelError as error:
         outcome = before + Outcome(conversations=1, reasons=(f"model_{error.reason}",))
         tools.results.append(outcome)

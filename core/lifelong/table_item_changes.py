@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, update
 
-from ..config import Settings
+from ..calls.call import Call
 from ..database import rows
 from ..database.bulk import chunks
 from ..database.engine import Database
@@ -39,10 +39,9 @@ def _is_archived(row: Any) -> bool:
     return row.archived_at is not None or row.superseded_by is not None
 
 
-def edit(
-    db: Database, seen: ReadScope, row_id: int, text: str, *, editor: str, operator: bool, settings: Settings
-) -> WriteResult | None:
+def edit(call: Call, seen: ReadScope, row_id: int, text: str, *, editor: str, operator: bool) -> WriteResult | None:
     """Replace the text of an item; id, tags, kind, importance and time stay. Return None if there is no such item."""
+    db, settings = call.db, call.settings
     columns: dict[str, Any] = {"content": text, **index_entries.derive_columns([text])}
     rows.check_size(columns["text_folded"], "new_content in its folded form")
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Integer, bindparam, delete, insert, select, update
 
+from ..calls.call import Call
 from ..database.dialects import EPOCH, insert_ignore, upsert
 from ..database.engine import Database
 from ..database.ids import first_of
@@ -42,22 +43,15 @@ class Outcome:
 
 
 def insert_run(
-    connection: Connection,
-    db: Database,
-    persona: str,
-    kind: str,
-    reason: str,
-    conversation: str | None,
-    outcome: Outcome,
-    started_at: datetime,
+    connection: Connection, call: Call, kind: str, reason: str, outcome: Outcome, started_at: datetime
 ) -> None:
     """Record a finished run and delete old records, in the caller's transaction."""
-    now = db.clock()
+    db, persona, now = call.db, call.persona, call.db.clock()
     row = {
         "id": db.ids.one(),
         "persona_id": persona,
         "kind": kind,
-        "conversation_key": conversation or "",
+        "conversation_key": call.scope.conversation or "",
         "reason": reason[:100],
         "window_size": outcome.messages,
         "items_added": len(outcome.ids),
