@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Integer, and_, bindparam, func, or_, select
 
 from ..access import table as audiences
 from ..access import table_conversations as conversations
+from ..calls.call import Call
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database, RollbackError
@@ -90,15 +91,14 @@ def number_item(memory: NewMemory, seen: Counter[bytes]) -> int:
 
 
 @retry_duplicates
-def store(
-    db: Database, scope: Scope, items: Sequence[tuple[int, NewMemory]], *, privacy_default: str, dry_run: bool = False
-) -> Done:
+def store(call: Call, items: Sequence[tuple[int, NewMemory]], *, dry_run: bool) -> Done:
     """Store each (number, item) unless `number` equal items are stored, so that an import can be run again."""
+    db, scope, default = call.db, call.scope, call.settings.privacy_default
     ids = db.ids.take(len(items))
 
     def find_private(connection: Connection) -> frozenset[int]:
         tiers = {memory.tier for _, memory in items}
-        closed = {tier for tier in tiers if memories.is_private(connection, scope, tier, privacy_default, False)}
+        closed = {tier for tier in tiers if memories.is_private(connection, scope, tier, default, False)}
         return frozenset(i for i, (_, memory) in enumerate(items) if memory.tier in closed)
 
     def work(connection: Connection) -> Done:

@@ -148,12 +148,10 @@ class ItemWriter:
 
     def _store(self, batch: list[_ReadyItem]) -> None:
         """Store the new items of a batch in one transaction."""
-        call, items = self._call, [(ready.number, ready.memory) for ready in batch]
+        items = [(ready.number, ready.memory) for ready in batch]
         self._notes.update(note for ready in batch for note in ready.memory.notes)
         try:
-            done = table_transfer.store(
-                call.db, call.scope, items, privacy_default=call.settings.privacy_default, dry_run=self._dry_run
-            )
+            done = table_transfer.store(self._call, items, dry_run=self._dry_run)
         except StoreError as error:
             there = f"All items up to row {self._row} are stored; run the same import again to go on."
             progress = there if self._row and not self._dry_run else "Nothing was imported."
