@@ -151,8 +151,8 @@ def import_markdown(
         stored = [each.text for each in _read_sections(call)]
         new = _iter_new(recent, lambda section: section.text, stored)
         done = [(number, _insert_section(call, path, section)) for number, section in new]
-        viewer, most = replace(load_access(call).viewer, destination="local"), call.settings.max_recent_conversations
-        kept = {one.id for one in table_summaries.read_summaries(call.db, viewer, most=most)}
+        viewer = replace(load_access(call).viewer, destination="local")
+        kept = {one.id for one in table_summaries.read_summaries(call, viewer)}
         reasons += [_note(RECENT, number, one.reason or ("" if one.id in kept else "limit")) for number, one in done]
         for number, text in _iter_new(saved, str, _read_memories(call)):
             reasons.append(_note(SAVED, number, _insert_memory(call, path, text)))
@@ -164,9 +164,8 @@ def import_markdown(
 
 
 def _read_sections(call: Call) -> list[Section]:
-    viewer, settings = load_access(call).viewer, call.settings
-    summaries = table_summaries.read_summaries(call.db, viewer, most=settings.max_recent_conversations)
-    return [Section(_line(one.title), format_time(one.at, settings.timezone), _line(one.summary)) for one in summaries]
+    summaries, zone_name = table_summaries.read_summaries(call, load_access(call).viewer), call.settings.timezone
+    return [Section(_line(one.title), format_time(one.at, zone_name), _line(one.summary)) for one in summaries]
 
 
 def _read_memories(call: Call) -> list[str]:
@@ -268,12 +267,10 @@ def _note(name: str, number: int, reason: str) -> str:
 
 def _insert_section(call: Call, folder: Path, section: Section) -> WriteResult:
     return table_summaries.insert_summary(
-        call.db,
-        call.scope,
+        call,
         title=section.title[:TITLE_CHARS] or UNTITLED,
         summary=section.text,
         at=_read_time(section.time, call.settings) or _changed_at(folder / RECENT),
-        most=call.settings.max_recent_conversations,
     )
 
 
@@ -397,37 +394,32 @@ def read_state(folder: Path) -> State:
         return State()
 
 
-def find_folders(db: Database, settings: Settings) -> list[Path]:
-    """Return the folders that this process wrote, and the folder set in the settings."""
-    folders = dict.fromkeys([*db.caches.get(_FOLDERS, {}), str(Path(settings.memory_folder_name).absolute())])
-    return [Path(each) for each in folders if os.path.isdir(each)]  # noqa: PTH112 - Path.is_dir can raise OSError
-
-
-def rewrite_folder(
-    folder: Path,
-    db: Database,
-    settings: Settings,
-    persona: str,
-    people: Collection[str] = (),
-    conversations: Collection[str] = (),
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Rewrite the files of a folder after rows were forgotten; return failures instead of raising.
+def rewrite_files(
+    call: Call, people: Collection[str] = (), conversations: Collection[str] = ()
+) -> tuple[list[str], list[str]]:
+    """Rewrite the files of the persona, in folders this process wrote or the settings name, after rows were forgotten.
 
     Returns:
         Paths of the changed files, and of files that may still contain forgotten text, each with the reason.
     """
-    paths, owner = [folder / name for name in NAMES if (folder / name).exists()], read_state(folder).scope
-    if not paths or (owner is not None and owner.persona != persona):
-        return (), ()
-    if owner is None:
-        return (), tuple(f"{path}: it is unknown whose rows it contains" for path in paths)
-    try:
-        if owner.participant in people or owner.conversation in conversations:
-            with _lock(folder):
-                names = [path.name for path in paths if _write(path, "")]
-                (folder / STATE).unlink(missing_ok=True)
-        else:
-            names = list(export_markdown(folder, db=db, settings=settings, scope=owner).written)
-    except (CoreError, OSError) as error:
-        return (), tuple(f"{path}: {type(error).__name__}" for path in paths)
-    return tuple(str(folder / name) for name in names), ()
+    written: list[str] = []
+    out_of_reach: list[str] = []
+    folders = [*call.db.caches.get(_FOLDERS, {}), str(Path(call.settings.memory_folder_name).absolute())]
+    for folder in map(Path, dict.fromkeys(folders)):
+        if not os.path.isdir(folder):  # noqa: PTH112 - Path.is_dir can raise OSError
+            continue
+        paths, owner = [folder / name for name in NAMES if (folder / name).exists()], read_state(folder).scope
+        if owner is None:
+            out_of_reach += [f"{path}: it is unknown whose rows it contains" for path in paths]
+        elif paths and owner.persona == call.persona:
+            try:
+                if owner.participant in people or owner.conversation in conversations:
+                    with _lock(folder):
+                        names = [path.name for path in paths if _write(path, "")]
+                        (folder / STATE).unlink(missing_ok=True)
+                else:
+                    names = [*export_markdown(folder, db=call.db, settings=call.settings, scope=owner).written]
+                written += [str(folder / name) for name in names]
+            except (CoreError, OSError) as error:
+                out_of_reach += [f"{path}: {type(error).__name__}" for path in paths]
+    return written, out_of_reach

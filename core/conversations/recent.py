@@ -285,21 +285,21 @@ def make_summary(settings: Settings, lines: Sequence[Line], model: Any, *, retri
 
 def store_summary(connection: Connection, call: Call, end: End, lines: Sequence[Line], summary: Summary) -> WriteResult:
     """Store a summary in the caller's transaction: an extract if some of its messages may no longer be kept."""
-    db, settings, persona, key = call.db, call.settings, call.persona, call.scope.conversation
-    place = table_summaries.find_place(connection, db, persona, key)
+    persona, key = call.persona, call.scope.conversation
+    place = table_summaries.find_place(connection, call)
     if place is None:
         return WriteResult(False, None, "unchanged", notes=("the conversation is gone",))
     if not table_summaries.are_as_read(connection, persona, lines):
         raise StoreWriteError(
             "A message was changed or removed while its conversation was summarised.", source="chat_history_cache"
         )
-    allowed = table_participants.keep_allowed(connection, persona, lines, settings.privacy_default)
+    allowed = table_participants.keep_allowed(connection, persona, lines, call.settings.privacy_default)
     if not allowed:
         return WriteResult(False, None, "privacy")
     if len(allowed) < len(lines):
         summary = rules_summaries.extract_summary(allowed)
     new = NewSummary(end.id, key or "", summary.title, summary.text, end.at, end.last, summary.provenance)
-    return table_summaries.enlist_summary(connection, db, persona, place, new, most=settings.max_recent_conversations)
+    return table_summaries.enlist_summary(connection, call, place, new)
 
 
 # The operation CONVERSATION_SUMMARY
@@ -351,5 +351,5 @@ def read_recent(call: Call, viewer: Viewer) -> list[RecentConversation]:
             "conversation": plain_key(one.conversation),
             "provenance": one.provenance,
         }
-        for one in table_summaries.read_summaries(call.db, viewer, most=call.settings.max_recent_conversations)
+        for one in table_summaries.read_summaries(call, viewer)
     ]

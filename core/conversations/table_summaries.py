@@ -13,6 +13,7 @@ from ..access import table as audience_table
 from ..access import table_conversations
 from ..access.rules import AudienceKey
 from ..access.view import Viewer
+from ..calls.call import Call
 from ..database.compiled import FIRST, IDS, TEXT, TIME, Branch, CompiledStatement, Shape, execute_parts, read_parts
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
@@ -57,31 +58,24 @@ class StoredSummary(NamedTuple):
 # Writing
 
 
-def find_place(
-    connection: Connection, db: Database, persona: str, conversation: str | None
-) -> table_conversations.AudienceRow | None:
+def find_place(connection: Connection, call: Call) -> table_conversations.AudienceRow | None:
     """Return the audience of a conversation's summary and lock it; None if the conversation was deleted."""
-    if not conversation:
+    if not call.scope.conversation:
         return table_conversations.AudienceRow(
-            audience_table.find_or_make(connection, db, persona, AudienceKey("persona"))
+            audience_table.find_or_make(connection, call.db, call.persona, AudienceKey("persona"))
         )
-    facts = table_conversations.find(connection, persona, conversation, lock=True)
+    facts = table_conversations.find(connection, call.persona, call.scope.conversation, lock=True)
     return None if facts is None else table_conversations.AudienceRow(facts.audience_id, facts.local_only, facts)
 
 
 def enlist_summary(
-    connection: Connection,
-    db: Database,
-    persona: str,
-    place: table_conversations.AudienceRow,
-    new: NewSummary,
-    *,
-    most: int,
+    connection: Connection, call: Call, place: table_conversations.AudienceRow, new: NewSummary
 ) -> WriteResult:
-    """Store a summary, replacing the conversation's earlier one; an audience keeps its newest `most` summaries.
+    """Store a summary, replacing the conversation's earlier one; the list of the audience keeps its newest summaries.
 
     The caller's transaction holds the conversation's lock.
     """
+    persona, most = call.persona, call.settings.max_recent_conversations
     audience_table.lock(connection, persona, place.audience_id)
     key, at = new.conversation_key, bindparam("at", new.occurred_at, type_=Time())
     same_id = find_end(connection, persona, key, new.last_message_row)
@@ -96,9 +90,9 @@ def enlist_summary(
             return WriteResult(False, later, "duplicate", notes=(note,))
         connection.execute(delete(conversation_summaries).where(*mine))
     where = {"persona_id": persona, "audience_id": place.audience_id, "local_only": int(place.local_only)}
-    connection.execute(conversation_summaries.insert().values(**new._asdict(), **where, created_at=db.clock()))
+    connection.execute(conversation_summaries.insert().values(**new._asdict(), **where, created_at=call.db.clock()))
     listed = select(_C.id).where(_C.persona_id == persona, _C.audience_id == place.audience_id)
-    beyond = listed.order_by(_C.occurred_at.desc(), _C.id.desc()).limit(_ALL).offset(most)
+    beyond = listed.order_by(*_NEWEST).limit(_ALL).offset(most)
     leaving = connection.execute(beyond).scalars().all()
     execute_parts(connection, delete(conversation_summaries).where(_C.persona_id == persona, _C.id.in_(IDS)), leaving)
     return WriteResult(True, new.id)
@@ -116,17 +110,16 @@ def find_end(connection: Connection, persona: str, conversation: str, last: int)
 
 
 @retry_duplicates
-def insert_summary(db: Database, scope: Scope, *, title: str, summary: str, at: datetime, most: int) -> WriteResult:
+def insert_summary(call: Call, *, title: str, summary: str, at: datetime) -> WriteResult:
     """Add a summary written by a person to the list of the scope's audience."""
-    row_id = db.ids.one()
+    row_id = call.db.ids.one()
 
     def work(connection: Connection) -> WriteResult:
-        place = table_conversations.ensure(connection, db, scope, sender=scope.participant)
+        place = table_conversations.ensure(connection, call.db, call.scope, sender=call.scope.participant)
         # without a conversation, the row's id is the number of the end, so no two ends are equal
-        new = NewSummary(row_id, "", title, summary, at, row_id, "import")
-        return enlist_summary(connection, db, scope.persona, place, new, most=most)
+        return enlist_summary(connection, call, place, NewSummary(row_id, "", title, summary, at, row_id, "import"))
 
-    return db.idempotent_transaction(work, source="conversation_summaries")  # a repeated run finds its own row
+    return call.db.idempotent_transaction(work, source="conversation_summaries")  # a repeated run finds its own row
 
 
 # Reading
@@ -145,12 +138,14 @@ _LISTED = (
 )
 
 
-def read_summaries(db: Database, viewer: Viewer, *, most: int) -> list[StoredSummary]:
-    """Return the newest `most` summaries of each visible audience, oldest first."""
+def read_summaries(call: Call, viewer: Viewer) -> list[StoredSummary]:
+    """Return the newest MAX_RECENT_CONVERSATIONS summaries of each visible audience, oldest first."""
     newest: dict[int, list[StoredSummary]] = {}
-    for row in db.read(_LISTED, viewer.bound, source="conversation_summaries"):
+    for row in call.db.read(_LISTED, viewer.bound, source="conversation_summaries"):
         newest.setdefault(row.audience_id, []).append(StoredSummary(*row))
-    summaries = [one for of_audience in newest.values() for one in of_audience[:most]]
+    summaries = [
+        one for of_audience in newest.values() for one in of_audience[: call.settings.max_recent_conversations]
+    ]
     return sorted(summaries, key=lambda one: (one.at is not None, one.at, one.id))
 
 

@@ -216,13 +216,6 @@ def _empty_caches(call: Call, forgotten: Collection[str]) -> None:
 
 def _rewrite_files(call: Call, done: Done) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Rewrite the known Markdown files; return their paths, and the files out of reach with the reason."""
-    db, persona = call.db, call.persona
-    people, conversations = done.owner.person.keys, done.owner.conversations
-    written: list[str] = []
-    out_of_reach: list[str] = []
-    for folder in memory_files.find_folders(db, call.settings):
-        changed, left = memory_files.rewrite_folder(folder, db, call.settings, persona, people, conversations)
-        written += changed
-        out_of_reach += left
-    exported = [f"{path}: an exported file" for path in written_files.list_files(db, persona)]
+    written, out_of_reach = memory_files.rewrite_files(call, done.owner.person.keys, done.owner.conversations)
+    exported = [f"{path}: an exported file" for path in written_files.list_files(call.db, call.persona)]
     return tuple(written), (*out_of_reach, *exported)

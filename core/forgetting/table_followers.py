@@ -150,8 +150,7 @@ def _change(
     if result.stored:
         shown_texts.forget_turns(db, persona)
         if removal.counts["memories"] or removal.counts["conversation_summaries"]:
-            for folder in memory_files.find_folders(db, call.settings):
-                memory_files.rewrite_folder(folder, db, call.settings, persona)
+            memory_files.rewrite_files(call)
     return result
 
 

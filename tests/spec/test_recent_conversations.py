@@ -14,6 +14,7 @@ import pytest
 from sqlalchemy import update
 
 from core import conversations, jobs, lifelong
+from core.calls.call import Call
 from core.chat_history_cache import delete_chat_message, save_chat_message
 from core.config import Settings
 from core.conversations import (
@@ -287,9 +288,8 @@ class Mirror:
         self.known: dict[str, Any] = {"db": db, "settings": Settings(**flags), "scope": self.scope}
 
     def summary(self, title: str, text: str, minutes: int = 0) -> int:
-        db: Database = self.known["db"]
         at = datetime(2026, 3, 10, 14, 5, tzinfo=UTC) + timedelta(minutes=minutes)
-        return table_summaries.insert_summary(db, self.scope, title=title, summary=text, at=at, most=30).id
+        return table_summaries.insert_summary(Call(**self.known), title=title, summary=text, at=at).id
 
     def save(self, text: str) -> int:
         return conversations.add_saved_memory(text, **self.known).id

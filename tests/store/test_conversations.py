@@ -326,6 +326,7 @@ def test_c9_a_hundred_ends_in_four_processes_leave_the_newest_fifty_in_order(db:
 @pytest.mark.engines("mariadb", "mysql", "seekdb")
 def test_c9_whoever_adds_to_a_list_waits_for_the_one_before(db: Database) -> None:
     persona, most = own_scope().persona, 10
+    call = Call(db, Settings(max_recent_conversations=most), Scope(persona))
     inside = threading.Event()
 
     @retry_duplicates
@@ -333,9 +334,9 @@ def test_c9_whoever_adds_to_a_list_waits_for_the_one_before(db: Database) -> Non
         new = summaries.NewSummary(db.ids.one(), "", f"T{n}", "s", NOW + timedelta(minutes=n), -n - 1, "extract")
 
         def work(connection: Connection) -> None:
-            place = summaries.find_place(connection, db, persona, None)
+            place = summaries.find_place(connection, call)
             assert place is not None
-            summaries.enlist_summary(connection, db, persona, place, new, most=most)
+            summaries.enlist_summary(connection, call, place, new)
             inside.set()
             time.sleep(hold_seconds)
 
