@@ -99,7 +99,7 @@ def add_diary_entry(
         source_message_ids=tuple(table_sources.find_sources(db, call.scope, message_id)[0] or ()),
     )
     # 3. store it
-    stored = table.insert_entry(db, call.scope, entry, privacy_default=call.settings.privacy_default, row_id=row_id)
+    stored = table.insert_entry(call, entry, row_id=row_id)
     if stored is None:
         return WriteResult(False, None, "privacy", notes=tuple(notes))
     return WriteResult(True, stored[0], dropped_tags=len(dropped), notes=(*notes, *stored[1]))

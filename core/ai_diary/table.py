@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime, timedelta
-from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
@@ -15,6 +14,7 @@ from sqlalchemy import Connection, Integer, bindparam, func, or_, select
 from ..access import table_conversations, table_participants, tombstones
 from ..access.rules import check_key, split_key
 from ..access.view import Viewer, is_seen
+from ..calls.call import Call
 from ..database import rows
 from ..database.bulk import chunks
 from ..database.compiled import IDS, read_parts
@@ -57,15 +57,14 @@ class NewEntry:
 
 
 @retry_duplicates
-def insert_entry(
-    db: Database, scope: Scope, entry: NewEntry, *, privacy_default: str, row_id: int
-) -> tuple[int, Sequence[str]] | None:
+def insert_entry(call: Call, entry: NewEntry, *, row_id: int) -> tuple[int, Sequence[str]] | None:
     """Store one entry; return its id and notes on what was left out, or None if a person or chat was just forgotten."""
+    db, scope = call.db, call.scope
 
     def work(connection: Connection) -> tuple[int, Sequence[str]]:
         own = _find_scope(connection, scope, entry)
         place = table_conversations.ensure(connection, db, own, sender=own.participant)
-        kept, keys, notes = _drop_private(connection, scope, entry, privacy_default)
+        kept, keys, notes = _drop_private(connection, scope, entry, call.settings.privacy_default)
         if _is_late(db, own, entry, row_id):
             raise RollbackError(None)
         row = asdict(kept)
@@ -238,19 +237,6 @@ def archive_entry(db: Database, viewer: Viewer, row_id: int) -> bool:
 _COLUMNS = tuple(_C[column.name] for column in fields(DiaryEntry))
 
 
-@lru_cache(maxsize=128)
-def _select_newest(since: bool, local: bool, column: str, wanted: int) -> Any:
-    visible = _C.audience_id.in_(bindparam("audiences", expanding=True))
-    chosen = select(*_COLUMNS).where(_C.persona_id == bindparam("persona"), visible, AI_DIARY.findable)
-    if since:
-        chosen = chosen.where(_C.timestamp > bindparam("since", type_=Time()))
-    if not local:
-        chosen = chosen.where(_C.local_only == 0)
-    if wanted:
-        chosen = chosen.where(or_(*(json_has_text(_C[column], bindparam(f"wanted{n}")) for n in range(wanted))))
-    return chosen.order_by(_C.timestamp.desc(), _C.id.desc()).limit(bindparam("most", type_=Integer()))
-
-
 def read_newest(
     db: Database,
     viewer: Viewer,
@@ -261,19 +247,22 @@ def read_newest(
     person: str | None = None,
 ) -> list[DiaryEntry]:
     """Return visible entries, newest first, ties by the higher id."""
-    wanted = [person] if person is not None else list(tags)
-    column = "involved_users" if person is not None else "context_tags"
-    values: dict[str, Any] = {"persona": viewer.scope.persona, "most": most}
-    values |= {f"wanted{n}": text for n, text in enumerate(wanted)} | ({"since": since} if since else {})
-    statement = _select_newest(since is not None, viewer.sees_local_only, column, len(wanted))
+    visible = _C.audience_id.in_(bindparam("audiences", expanding=True))
+    where: list[Any] = [_C.persona_id == viewer.scope.persona, visible, AI_DIARY.findable]
+    if since is not None:
+        where.append(_C.timestamp > bindparam("since", since, type_=Time()))
+    if not viewer.sees_local_only:
+        where.append(_C.local_only == 0)
+    if tags:
+        where.append(or_(*(json_has_text(_C.context_tags, bindparam(f"tag{n}", tag)) for n, tag in enumerate(tags))))
+    if person is not None:
+        where.append(json_has_text(_C.involved_users, bindparam("user", person)))
+    newest = select(*_COLUMNS).where(*where).order_by(_C.timestamp.desc(), _C.id.desc())
+    newest = newest.limit(bindparam("most", most, type_=Integer()))
     # A few audiences are read one by one along the index; a single query would sort all entries.
     few = len(viewer.audiences) <= _FEW
     parts = [[a] for a in viewer.audiences] if few else list(chunks(viewer.audiences))
-    entries = [
-        _read_entry(row)
-        for part in parts
-        for row in db.read(statement, {**values, "audiences": part}, source="ai_diary")
-    ]
+    entries = [_read_entry(row) for part in parts for row in db.read(newest, {"audiences": part}, source="ai_diary")]
     entries.sort(key=lambda e: (e.timestamp is not None, e.timestamp, e.id), reverse=True)
     return entries[:most]
 
