@@ -14,7 +14,7 @@ from ..errors import MessageError, StoreReadError
 from ..memories import table as memories_table
 from ..memories import table_instructions, table_sources
 from ..memories.instructions import read_instruction
-from ..memories.rules import INSTRUCTION, SAVED_MEMORY_CHARS, check_choice
+from ..memories.rules import INSTRUCTION, SAVED, SAVED_MEMORY_CHARS, check_choice
 from ..memories.rules_instructions import MOST_CHARS
 from ..memories.section_instructions import is_recorded
 from ..memories.similar import find_similar
@@ -70,7 +70,7 @@ def save_memory(
     said: object = None,
     *,
     message_id: object = None,
-    kind: str = table_saved.KIND,
+    kind: str = SAVED,
 ) -> WriteResult:
     """Save one fact; arguments and result are those of `add_saved_memory`."""
     fact = _read_fact(call.settings, text, said, kind)
@@ -162,9 +162,7 @@ def list_saved_memories(
     return read_saved(call.db, viewer, kind=kind, archived=archived)
 
 
-def read_saved(
-    db: Database, viewer: Viewer, *, kind: str = table_saved.KIND, archived: bool = False
-) -> list[SavedMemory]:
+def read_saved(db: Database, viewer: Viewer, *, kind: str = SAVED, archived: bool = False) -> list[SavedMemory]:
     return [
         {
             "id": item.id,

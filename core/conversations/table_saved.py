@@ -25,7 +25,6 @@ from ..memories.rules import INSTRUCTION, SAVED
 from ..memories.table_instructions import KEPT_ITEM, KeptItem, match_in_force, match_seen
 from ..shapes import WriteResult
 
-KIND = SAVED
 AUTHOR, BY_PERSON, BY_FILE = "user", "user", "file"
 """Author of saved memories, and their sources: said or passed in, or written into the Markdown file."""
 _C = memories.c
@@ -41,7 +40,7 @@ def build_memory(
 ) -> NewMemory:
     """Return a saved memory to store, pinned so that it is not pruned; `text` must not be blank."""
     memory = new_item.read(
-        text, now=now, author=AUTHOR, source=source, tags=[], kind=KIND, pinned=True, provenance=provenance,
+        text, now=now, author=AUTHOR, source=source, tags=[], kind=SAVED, pinned=True, provenance=provenance,
         source_message_ids=source_message_ids,
     )  # fmt: skip
     assert memory is not None
@@ -66,7 +65,7 @@ def _find_equal(
     """Return the id of the oldest saved memory with this text, not local_only unless the new one is; else None."""
     whose = _C.participant_key == participant if participant else _C.participant_key.is_(None)
     there = (_C.persona_id == persona, _C.audience_id == audience_id, _C.local_only <= int(local_only))
-    same = select(_C.id).where(*there, _C.content_hash == digest, whose, *match_in_force(KIND))
+    same = select(_C.id).where(*there, _C.content_hash == digest, whose, *match_in_force(SAVED))
     return connection.execute(same.order_by(_C.timestamp, _C.id).limit(1)).scalar()
 
 
@@ -75,7 +74,7 @@ def archive_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
 
     def change(connection: Connection, row: Any) -> WriteResult:
         now, persona = db.clock(), viewer.scope.persona
-        if row.kind == KIND:
+        if row.kind == SAVED:
             table_sources.close_sources(connection, persona, [row_id])
         indexed.set_columns(connection, db, MEMORIES, persona, [row_id], archived_at=now, updated_at=now)
         return WriteResult(True, row_id)
@@ -105,24 +104,18 @@ def restore_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
 # Reading
 
 
-@lru_cache(maxsize=12)
-def _select_kept(kind: str, archived: bool, is_person_known: bool, family: str) -> Any:
-    on_list = (_C.kind == kind,) if archived else match_in_force(kind)
-    whose = (table_instructions.match_person(is_person_known),) if kind == INSTRUCTION else ()
-    return select(*KEPT_ITEM).where(*match_seen(family), *on_list, *whose).order_by(_C.timestamp, _C.id)
-
-
-def read_items(db: Database, viewer: Viewer, *, kind: str = KIND, archived: bool = False) -> list[KeptItem]:
+def read_items(db: Database, viewer: Viewer, *, kind: str = SAVED, archived: bool = False) -> list[KeptItem]:
     """Return the saved memories that a viewer sees, or instructions of the person asking; oldest first, ties by id.
 
     With `archived`, archived and replaced items are included.
     """
-    values = viewer.bound
-    is_person_known = False
+    on_list = (_C.kind == kind,) if archived else match_in_force(kind)
+    where, values = [*match_seen(db.family), *on_list], viewer.bound
     if kind == INSTRUCTION:
-        is_person_known, person = table_instructions.describe_person(viewer)
+        is_known, person = table_instructions.describe_person(viewer)
+        where.append(table_instructions.match_person(is_known))
         values |= person
-    statement = _select_kept(kind, archived, is_person_known, db.family)
+    statement = select(*KEPT_ITEM).where(*where).order_by(_C.timestamp, _C.id)
     return [table_instructions.read_item(row) for row in db.read(statement, values, source="memories")]
 
 
@@ -164,7 +157,7 @@ def _part(family: str) -> CompiledStatement:
         participant=_C.participant_key,
         at=_C.timestamp,
     )
-    newest = select(*columns).where(*match_seen(family), *match_in_force(KIND))
+    newest = select(*columns).where(*match_seen(family), *match_in_force(SAVED))
     return CompiledStatement(newest.order_by(_C.timestamp.desc(), _C.id.desc()).limit(MOST_READ), family)
 
 

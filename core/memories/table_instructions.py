@@ -223,7 +223,6 @@ def match_seen(family: str) -> tuple[Any, ...]:
     )
 
 
-@lru_cache(maxsize=8)
 def match_person(known: bool) -> Any:
     """Return the SQL condition of rows of the person asking, under any of their linked identities."""
     if not known:

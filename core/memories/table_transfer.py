@@ -38,10 +38,8 @@ class ExportPosition(NamedTuple):
 
 
 def kinds(db: Database, persona: str) -> list[str]:
-    return sorted(str(row[0]) for row in db.read(_KINDS, {"persona": persona}, source="memories"))
-
-
-_KINDS = select(_C.kind).where(_C.persona_id == bindparam("persona")).distinct()
+    used = select(_C.kind).where(_C.persona_id == persona).distinct()
+    return sorted(str(row[0]) for row in db.read(used, source="memories"))
 
 
 def oldest_first(
