@@ -241,7 +241,7 @@ def gather_lines(call: Call, end: End) -> list[Line]:
     """Return the messages to summarise, oldest first; empty if none of them may still be read."""
     db, persona, key = call.db, call.persona, call.scope.conversation or ""
     if end.rows is None:
-        lines = table_summaries.read_lines_up_to(db, persona, key, end.last, end.at, rules_summaries.MOST_MESSAGES)
+        lines = table_summaries.read_lines_up_to(db, persona, key, end.last, end.at)
     else:
         stored = table_summaries.read_lines(db, persona, key, [row for row in end.rows if row is not None])
         texts = iter(end.texts)

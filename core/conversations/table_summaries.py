@@ -24,7 +24,7 @@ from ..messages import new_message, table_lines
 from ..messages.table_batches import Seen
 from ..scope import Scope
 from ..shapes import OPEN_STATES, WriteResult
-from .rules_summaries import Line
+from .rules_summaries import MOST_MESSAGES, Line
 
 _C = conversation_summaries.c
 _ALL = 2**31 - 1
@@ -201,19 +201,11 @@ def build_line(row: Any) -> Line:
 
 
 _SAID = and_(_M.excluded == 0, _M.role.not_in(_NOT_SAID))
-_LAST = select(*LINE_COLUMNS).where(_HERE, _SAID).order_by(_M.timestamp.desc(), _M.id.desc()).limit(1)
-_UP_TO = (
-    select(*LINE_COLUMNS)
-    .where(
-        _HERE,
-        _SAID,
-        or_(
-            _M.timestamp < bindparam("at", type_=Time()),
-            and_(_M.timestamp == bindparam("at", type_=Time()), _M.id <= bindparam("last")),
-        ),
-    )
-    .order_by(_M.timestamp.desc(), _M.id.desc())
-    .limit(bindparam("most", type_=Integer()))
+_NEWEST_LINES = select(*LINE_COLUMNS).where(_HERE, _SAID).order_by(_M.timestamp.desc(), _M.id.desc())
+_LAST = _NEWEST_LINES.limit(1)
+_AT: Any = bindparam("at", type_=Time())
+_UP_TO = _NEWEST_LINES.where(or_(_M.timestamp < _AT, and_(_M.timestamp == _AT, _M.id <= bindparam("last")))).limit(
+    MOST_MESSAGES
 )
 _BY_ID = select(*LINE_COLUMNS).where(_HERE, _M.id.in_(IDS))
 
@@ -223,9 +215,9 @@ def find_last_line(connection: Connection, persona: str, conversation: str) -> L
     return None if row is None else build_line(row)
 
 
-def read_lines_up_to(db: Database, persona: str, conversation: str, last: int, at: datetime, most: int) -> list[Line]:
-    """Return the newest `most` messages up to row `last` at time `at`, oldest first; that row may be deleted."""
-    values = {"persona": persona, "conversation": conversation, "last": last, "at": at, "most": most}
+def read_lines_up_to(db: Database, persona: str, conversation: str, last: int, at: datetime) -> list[Line]:
+    """Return the newest MOST_MESSAGES messages up to row `last` at time `at`, oldest first; it may be deleted."""
+    values = {"persona": persona, "conversation": conversation, "last": last, "at": at}
     rows = db.read(_UP_TO, values, source="chat_history_cache")
     return [build_line(row) for row in reversed(rows)]
 
