@@ -196,15 +196,14 @@ def _store(call: Call, window: Window, lines: Sequence[Line], items: Items) -> A
 
     def work(connection: Connection) -> Added:
         place = conversations.ensure(connection, db, call.scope)
-        is_unchanged = lines == _allowed_now(connection, call, lines) and are_as_read(connection, persona, lines)
-        if not window.last:
-            is_unchanged = is_unchanged and table_windows.are_there(
-                connection, persona, [line.row_id or 0 for line in lines]
-            )
-        elif is_unchanged:
-            is_whole = table_windows.is_whole(connection, persona, window)
-            is_unchanged = is_whole and table_windows.move_mark(connection, persona, window)
-        if not is_unchanged:
+        is_same = lines == _allowed_now(connection, call, lines) and are_as_read(connection, persona, lines)
+        if window.last:
+            is_same = is_same and table_windows.is_whole(connection, persona, window)
+            is_same = is_same and table_windows.move_mark(connection, persona, window)
+        else:
+            row_ids = [line.row_id or 0 for line in lines]
+            is_same = is_same and table_windows.are_there(connection, persona, row_ids)
+        if not is_same:
             raise ChangedError("What was consolidated changed meanwhile; nothing was stored.", source="memories")
         if window.is_full and window.last:
             key = window.conversation

@@ -7,7 +7,7 @@ from dataclasses import replace
 from .. import search as searching
 from ..access import overview
 from ..access import table as audience_table
-from ..access.rules import AudienceKind, plain_key
+from ..access.rules import plain_key
 from ..access.table_participants import checked_key
 from ..calls.call import GivenSettings, load_access, open_call
 from ..database import sources
@@ -17,7 +17,7 @@ from ..database.rows import yes_no
 from ..errors import MessageError
 from ..memories import rules
 from ..scope import Scope
-from ..search.profile import StatementRow, read_person
+from ..search.profile import read_person
 from ..shapes import ProfileStatement, StatementKind
 from ..text.times import iso_text
 
@@ -70,16 +70,16 @@ def profile(
         raise search.index_error
     identities = {who, *(each.key for each in overview.read_identities(call.db, call.persona, who))}
     rows = read_person(search, call.db, identities)[:most]
-    return [_build_statement(one, keys[one.audience].kind) for one in rows if one.audience in keys]
-
-
-def _build_statement(one: StatementRow, seen_by: AudienceKind) -> ProfileStatement:
-    return {
-        "source": sources.BY_NUMBER[one.row.source].name,
-        "id": one.row.id,
-        "text": one.text,
-        "about": [name for group, name in _ABOUT.items() if group in one.groups],
-        "timestamp": iso_text(from_microseconds(one.row.at_us)),
-        "conversation": plain_key(one.row.conversation),
-        "seen_by": seen_by,
-    }
+    return [
+        {
+            "source": sources.BY_NUMBER[one.row.source].name,
+            "id": one.row.id,
+            "text": one.text,
+            "about": [name for group, name in _ABOUT.items() if group in one.groups],
+            "timestamp": iso_text(from_microseconds(one.row.at_us)),
+            "conversation": plain_key(one.row.conversation),
+            "seen_by": keys[one.audience].kind,
+        }
+        for one in rows
+        if one.audience in keys
+    ]
