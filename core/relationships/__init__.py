@@ -6,13 +6,15 @@ faded value is computed when it is read. Nothing is stored about people whose pr
 
 from __future__ import annotations
 
+from ..base.hints import shown
+from ..base.wire_ids import find_whole
 from ..calls.call import Call, GivenSettings, open_call
 from ..database.engine import Database
 from ..database.rows import yes_no
 from ..scope import Scope
 from ..text.times import iso_text
 from . import rules, table
-from .rules import Relationship, RelationshipResult
+from .rules import MOST_LISTED, Relationship, RelationshipResult
 
 __all__ = ["Relationship", "RelationshipResult", "adjust", "ensure_and_touch", "get", "list_recent"]  # fmt: skip
 
@@ -126,7 +128,8 @@ def list_recent(
     >>> [each["username"] for each in relationships.list_recent(db=db)]
     ['Bob', 'Ann']
     """
-    most = rules.read_most(limit, rules.MOST_LISTED)
+    if (most := find_whole(limit)) is None or not 1 <= most <= MOST_LISTED:
+        raise ValueError(f"limit is {shown(limit)}. It must be a whole number, 1 to {MOST_LISTED}.")
     call = open_call(db, settings, scope)
     return [_relationship(row, row.user_id, call) for row in table.read_recent(call.db, call.persona, most)]
 

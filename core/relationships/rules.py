@@ -85,12 +85,6 @@ def read_name(value: object, field: str) -> str:
     return clean(value).strip()[:NAME_CHARS]
 
 
-def read_most(value: object, most: int) -> int:
-    if (number := find_whole(value)) is None or not 1 <= number <= most:
-        raise ValueError(f"limit is {shown(value)}. It must be a whole number, 1 to {most}.")
-    return number
-
-
 def key_of(user_id: object, scope: Scope) -> str:
     """Return the participant key of a user id; an id without an interface gets that of the scope."""
     if user_id is None:
