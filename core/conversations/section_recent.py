@@ -21,7 +21,8 @@ def wanted(asked: Asked) -> Sequence[Branch]:
     settings = asked.settings
     if not settings.enable_recent_conversations or not MODES[settings.memory_mode].reads:
         return ()
-    return (table_summaries.section_part(LITE_RECENT if settings.prompt_lite_mode else RECENT_IN_PROMPT),)
+    values = {"most": LITE_RECENT if settings.prompt_lite_mode else RECENT_IN_PROMPT}
+    return (Branch(table_summaries.SHOWN, table_summaries.select_shown, values, "conversation_summaries"),)
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001

@@ -29,7 +29,7 @@ def wanted(asked: Asked) -> Sequence[Branch]:
     settings = asked.settings
     if not settings.enable_saved_memory or not MODES[settings.memory_mode].reads:
         return ()
-    return (saved.section_part(),)
+    return (Branch(saved.SHOWN, saved.select_shown, {}, "memories"),)
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, func, literal, select
 from ..access import table_conversations
 from ..access.view import Viewer
 from ..calls.call import Call
-from ..database.compiled import FIRST, KEY, NUMBER, TEXT, TIME, Branch, CompiledStatement, Shape
+from ..database.compiled import FIRST, KEY, NUMBER, TEXT, TIME, CompiledStatement, Shape
 from ..database.dialects import Key
 from ..database.engine import Database
 from ..database.schema import memories, participants
@@ -144,7 +144,7 @@ def order_saved(rows: Iterable[SavedText]) -> list[SavedText]:
 
 
 @lru_cache(maxsize=4)
-def _part(family: str) -> CompiledStatement:
+def select_shown(family: str) -> CompiledStatement:
     p = participants.c
     name = select(p.display_name).where(
         p.persona_id == _C.persona_id, p.participant_key == func.coalesce(_C.participant_key, literal("", Key(255)))
@@ -163,8 +163,4 @@ def _part(family: str) -> CompiledStatement:
 
 def read_shown(db: Database, viewer: Viewer) -> list[SavedText]:
     """Return the newest saved memories as a prompt shows them, oldest first."""
-    return order_saved(map(SHOWN.read, db.read(_part(db.family), viewer.bound, source="memories")))
-
-
-def section_part() -> Branch:
-    return Branch(SHOWN, _part, {}, memories.name)
+    return order_saved(map(SHOWN.read, db.read(select_shown(db.family), viewer.bound, source="memories")))

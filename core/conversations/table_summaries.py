@@ -14,7 +14,7 @@ from ..access import table_conversations
 from ..access.rules import AudienceKey
 from ..access.view import Viewer
 from ..calls.call import Call
-from ..database.compiled import FIRST, IDS, TEXT, TIME, Branch, CompiledStatement, Shape, execute_parts, read_parts
+from ..database.compiled import FIRST, IDS, TEXT, TIME, CompiledStatement, Shape, execute_parts, read_parts
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
 from ..database.ids import retry_duplicates
@@ -153,14 +153,10 @@ SHOWN = Shape(FIRST + 20, StoredSummary, title=TEXT, summary=TEXT, at=TIME)
 
 
 @lru_cache(maxsize=2)
-def _section(family: str) -> CompiledStatement:
+def select_shown(family: str) -> CompiledStatement:
     columns = SHOWN.columns(id=_C.id, title=_C.title, summary=_C.summary, at=_C.occurred_at)
     newest = select(*columns).where(*_VISIBLE).order_by(*_NEWEST)
     return CompiledStatement(newest.limit(bindparam("most", type_=Integer())), family)
-
-
-def section_part(most: int) -> Branch:
-    return Branch(SHOWN, _section, {"most": most}, conversation_summaries.name)
 
 
 # The end of a conversation

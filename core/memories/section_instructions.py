@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from ..config import Settings
 from ..context.history import HistoryLists
@@ -28,7 +29,8 @@ def wanted(asked: Asked) -> Sequence[Branch]:
     settings = asked.settings
     if not is_recorded(settings) or not MODES[settings.memory_mode].reads:
         return ()
-    return (table_instructions.section_part(asked.viewer),)
+    is_known, values = table_instructions.describe_person(asked.viewer)
+    return (Branch(table_instructions.SHOWN, partial(table_instructions.select_shown, is_known), values, "memories"),)
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001

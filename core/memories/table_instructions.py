@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, bindparam, or_, select
@@ -15,7 +15,7 @@ from ..access.table_participants import select_identities
 from ..access.view import Viewer
 from ..calls.call import Call
 from ..database import rows
-from ..database.compiled import FIRST, OBJECT, TEXT, TIME, Branch, CompiledStatement, Shape, hide_from_index
+from ..database.compiled import FIRST, OBJECT, TEXT, TIME, CompiledStatement, Shape, hide_from_index
 from ..database.dialects import ID, Key
 from ..database.engine import Database
 from ..database.schema import memories, participants
@@ -248,15 +248,10 @@ SHOWN = Shape(FIRST + 24, _read_shown, content=TEXT, metadata=OBJECT, at=TIME)
 
 
 @lru_cache(maxsize=4)
-def _part(known: bool, family: str) -> CompiledStatement:
+def select_shown(known: bool, family: str) -> CompiledStatement:
     chosen = select(*SHOWN.columns(id=_C.id, content=_C.content, metadata=_C.metadata, at=_C.timestamp)).where(
         *match_seen(family),
         match_person(known),
         *match_in_force(INSTRUCTION),
     )
     return CompiledStatement(chosen.order_by(_C.timestamp.desc(), _C.id.desc()).limit(MOST_READ), family)
-
-
-def section_part(viewer: Viewer) -> Branch:
-    known, values = describe_person(viewer)
-    return Branch(SHOWN, partial(_part, known), values, memories.name)

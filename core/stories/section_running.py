@@ -25,7 +25,8 @@ def wanted(asked: Asked) -> Sequence[Branch]:
     conversation = asked.viewer.scope.conversation
     if not asked.settings.enable_running_recap or conversation is None:
         return ()
-    return (table_running.section_part(conversation),)
+    values = {"conversation": conversation}
+    return (Branch(table_running.CURRENT, table_running.select_current, values, "running_recaps"),)
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001

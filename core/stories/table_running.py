@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Integer, and_, bindparam, func, or_, select, update
 
 from ..access import table_conversations
-from ..database.compiled import FIRST, KEY, TEXT, Branch, CompiledStatement, Reader, Shape
+from ..database.compiled import FIRST, KEY, TEXT, CompiledStatement, Reader, Shape
 from ..database.dialects import ID, Key
 from ..database.engine import Database
 from ..database.rows import read_object
@@ -76,7 +76,7 @@ CURRENT = Shape(FIRST + 11, CurrentRecap, content=TEXT, provenance=KEY)
 
 
 @lru_cache(maxsize=2)
-def _section(family: str) -> CompiledStatement:
+def select_current(family: str) -> CompiledStatement:
     statement = (
         select(*CURRENT.columns(id=_V.version, content=_V.content, provenance=_V.provenance))
         .select_from(
@@ -99,10 +99,6 @@ def _section(family: str) -> CompiledStatement:
         )
     )
     return CompiledStatement(statement, family, in_order=True)
-
-
-def section_part(conversation: str) -> Branch:
-    return Branch(CURRENT, _section, {"conversation": conversation}, "running_recaps")
 
 
 def insert_version(connection: Connection, db: Database, scope: Scope, new: Version) -> int:
