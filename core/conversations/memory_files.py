@@ -160,9 +160,6 @@ def import_markdown(
     return MarkdownResult(str(path), *counts, len(reasons) - len(left_out), left_out)
 
 
-# Rows and texts
-
-
 def _read_sections(call: Call) -> list[Section]:
     summaries, zone_name = table_summaries.read_summaries(call, load_access(call).viewer), call.settings.timezone
     return [Section(_line(one.title), format_time(one.at, zone_name), _line(one.summary)) for one in summaries]
@@ -220,9 +217,6 @@ def read_bullets(text: str) -> list[str]:
 
 def _iter_lines(text: str) -> Iterator[str]:
     return (line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n"))
-
-
-# Out of the files
 
 
 def _take_sections(call: Call, folder: Path) -> None:
@@ -294,9 +288,6 @@ def _changed_at(path: Path) -> datetime:
     return datetime.fromtimestamp(path.stat().st_mtime, UTC)
 
 
-# Files
-
-
 def _check_folder(folder: str | Path | None, settings: Settings) -> Path:
     if folder is None:
         folder = settings.memory_folder_name
@@ -364,9 +355,6 @@ def _as_transfer_error(path: Path, what: str) -> Iterator[None]:
         raise TransferError(f"{str(path)!r} cannot be {what} ({type(error).__name__}).", path=str(path)) from error
 
 
-# After a change
-
-
 def write_files(call: Call) -> None:
     """Write the files if a folder is set and belongs to the persona; log a failure."""
     settings, name = call.settings, call.settings.memory_folder_name
@@ -380,9 +368,6 @@ def write_files(call: Call) -> None:
         export_markdown(folder, db=call.db, settings=settings, scope=owner)
     except CoreError as error:
         logs.warning("memory_files_not_written", folder=str(folder), error=type(error).__name__)
-
-
-# Forgetting
 
 
 def read_state(folder: Path) -> State:

@@ -161,9 +161,6 @@ def save_before_generation(call: Call, text: str, message_id: object = None) -> 
     return {"call": NAME, "by": by, "stored": stored.stored, "id": stored.id, "reason": stored.reason}
 
 
-# Definitions
-
-
 def build_definition(form: str) -> dict[str, Any]:
     schema = {
         "type": "object",
@@ -182,9 +179,6 @@ def build_definition(form: str) -> dict[str, Any]:
         call = f"<use_tool><name>{NAME}</name><{ARGUMENT}>...</{ARGUMENT}></use_tool>"
         return {"name": NAME, "description": DESCRIPTION, "arguments": {ARGUMENT: _ARGUMENT_ABOUT}, "call": call}
     raise ValueError(f"form is {shown(form)}. It must be one of {', '.join(map(repr, get_args(ToolForm)))}.")
-
-
-# Calls in a text
 
 
 def _build_tag(word: str, slash: str = "") -> re.Pattern[str]:
@@ -223,9 +217,6 @@ def _read_call(part: str) -> ToolCall | None:
 
 def _broken(form: ToolForm, reason: str, call_id: str = "") -> ToolCall:
     return ToolCall(NAME, "", form, call_id, f"the call cannot be read: {reason}"[:ERROR_CHARS])
-
-
-# Native calls
 
 
 def read_native_calls(given: Any) -> list[ToolCall]:
@@ -271,9 +262,6 @@ def _read_native_call(given: Mapping[str, Any]) -> ToolCall | None:
     if not isinstance(content, str):
         return _broken(form, f"{ARGUMENT} is {'missing' if content is None else 'no text'}", call_id)
     return ToolCall(NAME, clean(content).strip(), form, call_id)
-
-
-# Answers
 
 
 def build_answer(call: ToolCall, success: bool, message: str) -> Any:

@@ -67,9 +67,6 @@ def read_end(payload: Mapping[str, Any], now: datetime) -> End | None:
     return End(summary_id, last, parse_time(payload.get("at")) or now, None if rows is None else tuple(rows), texts)
 
 
-# Reporting an end
-
-
 def add_recent_conversation(
     messages: Any = None,
     model: Any = None,
@@ -234,9 +231,6 @@ def _finish_report(call: Call, end: End | WriteResult, model: Any, *, wait: bool
     return stored
 
 
-# Making the summary
-
-
 def gather_lines(call: Call, end: End) -> list[Line]:
     """Return the messages to summarise, oldest first; empty if none of them may still be read."""
     db, persona, key = call.db, call.persona, call.scope.conversation or ""
@@ -302,9 +296,6 @@ def store_summary(connection: Connection, call: Call, end: End, lines: Sequence[
     return table_summaries.enlist_summary(connection, call, place, new)
 
 
-# The operation CONVERSATION_SUMMARY
-
-
 def summary(operation: Operation, tools: Tools) -> Effect | None:
     """Return the effect that stores title and summary of an ended conversation; None if no message is left."""
     call = operation_call(operation, tools)
@@ -328,9 +319,6 @@ def summary(operation: Operation, tools: Tools) -> Effect | None:
 def follow_summary(operation: Operation, tools: Tools) -> None:
     """Write the Markdown files after a worker stored a summary."""
     memory_files.write_files(operation_call(operation, tools))
-
-
-# The list
 
 
 def list_recent_conversations(

@@ -61,9 +61,6 @@ class Summary:
     provenance: Provenance
 
 
-# What was said
-
-
 def read_messages(messages: object, conversation: str | None, participant: str | None = None) -> list[Line]:
     """Return the messages that a host passes in, except blank ones and texts that nobody said, such as tool results."""
     if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable):
@@ -129,9 +126,6 @@ def number_end(line: Line) -> int:
     identity = "\x1f".join((line.message_id or "", line.sender_id or line.who, line.text, iso_text(line.at)))
     digest = int.from_bytes(hashlib.sha256(identity.encode("utf-8", "replace")).digest()[:8], "big")
     return -((digest & ((1 << _LAST_BITS) - 1)) + 1)
-
-
-# Title and summary
 
 
 def read_title(value: object) -> str:

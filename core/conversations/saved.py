@@ -29,8 +29,6 @@ from . import memory_files, table_saved
 SavedKind = Literal["saved", "instruction"]
 """saved: a fact that a person asked to keep. instruction: a rule for every prompt that answers this person."""
 
-# Saving
-
 
 def add_saved_memory(
     text: str,
@@ -137,9 +135,6 @@ def delete_saved_memory(
     if result.stored:
         memory_files.write_files(call)
     return result
-
-
-# Reading
 
 
 def list_saved_memories(

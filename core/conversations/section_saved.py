@@ -49,9 +49,6 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
     return Built(lines, left_out, tuple(str(row.id) for row in shown), said=said)
 
 
-# Choosing memories and writing their lines
-
-
 def write_lines(rows: Sequence[SavedText], own: Collection[str | None], labels: NameLabels, zone: tzinfo) -> list[str]:
     """Return the texts with their days, and with names if a person other than the asker saved one."""
     with_names = any(row.participant and row.participant not in own for row in rows)

@@ -47,9 +47,6 @@ def build_memory(
     return memory
 
 
-# Writing
-
-
 def insert_memory(call: Call, memory: NewMemory) -> WriteResult:
     def find_double(connection: Connection, place: table_conversations.AudienceRow) -> WriteResult | None:
         own = (place.audience_id, call.scope.participant, memory.digest, place.local_only)
@@ -101,9 +98,6 @@ def restore_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
     return memories_table.change_visible(db, viewer, row_id, change, archived=True)
 
 
-# Reading
-
-
 def read_items(db: Database, viewer: Viewer, *, kind: str = SAVED, archived: bool = False) -> list[KeptItem]:
     """Return the saved memories that a viewer sees, or instructions of the person asking; oldest first, ties by id.
 
@@ -117,9 +111,6 @@ def read_items(db: Database, viewer: Viewer, *, kind: str = SAVED, archived: boo
         values |= person
     statement = select(*KEPT_ITEM).where(*where).order_by(_C.timestamp, _C.id)
     return [table_instructions.read_item(row) for row in db.read(statement, values, source="memories")]
-
-
-# For a prompt
 
 
 class SavedText(NamedTuple):

@@ -55,9 +55,6 @@ class StoredSummary(NamedTuple):
     audience_id: int = 0
 
 
-# Writing
-
-
 def find_place(connection: Connection, call: Call) -> table_conversations.AudienceRow | None:
     """Return the audience of a conversation's summary and lock it; None if the conversation was deleted."""
     if not call.scope.conversation:
@@ -106,9 +103,6 @@ def find_end(connection: Connection, persona: str, conversation: str, last: int)
     return connection.execute(same).scalar()
 
 
-# Summaries from a file
-
-
 @retry_duplicates
 def insert_summary(call: Call, *, title: str, summary: str, at: datetime) -> WriteResult:
     """Add a summary written by a person to the list of the scope's audience."""
@@ -120,9 +114,6 @@ def insert_summary(call: Call, *, title: str, summary: str, at: datetime) -> Wri
         return enlist_summary(connection, call, place, NewSummary(row_id, "", title, summary, at, row_id, "import"))
 
     return call.db.idempotent_transaction(work, source="conversation_summaries")  # a repeated run finds its own row
-
-
-# Reading
 
 
 _VISIBLE = (
@@ -159,8 +150,6 @@ def select_shown(family: str) -> CompiledStatement:
     return CompiledStatement(newest.limit(bindparam("most", type_=Integer())), family)
 
 
-# The end of a conversation
-
 OPERATION = "CONVERSATION_SUMMARY"
 _M, _K, _J = chat_history_cache.c, conversations.c, memory_jobs.c
 _HERE = and_(_M.persona_id == bindparam("persona"), _M.interface_path == bindparam("conversation"))
@@ -173,8 +162,6 @@ def close_conversation(connection: Connection, persona: str, conversation: str, 
     change = update(conversations).where(_K.persona_id == persona, _K.conversation_key == conversation, is_open)
     return bool(connection.execute(change.values(status="closed", closed_at=now)).rowcount)
 
-
-# Messages
 
 LINE_COLUMNS = (
     _M.id, _M.message_text, _M.sender_name, _M.participant_key, _M.triggered_by, _M.role, _M.timestamp,
@@ -252,8 +239,6 @@ def find_stored_rows(connection: Connection, scope: Scope, lines: Sequence[Line]
     seen = Seen.read(connection, scope.persona, scope.conversation or "", readable)
     return [None if message is None else seen.double_of(message) for message in messages]
 
-
-# Waiting operations
 
 _OPEN = select(_J.payload).where(
     _J.persona_id == bindparam("persona"),
