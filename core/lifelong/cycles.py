@@ -118,7 +118,9 @@ def trigger_memory_consolidation(
     >>> len(lifelong.trigger_memory_consolidation(wait=False, db=db).queued)
     1
     """
-    call = _open_cycle(db, settings, scope, conf_uid, history_uid)
+    call = open_persona_call(db, settings, scope, conf_uid, history_uid)
+    if history_uid is None:
+        call = replace(call, scope=replace(call.scope, conversation=None))
     if wait:
         return _run(call, model, str(reason))
     job_id = call.db.transaction(
@@ -168,7 +170,9 @@ def deep_consolidation(
     >>> done.deep, done.pruned
     (True, 1)
     """
-    call = _open_cycle(db, settings, scope, conf_uid, history_uid)
+    call = open_persona_call(db, settings, scope, conf_uid, history_uid)
+    if history_uid is None:
+        call = replace(call, scope=replace(call.scope, conversation=None))
     return _run(call, model, str(reason), shallow=False, deep=True, prune=True)
 
 
@@ -216,18 +220,6 @@ def on_stream_end(
         logs.warning("cycle_not_begun", source=error.source, number=error.number)
         return replace(due, reason=type(error).__name__)
     return replace(due, reason=done.reason) if BUSY in done.reason.split(", ") else done
-
-
-def _open_cycle(
-    db: Database | None,
-    settings: GivenSettings,
-    scope: Scope | None,
-    conf_uid: str | None,
-    history_uid: str | None,
-) -> Call:
-    """Return the call of a cycle: without `history_uid` for all conversations, whichever the scope names."""
-    call = open_persona_call(db, settings, scope, conf_uid, history_uid)
-    return call if history_uid is not None else replace(call, scope=replace(call.scope, conversation=None))
 
 
 def _run(
