@@ -43,17 +43,11 @@ def kinds(db: Database, persona: str) -> list[str]:
 
 
 def oldest_first(
-    db: Database,
-    persona: str,
-    wanted: Sequence[str],
-    *,
-    limit: int,
-    session_ttl_seconds: int,
-    after: ExportPosition | None = None,
-    seen: Sequence[int] | None = None,
+    call: Call, wanted: Sequence[str], *, limit: int, after: ExportPosition | None, seen: Sequence[int] | None
 ) -> Iterator[Any]:
     """Yield rows of `COLUMNS` that are not archived, replaced or expired; at most PART whole rows are in memory."""
-    where = [_C.kind.in_(wanted), MEMORIES.visible, item_rows.is_kept(db.clock(), session_ttl_seconds)]
+    db, persona = call.db, call.persona
+    where = [_C.kind.in_(wanted), MEMORIES.visible, item_rows.is_kept(db.clock(), call.settings.session_ttl_sec)]
     if seen is not None:
         where.append(_C.audience_id.in_(seen))
     if after is not None:

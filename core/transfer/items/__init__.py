@@ -146,15 +146,8 @@ def export_items(
     visible = None
     if call.scope.conversation is not None:
         visible = load_access(replace(call, scope=replace(call.scope, destination="local"))).viewer.audiences
-    rows = table_transfer.oldest_first(
-        call.db,
-        call.persona,
-        [each for each in stored if wanted is None or each in wanted],
-        limit=limit + 1,
-        session_ttl_seconds=call.settings.session_ttl_sec,
-        after=place,
-        seen=visible,
-    )
+    kinds = [each for each in stored if wanted is None or each in wanted]
+    rows = table_transfer.oldest_first(call, kinds, limit=limit + 1, after=place, seen=visible)
     return ItemExport(rows, fmt, limit, max_bytes if max_bytes is None else check_bytes(max_bytes))
 
 
