@@ -551,13 +551,6 @@ def test_c30_the_command_alone_writes_the_default_folder(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_c30_a_folder_is_of_one_scope_and_others_neither_fail_nor_show_in_it(kept: Mirror) -> None:
-    conversations.add_saved_memory("I like tea", **kept.known)
-    other = {**kept.known, "scope": own_scope()}
-    assert conversations.add_saved_memory("a secret of another persona", **other).stored
-    assert kept.text(SAVED) == "- I like tea\n"
-
-
 def test_c33_what_cannot_be_written_costs_no_memory(kept: Mirror, caplog: pytest.LogCaptureFixture) -> None:
     kept.put(RECENT, "somebody else's notes\n")
     (kept.folder / SAVED).write_bytes(b"\xff")

@@ -322,25 +322,28 @@ WRITES = ("INSERT", "UPDATE", "DELETE")
 
 
 def test_s10_the_reason_a_message_takes_no_part(story: Story) -> None:
-    for role in ("system", "narrator", "thought"):
-        story.write(f"by {role}", role=role)
+    for role in ("system", "narrator", "thought", "system"):
+        story.write(f"by {role}", role=role, who="Bob")
     story.write("program", role="system", metadata={"program_message": True})
     story.write("disabled then", metadata={"disabled": True})
     story.write("by Bob", who="Bob")
     story.write("nine words are in this text here and now")
-    story.set(story.messages[2], "exclude", True)
+    for row in story.messages[3:5]:
+        story.set(row, "exclude", True)
     flags = {"INCLUDE_SYSTEM_MESSAGES": 0, "INCLUDE_NARRATOR_MESSAGES": 0, "MESSAGE_LENGTH_THRESHOLD": 10}
 
     def why(**flags: Any) -> list[str]:
         check = stories.check_message_exclusion
         return [story.call(check, row, counter=by_words, disabled=["Bob"], **flags) for row in story.messages]
 
-    assert why(**flags) == ["system", "narrator", "excluded", "program", "disabled", "disabled", "short"]
-    assert why() == ["", "", "excluded", "program", "disabled", "disabled", ""]
-    assert why(INCLUDE_USER_MESSAGES=0)[4:] == ["user", "user", "user"]
-    assert story.call(stories.check_message_exclusion, story.messages[5]) == ""
+    left_out = ["thought", "excluded", "program", "disabled", "disabled"]
+    assert why(**flags) == ["system", "narrator", *left_out, "short"]
+    assert why() == ["disabled", "disabled", *left_out, ""]
+    assert why(MESSAGE_LENGTH_THRESHOLD=9)[-1] == ""
+    assert why(INCLUDE_USER_MESSAGES=0)[5:] == ["user", "user", "user"]
+    assert story.call(stories.check_message_exclusion, story.messages[6]) == ""
     for disabled, reason in (("Bob", "disabled"), ("Bobby", "")):  # a text is one name
-        assert story.call(stories.check_message_exclusion, story.messages[5], disabled=disabled) == reason
+        assert story.call(stories.check_message_exclusion, story.messages[6], disabled=disabled) == reason
     with pytest.raises(Exception, match="There is no such message"):
         story.call(stories.check_message_exclusion, 17)
 

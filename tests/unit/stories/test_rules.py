@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,34 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.config import Settings
 from core.errors import MessageError
-from core.messages.table_lines import Line
 from core.stories import rules_recaps
-from core.stories.refresh import left_out
 from core.stories.rules_recaps import choose, concatenate, limit_tokens, plan_hiding, ranges, read_value
 from core.stories.rules_running import CoveredScene, RecapPlan, Version, add_lines, fit_text, plan_recap, read_scenes
 from core.stories.rules_scenes import BreakLimits, find_pauses, read_break
-
-STRICT = Settings(
-    include_user_messages=False, include_system_messages=False, include_narrator_messages=False,
-    message_length_threshold=10,
-)  # fmt: skip
-ALL: dict[str, Any] = {"program": True, "excluded": True, "sender_id": "bob"}
-
-
-def line(role: str = "user", *, program: bool = False, disabled: bool = False, **more: Any) -> Line:
-    fields: dict[str, Any] = dict.fromkeys(each.name for each in dataclasses.fields(Line))
-    metadata = {"program_message": program, "disabled": disabled}
-    return Line(**{**fields, "role": role, "excluded": False, "metadata": metadata, **more})
-
-
-def test_s10_the_first_rule_that_holds_is_named() -> None:
-    messages = [line("user", **ALL), line("user", **ALL | {"program": False})]
-    messages += [line(role, sender_id="bob") for role in ("user", "thought", "system", "narrator", "persona")]
-    reasons = [left_out(each, STRICT, {"bob"}, 1) for each in messages]
-    reasons += [left_out(line("persona"), STRICT, {"bob"}, tokens) for tokens in (9, 10)]
-    assert reasons == ["program", "excluded", "user", "thought", "system", "narrator", "disabled", "short", ""]
 
 
 def recaps(*tokens: int) -> list[tuple[int, int]]:
