@@ -173,7 +173,8 @@ def deep_consolidation(
     call = open_persona_call(db, settings, scope, conf_uid, history_uid)
     if history_uid is None:
         call = replace(call, scope=replace(call.scope, conversation=None))
-    return _run(call, model, str(reason), shallow=False, deep=True, prune=True)
+    payload = {"reason": clean(str(reason))[:100], "prune": True}
+    return _build_result(_run_here(call, model, DEEP_OPERATION, payload), deep=True)
 
 
 def on_stream_end(
@@ -222,20 +223,22 @@ def on_stream_end(
     return replace(due, reason=done.reason) if BUSY in done.reason.split(", ") else done
 
 
-def _run(
-    call: Call, model: Any, reason: str, *, shallow: bool = True, deep: bool = False, prune: bool = False
-) -> CycleResult:
-    """Run one cycle: `shallow` for the scope's conversation, or all with new messages; `deep` for the whole persona."""
+def _run(call: Call, model: Any, reason: str, *, deep: bool = False) -> CycleResult:
+    """Consolidate the scope's conversation, or all with new messages; with `deep`, also deeply."""
     payload = {"reason": clean(reason)[:100]}
-    outcome = _run_here(call, model, CONSOLIDATION, payload) if shallow else Outcome()
+    outcome = _run_here(call, model, CONSOLIDATION, payload)
     if outcome.reasons == (BUSY,):
         return CycleResult(reason=BUSY)
-    if shallow and call.scope.conversation is None:
+    if call.scope.conversation is None:
         for key in table_windows.read_waiting(call.db, call.persona):
             own = replace(call, scope=Scope(call.persona, key, destination=call.scope.destination))
             outcome += _run_here(own, model, CONSOLIDATION, payload)
     if deep:
-        outcome += _run_here(call, model, DEEP_OPERATION, {**payload, "prune": True} if prune else payload)
+        outcome += _run_here(call, model, DEEP_OPERATION, payload)
+    return _build_result(outcome, deep)
+
+
+def _build_result(outcome: Outcome, deep: bool) -> CycleResult:
     counts = len(outcome.ids), outcome.pruned, outcome.merged, outcome.conversations
     return CycleResult(*counts, outcome.reason, deep)
 
