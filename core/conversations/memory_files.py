@@ -210,7 +210,6 @@ def read_sections(text: str) -> list[Section]:
 
 
 def read_bullets(text: str) -> list[str]:
-    """Return the memories in a file: its lines that begin with `- `."""
     bullets = (line.removeprefix(BULLET).strip() for line in _iter_lines(text) if line.startswith(BULLET))
     return [text for text in bullets if text]
 

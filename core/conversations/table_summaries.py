@@ -96,7 +96,6 @@ def enlist_summary(
 
 
 def find_end(connection: Connection, persona: str, conversation: str, last: int) -> int | None:
-    """Return the id of the summary of this end; None if there is none."""
     same = select(_C.id).where(
         _C.persona_id == persona, _C.conversation_key == conversation, _C.last_message_row == last
     )

@@ -21,7 +21,6 @@ CUT, SAID_AGAIN = "cut", "superseded"
 
 
 def is_recorded(settings: Settings) -> bool:
-    """Return whether the settings store and show standing instructions."""
     return bool(settings.record_wishes and settings.enable_saved_memory)
 
 

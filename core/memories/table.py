@@ -274,7 +274,6 @@ def renew(
 
 
 def find_stored(connection: Connection, persona: str, ids: Sequence[int]) -> tuple[int, ...]:
-    """Return those of the ids that belong to stored items."""
     stored = select(_C.id).where(_C.persona_id == persona, _C.id.in_(IDS))
     return tuple(sorted(row[0] for row in read_parts(connection.execute, stored, {}, ids)))
 

@@ -55,7 +55,6 @@ def build_message(item: Item) -> ShortTermMessage:
 
 
 def is_summary_due(messages: int, turns: int) -> bool:
-    """Return whether a new summary is due: after at least 6 messages, and 10 turns since the last one."""
     return messages >= SUMMARY_MESSAGES and turns >= SUMMARY_EVERY
 
 
@@ -87,7 +86,6 @@ def describe_age(moment: datetime, now: datetime) -> str:
 
 
 def newest_first(entries: Iterable[Entry]) -> list[Entry]:
-    """Return the entries by time, newest first, ties by channel."""
     return sorted(entries, key=lambda e: (-e.updated.timestamp() if e.updated else 0.0, e.channel, -e.id))
 
 

@@ -44,7 +44,6 @@ def count_error(db: Database) -> None:
 
 
 def read_errors(db: Database) -> int:
-    """Return how many turns this process failed to store since the handle was opened."""
     return int(db.caches.get(SOURCE, 0))
 
 

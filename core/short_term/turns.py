@@ -217,7 +217,6 @@ def build_person_key(who: str, turn: Turn, scope: Scope, otherwise: str) -> str:
 
 
 def find_channel(call: Call, channel: object, interface: object = None, *, server: str | None = None) -> str | None:
-    """Return the stored key of a channel, or None without a channel."""
     key = build_key(channel, "channel", call.scope, interface)
     scope = call.scope if server is None else replace(call.scope, server=server)
     return None if key is None else resolve_key(call.db.read, scope, key)

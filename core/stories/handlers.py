@@ -157,7 +157,6 @@ def cut_text(text: str, tokens: int, room: int) -> list[str]:
 
 
 def recap(operation: Operation, tools: Tools) -> Effect | None:
-    """Write the recap of the operation's message; return the function that stores it and refreshes inclusion."""
     task, row_id = open_task(operation, tools), _find_row(operation, tools)
     if task is None or row_id is None:
         return None
@@ -254,7 +253,6 @@ class _Detection(NamedTuple):
 
 
 def scene_detection(operation: Operation, tools: Tools) -> Effect | None:
-    """Find scene breaks; return the function that stores them and marks the messages as checked."""
     task = open_task(operation, tools)
     if task is None:
         return None
@@ -350,7 +348,6 @@ def _choose_window(task: Task, story: Layout, indexes: range, first: int) -> tup
 
 
 def scene_recap(operation: Operation, tools: Tools) -> Effect | None:
-    """Write a scene's recap; return the function that stores it as a new version and queues the running recap."""
     task, row_id = open_task(operation, tools), operation.payload.get("message_id")
     if task is None or not isinstance(row_id, int):
         return None
@@ -406,7 +403,6 @@ PREVIOUS_SHARE = 0.5
 
 
 def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
-    """Write the next version of the running recap; return the function that stores it."""
     task = open_task(operation, tools)
     if task is None:
         return None

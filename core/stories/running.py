@@ -289,7 +289,6 @@ def get_running_recap_injection(
 
 
 def _build_injection(call: StoryCall, counter: Counter | None) -> Injection:
-    """Return the running recap with its configured position."""
     text, current = "", None
     if call.place is not None and not call.place.stories_off:
         current = table_running.find_current(call.db.read, call.persona, call.conversation)

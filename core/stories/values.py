@@ -226,7 +226,6 @@ def clear_all(
 
 
 def _read_scene(reader: Reader, persona: str, row_id: int) -> dict[str, Any]:
-    """Return the values of the scene that a message ends; empty if it ends none."""
     scene = table_scenes.find_scene(reader, persona, row_id)
     if scene is None:
         return {}
