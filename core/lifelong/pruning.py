@@ -14,6 +14,7 @@ from . import table_pruning
 from .items import open_persona_call
 from .table_pruning import Limits
 
+LEAST_TTL_SECONDS = 60
 PROTECTED_IMPORTANCE = 0.7
 """By default, items of at least this importance are not pruned: facts of deep consolidation have it."""
 
@@ -55,7 +56,10 @@ def prune_session_by_ttl(
     (1, 0)
     """
     call = open_persona_call(db, settings, scope, conf_uid)
-    seconds, notes = rules.session_ttl(ttl_sec, call.settings.session_ttl_sec)
+    seconds = rules.read_number(ttl_sec, "ttl_sec", 0, 315_360_000, 0)
+    is_raised = 0 < seconds < LEAST_TTL_SECONDS
+    notes = [f"ttl_sec {seconds} became {LEAST_TTL_SECONDS}, the least there is"] if is_raised else []
+    seconds = max(seconds, LEAST_TTL_SECONDS) if seconds else call.settings.session_ttl_sec
     active = call.scope.conversation
     if exclude_history_uid is not None:
         active = find_key(call, exclude_history_uid, "exclude_history_uid")

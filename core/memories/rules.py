@@ -138,7 +138,6 @@ def check_choice(value: object, name: str, choices: Any) -> None:
         raise MessageError(f"{name} is {shown(value)}. It must be one of {known}.", fields=(name,))
 
 
-LEAST_TTL_SECONDS = 60
 KEPT_KINDS = (SAVED, INSTRUCTION)
 """Kinds that people asked for: they are never pruned."""
 PHRASE_BONUS = 0.2
@@ -149,14 +148,6 @@ def heuristic_importance(text: str, holds_phrase: bool) -> float:
     """Return an importance of 0.1 to 1 for a text: longer texts get more, and so do texts with a phrase to remember."""
     by_length = min(max(len(text) / FULL_LENGTH_CHARS, 0.1), 1.0)
     return round(min(by_length + (PHRASE_BONUS if holds_phrase else 0.0), 1.0), 3)
-
-
-def session_ttl(ttl_sec: object, default_seconds: int) -> tuple[int, tuple[str, ...]]:
-    """Return the time to live in seconds that a call asks for, and a note if it was raised."""
-    seconds = read_number(ttl_sec, "ttl_sec", 0, 315_360_000, 0)
-    if 0 < seconds < LEAST_TTL_SECONDS:
-        return LEAST_TTL_SECONDS, (f"ttl_sec {seconds} became {LEAST_TTL_SECONDS}, the least there is",)
-    return seconds or default_seconds, ()
 
 
 def expires_at(at: datetime, ttl_seconds: int) -> datetime:

@@ -238,10 +238,12 @@ def test_l10_expired_session_items_are_archived_once(life: Life) -> None:
     assert life.prune_session_by_ttl() == 0
     assert sorted(life.texts()) == ["for good", "pinned", "tofu 6.9"]
     assert index_differences(life.db, life.persona) == []
-    done = life.prune_session_by_ttl(30)
-    assert done == 1 and done.notes == ("ttl_sec 30 became 60, the least there is",)
-    with pytest.raises(MessageError, match="ttl_sec is -1"):
-        life.prune_session_by_ttl(-1)
+    done = life.prune_session_by_ttl(59)
+    assert done == 1 and done.notes == ("ttl_sec 59 became 60, the least there is",)
+    assert life.prune_session_by_ttl(60).notes == ()
+    for wrong in (-1, 315_360_001):
+        with pytest.raises(MessageError, match=f"ttl_sec is {wrong}"):
+            life.prune_session_by_ttl(wrong)
 
 
 def test_l11_an_item_without_time_is_as_old_as_its_storing(life: Life) -> None:

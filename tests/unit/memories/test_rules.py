@@ -14,7 +14,7 @@ from core.config.flags import MemoryMode
 from core.conversations.memory_tool import NAME, is_offered
 from core.errors import MessageError
 from core.memories import instructions, rules
-from core.memories.rules import KINDS, heuristic_importance, importance_of, kind_of, read_entry, session_ttl
+from core.memories.rules import KINDS, heuristic_importance, importance_of, kind_of, read_entry
 from core.memories.rules_modes import MODES, asked_before
 from core.templates.words import load_phrases
 
@@ -66,13 +66,6 @@ def test_l8_importance_grows_with_length_and_phrase() -> None:
     assert heuristic_importance("my name is " + "x" * 189, True) == 0.7
     assert heuristic_importance("my name is " + "x" * 389, True) == 1.0
     assert heuristic_importance("", False) == 0.1 and heuristic_importance("x" * 9000, True) == 1.0
-
-
-def test_l10_the_time_to_live_of_a_call() -> None:
-    assert session_ttl(0, 604_800) == session_ttl(None, 604_800) == (604_800, ())
-    assert session_ttl(60, 1) == (60, ()) and session_ttl(59, 1)[0] == 60
-    with pytest.raises(MessageError, match="ttl_sec"):
-        session_ttl(315_360_001, 604_800)
 
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "conversations.md"
