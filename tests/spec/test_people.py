@@ -24,7 +24,7 @@ from core.synth_core_memory import explain_search, search_memories, silently_rec
 from core.text.question_words import asked_words, asks_about_person
 from tests.spec.stage import HERE, Stage, reasons
 from tests.spec.story import Story
-from tests.spec.web_world import Operator, World, client_of, made
+from tests.spec.web_world import Operator, World
 from tests.store.world import NOW, count, rows_of
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -256,15 +256,13 @@ def test_p75_a_question_about_somebody_named_is_answered_by_what_they_stated(sta
     assert {hit["snippet"] for hit in hits} >= {"Bob is late again", "I am a plumber."}
 
 
-def test_p75_the_faces_show_the_same_profile(db: Any, stage: Stage, operator: Operator) -> None:
+def test_p75_the_faces_show_the_same_profile(stage: Stage, world: World, operator: Operator) -> None:
     tell(stage)
-    with client_of(made(db)) as client:
-        world = World(db, client, stage.persona)
-        host = world.visitor().ask("GET", f"/v1/profile?about={ANN}&conversation={HERE}&participant={BOB}")
-        assert [one["text"] for one in host["statements"]] == texts(stage)
-        own = world.visitor("scope", BOB).ask("GET", f"/v1/profile?about={ANN}")["statements"]
-        assert "I was born in Oslo." not in [one["text"] for one in own]
-        world.visitor().ask("GET", "/v1/profile", 422)
+    host = world.visitor().ask("GET", f"/v1/profile?about={ANN}&conversation={HERE}&participant={BOB}")
+    assert [one["text"] for one in host["statements"]] == texts(stage)
+    own = world.visitor("scope", BOB).ask("GET", f"/v1/profile?about={ANN}")["statements"]
+    assert "I was born in Oslo." not in [one["text"] for one in own]
+    world.visitor().ask("GET", "/v1/profile", 422)
     page = operator.ask("GET", "/page/people/one", params={"key": ANN}).text
     assert "What they told of themselves" in page and "I can&#39;t stand lilies." in page
 
