@@ -164,7 +164,6 @@ def close_conversation(connection: Connection, persona: str, conversation: str, 
 
 LINE_COLUMNS = (
     _M.id, _M.message_text, _M.sender_name, _M.participant_key, _M.triggered_by, _M.role, _M.timestamp,
-    _M.message_id, _M.sender_id,
 )  # fmt: skip
 
 
@@ -176,9 +175,7 @@ def build_line(row: Any) -> Line:
         row.triggered_by,
         row.role == "persona",
         row.timestamp,
-        row.message_id,
-        row.sender_id or "",
-        row.id,
+        row_id=row.id,
     )
 
 

@@ -132,7 +132,7 @@ def fit_text(text: str, fits: Callable[[str], bool]) -> tuple[str, int]:
     """
     if not text or fits(text):
         return text, 0
-    sentences = split_sentences(text)
+    sentences = [part for part in _SENTENCE_END.split(text) if part]
     low, high = 1, len(sentences)
     while low < high:
         middle = (low + high) // 2
@@ -141,8 +141,3 @@ def fit_text(text: str, fits: Callable[[str], bool]) -> tuple[str, int]:
         else:
             low = middle + 1
     return "".join(sentences[low:]).strip(), sum(1 for each in sentences[:low] if each.strip())
-
-
-def split_sentences(text: str) -> list[str]:
-    """Return the sentences or lines of a text; joined, they are the text again."""
-    return [part for part in _SENTENCE_END.split(text) if part]

@@ -174,7 +174,10 @@ TEXT_TARGETS: tuple[Target, ...] = (
     Target("questions", _question),
     Target("requests to remember", _remember),
     Target("languages", lambda value: (languages.language_of(value), question_words.is_question(value, SPEECH))),
-    Target("extracts", lambda value: (extracts.build_extract([value]), rules_running.split_sentences(value))),
+    Target(
+        "extracts",
+        lambda value: (extracts.build_extract([value]), rules_running.fit_text(value, lambda text: not text)),
+    ),
     Target("items", _items),
     Target("items in JSON", _of_syntax("json")),
     Target("items in lines", _of_syntax("jsonl")),
