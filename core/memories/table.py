@@ -305,6 +305,6 @@ def change_visible(
 _ITS_ID = and_(_C.persona_id == bindparam("persona"), _C.id == bindparam("id"), _C.kind.in_((SAVED, INSTRUCTION)))
 _PLACE = select(_C.audience_id).where(_ITS_ID)
 _ONE = select(
-    _C.id, _C.content, _C.metadata, _C.timestamp, _C.participant_key, _C.archived_at, _C.superseded_by,
-    _C.audience_id, _C.local_only, _C.conversation_key, _C.content_hash, _C.kind,
+    _C.id, _C.metadata, _C.participant_key, _C.archived_at, _C.superseded_by, _C.audience_id, _C.local_only,
+    _C.content_hash, _C.kind,
 ).where(_ITS_ID).with_for_update()  # fmt: skip

@@ -196,12 +196,10 @@ class Count(NamedTuple):
     kind: str
     tier: str
     items: int
-    oldest: datetime | None
-    newest: datetime | None
 
 
 _KINDS = (
-    select(_C.kind, _C.tier, func.count(), func.min(_C.timestamp), func.max(_C.timestamp))
+    select(_C.kind, _C.tier, func.count())
     .where(_MINE, MEMORIES.visible)
     .group_by(_C.kind, _C.tier)
     .order_by(_C.kind, _C.tier)
@@ -210,7 +208,7 @@ _KINDS = (
 
 def count_kinds(db: Database, persona: str) -> list[Count]:
     rows = db.read(_KINDS, {"persona": persona}, source="memories")
-    return [Count(row[0] or "", row[1] or "", int(row[2]), row[3], row[4]) for row in rows]
+    return [Count(row[0] or "", row[1] or "", int(row[2])) for row in rows]
 
 
 def count_by(db: Database, persona: str, times: Sequence[datetime]) -> list[int]:
