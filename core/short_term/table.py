@@ -315,19 +315,18 @@ def reword_lines(
     _change_lines(connection, persona, ids, reword, keep_summary=True)
 
 
-def drop_summaries(connection: Connection, persona: str, channel: str, since: datetime) -> int:
-    """Remove the summaries of a channel that were written since a moment, and return how many."""
+def drop_summaries(connection: Connection, persona: str, channel: str, since: datetime) -> None:
+    """Remove the summaries of a channel that were written since a moment."""
     where = (_S.persona_id == persona, _S.channel_id == channel, _S.summary.is_not(None))
     later = or_(_S.summary_updated_at.is_(None), _S.summary_updated_at >= bindparam("since", since, type_=Time()))
     ids = connection.execute(select(_S.id).where(*where, later)).scalars().all()
     _change_lines(connection, persona, ids, list, keep_summary=False)
-    return len(ids)
 
 
-def remove_channel(connection: Connection, persona: str, channel: str, audiences: Collection[int]) -> int:
-    """Delete the entries of a channel that these audiences see, and return how many."""
+def remove_channel(connection: Connection, persona: str, channel: str, audiences: Collection[int]) -> None:
+    """Delete the entries of a channel that these audiences see."""
     here = (_S.persona_id == persona, _S.channel_id == channel, _S.audience_id.in_(sorted(audiences)))
-    return int(connection.execute(delete(short_term_memories).where(*here)).rowcount)
+    connection.execute(delete(short_term_memories).where(*here))
 
 
 ChangeLines = Callable[[list[Any]], list[Any]]
