@@ -118,8 +118,6 @@ _ANY_ENDING = 8
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """The words of time of one language."""
-
     order: str = "dmy"
     is_strict: bool = False
     phrases: dict[str, dict[tuple[str, ...], dict[str, Any]]] = field(default_factory=dict)
@@ -130,7 +128,6 @@ class Lexicon:
     """Meaning that each ending adds to its word."""
 
     def may_hold(self, word: str) -> bool:
-        """Return whether a phrase or stem of the language may begin with a word."""
         return word in self.phrases or word[:_SHORTEST_STEM] in self.stems
 
     def read(self, words: Sequence[str], at: int) -> tuple[Mapping[str, Any], int, Mapping[str, Any] | None]:
@@ -199,7 +196,6 @@ _LISTED_NUMBERS = 10
 
 @lru_cache(maxsize=64)
 def time_words(language: str) -> frozenset[str]:
-    """Return the single words that always mean a time."""
     return _find_words(language, lambda kinds: bool(_TELLING & kinds.keys() or kinds.get("L")))
 
 

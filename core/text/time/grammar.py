@@ -11,10 +11,9 @@ from typing import Any
 
 from ...base.patterns import lazy_pattern
 from .calendar import BREAK, UNITS
-from .meanings import Found, Moment, list_seasons
-from .parts import TimePart, level, yearly
-from .patterns import TABLES, Read
-from .spans import Time, every_month, every_week, fixed, of_month
+from .parts import TimePart, build_kinds, yearly
+from .patterns import TABLES, Found, Moment, Read, list_seasons
+from .spans import every_month, every_week, fixed, of_month
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,12 +37,10 @@ class Rule:
 
 
 Rules = Mapping[str, Sequence[Rule]]
-"""Rules by the kind of part with which they begin."""
 
 
 @lru_cache(maxsize=1)
 def tables() -> tuple[tuple[Rule, ...], ...]:
-    """Return the tables of patterns in the order they are applied."""
     return tuple(tuple(_rule(*each, number) for number, each in enumerate(table)) for table in TABLES)
 
 
@@ -106,7 +103,7 @@ class _Line:
     """Parts, and their kinds as one text for the patterns."""
 
     def __init__(self, parts: Sequence[TimePart]) -> None:
-        codes = [part.code for part in parts]
+        codes = [f"<{''.join(part.kinds)}>" for part in parts]
         self.parts = parts
         self.text = "".join(codes)
         self.kinds = frozenset(self.text)
@@ -157,15 +154,15 @@ def _make_sure(m: Moment, parts: Sequence[TimePart], n: int, made: Sequence[Time
     sure = {"m": is_sure, "w": is_sure or not _HOURS.isdisjoint(follows), "$": is_season, ".": is_sure or follows_plan}
     kinds |= {_SURE[kind]: kinds[kind] for kind, fits in sure.items() if fits and kind in kinds}
     if is_sure and "Y" in kinds:
-        kinds |= _node(fixed(of_month(kinds["Y"], 1, 12), "year"))
+        kinds |= build_kinds(fixed(of_month(kinds["Y"], 1, 12), "year"))
     if is_led and "S" in kinds:
-        kinds |= _node(list_seasons(m, kinds["S"]))
+        kinds |= build_kinds(list_seasons(m, kinds["S"]))
     if kinds.get("U") == "weekend" and not is_habit and (is_led or (n and "x" in parts[n - 1].kinds)):
-        kinds |= _node(every_week(5, 2))
+        kinds |= build_kinds(every_week(5, 2))
     if is_led and "o" in kinds and "d" in kinds and "I" in parts[back].kinds and not _LONGER_TIMES & follows.keys():
-        kinds |= _node(every_month(kinds["d"]))
+        kinds |= build_kinds(every_month(kinds["d"]))
     if "d" in kinds and (month := _find_month_of_list(parts, n)):
-        kinds |= _node(yearly(month, kinds["d"]))
+        kinds |= build_kinds(yearly(month, kinds["d"]))
     return TimePart(kinds, part.begin, part.end)
 
 
@@ -181,10 +178,6 @@ def _find_month_of_list(parts: Sequence[TimePart], n: int) -> int | None:
             break
         is_list = is_list or is_day
     return None
-
-
-def _node(time: Time) -> dict[str, Any]:
-    return {"Z": time, level(time): time}
 
 
 def _apply(m: Moment, line: _Line, rules: Rules) -> Sequence[TimePart]:
@@ -224,7 +217,7 @@ def _read_at(
         if read is None:
             continue
         count = match[0].count("<")
-        meant = read if isinstance(read, dict) else {"%": read} if isinstance(read, Found) else _node(read)
+        meant = read if isinstance(read, dict) else {"%": read} if isinstance(read, Found) else build_kinds(read)
         if count == 1:
             meant = {**parts[at].kinds, **meant}
         return TimePart(meant, parts[at].begin, parts[at + count - 1].end), count

@@ -33,18 +33,10 @@ _MARKS = {"dash": {"6": 0, "x": 0}, "break": {BREAK: 0}, "comma": {"x": 0, ",": 
 
 
 class TimePart(NamedTuple):
-    """A word, phrase, number or time of a text, with its possible meanings."""
-
     kinds: Mapping[str, Any]
-    """Value for each kind of the part (`calendar.KINDS`, `level`)."""
+    """Value for each kind of the part (`calendar.KINDS`, `build_kinds`)."""
     begin: int
-    """Start position in the text."""
     end: int
-
-    @property
-    def code(self) -> str:
-        """Return the kinds as text for the patterns."""
-        return f"<{''.join(self.kinds)}>"
 
 
 def cut(text: str, lexicon: Lexicon) -> list[TimePart]:
@@ -96,7 +88,7 @@ def _read_token(token: re.Match[str], lexicon: Lexicon) -> Mapping[str, Any]:
         dated = _yearless(numbers[0], numbers[1], lexicon)
         return {} if dated is None else {"." if token[0] in _FRACTIONS else "y": dated}
     time = _read_date(kind, token[0], numbers, lexicon)
-    return {} if time is None else {"Z": time, level(time): time}
+    return {} if time is None else build_kinds(time)
 
 
 def _read_number(token: re.Match[str], value: int) -> Mapping[str, Any]:
@@ -115,7 +107,6 @@ def _read_number(token: re.Match[str], value: int) -> Mapping[str, Any]:
 
 
 def _read_clock(text: str, numbers: list[int]) -> Mapping[str, Any]:
-    """Return a clock time in minutes; {} for an invalid one."""
     hour, minute = numbers[0], numbers[1] if len(numbers) > 1 else 0
     if hour > 24 or minute > 59:
         return {}
@@ -126,11 +117,12 @@ def _read_clock(text: str, numbers: list[int]) -> Mapping[str, Any]:
     return {"c": (hour * 60 + minute) % 1440}
 
 
-def level(time: Time) -> str:
-    """Return the letter for the length of a time: part of a day, day, week, month, year, or other."""
-    return {"minute": "t", "hour": "t", "part of day": "t", "day": "9", "week": "k", "month": "0", "year": "z"}.get(
-        time.precision, "l"
-    )
+def build_kinds(time: Time) -> dict[str, Any]:
+    """Return the kinds of a time: `Z`, and the letter for its length."""
+    return {"Z": time, _LENGTHS.get(time.precision, "l"): time}
+
+
+_LENGTHS = {"minute": "t", "hour": "t", "part of day": "t", "day": "9", "week": "k", "month": "0", "year": "z"}
 
 
 def _yearless(first: int, second: int, lexicon: Lexicon, *, is_dotted: bool = False) -> Time | None:
@@ -142,7 +134,6 @@ def _yearless(first: int, second: int, lexicon: Lexicon, *, is_dotted: bool = Fa
 
 
 def yearly(month: int, day: int | None = None) -> Time:
-    """Return a yearly month, or a yearly day."""
     if day is None:
         return every_year(lambda year: of_month(year, month), "month")
     return every_year(lambda year: of_date(year, month, day), "day")

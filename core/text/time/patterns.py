@@ -1,6 +1,6 @@
-"""Patterns of parts that name a time: `L U` is `last week`, `W x* L U` is `Tuesday of last week`.
+"""Patterns of parts that name a time, and what they mean: `L U` is `last week`, `W x* L U` is `Tuesday of last week`.
 
-A pattern is a sequence of kinds (`calendar.KINDS`, `parts.level`): `x*` allows small words, `_*` other words, `?`
+A pattern is a sequence of kinds (`calendar.KINDS`, `parts.build_kinds`): `x*` allows small words, `_*` other words, `?`
 makes a kind optional, `[ab]` allows either kind, and `!ab` forbids both kinds next. The tables are applied one after
 another, each from left to right, the longest pattern first; a match becomes one part, which later patterns can use:
 
@@ -12,43 +12,344 @@ q  a number and its unit
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, tzinfo
 from typing import Any
 
 from . import spans
-from .meanings import (
-    Found,
-    Moment,
-    choose_step,
-    choose_unit,
-    choose_weekday,
-    choose_weekday_beside,
-    count_away,
-    count_beside,
-    count_weekdays,
-    count_window,
-    date_of,
-    join_times,
-    list_seasons,
-    move_beside,
-    move_day,
-    place_at_hour,
-    place_in_year,
-    place_in_year_of,
-    read_moment,
-    relate,
-    take_clock,
-    take_day,
-    take_edge,
-    take_edge_of,
-    take_hour,
-    take_part,
-    take_unit,
-    take_week,
-    take_weekday,
-    widen,
-)
+from .calendar import FEW, Lexicon
 from .parts import yearly
-from .spans import DAY, Time, at_midnight, every_day, fixed, of_days, of_month
+from .spans import DAY, HOUR, Precision, Range, Time, at_midnight, every_day, every_year, fixed, of_days, of_month
+
+MOST_COUNT = 400
+AROUND = 8 * DAY
+JUST_OVER, FAR_AHEAD = 31 * DAY, 300 * DAY
+"""A date in a stored text that ended under JUST_OVER ago is not read as its next occurrence, over FAR_AHEAD away."""
+
+_SOUTHERN = (
+    "Australia/", "Antarctica/", "Pacific/Auckland", "America/Argentina", "America/Buenos_Aires", "America/Santiago",
+    "America/Sao_Paulo", "America/Montevideo", "America/Asuncion", "America/La_Paz", "America/Lima",
+    "Africa/Johannesburg", "Africa/Maseru", "Africa/Harare", "Africa/Maputo", "Africa/Windhoek", "Indian/Mauritius",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    start: datetime | None
+    end: datetime | None
+    precision: Precision
+    coming: Range | None = None
+    """Next occurrence of a recurring time."""
+    due: Range | None = None
+    """Time of a deadline: Friday in `by Friday`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The time and zone of a text, and whether it is about the future."""
+
+    now: datetime
+    zone: tzinfo
+    lexicon: Lexicon
+    is_plan: bool = False
+    is_told: bool = False
+    """Whether it is a stored text without a word for a plan."""
+
+    @property
+    def today(self) -> date:
+        return self.now.date()
+
+    def choose(self, time: Time) -> Range | None:
+        """Return the span of a time; for a recurring time, that of the most likely occurrence."""
+        if not time.period:
+            return next(iter(time.occur(self.today)), None)
+        newest, coming = time.newest(self.now), time.coming(self.now)
+        if self.is_told and time.period == "year" and newest and coming:
+            is_just_over = self.now - newest[1] < JUST_OVER and coming[0] - self.now > FAR_AHEAD
+            coming = newest if is_just_over else coming
+        return (coming or newest) if self.is_plan else (newest or coming)
+
+    def find(self, time: Time) -> Found | None:
+        span = self.choose(time)
+        if span is None:
+            return None
+        coming = time.coming(self.now) if time.period else None
+        return Found(*span, time.precision, None if coming == span else coming)
+
+
+def choose_unit(m: Moment, unit: str, step: int) -> Time | None:
+    """Return the week, month ... `step` units from now; for weekends, -1 is the last one that is over."""
+    if unit in ("minute", "hour") or (unit == "day" and step):
+        return None
+    if unit == "weekend" and step > 0 and m.today.weekday() < 5:
+        step -= 1  # before the weekend, the next one is the coming one
+    span = spans.of_unit(unit, m.today, step)
+    return fixed(span, "week" if unit == "weekend" else unit)  # type: ignore[arg-type]
+
+
+def choose_step(m: Moment, time: Time, step: int) -> Time | None:
+    if step < 0:
+        fits = [each for each in time.occur(m.today) if each[1] <= at_midnight(m.today)][step:]
+        span = fits[0] if len(fits) == -step else None
+    else:
+        start, end = spans.of_unit(time.period or "day", m.today, 0)  # the current day, week, month or year
+        since = start if step == 0 else at_midnight(m.today + DAY)
+        fits = [each for each in time.occur(m.today) if each[0] >= since and (step or each[0] < end)]
+        span = next(iter(fits[max(step, 1) - 1 :]), None)
+    return None if span is None else fixed(span, time.precision)
+
+
+def choose_weekday(m: Moment, weekday: int, step: int) -> Time | None:
+    if m.lexicon.is_strict or step == 0:
+        return take_day(weekday, fixed(spans.of_unit("week", m.today, step), "week"))
+    return choose_step(m, spans.every_week(weekday), step)
+
+
+def list_seasons(m: Moment, season: int) -> Time:
+    """Return a meteorological season; 0 is spring."""
+    month = 3 * season + 3
+    if str(m.zone).startswith(_SOUTHERN):
+        month = (month + 5) % 12 + 1
+    return every_year(lambda year: of_month(year, month, 3), "season")
+
+
+def place_in_year(time: Time, year: int) -> Time | None:
+    span = next((each for each in time.occur(date(year, 6, 1)) if each[0].year == year), None)
+    return None if span is None else fixed(span, time.precision)
+
+
+def date_of(year: int, month: int, day: int) -> Time | None:
+    span = spans.of_date(year, month, day)
+    return None if span is None else fixed(span, "day")
+
+
+def count_away(m: Moment, side: int, count: float, unit: str) -> Time | None:
+    """Return the time N days, weeks ... before or after now."""
+    if count > MOST_COUNT * (60 if unit in ("hour", "minute") else 1):
+        return None
+    if unit in ("minute", "hour"):
+        wide = HOUR if unit == "hour" else HOUR / 4
+        at = m.now + side * count * (HOUR if unit == "hour" else HOUR / 60)
+        return fixed((at - wide, at + wide), "hour")
+    day = spans.shift(m.today, unit, side * count)
+    if count == FEW and unit != "year":  # the wider limit of an open number
+        near = spans.shift(m.today, unit, side)
+        return fixed((of_days(min(day, near))[0], of_days(max(day, near))[1]), "day")
+    if unit in ("month", "year") and (unit == "year" or count == int(count)):
+        whole = unit if count == int(count) else "month"
+        return fixed(spans.of_unit(whole, day, 0), whole)  # type: ignore[arg-type]
+    if unit == "month":
+        return fixed(of_days(day - 3 * DAY, 7), "week")
+    if unit == "weekend":
+        return fixed(spans.of_unit("weekend", m.today, int(side * count)), "week")
+    return fixed(of_days(day) if unit == "day" else of_days(day - DAY, 3), "day" if unit == "day" else "week")
+
+
+def count_weekdays(m: Moment, count: float, weekday: int) -> Time | None:
+    return choose_step(m, spans.every_week(weekday), -int(count)) if 0 < count <= FEW else None
+
+
+def take_part(day: Time, part: str) -> Time:
+    first, last = spans.PART_HOURS[part]
+    return day.cut(lambda span: (span[0] + first * HOUR, span[0] + last * HOUR), "part of day")
+
+
+def take_edge(time: Time, edge: str) -> Time:
+    part = time.cut(lambda span: spans.of_edge(span, edge), "part of month")
+    return replace(part, is_middle=edge == "mid")
+
+
+def take_week(day: Time) -> Time:
+    return day.cut(lambda span: spans.of_unit("week", span[0].date(), 0), "week")
+
+
+def take_weekday(time: Time, weekday: int, nth: int) -> Time:
+    """Return the nth weekday of a month; the last if `nth` is -1."""
+
+    def cut(span: Range) -> Range:
+        first = span[0].date() + (weekday - span[0].weekday()) % 7 * DAY
+        last = (span[1] - DAY).date()
+        day = last - (last.weekday() - weekday) % 7 * DAY if nth < 0 else first + 7 * (nth - 1) * DAY
+        return of_days(day)
+
+    return time.cut(cut, "day")
+
+
+def take_unit(time: Time, unit: str, nth: int) -> Time | None:
+    """Return the nth day, week or weekend of a month; the last if `nth` is -1."""
+    if unit == "weekend":
+        saturday = take_weekday(time, 5, nth)
+        return saturday.cut(lambda span: (span[0], span[1] + DAY), "week")
+    size = {"week": 7, "day": 1}.get(unit)
+    if size is None:
+        return None
+
+    def cut(span: Range) -> Range:
+        start = span[1] - size * DAY if nth < 0 else span[0] + size * (nth - 1) * DAY
+        return start, start + size * DAY
+
+    return time.cut(cut, "week" if unit == "week" else "day")
+
+
+def move_beside(m: Moment, time: Time, side: int, unit: str) -> Time | None:
+    """Return the week, weekend or day beside a time: `the day after Christmas`."""
+    span = m.choose(time)
+    if span is None or unit in ("minute", "hour"):
+        return None
+    if unit == "weekend":
+        day = span[0].date() - DAY if side < 0 else span[1].date() + 6 * DAY
+        return fixed(spans.of_unit("weekend", day, -1 if side < 0 and day.weekday() < 5 else 0), "week")
+    if unit == "week":
+        edge = span[0].date() - DAY if side < 0 else span[1].date()
+        return fixed(of_days(edge - 6 * DAY if side < 0 else edge, 7), "week")
+    return fixed(of_days(spans.shift(_edge(span, side), unit, side)), "day")
+
+
+def _edge(span: Range, side: int) -> date:
+    """Return the first or last day of a span."""
+    return span[0].date() if side < 0 else (span[1] - DAY).date()
+
+
+def count_beside(m: Moment, time: Time, side: int, count: float, unit: str) -> Time | None:
+    """Return the time N days, weeks ... before or after another time: `two weeks before 11 August`."""
+    span = m.choose(time)
+    if span is None or unit in ("minute", "hour"):
+        return None
+    return count_away(replace(m, now=at_midnight(_edge(span, side))), side, count, unit)
+
+
+def choose_weekday_beside(m: Moment, time: Time, side: int, weekday: int) -> Time | None:
+    span = m.choose(time)
+    if span is None:
+        return None
+    edge = _edge(span, side)
+    return fixed(of_days(edge + side * ((side * (weekday - edge.weekday()) - 1) % 7 + 1) * DAY), "day")
+
+
+# Relations
+
+
+def read_moment(m: Moment, said: str) -> Time:
+    step, _, part = said.partition(".")
+    return take_part(fixed(of_days(m.today + int(step) * DAY), "day"), part)
+
+
+def count_window(m: Moment, side: int, amount: tuple[float, str]) -> Found | None:
+    """Return the last N days, weeks or months until now, or the next N."""
+    count, unit = amount
+    if unit in ("minute", "hour"):
+        length = count * (HOUR if unit == "hour" else HOUR / 60)
+        return Found(m.now, m.now + length, "hour") if side > 0 else Found(m.now - length, m.now, "hour")
+    if count > MOST_COUNT:
+        return None
+    if side > 0:
+        return Found(at_midnight(m.today), at_midnight(spans.shift(m.today, unit, count) + DAY), "day")
+    if unit == "weekend":
+        start, end = spans.of_unit("weekend", m.today, -int(count))
+        return Found(start, m.now if count > 1 else end, "day")
+    return Found(at_midnight(spans.shift(m.today, unit, -count)), m.now, "day")
+
+
+def move_day(m: Moment, day: int, amount: tuple[float, str], side: int) -> Time | None:
+    if amount[0] > MOST_COUNT or amount[1] in ("minute", "hour"):
+        return None
+    return fixed(of_days(spans.shift(m.today + day * DAY, amount[1], side * amount[0])), "day")
+
+
+def take_day(weekday: int, week: Time | None) -> Time | None:
+    """Return this day of the week that holds the middle of a span."""
+    if week is None or week.period:
+        return None
+    start, end = next(iter(week.occur(date.min)))
+    middle = (start + (end - start) / 2).date()
+    return fixed(of_days(middle + (weekday - middle.weekday()) * DAY), "day")
+
+
+def take_edge_of(m: Moment, edge: str, step: int, unit: str) -> Time | None:
+    whole = choose_unit(m, unit, step)
+    return None if whole is None or unit in ("day", "weekend") else take_edge(whole, edge)
+
+
+def place_in_year_of(time: Time, year: Time) -> Time | None:
+    """Return the occurrence of a yearly time in one year: `5 March last year`."""
+    is_yearly = time.period == "year" and not year.period
+    return place_in_year(time, next(iter(year.occur(date.min)))[0].year) if is_yearly else None
+
+
+def take_clock(day: Time, minutes: int, part: str = "") -> Time | None:
+    """Return a clock time on a day; `part` decides between morning and evening."""
+    if minutes > 24 * 60:
+        return None
+    is_late = part in ("afternoon", "evening", "dark") or (part == "night" and minutes > 5 * 60)
+    if is_late and minutes < 12 * 60:
+        minutes += 12 * 60
+    return day.cut(lambda span: spans.of_clock(span, minutes), "minute")
+
+
+def take_hour(m: Moment, values: Sequence[Any]) -> Time | None:
+    step, _, part = values[0].partition(".")
+    minutes = values[2] if values[2] > 24 else values[2] * 60
+    return take_clock(fixed(of_days(m.today + int(step) * DAY), "day"), minutes, part)
+
+
+def place_at_hour(time: Time, hour: int) -> Time:
+    """Return an hour on the day of a time, in the same half of the day."""
+
+    def cut(span: Range) -> Range:
+        at = at_midnight(span[1].date()) + (hour + (12 if span[1].hour > 12 > hour else 0)) * HOUR
+        return at, at
+
+    return time.cut(cut, "minute")
+
+
+def relate(m: Moment, time: Time, relation: str, *, is_clause: bool = False) -> Found | None:
+    """Return the span since, after, before or until a time; a stored clause such as `before I left on 3 July` is about
+    the time itself."""
+    span = m.choose(time.as_edge())
+    if span is None:
+        return None
+    start, end = span
+    if time.precision == "minute":  # the time itself, without the half hour on each side
+        start = end = start + (end - start) / 2
+    due = span if is_clause or relation == "until" else None
+    if relation == "since":
+        return Found(start, m.now if start < m.now else None, time.precision, due=due)
+    if relation == "after":
+        return Found(end, None, time.precision)
+    # `before noon` is a part of a day, and a plan is not over
+    day = start.date() if time.period == "day" else m.today if m.is_plan and end > m.now else None
+    return Found(at_midnight(day) if day else None, start if relation == "before" else end, time.precision, due=due)
+
+
+def widen(m: Moment, time: Time) -> Found | None:
+    """Return about a week around a day or feast; a stored text is about the day itself."""
+    found = None if time.period == "week" else m.find(time)
+    if found is None or found.start is None or found.end is None:
+        return None
+    margin = max(0, (AROUND - (found.end - found.start)) // 2 // DAY) * DAY
+    coming = found.coming and (found.coming[0] - margin, found.coming[1] + margin)
+    return Found(found.start - margin, found.end + margin, "day", coming, due=(found.start, found.end))
+
+
+_LENGTHS = {"": 0, "day": 1, "week": 2, "month": 3, "year": 4}
+
+
+def join_times(m: Moment, one: Time, other: Time) -> Found | None:
+    """Return the span from one time to another; missing fields of one are taken from the other."""
+    one, other = one.as_edge(), other.as_edge()
+    if (not one.period and other.period) or 0 < _LENGTHS[other.period] < _LENGTHS[one.period]:
+        first = m.choose(one)  # `from 3 March to the 5th`
+        last = first and next((each for each in other.occur(first[0].date()) if each[0] >= first[0]), None)
+    else:
+        last = m.choose(other)
+        fits = [] if last is None else [each for each in one.occur(last[0].date()) if each[0] < last[1]]
+        first = fits[-1] if fits else None
+    if first is None or last is None:
+        return None
+    return Found(first[0], last[1], "hour" if other.precision == "minute" else other.precision)
+
+
+# The patterns
 
 Read = Callable[[Moment, Any], "Time | Found | dict[str, Any] | None"]
 """Function from the values of a pattern's parts to their meaning; None if they have none together."""
@@ -236,4 +537,3 @@ _OPEN: Table = (
 TABLES: tuple[Table, ...] = (
     _DATES, _AMOUNTS, _NEAR, _YEARS, _COUNTS, _PORTIONS, _DAYS, _HOURS, _CLOCKS, _BESIDE, _RANGES, _OPEN
 )  # fmt: skip
-"""Tables in the order they are applied."""

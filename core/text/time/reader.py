@@ -12,12 +12,11 @@ from ..times import EARLIEST, LATEST
 from . import calendar
 from .calendar import BREAK
 from .grammar import read_parts
-from .meanings import Found, Moment
 from .parts import TimePart, cut
+from .patterns import Found, Moment
 from .spans import DAY, Role, Span, in_utc
 
 LOOKED_AT = 4_000
-"""Maximum number of characters of a text that are read."""
 MOST_SPANS = 24
 MOST_ABOUT, MOST_DAYS = 3, 14
 """Maximum number of spans of a stored text that give its days, and of days in one span."""
@@ -36,7 +35,6 @@ _DIGIT = lazy_pattern(r"\d")
 _JOINED = lazy_pattern(r"(?<=[^\W_])[-'\u2019\u02bc](?=[^\W\d_])(?!w\d)")
 """Character that joins two words: `terça-feira`, `l'année`."""
 _ABOUT = frozenset({"minute", "part of day", "day"})
-"""Precisions of words that name a day."""
 
 
 def read_spans(text: str, now: datetime, zone: tzinfo, languages: Sequence[str]) -> list[Span]:
@@ -242,7 +240,6 @@ def _is_denied(parts: Sequence[TimePart], part: TimePart) -> bool:
 
 
 def _iter_named(parts: Sequence[TimePart], moment: Moment | None) -> list[tuple[TimePart, Found]]:
-    """Return the parts that name a span, each with its span."""
     if moment is None:
         return []
     found = (

@@ -29,18 +29,10 @@ FEASTS = {
     "christmas eve": (12, 24, 1), "christmas": (12, 24, 3), "new year's eve": (12, 31, 1), "new year": (1, 1, 1),
     "halloween": (10, 31, 1), "valentine": (2, 14, 1), "easter": (0, 0, 2), "christmas day": (12, 25, 1),
 }  # fmt: skip
-"""Feasts: month, day and number of days."""
-_SOUTHERN = (
-    "Australia/", "Antarctica/", "Pacific/Auckland", "America/Argentina", "America/Buenos_Aires", "America/Santiago",
-    "America/Sao_Paulo", "America/Montevideo", "America/Asuncion", "America/La_Paz", "America/Lima",
-    "Africa/Johannesburg", "Africa/Maseru", "Africa/Harare", "Africa/Maputo", "Africa/Windhoek", "Indian/Mauritius",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A span of time that a text names."""
-
     start: datetime | None
     """Start in UTC, inclusive; None is an open end."""
     end: datetime | None
@@ -48,7 +40,6 @@ class Span:
     precision: Precision = "day"
     role: Role = "said"
     words: tuple[tuple[int, int], ...] = ()
-    """Positions of its words in the text, as (begin, end)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +82,6 @@ class Time:
 
 
 def fixed(span: Range, precision: Precision) -> Time:
-    """Return a time with a single span."""
     return Time(precision, lambda _: (span,))
 
 
@@ -133,7 +123,6 @@ def shift(day: date, unit: str, count: float) -> date:
 
 
 def of_date(year: int, month: int, day: int) -> Range | None:
-    """Return a day; None if it does not exist or is outside YEARS."""
     if not (YEARS[0] <= year <= YEARS[1] and 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]):
         return None
     return of_days(date(year, month, day))
@@ -207,16 +196,7 @@ def every_feast(feast: str) -> Time:
     return every_year(build, "day")
 
 
-def of_season(year: int, season: int, zone: tzinfo) -> Range:
-    """Return the meteorological season that begins in a year; 0 is spring."""
-    month = 3 * season + 3
-    if str(zone).startswith(_SOUTHERN):
-        month = (month + 5) % 12 + 1
-    return of_month(year, month, 3)
-
-
 def easter(year: int) -> date:
-    """Return Easter Sunday by the Gregorian rule."""
     century, golden = year // 100, year % 19
     moon = (19 * golden + century - century // 4 - (8 * century + 13) // 25 + 15) % 30
     moon -= moon > 28 or (moon == 28 and golden > 10)
