@@ -40,7 +40,6 @@ class Call:
 
 
 def open_call(db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None) -> Call:
-    """Return the call for the arguments of a public function; None means the process's default."""
     known_db = defaults.handle(db)
     known = defaults.settings_for(settings)
     known_db.caches[CALENDAR] = Calendar(known.timezone or "UTC", known.languages)

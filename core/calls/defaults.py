@@ -80,7 +80,6 @@ def configure(
 
 
 def check_model(model: Any) -> None:
-    """Refuse a model that is not callable and has no `complete`."""
     if model is not None and not callable(getattr(model, "complete", model)):
         raise TypeError(
             f"model is of type {type(model).__name__}. Pass a function taking the list of messages, "
@@ -172,7 +171,6 @@ def open_database(
 
 
 def handle(db: Any = None) -> Any:
-    """Return the database handle passed, else the process's."""
     return default_database() if db is None else check_handle(db)
 
 

@@ -39,7 +39,6 @@ it has content. The host's keys come after all of these.
 """
 
 OWN_KEYS = frozenset(name for name, _ in CONTEXT_KEYS)
-"""Key names that a host's own keys cannot use."""
 
 LITE_HISTORY, LITE_MEMORIES, LITE_SAVED, LITE_RECENT = 3, 2, 10, 2
 """Maximum number of lines per list, memories, saved memories and recent conversations with PROMPT_LITE_MODE."""
@@ -54,11 +53,9 @@ class Caps:
     recent: int
     """Maximum number of lines of history_recent."""
     memories: int
-    """Maximum number of hits."""
 
 
 def caps(verbosity: int, lite: bool, *, history: int | None = None, memories: int | None = None) -> Caps:
-    """Return the maximum number of items of each kind in a prompt."""
     lines = verbosity if history is None else history
     hits = verbosity if memories is None else memories
     if lite:

@@ -39,8 +39,6 @@ Placed = tuple[tuple[int, datetime, int, int, int], HistoryEntry]
 
 @dataclass(frozen=True, slots=True)
 class HistoryLists:
-    """The history part of `context`, with a list of the messages left out."""
-
     current: list[ChatLine] = field(default_factory=list)
     """history_current_chat, oldest first."""
     recent: list[ChatLine] = field(default_factory=list)
@@ -57,7 +55,6 @@ class HistoryLists:
     full: frozenset[str] = frozenset()
     """Full sections, for which no older messages are read."""
     names: NameLabels = field(default_factory=NameLabels, compare=False)
-    """Names of the people in the lines."""
 
     @property
     def replaced_rows(self) -> set[int]:
@@ -76,11 +73,9 @@ class HistoryBuilder:
     caps: Caps
     may_see: MaySee
     zone: tzinfo = UTC
-    """Time zone of the prompt (TIMEZONE)."""
     persona: str = ""
     """Id of the persona; its name is made from the id if no line names it."""
     replacing: Replaced | None = None
-    """Message that the new one replaces."""
     replaced_rows: frozenset[int] = frozenset()
     """Row ids of stored messages that the caller's own list replaces."""
     identities: tuple[str, ...] = ()
@@ -88,7 +83,6 @@ class HistoryBuilder:
     are_linked: AreLinked = lambda *_: False
 
     def build(self, stored_current: Iterable[HistoryEntry], stored_recent: Iterable[HistoryEntry]) -> HistoryLists:
-        """Return the two lists, and the reason for each message left out."""
         own, rows, others = self.message.interface_path, list(stored_current), list(stored_recent)
         s, caps, is_echo = self.settings, self.caps, echo_check(self.message)
         live_current, live_recent, left_out = self._choose_live()

@@ -40,7 +40,6 @@ _ATTACHED = (
     "attachments", "media", "images", "image", "photo", "photos", "document", "documents", "audio", "voice", "video",
     "videos", "video_note", "video_notes", "sticker", "animation",
 )  # fmt: skip
-"""Fields that hold attachments."""
 _FOR_HOSTS = ("interface", "server_name")
 """Keys that platform adapters add and that are not part of a prompt."""
 LOOKED_FOR = tuple(
@@ -51,7 +50,6 @@ LOOKED_FOR = tuple(
 )  # fmt: skip
 """Field names; a value with none of them is refused as a message."""
 MOST_NAMED = 8
-"""Maximum number of unknown keys in one note."""
 
 _NO_ID = "the sender has no id: the name is used as the id"
 ID_BYTES = {"message_id": 191, "chat.id": 255, "thread_id": 255, "from_user.id": 255, "interface": 64}
@@ -137,8 +135,6 @@ def read_role(message: Any) -> Literal["user", "persona", ""]:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The known facts of the replied-to message."""
-
     message_id: Any
     text: str
     time: datetime | None
@@ -176,7 +172,6 @@ class IncomingMessage:
     interface: str
     """Surface such as `telegram_bot`, "" if unknown."""
     interface_path: str | None
-    """Conversation key."""
     sender: Sender = field(default_factory=Sender)
     chat_id: str | None = None
     chat_type: str | None = None

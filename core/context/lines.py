@@ -21,7 +21,6 @@ AGE_MARKER_MINUTES = 10
 REPLY_QUOTE_CHARS = 40
 """Maximum number of characters quoted from the replied-to line: enough to recognise it."""
 UNKNOWN = "Unknown"
-"""Name of an unknown sender."""
 
 
 def quoted(text: str) -> str:
@@ -61,7 +60,6 @@ def sender(entry: HistoryEntry) -> str:
 
 
 def is_persona(entry: HistoryEntry) -> bool:
-    """Return whether the persona itself is the speaker."""
     return entry.role in ("persona", "thought")
 
 
@@ -132,7 +130,6 @@ class Turn:
     text: str
     """The original text, with quotes, line breaks and spaces."""
     name: str
-    """Name of the sender."""
     is_persona: bool
     reply: str = ""
     """Mark for the replied-to message, "" for none."""
@@ -157,7 +154,6 @@ class ChatLine(str):
 
 
 def turn_of(entry: HistoryEntry, name: str = "", place: str = "") -> Turn:
-    """Return the original message of an entry."""
     reply = "" if entry.reply is None else reply_note(entry.reply.name, entry.reply.text)
     return Turn(entry.text, name or sender(entry), is_persona(entry), reply, entry.time, place)
 
@@ -234,7 +230,6 @@ class NameLabels:
 
 
 def _identify(message: IncomingMessage) -> tuple[Identity, str]:
-    """Return identity and name of a message's sender."""
     who = message.sender
     name = shown_name(who.name, who.username, who.id)
     return identity_of(message.interface_path or message.interface, who.id, name), name

@@ -22,10 +22,8 @@ StoredRows = Mapping[int, Sequence[Any]]
 class Asked:
     settings: Settings
     viewer: Viewer
-    """The person asking; `viewer.scope` is the scope."""
     message: IncomingMessage
     now: datetime
-    """Time of the call."""
     skips_history: bool = False
     """Whether the host asked for a prompt without history lists and thoughts."""
     words: tuple[str, ...] = ()
@@ -34,8 +32,6 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A finished section of `context`."""
-
     value: Any = None
     """Content of the section; without one, a key marked `filled` in CONTEXT_KEYS is left out."""
     left_out: tuple[LeftOut, ...] = ()
@@ -48,8 +44,6 @@ class Built:
 
 
 class Section(Protocol):
-    """The interface of every section module."""
-
     KEY: str
     """Key of the section in `context.context.CONTEXT_KEYS`."""
 

@@ -26,8 +26,6 @@ Guard = Callable[[str, Callable[[], Any], Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class HistoryWanted:
-    """Which history lines to read."""
-
     conversation: str | None = None
     current: int = 0
     """Maximum number of rows of the current conversation; the newest are read."""
@@ -214,7 +212,6 @@ DIARY_ROWS = 200
 
 
 def diary_branch(since: datetime) -> Branch:
-    """Return the SELECT of the newest diary entries since a time."""
     return Branch(DIARY, _diary_entries, {"since": since}, ai_diary.name)
 
 

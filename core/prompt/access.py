@@ -25,7 +25,6 @@ from .call import PromptCall, VisibleContext
 LIVE_KEYS = 400
 """Maximum number of conversations of live messages whose privacy is looked up."""
 MOST_CHATS = 50
-"""Maximum number of other conversations read for one prompt."""
 
 
 def load_visible(call: PromptCall) -> VisibleContext:
@@ -51,7 +50,6 @@ def load_visible(call: PromptCall) -> VisibleContext:
 
 
 def _load_snapshot(call: PromptCall, db: Database) -> AccessSnapshot | None:
-    """Return what the scope may see; None if the database fails."""
     version = tags_table.get_held(db, call.scope.persona)[0]
     request = Request(live_keys(call.live), version, count_recent(call), inserted_into=tuple(BY_NUMBER), servers=True)
     for step in (request, replace(request, vocabulary_version=None, inserted_into=())):
@@ -114,7 +112,6 @@ def find_tags(call: PromptCall, vocabulary: Vocabulary) -> tuple[Sequence[str], 
 
 
 def _texts(given: Any) -> list[str]:
-    """Return the tags in a list that a hook gave."""
     if given is not None and not isinstance(given, (list, tuple, set, frozenset)):
         raise TypeError(f"A list of tags was expected, {type(given).__name__} came.")
     tags = [str(tag) for tag in given or () if isinstance(tag, (str, int))]

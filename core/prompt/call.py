@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_MESSAGE_CHARS = 500
-"""Maximum number of characters of an error text in the report."""
 STORED = ("chat_history_cache", "memories", "ai_diary")
 """Tables of a prompt's sections, as the report names them if none of them can be read."""
 
@@ -49,13 +48,9 @@ _OF_A_TABLE = (1146, 1142)
 
 
 class Report:
-    """The report of one call, filled in by its stages."""
-
     def __init__(self) -> None:
         self.search: dict[str, Any] = {"tags": [], "words": []}
-        """Tags and words that were searched for."""
         self.found: Selection | None = None
-        """Result of the search; None before it."""
         self.errors: list[dict[str, str]] = []
         self.citations: Mapping[str, Citation] | None = None
         """For messages with citation marks: each mark to the stored row it cites."""
@@ -86,7 +81,6 @@ class Report:
         self.note(*fitted.notes)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the report as plain JSON values, its keys in a fixed order."""
         found = Counter(self._kept)
         found.update(item.section for item in self._left_out)
         report = {
@@ -113,7 +107,6 @@ class Guard:
         self.down: bool = False
         """True after the database failed to answer: this call then reads nothing more from it."""
         self.last: Exception | None = None
-        """Latest exception of a stage."""
 
     def __call__(self, source: str, work: Callable[[], T], otherwise: T) -> T:
         """Return the result of `work`; if it raises, return `otherwise`, note the error and log one warning."""
@@ -142,7 +135,6 @@ class Guard:
         logs.warning("source_failed", source=source, error=type(error).__name__, number=number)
 
     def lose_stored(self) -> None:
-        """Report every table in STORED as failed."""
         error = self.last or StoreError("The database could not be read.")
         for name in STORED:
             self.report.fail(name, error)
@@ -163,8 +155,6 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class PromptCall:
-    """One call that builds a prompt or its context."""
-
     request: PromptRequest
     message: IncomingMessage
     live: LiveHistory
@@ -182,12 +172,10 @@ class PromptCall:
 
     @property
     def db(self) -> Database | None:
-        """Return the database, None if it could not be opened."""
         return self.guard.db
 
     @property
     def is_down(self) -> bool:
-        """Return whether the database failed to answer; this call then reads nothing more from it."""
         return self.guard.down
 
     @property
@@ -208,7 +196,6 @@ class PromptCall:
 
     @property
     def asked_text(self) -> str:
-        """Return the part of the message that is searched for."""
         return shorten_asked(self.message.text)
 
     @property
@@ -216,12 +203,10 @@ class PromptCall:
         return times.zone(self.settings.timezone) or UTC
 
     def for_database(self, db: Database) -> Call:
-        """Return the call as the type that database functions take."""
         destination: Any = self.request.destination or self.scope.destination or self.settings.prompt_destination
         return Call(db, self.settings, replace(self.scope, destination=destination))
 
     def one_connection(self) -> AbstractContextManager[Any]:
-        """Return a context manager that keeps one connection for all reads of the call."""
         return self.db.request_connection(snapshot=True) if isinstance(self.db, Database) else nullcontext()
 
     def ask_hook(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
@@ -308,8 +293,6 @@ class VisibleContext:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """Result of a prompt's search."""
-
     hits: Sequence[Hit] = ()
     chosen: Sequence[Chosen] = ()
     """The same hits with their rank and row; empty if they came from the hook `search`."""
@@ -325,18 +308,15 @@ class Gathered:
 
     context: dict[str, Any] = field(default_factory=lambda: context_rules.order_context({}))
     persona: str = ""
-    """Text of the persona."""
     recalled: Recalled = field(default_factory=Recalled)
     names: NameLabels = field(default_factory=NameLabels)
     ids: Mapping[str, list[str]] = field(default_factory=dict)
     """Ids of the items of each section."""
     words: Sequence[str] = ()
-    """Search words of the message."""
     lines: Sequence[int] = ()
     """Row ids of the stored messages in the history."""
 
     @property
     def rank(self) -> list[tuple[str, int]]:
-        """Return source and id of the memories, best first."""
         ranked = sorted(self.recalled.chosen, key=lambda one: one.rank)
         return [(one.hit["source"], one.hit["id"]) for one in ranked]

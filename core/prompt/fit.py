@@ -39,7 +39,6 @@ NEWEST_SHARE, LINE_SHARE = 16, 48
 LEAST_LINE = 300
 """Characters that a chat line may always keep, up to a quarter of the space."""
 MARK = "…"
-"""Marks a cut in a text."""
 LEAST_CHARS = 24
 """Minimum number of characters that are left of a cut text."""
 LEAST_PART = 60
@@ -60,7 +59,6 @@ class Item(NamedTuple):
     value: Any
     size: int = 0
     id: str = ""
-    """Id in the report."""
 
 
 Cut = Callable[[int, int], Item | None]
@@ -114,9 +112,7 @@ class Fitted:
     kept: Mapping[str, int] = field(default_factory=dict)
     """Number of items in the prompt, by section."""
     memories: Sequence[Any] = ()
-    """Memories in the prompt."""
     left_out: tuple[LeftOut, ...] = ()
-    """One entry for each item left out."""
     notes: tuple[str, ...] = ()
     """Notes on values that were converted to strict JSON, and on sections that are shown in part."""
     parts: Mapping[str, int] = field(default_factory=dict)
@@ -262,7 +258,6 @@ def keep_within(
 
 
 def build_fitted(items: Sequence[Item], kept: Iterable[int], prompt: Any, text: str) -> Fitted:
-    """Return the prompt with its counts of kept items and a list of those left out."""
     there = set(kept)
     counts = dict.fromkeys((item.section for item in items), 0)
     for n in there:

@@ -70,7 +70,6 @@ TITLES = {
     "relationship": "How you stand to who asks:",
 }
 SYSTEM = ("relationship", "standing_wishes")
-"""Sections in the system message."""
 
 
 class Line(NamedTuple):
@@ -85,7 +84,6 @@ class Line(NamedTuple):
     mark: str = ""
     """Citation mark, which is also in `head`; "" for none."""
     id: str = ""
-    """Id in the report."""
 
     @property
     def text(self) -> str:
@@ -100,8 +98,6 @@ def find_most_memories(limit_chars: int | None, limit_tokens: int | None) -> int
 
 
 class MessageLines:
-    """Chooses the lines that fit in one prompt, and writes the messages for a model."""
-
     def __init__(self, call: PromptCall, gathered: Gathered, actions: Actions, *, as_turns: bool = True) -> None:
         self.gathered, self.zone, self.at, self.cite = gathered, call.zone, call.message.date, call.request.cite
         s, message, persona = call.settings, call.message, gathered.names.persona
@@ -287,7 +283,6 @@ class MessageLines:
         return "" if section == INJECTED else TITLES.get(section, f"{section}:")  # the section's template has a title
 
     def _write_sections(self, lines: Sequence[Line]) -> list[str]:
-        """Return each section with its title, as one text."""
         sections: dict[str, list[str]] = {}
         for line in lines:
             sections.setdefault(line.section, []).append(line.text)

@@ -81,7 +81,6 @@ def check_dialect(dialect: str) -> None:
 
 
 def order_for_dialect(dialect: str, system: list[str], parts: list[MessagePart]) -> Messages | dict[str, Any]:
-    """Return the system texts and the messages in the form of a dialect."""
     if dialect == "anthropic":
         return _anthropic(system, parts)
     return _openai(system, _alternate(parts) if dialect == "alternating" else parts)
@@ -147,8 +146,6 @@ def mark_days(turns: Sequence[MessagePart], now: datetime, zone: tzinfo) -> list
 
 
 class MessagePart(NamedTuple):
-    """One message besides the system message."""
-
     content: dict[str, Any] | str
     """Data of the prompt, or the text of a turn."""
     role: str = "user"
@@ -156,11 +153,9 @@ class MessagePart(NamedTuple):
     is_above_system: bool = False
     """Whether it opens the text of the system message, which must be the first message."""
     is_turn: bool = False
-    """Whether it is a turn of this conversation."""
     several: bool = False
     """Whether it begins with a name because several people speak."""
     time: datetime | None = None
-    """Time of a turn."""
 
     @property
     def text(self) -> str:

@@ -81,11 +81,9 @@ _ROWS_OF = {
 PERSONA_KEY = "persona"
 _SHOWN_CHARS = 64
 LONGEST_RECORDS = 1_000_000
-"""Maximum number of characters of records if no other limit applies."""
 
 
 def build(request: PromptRequest) -> tuple[dict[str, Any], Report]:
-    """Return prompt and report; see `prompt_engine.explain_json_prompt`."""
     space, counter = _read_space(request)
     call = open_call(request)
     with _note_repairs(call):
@@ -98,7 +96,6 @@ def build(request: PromptRequest) -> tuple[dict[str, Any], Report]:
 
 
 def build_messages(request: PromptRequest, dialect: str) -> tuple[Messages | dict[str, Any], Report]:
-    """Return chat messages and report; see `prompt_engine.explain_messages`."""
     check_dialect(dialect)
     space, counter = _read_space(request)
     call = _for_lines(request)
@@ -226,7 +223,6 @@ def _note_shown(call: PromptCall, gathered: Gathered, shown: Sequence[Any]) -> N
 
 
 def _gather(call: PromptCall) -> Gathered:
-    """Search, read and build the context of a call, with the host's keys and the persona's text."""
     chars = len(call.message.text)
     if chars > MOST_ASKED_CHARS:
         call.report.note(f"text has {chars} characters; {MOST_ASKED_CHARS} of them are searched for")

@@ -20,9 +20,7 @@ from ..text.times import local_time
 from .call import Gathered, PromptCall
 
 AnswerForm = Literal["actions", "text"]
-"""Form of the model's answer: actions, or words."""
 INSTRUCTIONS = {"actions": "instructions.txt.j2", "text": "instructions_text.txt.j2"}
-"""Template of the instruction line for each form of the answer."""
 MESSAGES = {**INSTRUCTIONS, "text": "messages.txt.j2"}
 """Template of the instruction line in chat messages for each form of the answer."""
 ACTION_KEYS = ("schema", "brief", "source")
@@ -34,8 +32,6 @@ MARKED = frozenset(
 
 
 class Actions(NamedTuple):
-    """The actions the model may use, and the form of its answer."""
-
     shaped: dict[str, Any]
     form: AnswerForm
     form_without: AnswerForm
@@ -103,7 +99,6 @@ def _mark(value: Any) -> Any:
 
 
 def _render_input(call: PromptCall, gathered: Gathered, renderer: Renderer) -> dict[str, Any]:
-    """Return `input`, with a local time if the settings say so."""
     message, s, request = call.message, call.settings, call.request
     zone_name = (message.time_zone or s.timezone or "UTC") if s.include_local_time_in_prompts else None
     time, unknown = local_time(message.date, zone_name) if zone_name else ({}, None)

@@ -37,7 +37,6 @@ MOST_WORDS = 3
 """Maximum number of words of a tag that texts are searched for."""
 
 FUZZY_CHARS = 5
-"""Minimum number of characters of a word that is compared by similarity."""
 
 FUZZY_COMPARISONS = 1_000_000
 """Maximum number of comparisons for one text: a megabyte of unknown words takes well under a second."""
@@ -144,7 +143,6 @@ def _checked(tag: object, name: str) -> str:
 
 
 def check_alias(alias: object, tag: object, vocabulary: Vocabulary) -> tuple[str, str]:
-    """Return alias and tag in normal form, or raise ValueError if they cannot be stored together."""
     other, known = _checked(alias, "alias"), _checked(tag, "tag")
     if other == known:
         raise ValueError(f"alias {other!r} is the tag itself. An alias must be another spelling.")
@@ -184,7 +182,6 @@ def _plain(text: str) -> str:
 
 
 def _tokens(plain: str) -> Iterator[_Token]:
-    """Yield words, runs of characters in scripts without spaces, and single symbols such as emoji."""
     for match in _TOKENS.finditer(plain):
         text = match.group()
         start = match.start()
@@ -213,7 +210,6 @@ class TagIndex:
         self._words: dict[str, list[tuple[str, int, str]]] = {}
         """Names by their words, joined by spaces: (spelling if it has punctuation, start of the first word, tag)."""
         self._longest: dict[str, int] = {}
-        """Word count of the longest name that begins with a word, by that word."""
         self._spaceless: dict[str, str] = {}
         self._lengths: dict[str, list[int]] = {}
         """Lengths of the names in scripts without spaces, longest first, by their first character."""
@@ -234,7 +230,6 @@ class TagIndex:
             self._words.setdefault(words, []).append((plain if words != plain else "", tokens[0].start, tag))
 
     def find(self, text: str) -> Iterable[str]:
-        """Return the tags of the text without repetitions, in order of appearance."""
         return dict.fromkeys(self._list_tags(_plain(text)))
 
     def _list_tags(self, plain: str) -> Iterator[str]:
@@ -270,7 +265,6 @@ class TagIndex:
                     yield stretch[-1].end, tag
 
     def _find_inside(self, plain: str, token: _Token) -> Iterator[tuple[int, str]]:
-        """Yield `(end, tag)` for tags in scripts without spaces that begin in this token."""
         for start in range(token.start, token.end if token.spaceless else token.start + 1) if self._lengths else ():
             for size in self._lengths.get(plain[start], ()):
                 tag = self._spaceless.get(plain[start : start + size])

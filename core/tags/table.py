@@ -30,7 +30,6 @@ from . import rules
 
 VERSION = "tag_vocabulary"
 CACHE = "tags"
-"""Key of the vocabularies in a handle's caches."""
 NO_TAGS = Vocabulary()
 _MOST_CACHED = 256
 
@@ -97,7 +96,6 @@ def add(db: Database, persona: str, tag: object) -> WriteResult:
 
 
 def add_alias(db: Database, persona: str, alias: object, tag: object) -> WriteResult:
-    """Add another spelling of a tag; an unknown tag joins the vocabulary."""
 
     def work(connection: Connection) -> WriteResult:
         raise_version(connection, db, persona)  # first, because it locks out a second change until the end

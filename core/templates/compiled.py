@@ -33,7 +33,6 @@ MARK = "\x00"
 """First character of a value's placeholder while a JSON template is parsed; ordinary texts do not contain it."""
 
 VALUES: ContextVar[list[Any]] = ContextVar("prompt_engine_template_values")
-"""Values that the JSON template of this thread has output."""
 
 
 STEPS: ContextVar[list[int]] = ContextVar("prompt_engine_template_steps")
@@ -163,7 +162,6 @@ def run(env: TemplateEnvironment, name: str, values: Mapping[str, Any] | None) -
 
 
 def _render(template: Template, values: Mapping[str, Any]) -> str:
-    """Return the text of a template; raise once it is longer than OUTPUT_CHARS."""
     parts, chars = [], 0
     for part in template.generate(values):
         parts.append(part)

@@ -18,8 +18,6 @@ _warned: set[str] = set()
 
 
 class Renderer:
-    """Renders templates for one call."""
-
     def __init__(self, templates_dir: str | Path | None = None, on_note: Callable[[str], None] | None = None) -> None:
         self.notes: list[str] = []
         """Notes on templates that could not be used and their replacements, without repetition."""

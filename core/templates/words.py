@@ -26,7 +26,6 @@ REFUSED = "refused.yaml"
 
 
 def _read(name: str, templates_dir: str | Path | None, parse: Callable[[str], Words]) -> Words | None:
-    """Parse a file of TEMPLATES_DIR, else the shipped one; return None if neither exists."""
     own = f"{templates_dir}/{name}" if templates_dir else ""
     if own and any(changed := version(own)):
         try:

@@ -67,7 +67,6 @@ def build_extract(
     room, said = most_chars, set[str]()
 
     def score(at: int) -> tuple[float, int]:
-        """Return the rarity of a sentence's words, less for a long sentence."""
         told = sum(rarity[word] * (AGAIN if word in said else 1.0) for word in sorted(useful[at].words))
         return round(useful[at].worth * told / math.sqrt(len(useful[at].words) + 2), 9), -at
 
@@ -143,7 +142,6 @@ _THAI = lazy_pattern("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")  # these scrip
 
 
 def _useful(texts: Sequence[str], speakers: Sequence[str]) -> list[_Sentence]:
-    """Return the useful sentences, without duplicates."""
     said: dict[str, tuple[str, str]] = {}
     for at, text in enumerate(texts):
         speaker = " ".join(speakers[at].split()) if speakers else ""

@@ -12,12 +12,10 @@ from ..shapes import PERSONA_SENDER, HistoryEntry
 from .folding import clean, collapsed, fold, marks_class, one_line
 
 DEFAULT_PERSONA = "default"
-"""Persona id of a host that sets none."""
 
 ELLIPSIS = "..."
 
 NAME_CHARS = 64
-"""Maximum number of characters of a displayed name."""
 
 _BREAK = lazy_pattern(f"(?<!\u094d)[^{marks_class()}\u0640\u1100-\u11ff\u3131-\u318e\uff9e-\uffdc]")
 """Characters before which a text can be cut without changing how either part folds.
@@ -44,7 +42,6 @@ def find_cut(text: str, chars: int) -> int:
 
 
 def snippet(text: str, chars: int) -> str:
-    """Return the text, or its first `chars` characters and `...` if it is longer."""
     return text if len(text) <= chars else text[: find_cut(text, chars)] + ELLIPSIS
 
 

@@ -80,7 +80,6 @@ def word_at(value: Any, name: str) -> str:
 
 
 MOST_READ = 10_000
-"""Maximum number of items read of one list from a host."""
 
 
 def newest_items(values: Iterable[Any], name: str, most: int = MOST_READ) -> list[Any]:

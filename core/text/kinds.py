@@ -15,7 +15,6 @@ from .stems import stem
 from .words import iter_words, read_lists
 
 MOST_CLASSES = 3
-"""Maximum number of class nouns expanded: `pet` to `cat`, `dog` ..."""
 
 
 @lru_cache(maxsize=16)

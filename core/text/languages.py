@@ -12,12 +12,10 @@ from .folding import fold, fold_case
 from .words import STOP_WORD_LANGUAGES, read_lists, stop_words
 
 LOOKED_AT = 2_000
-"""Maximum number of characters read to detect the language."""
 
 ENOUGH = 0.7
 """Minimum evidence for a Latin-script language: almost one word unique to it."""
 SURE = 1.6
-"""Evidence from which a language is certain."""
 WEAK = 0.25
 """Minimum evidence for a language to be among the likely ones."""
 
@@ -131,7 +129,6 @@ def _rank_latin(said: str) -> list[tuple[float, str]]:
 
 
 LIKELY = 3
-"""Maximum number of likely languages of a Latin-script text."""
 
 
 def likely_languages(text: str, languages: Sequence[str] = ()) -> tuple[str, ...]:
@@ -186,7 +183,6 @@ def _list_words() -> Mapping[str, tuple[frozenset[str], frozenset[str]]]:
 
 @lru_cache(maxsize=1)
 def listed_words() -> frozenset[str]:
-    """Return the common and stop words of all languages."""
     return frozenset().union(*(words for _, words in _list_words().values()))
 
 

@@ -145,7 +145,6 @@ def _parts_around_who(language: str) -> tuple[list[str], ...]:
 
 
 def self_words(languages: Sequence[str]) -> list[str]:
-    """Return the words of the first person in the languages, folded."""
     return list(dict.fromkeys(fold(word) for code in languages for word in list_phrases("self", code)))
 
 

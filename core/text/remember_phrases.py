@@ -19,7 +19,6 @@ WANTED_GROUPS = ("explicit", "facts", "preferences", "feelings")
 """explicit: asks to remember. facts: about the person. preferences: likes and dislikes. feelings: how someone feels."""
 
 ABOUT_PERSON = frozenset({"facts", "preferences"})
-"""Groups of phrases about who somebody is and what they like."""
 
 REFUSALS = "refusals"
 """Group of phrases that ask not to remember; it overrides all others."""
@@ -43,7 +42,6 @@ Phrases = Mapping[str, Sequence[str]]
 MOST_CHARS = 4_000
 """Longest text that is read, in characters; a longer one is not read."""
 SENTENCE_CHARS = 300
-"""Longest sentence read as a statement."""
 _MOST_SENTENCES = 40
 _QUOTED_NAME_CHARS = (24, 6)
 """Maximum number of characters of a quotation that is a name: with spaces, and in a script without spaces."""

@@ -15,11 +15,9 @@ from .folding import clean
 from .strict_json import make_strict
 
 MAX_DEPTH = 100
-"""Maximum number of nested containers; deeper ones are refused."""
 MAX_DIGITS = 4000
 """Maximum number of digits of an integer that is read; Python refuses more than 4,300."""
 MAX_CHARS = 1_000_000
-"""Maximum number of characters of a reply that are read; longer ones are unreadable."""
 
 Fits = Callable[[dict[str, Any]], bool]
 
@@ -363,7 +361,6 @@ LOOKED_AT_CHARS = 2000
 """Maximum number of characters of a text searched for errors and refusals, which come at the beginning."""
 
 Refusal = Literal["", "empty", "error_like", "shorter"]
-"""Reason to refuse a text; "" if it is accepted."""
 
 _BLANK = lazy_pattern("[\\s\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff]*\\Z")
 _MARKS = lazy_pattern(r"[\s*_#>\"“”«»‘`~•|()\-–—❌⚠️⛔🚫❗]+")

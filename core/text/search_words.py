@@ -18,7 +18,6 @@ from .time import mask_time
 from .words import candidates_of, iter_words, list_symbols, pairs, small_words, stop_words
 
 TAGS_LIMIT = 12
-"""Maximum number of tags of one message, for its subjects instead of each of its words."""
 KEYWORD_LIMIT = 24
 """Maximum number of words of one message that are searched for, the rarest: more words do not find more."""
 
@@ -197,7 +196,6 @@ def minor_words(text: str, languages: Sequence[str], limit: int) -> list[str]:
 
 
 _LAST_WORDS = ("have", "has", "had", "go")
-"""English verbs that are searched for if a question has no other word."""
 FEW_WORDS = 3
 """Maximum number of words of a message that may be a query typed into a search field."""
 
@@ -280,7 +278,6 @@ _LAST_LETTERS = 3
 
 
 def may_be_misspelt(word: str) -> bool:
-    """Return whether a word without matches may be misspelt."""
     shortest = _SHORTEST_OF.get(script_language(word), SHORTEST)
     return shortest <= len(word) <= LONGEST and word.isalpha() and not SPACELESS_PATTERN.search(word)
 

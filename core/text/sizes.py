@@ -76,7 +76,6 @@ def without_base64(value: Any, *, _in_media: bool = False) -> Any:
 Counter = Callable[[str], int]
 
 ESTIMATE = "estimate"
-"""Name of the counter that estimates."""
 
 _HOST = "https://openaipublic.blob.core.windows.net/encodings/"
 RANK_FILES = {
@@ -109,7 +108,6 @@ def resolve_counter(counter: Counter | None, model: str | None = None) -> tuple[
 
 
 def _cache_folder() -> str:
-    """Return the folder of tiktoken's files; "" if an environment variable disables the cache."""
     usual = str(Path(tempfile.gettempdir()) / "data-gym-cache")
     return os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR", usual))
 

@@ -77,7 +77,6 @@ def _stem_korean(word: str) -> str:
 
 _SNOWBALL = "ca cs da de el en eo es et eu fa fi fr ga hi hu hy id it lt ne nl no pl pt ro ru sr st sv ta tr yi"
 SNOWBALL = frozenset(_SNOWBALL.split())
-"""Languages that Snowball supports, by the codes it accepts."""
 
 LONGEST_WORD = 64
 """Maximum number of letters of a word that is stemmed; a longer one is its own stem and is not cached."""
@@ -85,7 +84,6 @@ LONGEST_WORD = 64
 
 Stem = Callable[[str], str]
 _OWN: dict[str, Stem] = {"ar": _stem_arabic, "he": _stem_hebrew, "ko": _stem_korean}
-"""Stemmers for languages that Snowball does not support, or not well."""
 
 
 class _PerThread(threading.local):
@@ -189,6 +187,5 @@ def list_forms(words: Iterable[str], text: str, languages: Sequence[str], form: 
 
 
 def list_with_stem(words: Iterable[str], form: str, language: str) -> list[str]:
-    """Return the words whose stem in a language is `form`."""
     codes = (language,)
     return [word for word in words if len(word) <= LONGEST_WORD and _stems(word, codes)[0] == form]

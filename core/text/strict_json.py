@@ -14,11 +14,9 @@ from ..base.patterns import lazy_pattern
 from .folding import clean
 
 MAX_DEPTH = 100
-"""Maximum number of nested containers; a deeper one becomes the name of its type."""
 MAX_NODES = 1_000_000
 """Maximum number of values that are converted; later ones become the name of their type: a structure can be endless."""
 MAX_NOTES = 50
-"""Maximum number of notes; one more gives the number of the others."""
 MAX_INT_BITS = 14_000
 """Maximum number of bits of an integer: Python cannot write over 4,300 digits. A larger one becomes its type's name."""
 

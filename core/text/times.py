@@ -12,13 +12,11 @@ from ..base.hints import shown
 from ..base.patterns import lazy_pattern
 
 ZONE_CHARS = 100
-"""Maximum number of characters of a zone name; the longest existing one has 32."""
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 LATEST = datetime(9998, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)
 """End of the last year but one, so that the local time of every zone exists."""
 
 _ISO_CHARS = 64
-"""Maximum number of characters of a time: no format is longer."""
 
 _SECONDS = lazy_pattern(r"[+-]?\d{9,20}(\.\d{1,12})?")
 """Seconds since 1970 as text, as some platforms send them. Fewer digits are a date (`20260310`) or invalid."""

@@ -18,7 +18,6 @@ MIN_HANGUL = 2
 
 _LISTED = "ar ca cs da de el en es fa fi fr he hi hu hy id it ja ko nl no pl pt ro ru sv ta th tr uk zh"
 STOP_WORD_LANGUAGES = frozenset(_LISTED.split())
-"""Languages with a list in `prompts/stop_words`."""
 
 _HANGUL = lazy_pattern("[\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff]")
 _OTHER = lazy_pattern(r"[^\x00-\x7f\w]")
@@ -117,7 +116,6 @@ def rough_words(folded: str) -> int:
 
 
 def index_terms(folded: str) -> dict[str, int]:
-    """Return the index terms of a folded text with their counts."""
     return dict(Counter((*list_terms(folded), *list_symbols(folded))))
 
 

@@ -31,7 +31,6 @@ from .rules import Spoken
 __all__ = ["TranscriptSaved", "save_transcript"]
 
 MOST_LINES = 1000
-"""Maximum number of lines of a list that are read, the newest; at most twice as many stored lines are read."""
 ANSWER_WITHIN = timedelta(minutes=10)
 """Time in which a stored line can get its answer after other lines; later the same words are a new line."""
 ALONE = "after "
@@ -43,7 +42,6 @@ _ROLES: Mapping[str, rules.LineRole] = {
 
 class TranscriptSaved(NamedTuple):
     saved: int = 0
-    """Number of new lines stored."""
     edited: int = 0
     alternatives: int = 0
     """Number of answers stored as alternatives of an earlier answer, plus earlier alternatives chosen again."""
@@ -156,8 +154,6 @@ def _read_lines(messages: Sequence[Mapping[str, Any]]) -> list[_Said]:
 
 
 class _Transcript:
-    """Comparison of one list with the stored lines of its conversation; used for one call."""
-
     def __init__(
         self, call: Call, lines: list[_Said], name: str | None = None, persona_name: str | None = None, after: str = ""
     ) -> None:

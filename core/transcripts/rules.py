@@ -15,8 +15,6 @@ MOST_PAIRS = 20_000
 
 
 class Spoken(NamedTuple):
-    """One line of a list or of the database."""
-
     role: LineRole
     text: str
 

@@ -38,8 +38,6 @@ _SHORTEST = 3
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of letters in a stem."""
-
     left: str
     right: str
     is_one_way: bool
@@ -63,8 +61,6 @@ VOWEL = re.compile("[aeiouyäöüõáéíóúýěůąęаеиоуыэюяіїє�
 
 @dataclass(frozen=True, slots=True)
 class Paradigm:
-    """One inflection pattern of a language."""
-
     endings: frozenset[str]
     open: frozenset[str]
     """Endings without those in `_CLOSED`."""

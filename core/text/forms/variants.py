@@ -15,7 +15,6 @@ from .paradigms import Paradigm, read_families, read_paradigms, read_rules, to_l
 _CYRILLIC = ("ru", "uk", "sr")
 _UKRAINIAN = re.compile("[іїєґ]")
 LONGEST_WORD = 40
-"""Maximum number of letters of a word that is inflected."""
 
 Beginning = Callable[[str], Iterable[str]]
 """Returns the words of the index that begin with a text."""
@@ -152,7 +151,6 @@ _SURE_ENDING = 4
 
 
 def _list_variants(stem: str, ending: str, paradigm: Paradigm) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield a stem and its variants, each with the possible endings."""
     is_closed = ending in paradigm.closed
     for other, endings in ((stem, paradigm.endings), *_list_bent(stem, is_closed, paradigm)):
         yield other, endings
