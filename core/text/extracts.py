@@ -18,7 +18,6 @@ FEWEST_WORDS = 3
 """Minimum number of words of a useful sentence that has only stop words."""
 AGAIN = 0.3
 """Weight of a word that an already chosen sentence contains."""
-_SAMPLE_CHARS = 2_000
 _PERSONAL, _TELLS, _ASKS, _ONE_WORD = 1.35, 1.15, 0.5, 0.3
 """Score factors: sentence in the first person, with a number or name, question, single word."""
 
@@ -167,13 +166,7 @@ def _useful(texts: Sequence[str], speakers: Sequence[str]) -> list[_Sentence]:
 
 def _stops(texts: Sequence[str]) -> frozenset[str]:
     """Return the stop words of English and of the language of the texts."""
-    sample, size = [], 0
-    for text in texts:
-        sample.append(text)
-        size += len(text)
-        if size > _SAMPLE_CHARS:
-            break
-    language = language_of(" ".join(sample)[:_SAMPLE_CHARS])
+    language = language_of(" ".join(texts))
     return stop_words("en") | (stop_words(language) if language not in ("", "en") else frozenset())
 
 

@@ -56,6 +56,7 @@ _HAN = lazy_pattern("[\u3400-\u9fff]")
 _NASALS = lazy_pattern("[\u0919\u091e\u0923\u0928\u092e]\u094d(?=[\u0915-\u0939])")
 """A Devanagari nasal consonant before another consonant: most people write a dot above it instead."""
 _KATAKANA = lazy_pattern("[\u30a1-\u30f4]")
+_HIRAGANA = {code: code - 0x60 for code in range(0x30A1, 0x30F5)}
 _MANY_MARKS = lazy_pattern(f"([{marks_class()}]{{30}})")
 _PARTS = lazy_pattern(f"(?P<spaceless>[{SPACELESS}]+)|[^{SPACELESS}]+")
 
@@ -77,7 +78,7 @@ def fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     folded = fold_letters(text)
-    return folded.translate(_hiragana()) if _KATAKANA.search(folded) else folded
+    return folded.translate(_HIRAGANA) if _KATAKANA.search(folded) else folded
 
 
 def fold_letters(text: str) -> str:
@@ -137,11 +138,6 @@ def _simplified() -> dict[int, str]:
 def simplify(run: str) -> str:
     """Return a run of Chinese with simplified characters in place of traditional ones."""
     return run if run.isascii() or not _HAN.search(run) else run.translate(_simplified())
-
-
-@lru_cache(maxsize=1)
-def _hiragana() -> dict[int, int]:
-    return {code: code - 0x60 for code in range(0x30A1, 0x30F5)}
 
 
 def collapsed(text: str) -> str:

@@ -108,10 +108,8 @@ def diary_snippet_text(
     content: str | None, interaction_summary: str | None, user_message: str | None, personal_thought: str | None
 ) -> str:
     """Return the text shown for a diary hit: the first of the four that is not blank; "" if all are blank."""
-    for text in (content, interaction_summary, user_message, personal_thought):
-        if text and not text.isspace():
-            return text
-    return ""
+    texts = (content, interaction_summary, user_message, personal_thought)
+    return next((text for text in texts if text and not text.isspace()), "")
 
 
 def stored_tags(value: object) -> list[str]:

@@ -33,15 +33,14 @@ def is_unreadable(text: str) -> bool:
 
 def read_object(reply: str, keys: Collection[str], *, fits: Fits | None = None) -> dict[str, Any] | None:
     """Return the first JSON object of a reply with one of the keys, in any fence or prose; None if there is none."""
-    if not isinstance(reply, str) or len(reply) > MAX_CHARS:
+    if len(reply) > MAX_CHARS:
         return None
-    names = (keys,) if isinstance(keys, str) else tuple(keys)
     text = strip_thoughts(reply)
     fenced = _FENCED.search(text)
     try:
         for part in (fenced[1].strip() if fenced else "", text):
             for value in (inner for each in iter_objects(part) for inner in _iter_inside(each)):
-                if not names or any(name in value for name in names):
+                if not value.keys().isdisjoint(keys):
                     plain: dict[str, Any] = make_strict(value)[0]
                     if fits is None or fits(plain):
                         return plain

@@ -9,8 +9,7 @@ from itertools import islice
 
 from ..base.patterns import lazy_pattern
 from .folding import SPACELESS_PATTERN, clean, fold, fold_case, fold_letters, runs
-from .forms.hangul import to_letters
-from .forms.paradigms import VOWEL
+from .forms.paradigms import VOWEL, to_letters
 from .languages import bare, common_words
 from .question_words import MARKS, asked_words, begins_with, holds, is_question
 from .stems import script_language, stem
@@ -305,15 +304,15 @@ def choose_nearest(word: str, known: Mapping[str, int], *, is_held: bool) -> str
     from rapidfuzz.distance import OSA  # noqa: PLC0415
 
     best: tuple[float, int, str] = (0.0, 0, "")
-    is_hangul = script_language(word) == "ko"
+    own = script_language(word)
     for other, rows in comparable:
         slips = 2 if min(len(word), len(other)) >= TWO_SLIPS else 1
-        one, two = (to_letters(word), to_letters(other)) if is_hangul else (word, other)
+        one, two = to_letters(word, own), to_letters(other, own)
         alike = fuzz.ratio(one, two, score_cutoff=FUZZY_SCORE)
         if (
             alike >= FUZZY_SCORE
             and OSA.distance(one, two, score_cutoff=slips) <= slips
-            and (is_hangul or is_held or not _ends_otherwise(one, two))
+            and (own == "ko" or is_held or not _ends_otherwise(one, two))
         ):
             best = max(best, (alike, rows, other))
     return best[2]

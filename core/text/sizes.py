@@ -39,11 +39,7 @@ def to_json(value: Any) -> str:
 
 def size(prompt: Any) -> int:
     """Return the number of characters of the prompt as it is sent, without base64 text of media."""
-    try:
-        bare = without_base64(prompt)
-    except RecursionError:
-        bare = without_base64(make_strict(prompt)[0])
-    return len(to_json(bare))
+    return len(to_json(without_base64(prompt)))
 
 
 def without_base64(value: Any, *, _in_media: bool = False) -> Any:
@@ -96,7 +92,9 @@ def resolve_counter(counter: Counter | None, model: str | None = None) -> tuple[
             raise TypeError(f"counter is of type {type(counter).__name__}. Pass a function from text to a number.")
         own = getattr(counter, "__name__", "")
         return counter, own if isinstance(own, str) and own.isidentifier() else "custom"
-    encoding = _encoding_for(model, _cache_folder()) if model else None
+    usual = str(Path(tempfile.gettempdir()) / "data-gym-cache")  # "" in a variable disables the cache
+    folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR", usual))
+    encoding = _encoding_for(model, folder) if model else None
     if encoding is None:
         return estimate_tokens, ESTIMATE
 
@@ -105,11 +103,6 @@ def resolve_counter(counter: Counter | None, model: str | None = None) -> tuple[
         return sum(len(encoding.encode_ordinary(text[start : start + CHUNK_CHARS])) for start in starts)
 
     return count, str(encoding.name)
-
-
-def _cache_folder() -> str:
-    usual = str(Path(tempfile.gettempdir()) / "data-gym-cache")
-    return os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR", usual))
 
 
 @lru_cache(maxsize=16)

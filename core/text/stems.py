@@ -86,21 +86,16 @@ Stem = Callable[[str], str]
 _OWN: dict[str, Stem] = {"ar": _stem_arabic, "he": _stem_hebrew, "ko": _stem_korean}
 
 
-class _PerThread(threading.local):
-    def __init__(self) -> None:
-        self.stemmers: dict[str, Stem | None] = dict(_OWN)
-
-
-_per_thread = _PerThread()
+_stemmers = threading.local()
 
 
 def _stemmer(language: str) -> Stem | None:
-    known = _per_thread.stemmers
+    known: dict[str, Stem | None] = _stemmers.__dict__  # of this thread
     if language not in known:
         try:
             # No cache inside the stemmer: `_stems` caches for all languages and threads.
             code = language.lower()
-            known[language] = Stemmer.Stemmer(code, 0).stemWord if code in SNOWBALL else None
+            known[language] = Stemmer.Stemmer(code, 0).stemWord if code in SNOWBALL else _OWN.get(language)
         except KeyError:  # an older Snowball release without this language
             known[language] = None
     return known[language]

@@ -56,7 +56,10 @@ class _Reader:
             return clean(str.__str__(value))
         if isinstance(value, (Mapping, list, tuple, AbstractSet)):
             return self.container(value, path)
-        return self.other(value, path)
+        if isinstance(value, (date, time)) and (text := _iso(value)) is not None:
+            self.note(path, f"{_type_name(value)} became text")
+            return text
+        return self.name(value, path, "is no value of JSON")
 
     def number(self, value: int | float | Decimal, path: str) -> Any:
         if isinstance(value, int):
@@ -85,10 +88,11 @@ class _Reader:
         try:
             if isinstance(value, Mapping):
                 return self.mapping(value, path)
+            inside = f"{path}[]"
             if isinstance(value, (list, tuple)):
-                inside = f"{path}[]"
                 return [clean(item) if type(item) is str else self.read(item, inside) for item in list(value)]
-            return self.ordered(value, path)
+            self.note(path, f"{_type_name(value)} became a sorted list")
+            return sorted((self.read(item, inside) for item in list(value)), key=_set_order)
         except Exception as error:  # noqa: BLE001 - a foreign container may raise anything while it is read
             return self.name(value, path, f"could not be read ({type(error).__name__})")
         finally:
@@ -119,19 +123,6 @@ class _Reader:
             return _iso(key) or _type_name(key)
         return _type_name(key)
 
-    def ordered(self, value: AbstractSet[Any], path: str) -> list[Any]:
-        """Return a set's values in a total order: null and booleans, numbers, texts, then all others by repr."""
-        self.note(path, f"{_type_name(value)} became a sorted list")
-        return sorted((self.read(item, f"{path}[]") for item in list(value)), key=_set_order)
-
-    def other(self, value: Any, path: str) -> str:
-        if isinstance(value, (date, time)):
-            text = _iso(value)
-            if text is not None:
-                self.note(path, f"{_type_name(value)} became text")
-                return text
-        return self.name(value, path, "is no value of JSON")
-
     def name(self, value: Any, path: str, why: str) -> str:
         text = _type_name(value)
         self.note(path, f"{why}, became the name of its type, {text}")
@@ -139,6 +130,7 @@ class _Reader:
 
 
 def _set_order(value: Any) -> tuple[int, Any]:
+    """Return a sort key: null and booleans, numbers, texts, then all others by repr."""
     if value is None or isinstance(value, bool):
         return (0, int(value or 0))
     if isinstance(value, (int, float)):

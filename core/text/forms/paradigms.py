@@ -22,6 +22,7 @@ then tens to 100), `participle` (letters that it loses after a prefix), `pattern
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -29,7 +30,6 @@ from itertools import product
 
 from ...base import resources
 from ..folding import fold
-from . import hangul
 
 _CLOSED = frozenset({"", "ь"})
 """Endings that leave the last syllable of a stem closed."""
@@ -132,8 +132,15 @@ def transliterate(text: str, letters: Iterable[tuple[str, str]]) -> str:
     return text
 
 
+_FINALS = dict(zip("ㄴㄷㄹㅁㅂㅅㅆㅎ", "\u11ab\u11ae\u11af\u11b7\u11b8\u11ba\u11bb\u11c2", strict=True))
+_VOWELS = {chr(0x314F + n): chr(0x1161 + n) for n in range(21)}
+_ALONE = str.maketrans(_FINALS | _VOWELS)
+"""Form inside a syllable of each letter that the rules write alone (final consonant or vowel of a syllable)."""
+
+
 def to_letters(text: str, language: str) -> str:
-    return hangul.to_letters(text) if language == "ko" else text
+    """Return a text, Hangul as single letters: Korean endings merge with the last syllable of a stem."""
+    return unicodedata.normalize("NFD", text.translate(_ALONE)) if language == "ko" else text
 
 
 def _list_endings(text: str, language: str) -> frozenset[str]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from ..folding import fold, fold_case
 from ..languages import SHARING
 from ..stems import list_with_stem, script_language, stems, with_prefixes
-from . import hangul
 from .paradigms import Paradigm, read_families, read_paradigms, read_rules, to_letters
 
 _CYRILLIC = ("ru", "uk", "sr")
@@ -94,15 +94,30 @@ _NO_ENDING = frozenset({""})
 def match_words(start: str, endings: frozenset[str], language: str, beginning: Beginning) -> Iterator[str]:
     """Yield the index words that are `start` and one of the endings."""
     if language == "ko":
-        for text in hangul.list_beginnings(start):
+        for text in _list_beginnings(start):
             for term in beginning(text):
-                letters = hangul.to_letters(term)
+                letters = to_letters(term, language)
                 if letters.startswith(start) and letters[len(start) :] in endings:
                     yield term
         return
     for term in beginning(start):
         if term[len(start) :] in endings:
             yield term
+
+
+def _list_beginnings(letters: str) -> list[str]:
+    """Return the beginnings, in syllables, of words that begin with these letters: the last syllable may continue."""
+    text = unicodedata.normalize("NFC", letters)
+    last = ord(text[-1]) if text else 0
+    is_open = _FIRST <= last <= _LAST and (last - _FIRST) % _PER_VOWEL == 0
+    if len(text) == 1 and is_open:
+        return [chr(code) for code in range(last, last + _PER_VOWEL)]
+    is_whole = _FIRST <= last <= _LAST and not is_open
+    return [text] if is_whole else [text[:-1]] if len(text) > 1 else []
+
+
+_FIRST, _LAST, _PER_VOWEL = 0xAC00, 0xD7A3, 28
+"""First and last Hangul syllable, and their number with the same consonant and vowel."""
 
 
 def list_patterns(written: str, language: str, paradigm: Paradigm) -> dict[str, frozenset[str]]:

@@ -85,8 +85,8 @@ def test_g22_quotes_inside_of_a_text_belong_to_it() -> None:
 def test_g22_a_quoted_key_is_bounded_and_may_hold_its_quote() -> None:
     for chars, is_key in ((MAX_KEY_CHARS, True), (MAX_KEY_CHARS + 1, False)):
         for key in ("k" * chars, "\\'" + "k" * (chars - 2)):
-            assert (read_object("{'" + key + "': 7,}", ()) is not None) == is_key
-    assert read_object("{'it\\'s\\'': 7, '\\\\': 8}", ()) == {"it's'": 7, "\\": 8}
+            assert len(read_object("{'title': 1, '" + key + "': 7,}", KEYS) or ()) == 1 + is_key
+    assert read_object("{'it\\'s\\'': 7, '\\\\': 8}", ("it's'",)) == {"it's'": 7, "\\": 8}
 
 
 def test_g22_a_member_whose_value_is_missing_is_left_out() -> None:
@@ -100,8 +100,6 @@ def test_g22_what_fits_is_up_to_the_caller() -> None:
     assert read_object(reply, KEYS) == {"title": 7}
     assert read_object(reply, KEYS, fits=lambda found: isinstance(found["title"], str)) == {"title": "Trip"}
     assert read_object("{'title': 7,}", KEYS, fits=lambda found: False) is None
-    assert read_object('{"note": 1}', ()) == {"note": 1}
-    assert read_object('{"t": 1}', "title") is None, "one name is a name, not its letters"
 
 
 def test_g22_too_long_or_too_deep_is_no_answer() -> None:
@@ -132,7 +130,7 @@ def test_g22_every_json_object_comes_back_as_written(value: dict[str, Any], esca
 
 @given(st.dictionaries(st.sampled_from(["title", "summary", "x"]), values, min_size=1), st.integers(0, 200))
 def test_g22_a_reply_cut_off_anywhere_gives_none_or_keys_that_were_there(value: dict[str, Any], cut: int) -> None:
-    found = read_object(json.dumps(value)[:cut], ()) or {}
+    found = read_object(json.dumps(value)[:cut], KEYS) or {}
     assert found.keys() <= value.keys()
     whole = make_strict(value)[0]
     assert all(found[key] == whole[key] for key in [*found][:-1]), "only the last one may be cut"
