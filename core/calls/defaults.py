@@ -21,6 +21,7 @@ from ..shapes import now_utc
 
 EMBEDDED_FILE = "prompt-engine.sqlite3"
 """Default database: a file in the working directory, beside config.yaml."""
+MODEL_NAME_BYTES = 100
 
 
 @dataclass(slots=True)
@@ -85,9 +86,6 @@ def check_model(model: Any) -> None:
             f"model is of type {type(model).__name__}. Pass a function taking the list of messages, "
             "or an object with complete(messages, ...)."
         )
-
-
-MODEL_NAME_BYTES = 100
 
 
 def check_embedder(embedder: Any) -> None:

@@ -55,14 +55,6 @@ class Caps:
     memories: int
 
 
-def caps(verbosity: int, lite: bool, *, history: int | None = None, memories: int | None = None) -> Caps:
-    lines = verbosity if history is None else history
-    hits = verbosity if memories is None else memories
-    if lite:
-        return Caps(min(lines, LITE_HISTORY), min(verbosity, LITE_HISTORY), min(hits, LITE_MEMORIES))
-    return Caps(lines, verbosity, hits)
-
-
 def is_empty(value: object) -> bool:
     """Return whether a section is empty: None or an empty text, list or dict. 0 and False are not empty."""
     return value is None or (isinstance(value, (str, bytes, Collection)) and len(value) == 0)

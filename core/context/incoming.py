@@ -277,8 +277,7 @@ def _check(message: Any) -> None:
 
 
 def _note_unread(message: Any) -> list[str]:
-    known = _known_keys()
-    unknown = [key for key in message if key not in known] if isinstance(message, Mapping) else []
+    unknown = [key for key in message if key not in _KNOWN_KEYS] if isinstance(message, Mapping) else []
     if not unknown:
         return []
     shown = ", ".join(_hint(str(key)[:40]) for key in unknown[:MOST_NAMED])
@@ -286,9 +285,7 @@ def _note_unread(message: Any) -> list[str]:
     return [f"not known and not read of the message: {shown}{more}"]
 
 
-@lru_cache(maxsize=1)
-def _known_keys() -> frozenset[str]:
-    return frozenset(spell((*LOOKED_FOR, *_FOR_HOSTS)))
+_KNOWN_KEYS = frozenset(spell((*LOOKED_FOR, *_FOR_HOSTS)))
 
 
 @lru_cache(maxsize=256)

@@ -21,15 +21,13 @@ AGE_MARKER_MINUTES = 10
 REPLY_QUOTE_CHARS = 40
 """Maximum number of characters quoted from the replied-to line: enough to recognise it."""
 UNKNOWN = "Unknown"
+_SPEAKS = re.compile(r"\W*[^\s:\uff1a][^:\uff1a]{0,100}[:\uff1a]|\W*\[")
+"""Beginning of a text that looks like a speaker's line: a name and a colon, or a bracket."""
 
 
 def quoted(text: str) -> str:
     """Return the text for the double quotes of a line: as one line, with single quotes inside."""
     return one_line(text).replace('"', "'")
-
-
-_SPEAKS = re.compile(r"\W*[^\s:\uff1a][^:\uff1a]{0,100}[:\uff1a]|\W*\[")
-"""Beginning of a text that looks like a speaker's line: a name and a colon, or a bracket."""
 
 
 def mark_lines(text: str) -> str:

@@ -15,6 +15,7 @@ from .lines import holds_words, mark_opening, stamp
 from .section_base import Asked, Built, StoredRows
 
 KEY = "ai_diary"
+_OLDEST = datetime(1, 1, 1, tzinfo=UTC)
 
 
 def wanted(asked: Asked) -> Sequence[Branch]:
@@ -31,9 +32,6 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa
     if not asked.settings.ai_diary_full:
         return Built()
     return diary_lines(entries, asked.settings.diary_chars, times.zone(asked.settings.timezone) or UTC)
-
-
-_OLDEST = datetime(1, 1, 1, tzinfo=UTC)
 
 
 def by_age(entries: Iterable[DiaryEntry]) -> list[DiaryEntry]:

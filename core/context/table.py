@@ -22,6 +22,7 @@ from .live import note_reply
 
 _C, _D = chat_history_cache.c, ai_diary.c
 Guard = Callable[[str, Callable[[], Any], Any], Any]
+_OF_EACH, _NEWEST = table("of_each", column("id"), column("at")), table("newest", column("id"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +159,6 @@ def _read_recent(db: Database, history: HistoryWanted, shared: Mapping[str, Any]
 
 def _sort_newest_first(lines: Iterable[HistoryEntry]) -> list[HistoryEntry]:
     return sorted(lines, key=lambda line: (line.time is not None, line.time, line.row_id), reverse=True)
-
-
-_OF_EACH, _NEWEST = table("of_each", column("id"), column("at")), table("newest", column("id"))
 
 
 @lru_cache(maxsize=2)

@@ -10,7 +10,7 @@ from .. import hooks
 from ..access import table_conversations as conversations_table
 from ..access.rules import parent_key, split_key
 from ..access.view import AccessSnapshot, Request
-from ..calls.call import load_access
+from ..calls.call import Call, load_access
 from ..context.live import LiveHistory
 from ..database.engine import Connection, Database
 from ..database.sources import BY_NUMBER
@@ -51,13 +51,11 @@ def load_visible(call: PromptCall) -> VisibleContext:
 
 def _load_snapshot(call: PromptCall, db: Database) -> AccessSnapshot | None:
     version = tags_table.get_held(db, call.scope.persona)[0]
+    destination: Any = call.request.destination or call.scope.destination or call.settings.prompt_destination
+    own = Call(db, call.settings, replace(call.scope, destination=destination))
     request = Request(live_keys(call.live), version, count_recent(call), inserted_into=tuple(BY_NUMBER), servers=True)
     for step in (request, replace(request, vocabulary_version=None, inserted_into=())):
-        seen = call.guard(
-            "conversations",
-            lambda step=step: load_access(call.for_database(db), step),  # type: ignore[misc]
-            None,
-        )
+        seen = call.guard("conversations", lambda step=step: load_access(own, step), None)  # type: ignore[misc]
         if seen is not None or call.is_down:
             return seen
     return None

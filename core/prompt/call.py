@@ -15,9 +15,8 @@ from ..access.view import Recent, Viewer
 from ..base import logs
 from ..base.hints import shown
 from ..calls import defaults
-from ..calls.call import Call
 from ..config import Settings
-from ..context import context as context_rules
+from ..context.context import LITE_HISTORY, LITE_MEMORIES, Caps, order_context
 from ..context.incoming import IncomingMessage, read_message_id
 from ..context.lines import NameLabels
 from ..context.live import LiveHistory, add_lines, read_context_memory
@@ -179,10 +178,14 @@ class PromptCall:
         return self.guard.down
 
     @property
-    def caps(self) -> context_rules.Caps:
+    def caps(self) -> Caps:
         s = self.settings
-        memories = self.most_memories if s.memory_items is None else s.memory_items
-        return context_rules.caps(s.context_verbosity, s.prompt_lite_mode, history=s.history_lines, memories=memories)
+        lines = s.context_verbosity if s.history_lines is None else s.history_lines
+        given = self.most_memories if s.memory_items is None else s.memory_items
+        hits = s.context_verbosity if given is None else given
+        if s.prompt_lite_mode:
+            return Caps(min(lines, LITE_HISTORY), min(s.context_verbosity, LITE_HISTORY), min(hits, LITE_MEMORIES))
+        return Caps(lines, s.context_verbosity, hits)
 
     @property
     def hits_wanted(self) -> int:
@@ -201,10 +204,6 @@ class PromptCall:
     @property
     def zone(self) -> tzinfo:
         return times.zone(self.settings.timezone) or UTC
-
-    def for_database(self, db: Database) -> Call:
-        destination: Any = self.request.destination or self.scope.destination or self.settings.prompt_destination
-        return Call(db, self.settings, replace(self.scope, destination=destination))
 
     def one_connection(self) -> AbstractContextManager[Any]:
         return self.db.request_connection(snapshot=True) if isinstance(self.db, Database) else nullcontext()
@@ -306,7 +305,7 @@ class Recalled:
 class Gathered:
     """All parts from which a prompt is written."""
 
-    context: dict[str, Any] = field(default_factory=lambda: context_rules.order_context({}))
+    context: dict[str, Any] = field(default_factory=lambda: order_context({}))
     persona: str = ""
     recalled: Recalled = field(default_factory=Recalled)
     names: NameLabels = field(default_factory=NameLabels)

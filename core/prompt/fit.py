@@ -50,6 +50,8 @@ ASKED_CHARS = 4_000
 """Maximum number of characters of a message whose words rank the memories."""
 
 TokenCounter = Callable[[str], int]
+EngineLimit = tuple[int | None, str | None]
+NO_LIMIT: EngineLimit = (None, None)
 
 
 class Item(NamedTuple):
@@ -136,10 +138,6 @@ def read_limit_argument(name: str, value: object) -> int | None:
     if value is not None and (number is None or number < 1):
         raise ValueError(f"{name} is {shown(value)}. It must be a whole number of at least 1, or None for no limit.")
     return number
-
-
-EngineLimit = tuple[int | None, str | None]
-NO_LIMIT: EngineLimit = (None, None)
 
 
 def read_engine_limit(value: object) -> EngineLimit:

@@ -70,6 +70,7 @@ TITLES = {
     "relationship": "How you stand to who asks:",
 }
 SYSTEM = ("relationship", "standing_wishes")
+_DAY_AND_NAME = lazy_pattern(r"^(?:\[[\d-]{10}\] )?(?:[^:]{1,80}: (?=.{12}))?")
 
 
 class Line(NamedTuple):
@@ -323,9 +324,6 @@ def _join_contents(messages: Messages | dict[str, Any]) -> str:
 def _is_asked_in(line: Line, known: str) -> bool:
     """Return whether a folded text contains an instruction or saved memory, without its day and name."""
     return line.section in ASKED_FOR and _is_in(_DAY_AND_NAME.sub("", line.said), known)
-
-
-_DAY_AND_NAME = lazy_pattern(r"^(?:\[[\d-]{10}\] )?(?:[^:]{1,80}: (?=.{12}))?")
 
 
 def _is_in(said: str, known: str) -> bool:

@@ -81,6 +81,8 @@ _ROWS_OF = {
 PERSONA_KEY = "persona"
 _SHOWN_CHARS = 64
 LONGEST_RECORDS = 1_000_000
+MOST_DATED = 24
+"""Maximum number of memories in which words such as `tomorrow` get a date: messages may show a hundred memories."""
 
 
 def build(request: PromptRequest) -> tuple[dict[str, Any], Report]:
@@ -128,30 +130,22 @@ def build_records(request: PromptRequest, held: Sequence[str] = ()) -> Fitted:
 
 def _read_space(request: PromptRequest) -> tuple[Space, str | None]:
     """Return the limits of the request, and the name of the token counter or None."""
-    count, name = None, None
-    if request.counter is not None or request.limit_tokens is not None:
-        given, name = resolve_counter(request.counter)
-        count = _name_failures(Space(counter=given).count_tokens)
+    if request.counter is None and request.limit_tokens is None:
+        return Space(request.max_chars), None
+    given, name = resolve_counter(request.counter)
+    count_tokens = Space(counter=given).count_tokens
+
+    def count(text: str) -> int:
+        try:
+            return count_tokens(text)
+        except Exception as error:
+            raise CounterError(error) from error
+
     return Space(request.max_chars, request.limit_tokens, count), name
 
 
 class CounterError(Exception):
-    """The token counter raised an error."""
-
-    def __init__(self, error: Exception) -> None:
-        self.error = error
-
-
-def _name_failures(counter: Callable[[str], int]) -> Callable[[str], int]:
-    """Return the token counter, whose every failure is a CounterError."""
-
-    def count(text: str) -> int:
-        try:
-            return counter(text)
-        except Exception as error:
-            raise CounterError(error) from error
-
-    return count
+    """The token counter raised the error in `args`."""
 
 
 def _for_lines(request: PromptRequest) -> PromptCall:
@@ -192,7 +186,7 @@ def _fit(call: PromptCall, space: Space, counter: str | None, write: Callable[[S
     try:
         fitted = write_and_report(space)
     except CounterError as failure:
-        call.guard.fail("counter", failure.error)
+        call.guard.fail("counter", *failure.args)
         fitted = write_and_report(Space(space.limit_chars))
     if fitted.broken is not None:
         size, limit = fitted.size, space.limit_chars
@@ -255,7 +249,9 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
     if call.db is not None and seeing.viewer is not None and not call.is_down:
         skips = call.live.skips_history
         asked = Asked(call.settings, seeing.viewer, call.message, call.db.clock(), skips, seeing.words)
-        lines = read_stored(call, seeing, _plan_sections(call, asked))
+        none: Sequence[Branch] = ()
+        wanted = [guard(s.KEY, lambda s=s: s.wanted(asked), none) for s in SECTIONS]  # type: ignore[misc]
+        lines = read_stored(call, seeing, [branch for branches in wanted for branch in branches])
     lines = ask_history_hook(call, lines)
     # the lists, then the memories that are not in them
     lists = guard("history", lambda: build_history(call, seeing, lines), HistoryLists())
@@ -269,24 +265,14 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
     hits = _add_days(call, _name_speakers(recalled.hits, recalled, lists), recalled)
     sections["memory_gap"] = Built(recalled.gap)
     if seeing.index is not None and call.settings.enable_upcoming and not call.is_down:
-        sections["upcoming"] = guard("upcoming", lambda: _build_upcoming(call, seeing, lists, recalled, drop), Built())
+        from .upcoming import build_upcoming  # noqa: PLC0415 - loads numpy, which only a search needs
+
+        sections["upcoming"] = guard("upcoming", lambda: build_upcoming(call, seeing, lists, recalled, drop), Built())
     report.note(*(note for built in sections.values() for note in built.notes))
     nothing: tuple[dict[str, Any], dict[str, list[str]]] = (order_context({}), {})
     context, ids = guard("history_engine", lambda: compose(call, lists, sections, hits), nothing)
     rows = [entry.row_id for entry in lists.visible if entry.row_id is not None]
     return Gathered(context, "", recalled, lists.names, ids, seeing.words, rows)
-
-
-def _build_upcoming(*arguments: Any) -> Built:
-    from . import upcoming  # noqa: PLC0415 - loads numpy, which only a search needs
-
-    return upcoming.build_upcoming(*arguments)
-
-
-def _plan_sections(call: PromptCall, asked: Asked) -> list[Branch]:
-    none: Sequence[Branch] = ()
-    wanted = [call.guard(s.KEY, lambda s=s: s.wanted(asked), none) for s in SECTIONS]  # type: ignore[misc]
-    return [branch for branches in wanted for branch in branches]
 
 
 def _build_sections(call: PromptCall, asked: Asked, rows: StoredRows, lists: HistoryLists) -> dict[str, Built]:
@@ -307,10 +293,6 @@ def _name_speakers(hits: Sequence[Hit], recalled: Recalled, lists: HistoryLists)
             labels[person] = lists.names.label_participant(*person) if person[1] else ""
         named.append({**hit, "speaker": labels[person]} if person[1] else hit)
     return named[::-1]
-
-
-MOST_DATED = 24
-"""Maximum number of memories in which words such as `tomorrow` get a date: messages may show a hundred memories."""
 
 
 def _add_days(call: PromptCall, hits: Sequence[Hit], recalled: Recalled) -> list[Hit]:

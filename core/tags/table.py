@@ -32,6 +32,9 @@ VERSION = "tag_vocabulary"
 CACHE = "tags"
 NO_TAGS = Vocabulary()
 _MOST_CACHED = 256
+_KNOWN = select(tags.c.tag).where(
+    tags.c.persona_id == bindparam("persona"), tags.c.tag.in_(bindparam("tags", expanding=True))
+)
 
 
 def raise_uses(connection: Connection, db: Database, persona: str, uses: Mapping[str, int]) -> None:
@@ -47,11 +50,6 @@ def raise_uses(connection: Connection, db: Database, persona: str, uses: Mapping
     connection.execute(upsert(tags, db.family, add=["uses"]), rows)
     if len(known) < len(wanted):
         raise_version(connection, db, persona)
-
-
-_KNOWN = select(tags.c.tag).where(
-    tags.c.persona_id == bindparam("persona"), tags.c.tag.in_(bindparam("tags", expanding=True))
-)
 
 
 def lower(connection: Connection, persona: str, uses: Mapping[str, int]) -> None:

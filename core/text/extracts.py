@@ -40,6 +40,9 @@ _ENDED = lazy_pattern(rf"[.!?…؟۔।॥።{_WIDE}][{_CLOSING}*_~]*\Z")
 _NAME_OR_NUMBER = lazy_pattern(r"\d|(?<=[^\W\d_] )[^\W\d_a-zà-ÿа-я]\w")
 _QUESTION = lazy_pattern(rf"[?？؟][{_CLOSING}!.]*\Z|(?:吗|嗎|呢|か|かな|ไหม|มั้ย)[。.]*\Z")
 _FIRST_PERSON_INSIDE = lazy_pattern("私|僕|俺|わたし|うちの|我|咱|ฉัน|ผม|ดิฉัน|หนู|เรา")
+_QUOTES = (('"', '"'), ("“", "”"), ("«", "»"), ("「", "」"), ("『", "』"))
+_HAN = lazy_pattern("[\u3040-\u30ff\u3400-\u9fff]")
+_THAI = lazy_pattern("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")  # these scripts have no full stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +126,6 @@ def _paired(sentence: str) -> str:
     return sentence
 
 
-_QUOTES = (('"', '"'), ("“", "”"), ("«", "»"), ("「", "」"), ("『", "』"))
-
-
 def _ended(sentence: str) -> str:
     """Return the sentence with a full stop if it has no final punctuation, so that others can follow it."""
     if _ENDED.search(sentence):
@@ -134,10 +134,6 @@ def _ended(sentence: str) -> str:
     if not bare or unicodedata.category(bare[-1])[0] not in "LNM" or _THAI.search(bare[-1]):
         return bare
     return bare + ("。" if _HAN.search(bare[-1]) else ".")
-
-
-_HAN = lazy_pattern("[\u3040-\u30ff\u3400-\u9fff]")
-_THAI = lazy_pattern("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")  # these scripts have no full stop
 
 
 def _useful(texts: Sequence[str], speakers: Sequence[str]) -> list[_Sentence]:

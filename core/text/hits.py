@@ -30,6 +30,7 @@ _STEPS_BACK = 40
 _EMOJI_PARTS = "\u200d\ufe0e\ufe0f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f"
 _WHOLE = lazy_pattern(f"(?<![\u094d\u200d])[^{marks_class()}{_EMOJI_PARTS}]")
 _FLAGS = "".join(map(chr, range(0x1F1E6, 0x1F200)))
+_IN_NAMES = str.maketrans({'"': "'", "[": "(", "]": ")", ":": ";", "\uff1a": ";"})
 
 
 def find_cut(text: str, chars: int) -> int:
@@ -124,9 +125,6 @@ def stored_tags(value: object) -> list[str]:
     if not isinstance(value, (list, tuple)) or not all(isinstance(tag, str) for tag in value):
         return []
     return [clean(tag) for tag in value]
-
-
-_IN_NAMES = str.maketrans({'"': "'", "[": "(", "]": ")", ":": ";", "\uff1a": ";"})
 
 
 def known_name(*names: str) -> str:

@@ -13,6 +13,7 @@ from .folding import clean
 _ABSENT = object()
 _PLAIN = (str, bytes, bytearray, memoryview, int, float, complex, list, tuple, set, frozenset, type(None))
 """Types without fields: their methods (`"x".title`, `[].index`) must not be read as attributes of a host's object."""
+MOST_READ = 10_000
 
 
 def is_plain(value: Any) -> bool:
@@ -77,9 +78,6 @@ def word_at(value: Any, name: str) -> str:
     if isinstance(found, Enum):
         found = found.value if isinstance(found.value, str) else found.name
     return clean(found).strip().lower() if isinstance(found, str) else ""
-
-
-MOST_READ = 10_000
 
 
 def newest_items(values: Iterable[Any], name: str, most: int = MOST_READ) -> list[Any]:

@@ -47,6 +47,8 @@ _LATIN = lazy_pattern("[a-z\u00e0-\u024f\u1e00-\u1eff]")
 
 _OWN_SIGNS = {"es": "¿¡ñ", "pt": "ãõ", "de": "ß", "pl": "ąęłśźż", "cs": "ěřů", "hu": "őű", "tr": "ğşı", "ro": "ășț"}
 """Characters that are as much evidence for a language as a word unique to it."""
+_NONE = (0.0, "")
+LIKELY = 3
 
 
 @lru_cache(maxsize=1)
@@ -109,9 +111,6 @@ def _find_first(ranked: Sequence[tuple[float, str]], enough: float) -> str:
     return first if -worth >= enough and worth < next_worth * 1.15 else ""
 
 
-_NONE = (0.0, "")
-
-
 def _rank_latin(said: str) -> list[tuple[float, str]]:
     """Return (minus evidence, language) of Latin-script languages, the most evidence first."""
     found: dict[str, float] = {}
@@ -126,9 +125,6 @@ def _rank_latin(said: str) -> list[tuple[float, str]]:
             if not set(signs).isdisjoint(lower):
                 found[language] = found.get(language, 0.0) - 1.0
     return sorted(zip(found.values(), found, strict=True))
-
-
-LIKELY = 3
 
 
 def likely_languages(text: str, languages: Sequence[str] = ()) -> tuple[str, ...]:

@@ -19,6 +19,18 @@ from .words import candidates_of, iter_words, list_symbols, pairs, small_words, 
 TAGS_LIMIT = 12
 KEYWORD_LIMIT = 24
 """Maximum number of words of one message that are searched for, the rarest: more words do not find more."""
+_ACCENTED = lazy_pattern("(?<![^\\W_])[a-z]*[\u00df-\u024f\u1e00-\u1eff][a-z\u00df-\u024f\u1e00-\u1eff]*")
+_CAPITAL = lazy_pattern(r"(?<![^\W_])(?<!['’])[^\W\d_]{3,}(?![^\W_])")
+_LONGEST_RUN = 8
+_HIRAGANA = lazy_pattern("[\u3041-\u309f]")
+_HAN = lazy_pattern("[\u3400-\u4dbf\u4e00-\u9fff]")
+_LAST_WORDS = ("have", "has", "had", "go")
+FEW_WORDS = 3
+"""Maximum number of words of a message that may be a query typed into a search field."""
+SHORTEST_STEM = 3
+"""Minimum number of letters of a stem: a shorter one would be found inside too many words."""
+SHORTEST_HANGUL = 2
+"""Minimum number of syllables of a Korean stem: a Hangul syllable counts as two letters."""
 
 
 # Salient words
@@ -40,9 +52,6 @@ def _find_accented(text: str) -> frozenset[str]:
     """Return the words written with accents, folded: none is an English stop word, so `thé` is not `the`."""
     found = () if text.isascii() else _ACCENTED.findall(fold_case(clean(text)))
     return frozenset(fold(" ".join(found)).split())
-
-
-_ACCENTED = lazy_pattern("(?<![^\\W_])[a-z]*[\u00df-\u024f\u1e00-\u1eff][a-z\u00df-\u024f\u1e00-\u1eff]*")
 
 
 def _salient(text: str, languages: Sequence[str], accented: frozenset[str]) -> Iterator[tuple[str, bool]]:
@@ -93,9 +102,6 @@ def _short_names(said: str) -> frozenset[str]:
         if is_inside or (len(word) == _SHORT and word.isupper()):
             found.add(fold(word))
     return frozenset(found)
-
-
-_CAPITAL = lazy_pattern(r"(?<![^\W_])(?<!['’])[^\W\d_]{3,}(?![^\W_])")
 
 
 def inner_names(said: str) -> list[str]:
@@ -153,11 +159,6 @@ def least_pairs(text: str) -> tuple[frozenset[str], int]:
     return frozenset(map(fold, telling)), (len(telling) + 1) // 2 if is_kana else len(telling) // 2 + 1
 
 
-_LONGEST_RUN = 8
-_HIRAGANA = lazy_pattern("[\u3041-\u309f]")
-_HAN = lazy_pattern("[\u3400-\u4dbf\u4e00-\u9fff]")
-
-
 @lru_cache(maxsize=1)
 def _function_signs() -> frozenset[str]:
     return frozenset(word for code in ("zh", "ja") for word in stop_words(code) if len(word) == 1)
@@ -194,11 +195,6 @@ def minor_words(text: str, languages: Sequence[str], limit: int) -> list[str]:
     return list(islice(found, limit))
 
 
-_LAST_WORDS = ("have", "has", "had", "go")
-FEW_WORDS = 3
-"""Maximum number of words of a message that may be a query typed into a search field."""
-
-
 def common_words_asked(text: str, languages: Sequence[str], limit: int) -> list[str]:
     """Return search words for a message that has only common words.
 
@@ -233,12 +229,6 @@ def choose_rarest(words_in_order: Sequence[str], rows_by_word: Mapping[str, int]
 
     kept = set(sorted(words_in_order, key=rarity)[:limit])
     return [word for word in words_in_order if word in kept]
-
-
-SHORTEST_STEM = 3
-"""Minimum number of letters of a stem: a shorter one would be found inside too many words."""
-SHORTEST_HANGUL = 2
-"""Minimum number of syllables of a Korean stem: a Hangul syllable counts as two letters."""
 
 
 def search_form(word: str, languages: Sequence[str]) -> str:

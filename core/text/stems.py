@@ -21,6 +21,12 @@ _SCRIPTS = (
     ("hy", lazy_pattern("[\u0531-\u0587]")),
     ("ko", lazy_pattern("[\uac00-\ud7a3]")),
 )
+_SHORTEST = 3
+_SHORTEST_HANGUL = 2
+_SPELT_OUT = lazy_pattern("ae|oe|(?<![aeq])ue")
+"""An umlaut typed as two letters."""
+_FEMININE = lazy_pattern("ee(s?)$")
+"""End of a French participle, whose accents are removed by folding."""
 
 
 def script_language(word: str) -> str:
@@ -34,10 +40,6 @@ def script_language(word: str) -> str:
 def _list_affixes(language: str, name: str) -> tuple[str, ...]:
     """Return the prefixes (`before`) or endings (`behind`) that are written as one word with another."""
     return tuple(read_rules(language).get(name, "").split())
-
-
-_SHORTEST = 3
-_SHORTEST_HANGUL = 2
 
 
 def _ending_of(word: str, endings: Sequence[str], shortest: int) -> str:
@@ -99,12 +101,6 @@ def _stemmer(language: str) -> Stem | None:
         except KeyError:  # an older Snowball release without this language
             known[language] = None
     return known[language]
-
-
-_SPELT_OUT = lazy_pattern("ae|oe|(?<![aeq])ue")
-"""An umlaut typed as two letters."""
-_FEMININE = lazy_pattern("ee(s?)$")
-"""End of a French participle, whose accents are removed by folding."""
 
 
 def _regular_stem(word: str, language: str) -> str:

@@ -26,6 +26,7 @@ _UNITS = ((10**17, 10**9), (10**14, 10**6), (10**11, 10**3))
 
 _DAY_PARTS = ((4, "night"), (7, "early_morning"), (12, "morning"), (18, "afternoon"), (22, "evening"), (24, "night"))
 """(end hour, exclusive; name of the time of day)."""
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 def read_time(value: Any) -> tuple[datetime | None, bool]:
@@ -112,9 +113,6 @@ def zone(name: str) -> tzinfo | None:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):  # unknown; not a zone name; a folder such as `Europe`
         return None
-
-
-_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 def local_time(moment: datetime, zone_name: Any) -> tuple[dict[str, Any], str | None]:

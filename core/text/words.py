@@ -21,6 +21,8 @@ STOP_WORD_LANGUAGES = frozenset(_LISTED.split())
 
 _HANGUL = lazy_pattern("[\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff]")
 _OTHER = lazy_pattern(r"[^\x00-\x7f\w]")
+MOST_LETTERS = 3
+"""Maximum number of letters of a short word, which occurs inside many unrelated words."""
 
 
 def pairs(run: str) -> Iterator[str]:
@@ -155,10 +157,6 @@ def fragments(folded_keyword: str) -> list[Fragment]:
 
 def _symbols(between: str) -> dict[Fragment, None]:
     return dict.fromkeys(Fragment(char, "symbol") for char in list_symbols(between))
-
-
-MOST_LETTERS = 3
-"""Maximum number of letters of a short word, which occurs inside many unrelated words."""
 
 
 def is_short_word(text: str) -> bool:

@@ -34,6 +34,13 @@ from ..folding import fold
 _CLOSED = frozenset({"", "ь"})
 """Endings that leave the last syllable of a stem closed."""
 _SHORTEST = 3
+VOWEL = re.compile("[aeiouyäöüõáéíóúýěůąęаеиоуыэюяіїєαεηιουω]")
+_BY_ONE = 20
+"""Number to which every number has its word in the lists; after it only the tens have."""
+_FINALS = dict(zip("ㄴㄷㄹㅁㅂㅅㅆㅎ", "\u11ab\u11ae\u11af\u11b7\u11b8\u11ba\u11bb\u11c2", strict=True))
+_VOWELS = {chr(0x314F + n): chr(0x1161 + n) for n in range(21)}
+_ALONE = str.maketrans(_FINALS | _VOWELS)
+"""Form inside a syllable of each letter that the rules write alone (final consonant or vowel of a syllable)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +61,6 @@ class Change:
         at = stem.rfind(old)
         after = stem[at + len(old) :]
         return stem[:at] + new + after if at >= 0 and 0 < len(after) <= 2 and VOWEL.search(after) is None else ""
-
-
-VOWEL = re.compile("[aeiouyäöüõáéíóúýěůąęаеиоуыэюяіїєαεηιουω]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +119,6 @@ def read_numbers(language: str) -> dict[str, list[str]]:
     }
 
 
-_BY_ONE = 20
-"""Number to which every number has its word in the lists; after it only the tens have."""
-
-
 @lru_cache(maxsize=8)
 def list_letters(rule: str) -> tuple[tuple[str, str], ...]:
     """Return (letters of one script, letters of the other); pairs of letters come first."""
@@ -130,12 +130,6 @@ def transliterate(text: str, letters: Iterable[tuple[str, str]]) -> str:
     for old, new in letters:
         text = text.replace(old, new)
     return text
-
-
-_FINALS = dict(zip("ㄴㄷㄹㅁㅂㅅㅆㅎ", "\u11ab\u11ae\u11af\u11b7\u11b8\u11ba\u11bb\u11c2", strict=True))
-_VOWELS = {chr(0x314F + n): chr(0x1161 + n) for n in range(21)}
-_ALONE = str.maketrans(_FINALS | _VOWELS)
-"""Form inside a syllable of each letter that the rules write alone (final consonant or vowel of a syllable)."""
 
 
 def to_letters(text: str, language: str) -> str:

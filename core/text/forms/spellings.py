@@ -28,6 +28,13 @@ SHORTEST_PART = 3
 """Fewest letters of a part of a compound."""
 SHORTEST_COMPOUND, LONGEST_COMPOUND = 7, 80
 MOST_PARTS = 3
+MOST_SPELLINGS = 16
+"""Most spellings in the other script of a word that is typed without its accents."""
+_TYPED = lazy_pattern("dj|.")
+_WORD = lazy_pattern(r"[^\W_]+")
+Find = Callable[[str], list[str]]
+"""Returns the index words that are forms of a part of a compound."""
+_TONES = "\u0300\u0301\u0303\u0309\u0323"
 
 
 def list_quoted(text: str) -> list[str]:
@@ -71,10 +78,6 @@ def list_other_scripts(text: str, languages: Sequence[str]) -> dict[str, list[st
     return made
 
 
-MOST_SPELLINGS = 16
-"""Most spellings in the other script of a word that is typed without its accents."""
-
-
 def _list_in_other_script(word: str) -> Iterator[str]:
     """Yield a Serbian word in the other script: `macka` may be `мацка`, `мачка` or `маћка`."""
     rules = read_rules("sr")
@@ -86,9 +89,6 @@ def _list_in_other_script(word: str) -> Iterator[str]:
     for meant in map("".join, islice(product(*signs), MOST_SPELLINGS)):
         yield transliterate(meant, letters)
     yield transliterate(word, [(new, old) for old, new in letters])
-
-
-_TYPED = lazy_pattern("dj|.")
 
 
 def list_joined(text: str) -> dict[str, list[str]]:
@@ -111,17 +111,10 @@ def list_joined(text: str) -> dict[str, list[str]]:
     return made
 
 
-_WORD = lazy_pattern(r"[^\W_]+")
-
-
 def split_figures(word: str) -> list[str]:
     """Return the letters and the digits of a word as separate texts; [] if it does not have both."""
     parts = _MIXED.findall(word)
     return parts if 1 < len(parts) <= MOST_PARTS and "".join(parts) == word else []
-
-
-Find = Callable[[str], list[str]]
-"""Returns the index words that are forms of a part of a compound."""
 
 
 def split_compound(word: str, find: Find, languages: Sequence[str], most: int = MOST_PARTS) -> list[list[str]]:
@@ -172,6 +165,3 @@ def holds_tone(word: str, text: str) -> bool:
 def _place_tone(word: str) -> str:
     """Return a word with its tone mark at the end, since both `thuý` and `thúy` are written."""
     return word if word.isascii() else "".join(sorted(unicodedata.normalize("NFD", word), key=_TONES.count))
-
-
-_TONES = "\u0300\u0301\u0303\u0309\u0323"

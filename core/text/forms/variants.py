@@ -18,6 +18,15 @@ LONGEST_WORD = 40
 
 Beginning = Callable[[str], Iterable[str]]
 """Returns the words of the index that begin with a text."""
+_OF_SCRIPT = frozenset({"el", "ru", "uk", "he", "ar", "fa", "hi", "ne", "ta", "hy", "ko", "ja", "zh", "th"})
+_REGULAR = 4
+"""Length from which an irregular form takes any ending: a shorter one with an ending may be another word."""
+_SHORTEST_STEM = 3
+_NO_ENDING = frozenset({""})
+_FIRST, _LAST, _PER_VOWEL = 0xAC00, 0xD7A3, 28
+"""First and last Hangul syllable, and their number with the same consonant and vowel."""
+_SURE_ENDING = 4
+"""Length from which an ending is reliable and the stem may be one letter shorter."""
 
 
 def languages_of_word(word: str, languages: Sequence[str]) -> list[str]:
@@ -29,9 +38,6 @@ def languages_of_word(word: str, languages: Sequence[str]) -> list[str]:
         given = [code for code in languages if code in _CYRILLIC]
         return ["uk", *given] if _UKRAINIAN.search(word) and "uk" not in given else given or [own]
     return [next((code for code in languages if code in (own, SHARING.get(own))), own)]
-
-
-_OF_SCRIPT = frozenset({"el", "ru", "uk", "he", "ar", "fa", "hi", "ne", "ta", "hy", "ko", "ja", "zh", "th"})
 
 
 def find_forms(written: str, languages: Sequence[str], beginning: Beginning) -> list[str]:
@@ -59,10 +65,6 @@ def find_forms(written: str, languages: Sequence[str], beginning: Beginning) -> 
     return list(found)
 
 
-_REGULAR = 4
-"""Length from which an irregular form takes any ending: a shorter one with an ending may be another word."""
-
-
 def _find_of_stem(word: str, language: str, beginning: Beginning) -> Iterator[str]:
     """Yield the index words with the same Snowball stem."""
     (stem, *_) = stems(word, (language,))
@@ -74,9 +76,6 @@ def _find_of_stem(word: str, language: str, beginning: Beginning) -> Iterator[st
         yield from (term for term in list_with_stem(beginning(start), stem, language) if term not in apart)
 
 
-_SHORTEST_STEM = 3
-
-
 def list_look_alikes(word: str, language: str) -> frozenset[str]:
     """Return other words with the stem of a word: `university` for `universe`."""
     return _look_alikes(language).get(word, _NO_ENDING)
@@ -86,9 +85,6 @@ def list_look_alikes(word: str, language: str) -> frozenset[str]:
 def _look_alikes(language: str) -> dict[str, frozenset[str]]:
     groups = [frozenset(group.split()) for group in read_rules(language).get("apart", "").split("/")]
     return {group_word: group - {group_word} for group in groups for group_word in group}
-
-
-_NO_ENDING = frozenset({""})
 
 
 def match_words(start: str, endings: frozenset[str], language: str, beginning: Beginning) -> Iterator[str]:
@@ -114,10 +110,6 @@ def _list_beginnings(letters: str) -> list[str]:
         return [chr(code) for code in range(last, last + _PER_VOWEL)]
     is_whole = _FIRST <= last <= _LAST and not is_open
     return [text] if is_whole else [text[:-1]] if len(text) > 1 else []
-
-
-_FIRST, _LAST, _PER_VOWEL = 0xAC00, 0xD7A3, 28
-"""First and last Hangul syllable, and their number with the same consonant and vowel."""
 
 
 def list_patterns(written: str, language: str, paradigm: Paradigm) -> dict[str, frozenset[str]]:
@@ -159,10 +151,6 @@ def _list_stems(word: str, paradigm: Paradigm) -> Iterator[tuple[str, str]]:
                 continue
             if not paradigm.last_letters or base[at - 1] in paradigm.last_letters:
                 yield base[:at], base[at:]
-
-
-_SURE_ENDING = 4
-"""Length from which an ending is reliable and the stem may be one letter shorter."""
 
 
 def _list_variants(stem: str, ending: str, paradigm: Paradigm) -> Iterator[tuple[str, frozenset[str]]]:

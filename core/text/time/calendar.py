@@ -114,6 +114,8 @@ _UNSURE = {"M": "m", "W": "w", "S": "$", "F": "!", "D": "!", "U": "!", "P": "!",
 _MAY_END = frozenset("MWSUFPDE")
 _SHORTEST_STEM = 3
 _ANY_ENDING = 8
+_LISTED_NUMBERS = 10
+"""Number to which the list `numbers` has all forms; larger numbers are in `prompts/word_forms`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,10 +190,6 @@ def load(language: str) -> Lexicon | None:
         for word in words if int(number) > _LISTED_NUMBERS else ():
             _add(lexicon, _phrase(word), "N", int(number), 0)
     return lexicon
-
-
-_LISTED_NUMBERS = 10
-"""Number to which the list `numbers` has all forms; larger numbers are in `prompts/word_forms`."""
 
 
 @lru_cache(maxsize=64)

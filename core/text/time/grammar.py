@@ -15,6 +15,10 @@ from .parts import TimePart, build_kinds, yearly
 from .patterns import TABLES, Found, Moment, Read, list_seasons
 from .spans import every_month, every_week, fixed, of_month
 
+_AMOUNTS = frozenset("UWqgL")
+"""Kinds beside which a number is an amount."""
+_CLAUSE_ENDS, _OVER = frozenset({BREAK, ","}), frozenset("~(")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
@@ -67,10 +71,6 @@ def _rule(pattern: str, read: Read, number: int) -> Rule:
     return Rule(lazy_pattern("".join(made)), tuple(kinds), read, begins, needs, choices, is_exact, number)
 
 
-_AMOUNTS = frozenset("UWqgL")
-"""Kinds beside which a number is an amount."""
-
-
 def read_parts(m: Moment, parts: Sequence[TimePart]) -> list[TimePart]:
     """Merge the parts that together name a time."""
     sure: list[TimePart] = []  # with the certain meanings that a word before them gives: `in May`, `on the 6th`
@@ -94,9 +94,6 @@ def _leave_duration(part: TimePart, before: Sequence[TimePart]) -> TimePart:
     if not any(not _OVER.isdisjoint(each.kinds) for each in clause):  # `I read it in two days`
         return part
     return part._replace(kinds={kind: value for kind, value in part.kinds.items() if kind != "a"})
-
-
-_CLAUSE_ENDS, _OVER = frozenset({BREAK, ","}), frozenset("~(")
 
 
 class _Line:

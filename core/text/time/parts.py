@@ -30,6 +30,7 @@ _FRACTIONS = frozenset({"1/2", "1/3", "2/3", "1/4", "3/4", "1/8"})
 """Dates that are more often a part of something: they count only behind a word such as `on`."""
 _HAN = {char: at for at, char in enumerate("〇一二三四五六七八九")} | {"零": 0, "两": 2, "兩": 2, "十": 10}
 _MARKS = {"dash": {"6": 0, "x": 0}, "break": {BREAK: 0}, "comma": {"x": 0, ",": 0}}
+_LENGTHS = {"minute": "t", "hour": "t", "part of day": "t", "day": "9", "week": "k", "month": "0", "year": "z"}
 
 
 class TimePart(NamedTuple):
@@ -120,9 +121,6 @@ def _read_clock(text: str, numbers: list[int]) -> Mapping[str, Any]:
 def build_kinds(time: Time) -> dict[str, Any]:
     """Return the kinds of a time: `Z`, and the letter for its length."""
     return {"Z": time, _LENGTHS.get(time.precision, "l"): time}
-
-
-_LENGTHS = {"minute": "t", "hour": "t", "part of day": "t", "day": "9", "week": "k", "month": "0", "year": "z"}
 
 
 def _yearless(first: int, second: int, lexicon: Lexicon, *, is_dotted: bool = False) -> Time | None:

@@ -31,6 +31,7 @@ _SOUTHERN = (
     "America/Sao_Paulo", "America/Montevideo", "America/Asuncion", "America/La_Paz", "America/Lima",
     "Africa/Johannesburg", "Africa/Maseru", "Africa/Harare", "Africa/Maputo", "Africa/Windhoek", "Indian/Mauritius",
 )  # fmt: skip
+_LENGTHS = {"": 0, "day": 1, "week": 2, "month": 3, "year": 4}
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,9 +330,6 @@ def widen(m: Moment, time: Time) -> Found | None:
     margin = max(0, (AROUND - (found.end - found.start)) // 2 // DAY) * DAY
     coming = found.coming and (found.coming[0] - margin, found.coming[1] + margin)
     return Found(found.start - margin, found.end + margin, "day", coming, due=(found.start, found.end))
-
-
-_LENGTHS = {"": 0, "day": 1, "week": 2, "month": 3, "year": 4}
 
 
 def join_times(m: Moment, one: Time, other: Time) -> Found | None:

@@ -35,6 +35,9 @@ _DIGIT = lazy_pattern(r"\d")
 _JOINED = lazy_pattern(r"(?<=[^\W_])[-'\u2019\u02bc](?=[^\W\d_])(?!w\d)")
 """Character that joins two words: `terça-feira`, `l'année`."""
 _ABOUT = frozenset({"minute", "part of day", "day"})
+_DAY_KINDS, _AHEAD, _UNITS, _NUMBERS = frozenset("D{HWwgrbq"), frozenset("a"), frozenset("U"), frozenset("N")
+"""Kinds of relative days, weekdays and words for counting; and of `in`, which needs a number and a unit."""
+_NAMING = frozenset("Z%")
 
 
 def read_spans(text: str, now: datetime, zone: tzinfo, languages: Sequence[str]) -> list[Span]:
@@ -121,10 +124,6 @@ def find_relative_day(text: str, said_at: datetime, zone: tzinfo, languages: Seq
     later = replace(moment, now=moment.now + 7 * DAY)  # a relative day is a week later if the text is
     again = read_parts(later, cut(_JOINED.sub(" ", folds.text[part.begin : part.end]), moment.lexicon))
     return day if [_find_only_day(each) for _, each in _iter_named(again, later)] == [day + 7 * DAY] else None
-
-
-_DAY_KINDS, _AHEAD, _UNITS, _NUMBERS = frozenset("D{HWwgrbq"), frozenset("a"), frozenset("U"), frozenset("N")
-"""Kinds of relative days, weekdays and words for counting; and of `in`, which needs a number and a unit."""
 
 
 def _may_name_day(text: str, languages: Sequence[str]) -> bool:
@@ -223,9 +222,6 @@ def _leave_telling(text: str, languages: Sequence[str]) -> str:
         return text
     near = [any(tells[max(n - 1, 0) : n + 2]) for n in range(len(tells))]
     return "".join(each if is_near else " " * len(each) for each, is_near in zip(sentences, near, strict=True))
-
-
-_NAMING = frozenset("Z%")
 
 
 def _holds(parts: Sequence[TimePart], kind: str) -> bool:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from core.config import Settings
 from core.context import lines
-from core.context.context import Caps, caps
+from core.context.context import Caps
 from core.context.history import HistoryBuilder, HistoryLists, echo_check, why_not_shown
 from core.context.incoming import IncomingMessage
 from core.context.lines import body, sender
@@ -53,7 +53,7 @@ def build(
     may_see: Callable[[str], str] = lambda key: "", **flags: object,
 ) -> HistoryLists:  # fmt: skip
     live, settings = host or LiveHistory(), Settings(**flags)
-    made = HistoryBuilder(MESSAGE, live, settings, caps(count, False), may_see).build([*current], [*recent])
+    made = HistoryBuilder(MESSAGE, live, settings, Caps(count, count, count), may_see).build([*current], [*recent])
     check_account(made, current, recent, live, settings)
     return made
 
