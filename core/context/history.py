@@ -10,21 +10,10 @@ from ..config import Settings
 from ..shapes import HistoryEntry, LeftOut
 from ..text.folding import collapsed
 from ..text.hits import compared_text
+from . import lines
 from .context import CURRENT, RECENT, Caps
 from .incoming import IncomingMessage
-from .lines import (
-    AreLinked,
-    ChatLine,
-    NameLabels,
-    body,
-    find_persona_name,
-    is_persona,
-    place_of,
-    reply_note,
-    sender,
-    stamp,
-    turn_of,
-)
+from .lines import AreLinked, ChatLine, NameLabels, is_persona
 from .live import LiveHistory
 
 SAME_MESSAGE = timedelta(seconds=5)
@@ -91,7 +80,7 @@ class HistoryBuilder:
         current, lost_here = self._choose(CURRENT, caps.history, here, live_current, is_echo)
         recent, lost_there = self._choose(RECENT, caps.recent, there, live_recent, is_echo)
         left_out += lost_here + lost_there
-        persona = find_persona_name(self.persona, [*recent, *current])
+        persona = lines.find_persona_name(self.persona, [*recent, *current])
         names = NameLabels(persona, self.message, self.identities, self.are_linked)
         titles = {entry.conversation: entry.title for entry in others if entry.title}
         skips = self.live.skips_history  # memories still leave out what the lists would show
@@ -177,13 +166,13 @@ class HistoryBuilder:
         name = names.label_entry(entry)
         if entry.reply is not None and entry.reply.is_persona:
             entry = replace(entry, reply=replace(entry.reply, name=names.persona))
-        line = body(entry, zone=self.zone, now=self.message.date, name=name)
+        line = lines.body(entry, zone=self.zone, now=self.message.date, name=name)
         if entry.conversation in ("", self.message.interface_path):
-            return ChatLine(line, turn_of(entry, name))
+            return ChatLine(line, lines.turn_of(entry, name))
         if not entry.title and entry.conversation in titles:
             entry = replace(entry, title=titles[entry.conversation])
-        place = place_of(entry)
-        return ChatLine(f"[from {place}] {line}" if place else line, turn_of(entry, name, place))
+        place = lines.place_of(entry)
+        return ChatLine(f"[from {place}] {line}" if place else line, lines.turn_of(entry, name, place))
 
 
 # When two messages are the same, and their order
@@ -248,9 +237,9 @@ def _is_same_sender(one: HistoryEntry, other: HistoryEntry) -> bool:
 
 
 def _look(entry: HistoryEntry) -> tuple[str, str, str, bool, bool]:
-    reply = "" if entry.reply is None else collapsed(reply_note(entry.reply.name, entry.reply.text))
-    time, text = stamp(entry.time, UTC, entry.shown_time), entry.text
-    return time, collapsed(sender(entry)), reply, text[:1].isspace(), text[-1:].isspace()
+    reply = "" if entry.reply is None else collapsed(lines.reply_note(entry.reply.name, entry.reply.text))
+    time, text = lines.stamp(entry.time, UTC, entry.shown_time), entry.text
+    return time, collapsed(lines.sender(entry)), reply, text[:1].isspace(), text[-1:].isspace()
 
 
 def _place_live(entries: Iterable[HistoryEntry]) -> list[Placed]:

@@ -18,19 +18,9 @@ from ..templates.render import Renderer
 from ..text import times
 from ..text.folding import collapsed, one_line
 from ..text.sizes import to_json
+from . import fit
 from .call import Gathered, PromptCall
-from .fit import (
-    ASKED_FOR,
-    LEAST_PART,
-    LIST_SHARE,
-    Fitted,
-    Item,
-    Space,
-    build_fitted,
-    choose_cutter,
-    fit_items,
-    keep_within,
-)
+from .fit import ASKED_FOR, Fitted, Item, Space
 from .messages import (
     LEFT_OUT,
     MessagePart,
@@ -139,7 +129,7 @@ class MessageLines:
         if unit is not None:
             return Fitted(messages, least, parts={"messages": space.measure(least)}, broken=unit)
         items, kept = self._choose(self.lines, space, least + HEAD + stamp(self.at, self.zone))
-        return self._name_hits(build_fitted(items, *keep_within(kept, space, write)))
+        return self._name_hits(fit.build_fitted(items, *fit.keep_within(kept, space, write)))
 
     def write_records(self, most_chars: int, held: Iterable[str] = ()) -> Fitted:
         """Return the records that fit as one text under one heading.
@@ -154,7 +144,7 @@ class MessageLines:
             return Fitted("", "")
         items, kept = self._choose(lines, Space(most_chars), head)
         text = "\n".join([head, *self._write_sections([items[n].value for n in sorted(kept)])]) if kept else ""
-        return self._name_hits(build_fitted(items, kept, text, text))
+        return self._name_hits(fit.build_fitted(items, kept, text, text))
 
     # The lines
 
@@ -243,10 +233,10 @@ class MessageLines:
             line = lines[n]
             said, head = line.said, measure(line.head) if line.head else 0
             most -= head + 2
-            if most < LEAST_PART:
+            if most < fit.LEAST_PART:
                 return None
             chars = max(1, len(said) * most // max(1, measure(said))) - 6
-            shorter = choose_cutter(line.section, self.gathered.words)
+            shorter = fit.choose_cutter(line.section, self.gathered.words)
             while True:
                 part = shorter(said, max(1, chars))
                 if chars <= 1 or measure(part) <= most:
@@ -271,10 +261,10 @@ class MessageLines:
         order = sorted(((ABOUT_AS_GOOD + at) * items[n].size, n) for at, (n, _) in enumerate(hits))
         best = [n for _, n in order]
         if not self.matching:
-            return items, fit_items(items, best, room, openings, 0, cut)
+            return items, fit.fit_items(items, best, room, openings, 0, cut)
         for n in best:
             items[n] = (cut(n, LIST_CHARS) if items[n].size > LIST_CHARS else None) or items[n]
-        return items, fit_items(items, best, room, openings, 0, cut, LIST_SHARE)
+        return items, fit.fit_items(items, best, room, openings, 0, cut, fit.LIST_SHARE)
 
     # The messages
 

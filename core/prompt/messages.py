@@ -35,6 +35,8 @@ LEFT_OUT: Final = ("tags_placeholder",)
 """Keys without content for the model."""
 
 _NOT_STATIC = frozenset({*HISTORY, *VOLATILE, *LEFT_OUT})
+_SLOTS = {"before_prompt": 0, "in_prompt": 1, "in_chat": 2, "after_prompt": 4, "last": 5}
+"""Place of the running recap among static context, history, later history, volatile context and input."""
 _CACHED = {"type": "ephemeral"}
 _BEGINNING = "(The conversation begins.)"
 
@@ -63,14 +65,13 @@ def to_messages(
     if not isinstance(prompt, Mapping):
         raise TypeError(f"prompt is of type {type(prompt).__name__}. Pass the dict build_json_prompt gave.")
     plain: dict[str, Any] = make_strict(prompt)[0]
-    parts = _place_parts(plain, injection)
+    above, parts = _place_parts(plain, injection)
     instructions = plain.get("instructions")
     system = [
-        *(part.text for part in parts if part.is_above_system),
+        *above,
         *([instructions if isinstance(instructions, str) else to_json(instructions)] if instructions else ()),
         *([to_json({"actions": plain["actions"]})] if plain.get("actions") else ()),
     ]
-    parts = [part for part in parts if not part.is_above_system]
     return order_for_dialect(dialect, system, parts)
 
 
@@ -150,8 +151,6 @@ class MessagePart(NamedTuple):
     """Data of the prompt, or the text of a turn."""
     role: str = "user"
     is_static: bool = False
-    is_above_system: bool = False
-    """Whether it opens the text of the system message, which must be the first message."""
     is_turn: bool = False
     several: bool = False
     """Whether it begins with a name because several people speak."""
@@ -171,9 +170,7 @@ def _openai(system: list[str], parts: list[MessagePart]) -> Messages:
 
 
 def _anthropic(system: list[str], parts: list[MessagePart]) -> dict[str, Any]:
-    system_blocks = [_block(text) for text in system]
-    if system_blocks:
-        system_blocks[-1]["cache_control"] = dict(_CACHED)
+    system_blocks = [_block(text, cached=n == len(system)) for n, text in enumerate(system, 1)]
     messages: list[dict[str, Any]] = []
     last = max((n for n, part in enumerate(parts) if part.is_turn), default=-1)
     for n, part in enumerate(parts):
@@ -206,8 +203,10 @@ def place_recap(
     return system, [*parts[:at], *recap, *parts[at:]]
 
 
-def _place_parts(prompt: Mapping[str, Any], injection: Mapping[str, Any] | None) -> list[MessagePart]:
-    """Return static context, history, volatile context and input, with the running recap where `injection` says."""
+def _place_parts(prompt: Mapping[str, Any], injection: Mapping[str, Any] | None) -> tuple[list[str], list[MessagePart]]:
+    """Return `(texts above the instructions, messages)`: static context, history, volatile context and input, with the
+    running recap where `injection` says.
+    """
     given = prompt.get("context")
     context = {
         name: value
@@ -221,18 +220,12 @@ def _place_parts(prompt: Mapping[str, Any], injection: Mapping[str, Any] | None)
     if recap:
         static.pop(INJECTED)
     history, later = _split_history(history, depth)
-    return [
-        *(recap if slot == "before_prompt" else ()),
-        *_build_part(static, is_static=True),
-        *(recap if slot == "in_prompt" else ()),
-        *_build_part(history),
-        *(recap if slot == "in_chat" else ()),
-        *_build_part(later),
-        *_build_part(volatile),
-        *(recap if slot == "after_prompt" else ()),
-        *(_build_part({"input": prompt["input"]}) if "input" in prompt else ()),
-        *(recap if slot == "last" else ()),
-    ]
+    contents = [static, history, later, volatile, {"input": prompt["input"]} if "input" in prompt else {}]
+    parts = [MessagePart(content, is_static=content is static) for content in contents]
+    if slot == "system":
+        return [part.text for part in recap], [part for part in parts if part.content]
+    at = _SLOTS.get(slot, 0)
+    return [], [part for part in (*parts[:at], *recap, *parts[at:]) if part.content]
 
 
 def _read_injection(static: Mapping[str, Any], injection: Mapping[str, Any]) -> tuple[str, int, list[MessagePart]]:
@@ -244,15 +237,10 @@ def _read_injection(static: Mapping[str, Any], injection: Mapping[str, Any]) -> 
     role = check_role(injection.get("role", "user"))
     if INJECTED not in static:
         return "", 1, []
-    is_above = position == "before_prompt" and role == "system"
-    recap = [MessagePart({INJECTED: static[INJECTED]}, role, is_above_system=is_above)]
-    if position != "in_chat":
-        return position, 1, recap
-    return ("in_chat", depth, recap) if depth else ("last", 1, recap)
-
-
-def _build_part(content: dict[str, Any], *, is_static: bool = False) -> list[MessagePart]:
-    return [MessagePart(content, is_static=is_static)] if content else []
+    recap = [MessagePart({INJECTED: static[INJECTED]}, role)]
+    if position == "in_chat":
+        return ("in_chat", depth, recap) if depth else ("last", 1, recap)
+    return "system" if position == "before_prompt" and role == "system" else position, 1, recap
 
 
 def _split_history(history: dict[str, Any], depth: int) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -39,7 +39,7 @@ def read_object(reply: str, keys: Collection[str], *, fits: Fits | None = None) 
     fenced = _FENCED.search(text)
     try:
         for part in (fenced[1].strip() if fenced else "", text):
-            for value in (inner for each in iter_objects(part) for inner in _iter_inside(each)):
+            for value in _iter_objects(part):
                 if not value.keys().isdisjoint(keys):
                     plain: dict[str, Any] = make_strict(value)[0]
                     if fits is None or fits(plain):
@@ -50,7 +50,6 @@ def read_object(reply: str, keys: Collection[str], *, fits: Fits | None = None) 
 
 
 def _iter_inside(value: Any) -> Iterator[dict[str, Any]]:
-    """Yield the objects in a value, outer before inner, in their order in the text."""
     if isinstance(value, dict):
         yield value
     for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
@@ -88,14 +87,12 @@ class TooDeepError(ValueError):
     """Brackets nested more than MAX_DEPTH deep."""
 
 
-def iter_objects(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the readable part of each object in the text, in order; inner objects are not yielded separately."""
+def _iter_objects(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the readable part of each object in the text, outer ones before those inside them."""
     at = text.find("{")
     while at >= 0:
         reader = _Reader(text, at)
-        found = reader.object(1)
-        if found:
-            yield found
+        yield from _iter_inside(reader.object(1))
         at = text.find("{", reader.at)
 
 
@@ -197,14 +194,12 @@ class _Reader:
             return _NOTHING
         if said.lower() in _WORDS:
             return _WORDS[said.lower()]
-        return _number(said) if _NUMBER.match(said) else said
-
-
-def _number(said: str) -> int | float | None:
-    if said.lstrip("+-").isdecimal():
-        return int(said) if len(said) <= MAX_DIGITS else None
-    number = float(said)
-    return number if math.isfinite(number) else None
+        if not _NUMBER.match(said):
+            return said
+        if said.lstrip("+-").isdecimal():
+            return int(said) if len(said) <= MAX_DIGITS else None
+        number = float(said)
+        return number if math.isfinite(number) else None
 
 
 def _is_escaped(text: str, at: int, start: int) -> bool:
