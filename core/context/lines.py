@@ -178,9 +178,7 @@ class NameLabels:
     ) -> None:
         """Start with the persona's own name, which no other speaker in the prompt gets.
 
-        Args:
-            asker: message to answer; its sender has one label under all of the sender's `identities` (keys).
-            are_linked: asked about two identities with the same name.
+        The sender of `asker` has one label under all `identities` (keys); `are_linked` is asked about two of one name.
         """
         self._are_linked = are_linked
         self._by_label: dict[str, Identity] = {}

@@ -55,11 +55,7 @@ class StoredLines:
 def read(
     db: Database, viewer: Viewer, wanted: HistoryWanted, guard: Guard, sections: Sequence[Branch] = ()
 ) -> StoredLines:
-    """Return lines and the rows of sections; one statement reads this conversation's lines and all sections.
-
-    Args:
-        guard: runs the read of one source; returns the default passed if the read fails.
-    """
+    """Return lines and rows of sections, from one statement; `guard` runs a read, or returns its default on failure."""
     history = wanted
     if not viewer.audiences:  # rows that belong to no audience may still exist
         history, sections = HistoryWanted(), [part for part in sections if part.of_persona]

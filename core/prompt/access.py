@@ -134,15 +134,12 @@ def _is_key(text: str) -> bool:
 
 
 def may_see(call: PromptCall, visible: VisibleContext) -> Callable[[str], str]:
-    """Return a function from a conversation key to the reason why its live messages are left out ("" shows them).
-
-    Without a database only live messages of this conversation are shown.
-    """
+    """Return a function from a conversation key to the reason why its live messages are left out ("" shows them)."""
     viewer, live, own = visible.viewer, call.live, call.message.interface_path
     asked = frozenset(live_keys(live))
 
     def why_not(key: str) -> str:
-        if viewer is None:
+        if viewer is None:  # without a database only live messages of this conversation are shown
             return "" if key == own else "private"
         facts = viewer.conversations.get(key)
         if key != own:

@@ -160,14 +160,9 @@ def fit_items(
     cut: Cut,
     memory_share: float = MEMORY_SHARE,
 ) -> list[int]:
-    """Return the indexes of the items that fit, in the order in which they were added; `items` gets the shortened
-    items.
+    """Return the indexes of the items that fit, in the order of adding; `items` gets the shortened items.
 
-    Args:
-        best: indexes of the memories, best first.
-        openings: size added by a section's first item, such as the title of the section.
-        separator: size between two items of a section.
-        memory_share: share of the room that memories get before other lists.
+    `openings` are sizes added by a section's first item, such as a title; `separator` is that between two items.
     """
     whole, counts = list(items), Counter(item.section for item in items)
     newest = max((n for n, item in enumerate(items) if item.section == CURRENT), default=-1)
@@ -242,10 +237,7 @@ def keep_within(
 ) -> tuple[list[int], Any, str]:
     """Return `(kept, prompt, text)` with items dropped from the end until the whole fits the limit.
 
-    A token counter may count a text higher than the sum of its parts.
-
-    Args:
-        write: function from indexes of items to (prompt, text).
+    A token counter may count a text higher than the sum of its parts. `write` gives prompt and text of items.
     """
     prompt, text = write(kept)
     if space.find_broken(text) is not None:
@@ -341,11 +333,8 @@ def fit(
 ) -> Fitted:
     """Return the prompt within the limits, with as many items as fit.
 
-    Args:
-        rank: source and id of the memories, best first; others keep their order after them. None ranks the memories by
-            the words of the message in `input`.
-        ids: section to the ids of its items, for the report.
-        words: folded words of the message; a long memory is cut around them.
+    `rank` has source and id of the memories, best first; None ranks them by the words of the message in `input`. `ids`
+    has the ids of each section's items, for the report. A long memory is cut around `words`, which are folded.
     """
     if not isinstance(prompt, Mapping):
         raise TypeError(f"prompt is of type {type(prompt).__name__}. Pass the dict build_json_prompt gave.")

@@ -132,11 +132,7 @@ class MessageLines:
         return self._name_hits(fit.build_fitted(items, *fit.keep_within(kept, space, write)))
 
     def write_records(self, most_chars: int, held: Iterable[str] = ()) -> Fitted:
-        """Return the records that fit as one text under one heading.
-
-        Args:
-            held: texts that the request already contains; lines found in them are left out.
-        """
+        """Return the records that fit as one text under one heading, without lines that the texts in `held` contain."""
         known = collapsed("\n".join(held))
         lines = [line for line in self.lines if not _is_in(line.said, known) and not _is_asked_in(line, known)]
         head = "\n".join(filter(None, [HEAD, self.now]))

@@ -114,11 +114,7 @@ def build_messages(request: PromptRequest, dialect: str) -> tuple[Messages | dic
 
 
 def build_records(request: PromptRequest, held: Sequence[str] = ()) -> Fitted:
-    """Return the records for a message as one text of plain lines, to be added to another program's request.
-
-    Args:
-        held: texts that the request already contains.
-    """
+    """Return the records for a message as plain lines, without those that the texts of the request, `held`, contain."""
     limit_chars = Space(request.max_chars).limit_chars
     call = _for_lines(request)
     gathered = _gather(call)

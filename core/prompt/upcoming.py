@@ -37,11 +37,7 @@ OLDEST = timedelta(days=366)
 def build_upcoming(
     call: PromptCall, seeing: VisibleContext, lists: HistoryLists, recalled: Recalled, drop: Callable[[FoundRow], str]
 ) -> Built:
-    """Return what people said earlier about the next days, without rows that other sections show.
-
-    Args:
-        drop: function from a row to the reason to leave it out, "" to keep it.
-    """
+    """Return what people said earlier about the next days, without rows that a section shows or `drop` refuses."""
     call, db = with_asker_zone(call), call.db
     if db is None or seeing.index is None:
         return Built()

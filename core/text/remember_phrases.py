@@ -127,11 +127,9 @@ def _pattern(phrase: str) -> tuple[bool, str]:
 
 
 def _join_patterns(phrases: Sequence[str]) -> str:
-    """Return a regular expression that finds one of the phrases, the longest first.
-
-    One lookbehind is shared by all words: one in each phrase would be tried at every character, six times as slow.
-    """
+    """Return a regular expression that finds one of the phrases, the longest first."""
     patterns = [_pattern(each) for each in sorted(phrases, key=len, reverse=True) if phrase_form(each).strip("?,() ")]
+    # Words share one lookbehind: one in each phrase would be tried at every character, six times as slow.
     words = "|".join(made for begins_word, made in patterns if begins_word)
     others = [made for begins_word, made in patterns if not begins_word]
     return "|".join([*([rf"(?<!\w)(?:{words})"] if words else []), *others])
@@ -218,10 +216,7 @@ def _before_quotation(sentence: str, known: Sequence[Phrases]) -> tuple[str, boo
 
 
 def may_state(text: str, groups: Sequence[str], known: Sequence[Phrases]) -> bool:
-    """Return whether a text contains a phrase of these groups; if not, `read_statements` finds no statement of them.
-
-    It is a fast first check, with one search for each language: nearly no message has such a phrase.
-    """
+    """Return whether a text contains a phrase of these groups: a fast check, as nearly no message has a statement."""
     if len(text) > MOST_CHARS:
         return False
     form = _without_marks(text.translate(_QUOTES))
@@ -251,10 +246,7 @@ def find_name(text: str, known: Sequence[Phrases]) -> list[str]:
 
 
 def read_statements(text: str | None, known: Sequence[Phrases]) -> list[Statement]:
-    """Return a person's own statements in a text; none if the text asks not to remember.
-
-    `known` has the phrases of each language the text may be in.
-    """
+    """Return a person's own statements, none if the text asks not to remember; `known`: phrases of its languages."""
     return [each for each in _find_statements(text, known) if says_something(each.text, known)]
 
 

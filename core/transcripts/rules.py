@@ -20,11 +20,7 @@ class Spoken(NamedTuple):
 
 
 def match_lines(lines: Sequence[Spoken], stored: Sequence[Spoken], *, is_whole: bool = False) -> list[int | None]:
-    """Return, for each line, the index of the matching stored line, edited or not; None for a new line.
-
-    Args:
-        is_whole: whether the list begins where the stored conversation begins.
-    """
+    """Return for each line the index of its stored line, edited or not, or None; `is_whole`: both begin at one line."""
     matches = _pair_equal(lines, stored)
     is_first = is_whole and len(lines) == 1 and matches[0] == 0
     if lines and matches[-1] is not None and not is_first and not _is_repeated(lines, matches, stored):

@@ -92,10 +92,7 @@ def _list_in_other_script(word: str) -> Iterator[str]:
 
 
 def list_joined(text: str) -> dict[str, list[str]]:
-    """Return adjacent words joined into one, each with its parts: `icecream` for `ice cream`.
-
-    Letters and digits are also joined: `5km`, `zx90pl`.
-    """
+    """Return adjacent words joined into one, each with its parts: `icecream` for `ice cream`, `5km` for `5 km`."""
     folded = fold(text[:LOOKED_AT])
     made: dict[str, list[str]] = {}
     spans = [(match.start(), match.end()) for match in _WORD.finditer(folded)]

@@ -41,11 +41,7 @@ def languages_of_word(word: str, languages: Sequence[str]) -> list[str]:
 
 
 def find_forms(written: str, languages: Sequence[str], beginning: Beginning) -> list[str]:
-    """Return the words of the index that are forms of a word.
-
-    Args:
-        written: the word with its accents.
-    """
+    """Return the words of the index that are forms of a word, which is given with its accents."""
     if len(written) > LONGEST_WORD:
         return []
     found: dict[str, None] = {}
@@ -247,11 +243,7 @@ SHORTEST_HEAD = 4
 
 
 def list_compounds(written: str, languages: Sequence[str], holding: Beginning) -> list[str]:
-    """Return the index words that end with a form of a word: `vinterjakka` of `jakke`.
-
-    Args:
-        holding: returns the words that contain a text.
-    """
+    """Return the words ending with a form of a word: `vinterjakka` of `jakke`; `holding` finds words by their parts."""
     word = fold(written)
     root = word[:-1] if len(word) >= SHORTEST_HEAD else word
     tails: dict[str, list[str]] = {}

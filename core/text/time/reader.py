@@ -45,13 +45,7 @@ def read_spans(text: str, now: datetime, zone: tzinfo, languages: Sequence[str])
 
     A time that comes again is its newest occurrence that has begun (a weekday: that has ended) or, in a text about the
     future, the first that has not ended. Unless it is about past or future alone, the future one is added with the
-    role `about`. `first` and `last` give a span with open ends and that role.
-
-    Args:
-        text: text, of which the first 4,000 characters are read.
-        now: time of the text, aware.
-        zone: time zone of the speaker.
-        languages: languages of the words, the likeliest first.
+    role `about`. `first` and `last` give a span with open ends and that role. `now` is aware, `zone` the speaker's.
     """
     found: list[Span] = []
     folds = _Folds(text[:LOOKED_AT])
@@ -77,10 +71,7 @@ def read_spans(text: str, now: datetime, zone: tzinfo, languages: Sequence[str])
 def find_about_days(
     text: str, said_at: datetime, zone: tzinfo, languages: Sequence[str]
 ) -> dict[date, tuple[int, int]]:
-    """Return the days that a stored text is about, relative to its time, each with the place of the words that name it.
-
-    They come from at most three spans.
-    """
+    """Return the days that a stored text is about, by at most three spans, each with the place of its words."""
     days: dict[date, tuple[int, int]] = {}
     folds = _Folds(text[:LOOKED_AT])
     parts, moment = _read(folds, said_at, zone, languages, is_question=False)
