@@ -149,14 +149,14 @@ class HistoryBuilder:
                 entry = place[1]
                 if reason := why_not(entry):
                     refused.append(entry)
-                elif not seen.add(entry):
+                elif not seen.add(entry, has_line=True):
                     reason = "duplicate"
                 if reason:
                     left_out.append(LeftOut(section, reason, entry_id(entry)))
                 else:
                     shown.append(place)
             for entry in refused:
-                seen.add_unseen(entry)
+                seen.add(entry, has_line=False)
         newest = [entry for _, entry in _sort_newest_first(shown)]
         left_out += [LeftOut(section, "limit", entry_id(entry)) for entry in newest[most:]]
         return newest[:most][::-1], left_out
@@ -194,29 +194,19 @@ class SeenMessages:
         self._ids: set[tuple[str, str]] = set()
         self._said: dict[tuple[str, str], list[tuple[HistoryEntry, bool]]] = {}
 
-    def add(self, entry: HistoryEntry) -> bool:
-        """Add the message; return False if it was seen before."""
-        if entry.message_id and (entry.conversation, entry.message_id) in self._ids:
-            return False
-        said = self._list_alike(entry)
-        if any(_is_same(entry, other, has_line) for other, has_line in said):
-            return False
-        self._remember_id(entry)
-        said.append((entry, True))
-        return True
+    def add(self, entry: HistoryEntry, *, has_line: bool) -> bool:
+        """Add a message, and return True; return False if it gets a line and was seen before.
 
-    def add_unseen(self, entry: HistoryEntry) -> None:
-        """Add a message that has no line, such as a hidden one, so that its copies are recognised."""
-        self._remember_id(entry)
-        self._list_alike(entry).append((entry, False))
-
-    def _remember_id(self, entry: HistoryEntry) -> None:
+        A message without a line, such as a hidden one, is added so that its copies are recognised.
+        """
+        key = (entry.conversation, entry.message_id or "")
+        said = self._said.setdefault((entry.conversation, compared_text(entry).replace('"', "'")), [])
+        if has_line and (key in self._ids or any(_is_same(entry, other, is_shown) for other, is_shown in said)):
+            return False
         if entry.message_id:
-            self._ids.add((entry.conversation, entry.message_id))
-
-    def _list_alike(self, entry: HistoryEntry) -> list[tuple[HistoryEntry, bool]]:
-        """Return the conversation's messages with the same text, each with whether it has a line."""
-        return self._said.setdefault((entry.conversation, compared_text(entry).replace('"', "'")), [])
+            self._ids.add(key)
+        said.append((entry, has_line))
+        return True
 
 
 def _is_same(one: HistoryEntry, other: HistoryEntry, has_line: bool) -> bool:

@@ -256,11 +256,10 @@ class MessageLines:
         # Of two about equally good memories the shorter comes first, so that more fit.
         order = sorted(((ABOUT_AS_GOOD + at) * items[n].size, n) for at, (n, _) in enumerate(hits))
         best = [n for _, n in order]
-        if not self.matching:
-            return items, fit.fit_items(items, best, room, openings, 0, cut)
-        for n in best:
+        for n in best if self.matching else ():
             items[n] = (cut(n, LIST_CHARS) if items[n].size > LIST_CHARS else None) or items[n]
-        return items, fit.fit_items(items, best, room, openings, 0, cut, fit.LIST_SHARE)
+        share = fit.LIST_SHARE if self.matching else fit.MEMORY_SHARE
+        return items, fit.fit_items(items, best, room, openings, 0, cut, share)
 
     # The messages
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from .. import personas
@@ -25,7 +26,7 @@ from ..context import section_diary, section_thoughts
 from ..context.context import OWN_KEYS, is_empty, order_context
 from ..context.history import HistoryLists
 from ..context.lines import has_name
-from ..context.section_base import Asked, Built, Section, StoredRows
+from ..context.section_base import Asked, Built, Section
 from ..context.table import StoredLines
 from ..conversations import section_recent as section_conversations
 from ..conversations import section_saved
@@ -246,13 +247,16 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
         skips = call.live.skips_history
         asked = Asked(call.settings, seeing.viewer, call.message, call.db.clock(), skips, seeing.words)
         none: Sequence[Branch] = ()
-        wanted = [guard(s.KEY, lambda s=s: s.wanted(asked), none) for s in SECTIONS]  # type: ignore[misc]
+        wanted = [guard(section.KEY, partial(section.wanted, asked), none) for section in SECTIONS]
         lines = read_stored(call, seeing, [branch for branches in wanted for branch in branches])
     lines = ask_history_hook(call, lines)
     # the lists, then the memories that are not in them
     lists = guard("history", lambda: build_history(call, seeing, lines), HistoryLists())
     lists.names.label_asker(call.message)  # before the people of sections and memories
-    sections = {} if asked is None else _build_sections(call, asked, lines.sections, lists)
+    sections: dict[str, Built] = {}
+    if asked is not None:
+        for section in SECTIONS:
+            sections[section.KEY] = guard(section.KEY, partial(section.build, asked, lines.sections, lists), Built())
     drop = search.build_dropper(call, lists, sections, started)
     if started is not None:
         recalled = search.finish_search(call, started, drop)
@@ -269,13 +273,6 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
     context, ids = guard("history_engine", lambda: compose(call, lists, sections, hits), nothing)
     rows = [entry.row_id for entry in lists.visible if entry.row_id is not None]
     return Gathered(context, "", recalled, lists.names, ids, seeing.words, rows)
-
-
-def _build_sections(call: PromptCall, asked: Asked, rows: StoredRows, lists: HistoryLists) -> dict[str, Built]:
-    return {
-        s.KEY: call.guard(s.KEY, lambda s=s: s.build(asked, rows, lists), Built())  # type: ignore[misc]
-        for s in SECTIONS
-    }
 
 
 def _name_speakers(hits: Sequence[Hit], recalled: Recalled, lists: HistoryLists) -> list[Hit]:

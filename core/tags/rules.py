@@ -107,7 +107,7 @@ def extract(
     if not text or limit <= 0:
         return []
     spoken = languages_of(text, languages)
-    tags = iter_words(text) if vocabulary is None else index_of(vocabulary, tuple(languages)).find(text)
+    tags = iter_words(text) if vocabulary is None else dict.fromkeys(index_of(vocabulary, tuple(languages)).find(text))
     return list(islice((tag for tag in tags if not any(_is_stop_word(tag, language) for language in spoken)), limit))
 
 
@@ -229,10 +229,9 @@ class TagIndex:
             # Punctuation is part of such a tag: "c++" is not "c", and "o'brien" is not "o brien".
             self._words.setdefault(words, []).append((plain if words != plain else "", tokens[0].start, tag))
 
-    def find(self, text: str) -> Iterable[str]:
-        return dict.fromkeys(self._list_tags(_plain(text)))
-
-    def _list_tags(self, plain: str) -> Iterator[str]:
+    def find(self, text: str) -> Iterator[str]:
+        """Yield the tags of a text in order of appearance, some more than once."""
+        plain = _plain(text)
         tokens = list(_tokens(plain))
         tried: set[str] = set()
         covered, comparisons = 0, FUZZY_COMPARISONS

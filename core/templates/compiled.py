@@ -134,14 +134,14 @@ def environment(overlay: str | None, kind: Kind) -> TemplateEnvironment:
     return TemplateEnvironment(kind, ([Path(overlay)] if overlay else []) + [resources.find("prompts")])
 
 
-def run(env: TemplateEnvironment, name: str, values: Mapping[str, Any] | None) -> Any:
-    """Return the result of a template; without values the template is only compiled."""
+def run(env: TemplateEnvironment, name: str, values: Mapping[str, Any]) -> Any:
+    """Return the result of a template: a text, or the parsed JSON."""
     template = None
     written: list[Any] = []
     token, steps = VALUES.set(written), STEPS.set([0])
     try:
         template = env.get_template(name)
-        text = "" if values is None else _render(template, values)
+        text = _render(template, values)
     except TemplateError as error:
         if error.source or template is None:
             raise
@@ -156,9 +156,7 @@ def run(env: TemplateEnvironment, name: str, values: Mapping[str, Any] | None) -
     finally:
         VALUES.reset(token)
         STEPS.reset(steps)
-    if values is None or env.kind == "text":
-        return text
-    return _read_result(name, text, written, template.filename or "")
+    return text if env.kind == "text" else _read_result(name, text, written, template.filename or "")
 
 
 def _render(template: Template, values: Mapping[str, Any]) -> str:

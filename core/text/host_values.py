@@ -80,18 +80,18 @@ def word_at(value: Any, name: str) -> str:
     return clean(found).strip().lower() if isinstance(found, str) else ""
 
 
-def newest_items(values: Iterable[Any], name: str, most: int = MOST_READ) -> list[Any]:
-    """Return the last `most` items of a list, or all items of an iterator, whose last are only known at its end."""
+def newest_items(values: Iterable[Any], name: str) -> list[Any]:
+    """Return the last items of a list, or all items of an iterator, whose last are only known at its end."""
     if isinstance(values, Reversible):
-        return list(islice(reversed(values), most))[::-1]
-    return all_items(values, name, most)
+        return list(islice(reversed(values), MOST_READ))[::-1]
+    return all_items(values, name)
 
 
-def all_items(values: Iterable[Any], name: str, most: int = MOST_READ) -> list[Any]:
-    """Return the items of a list or an iterator; raise MessageError for more than `most`."""
+def all_items(values: Iterable[Any], name: str) -> list[Any]:
+    """Return the items of a list or an iterator; raise MessageError for more than MOST_READ."""
     if not isinstance(values, Iterable):
         raise MessageError.of_type(name, values, "a list")
-    items = list(islice(values, most + 1))
-    if len(items) > most:
-        raise MessageError(f"{name} gives more than {most} items. Pass only the newest of them.", fields=(name,))
+    items = list(islice(values, MOST_READ + 1))
+    if len(items) > MOST_READ:
+        raise MessageError(f"{name} gives more than {MOST_READ} items. Pass only the newest of them.", fields=(name,))
     return items

@@ -278,11 +278,7 @@ def split_halves(word: str) -> tuple[str, str]:
 
 
 def choose_nearest(word: str, known: Mapping[str, int], *, is_held: bool) -> str:
-    """Return the known word nearest to a misspelt one; "" if none is near enough.
-
-    Args:
-        is_held: a row holds the word, so that its last letters may be a slip too.
-    """
+    """Return the known word nearest to a misspelt one, else ""; if a row holds it, its last letters may be wrong."""
     comparable = [
         (other, rows)
         for other, rows in sorted(known.items())

@@ -97,9 +97,8 @@ def _in_utc(moment: datetime) -> tuple[datetime | None, bool]:
 
 
 def _clamped(moment: datetime) -> tuple[datetime, bool]:
-    if EARLIEST <= moment <= LATEST:
-        return moment, False
-    return (EARLIEST if moment < EARLIEST else LATEST), True
+    inside = min(max(moment, EARLIEST), LATEST)
+    return inside, inside != moment
 
 
 @lru_cache(maxsize=256)

@@ -116,10 +116,7 @@ def split_figures(word: str) -> list[str]:
 
 def split_compound(word: str, find: Find, languages: Sequence[str], most: int = MOST_PARTS) -> list[list[str]]:
     """Return, for each part of a compound, the index words that are its forms; [] if the word is not a compound."""
-    links = [
-        "",
-        *dict.fromkeys(link.strip("_") for code in languages for link in read_rules(code).get("links", "").split()),
-    ]
+    links = ["", *(link.strip("_") for code in languages for link in read_rules(code).get("links", "").split())]
     for at in range(len(word) - SHORTEST_PART, SHORTEST_PART - 1, -1):
         second = find(word[at:])
         if not second and most <= 2:
