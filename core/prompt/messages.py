@@ -84,7 +84,12 @@ def check_dialect(dialect: str) -> None:
 def order_for_dialect(dialect: str, system: list[str], parts: list[MessagePart]) -> Messages | dict[str, Any]:
     if dialect == "anthropic":
         return _anthropic(system, parts)
-    return _openai(system, _alternate(parts) if dialect == "alternating" else parts)
+    parts = _alternate(parts) if dialect == "alternating" else parts
+    messages = [{"role": part.role, "content": part.text} for part in parts]
+    messages.insert(0, {"role": "system", "content": "\n\n".join(system)})
+    static = [n for n, part in enumerate(parts, 1) if part.is_static]
+    turns = [n for n, part in enumerate(parts, 1) if part.is_turn]
+    return Messages(messages, breakpoints=(0, *static, *turns[-1:]))
 
 
 def _alternate(parts: list[MessagePart]) -> list[MessagePart]:
@@ -159,14 +164,6 @@ class MessagePart(NamedTuple):
     @property
     def text(self) -> str:
         return self.content if isinstance(self.content, str) else to_json(self.content)
-
-
-def _openai(system: list[str], parts: list[MessagePart]) -> Messages:
-    messages = [{"role": part.role, "content": part.text} for part in parts]
-    messages.insert(0, {"role": "system", "content": "\n\n".join(system)})
-    static = [n for n, part in enumerate(parts, 1) if part.is_static]
-    turns = [n for n, part in enumerate(parts, 1) if part.is_turn]
-    return Messages(messages, breakpoints=(0, *static, *turns[-1:]))
 
 
 def _anthropic(system: list[str], parts: list[MessagePart]) -> dict[str, Any]:

@@ -87,7 +87,6 @@ def built(stage: Stage, text: str, **more: Any) -> tuple[dict[str, Any], dict[st
 
 
 def prompt_of(stage: Stage, text: str) -> dict[str, Any]:
-    """Return the prompt of a persona in which a text stands everywhere."""
     one = Stage(stage.db)
     plant(one, text)
     set_hook("context", lambda: {"mood": text})
@@ -207,7 +206,6 @@ FILES = {"core.transfer.imports.import_file", "core.transfer.exports.export_chat
 
 
 def values_for(stage: Stage, rows: dict[str, int]) -> dict[str, Any]:
-    """Return something that fits for each argument there is, by its name."""
     return {
         "message": rows["chat"], "message_text": "hello", "interface_path": HERE, "text": "Please call me Ann",
         "content": "hello", "author": "host", "source": "chat", "tags": ["tofu"], "id": rows["item"],
@@ -225,7 +223,6 @@ def values_for(stage: Stage, rows: dict[str, int]) -> dict[str, Any]:
 
 
 def functions() -> Iterator[tuple[str, Any]]:
-    """Yield every function of a door that reads or writes rows."""
     bare = {f"{door}.{name}" for door, names in BARE.items() for name in names.split()}
     names = {*READERS, *(f"{door}.{name}" for door, listed in WRITERS.items() for name in listed.split())}
     for name in sorted(names - bare - NOT_CALLED - FILES):

@@ -41,7 +41,6 @@ def story(stage: Stage, count: int = 12) -> list[str]:
 
 
 def turns(stage: Stage, text: str = "well", live: Any = None, **more: Any) -> list[tuple[str, str]]:
-    """Return role and text of each turn before the new message."""
     flags = {name.lower(): more.pop(name) for name in list(more) if name.isupper()}
     limit = {"max_chars": more.pop("max_chars", None)}
     made = build_messages(
@@ -84,7 +83,6 @@ def test_f83_no_line_of_a_text_begins_like_a_speakers_line_or_a_heading(stage: S
 
 
 def test_f83_two_people_with_one_name_are_told_apart_by_one_mark(stage: Stage) -> None:
-    """Both are called Ann: whose cat is it?"""
     people = [("u1", "my cat is called Tofu"), ("u2", "my dog is called Rex")]
     entries = [
         {"text": text, "sender_name": "Ann", "sender_id": who, "timestamp": 1773140400 + n}
@@ -257,7 +255,6 @@ def test_p71_wishes_and_what_the_host_adds_are_in_it(stage: Stage) -> None:
 
 
 def test_p71_what_the_message_replies_to_stands_in_front_of_it(stage: Stage) -> None:
-    """Else "is that true?" asks about nothing."""
     bob = {"message_id": "r1", "text": "The dog Rex bit me.", "from_user": {"id": "bob", "full_name": "Bob"}}
     asked = message("Iris, is that true?", reply_to_message=bob)
     made = build_messages(asked, **stage.asking())

@@ -218,7 +218,6 @@ def test_t57_a_mark_inside_a_word_may_be_left_out(stage: Stage) -> None:
 
 
 def test_t57_thai_words_are_found_by_their_letters_and_numbers(stage: Stage) -> None:
-    """Vowel signs stand above and below the letters of a word, and are no other characters."""
     for text in ("แม่เลี้ยงไก่สิบสามตัว", "ข้าวหมด"):
         stage.say(text)
     assert best(stage, "13", languages=("th",)) == "แม่เลี้ยงไก่สิบสามตัว" and best(stage, "ข้าว") == "ข้าวหมด"
@@ -244,7 +243,6 @@ TALKS = yaml.safe_load((Path(__file__).parents[1] / "samples" / "scripts.yaml").
 
 
 def facts_of(language: str) -> list[list[str]]:
-    """Return what is said and what is asked about it."""
     talk = TALKS[language]
     return [fact.split(" | ") for fact in (*talk["facts"], *talk.get("held_out", ()))]
 

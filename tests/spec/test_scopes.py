@@ -379,7 +379,6 @@ COUNTED = ("chat_history_cache", "conversations", "memories", "ai_diary")
 
 
 def marks(stage: Stage, conversation: str, local: bool = True, **more: Any) -> dict[str, int]:
-    """Mark a conversation as an operator does."""
     by: dict[str, Any] = {"db": stage.db, "settings": Settings(), "scope": Scope(stage.persona), **more}
     return set_conversation_local_only(conversation, local, **by)
 

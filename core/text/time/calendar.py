@@ -129,9 +129,6 @@ class Lexicon:
     suffixes: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     """Meaning that each ending adds to its word."""
 
-    def may_hold(self, word: str) -> bool:
-        return word in self.phrases or word[:_SHORTEST_STEM] in self.stems
-
     def read(self, words: Sequence[str], at: int) -> tuple[Mapping[str, Any], int, Mapping[str, Any] | None]:
         """Return the meanings of the longest phrase at a position, its number of words, and its ending's meanings."""
         length, kinds = 0, dict[str, Any]()
@@ -144,8 +141,9 @@ class Lexicon:
         for stem, (more, meanings) in self.stems.get(word[:_SHORTEST_STEM], {}).items():
             if longest < len(stem) <= len(word) <= len(stem) + more and word.startswith(stem):
                 longest, kinds, ending = len(stem), meanings, word[len(stem) :]
-        extra = next((kinds for each, kinds in self.suffixes.items() if ending.endswith(each)), None)
-        return kinds, 1, extra
+        if not ending:
+            return kinds, 1, None
+        return kinds, 1, next((added for each, added in self.suffixes.items() if ending.endswith(each)), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ def cut(text: str, lexicon: Lexicon) -> list[TimePart]:
             kinds = _read_token(token, lexicon)
             if BREAK in kinds and parts and "m" in parts[-1].kinds and text[token.end() :].lstrip()[:1].isdigit():
                 kinds = {"x": 0}  # `Feb. 3`
-        elif lexicon.may_hold(words[at]):
+        else:
             kinds, length, extra = lexicon.read(words, at)
         if words[at] in _HAN and (not kinds or (parts and "J" in parts[-1].kinds)):
             length, kinds = _read_han(words, at)

@@ -34,14 +34,12 @@ Entries = Sequence[HistoryEntry]
 
 
 def row(number: int, text: str = "", chat: str = "tg/1", **fields: Any) -> HistoryEntry:
-    """A stored message, `number` minutes after 10:00."""
     at = datetime(2026, 3, 10, 10, tzinfo=UTC) + timedelta(minutes=number)
     default = {"conversation": chat, "text": text or f"m{number}", "time": at, "sender_name": "Bob", "row_id": number}
     return HistoryEntry(**{**default, **fields})
 
 
 def live(*entries: HistoryEntry, skips_history: bool = False) -> LiveHistory:
-    """The entries as the host's live messages."""
     chats: dict[str, list[HistoryEntry]] = {}
     for order, entry in enumerate(entries):
         chats.setdefault(entry.conversation, []).append(dataclasses.replace(entry, row_id=None, order=order))

@@ -109,7 +109,6 @@ def test_t65_forms_of_one_word_lead_to_each_other(code: str, one: str, other: st
 
 @pytest.mark.parametrize(("code", "one", "other"), _list(APART))
 def test_t65_words_that_look_alike_stay_apart(code: str, one: str, other: str) -> None:
-    """A looser search finds more and means less."""
     assert not _finds(code, one, other)
     assert not _finds(code, other, one)
 
@@ -137,7 +136,6 @@ def test_t65_every_file_of_word_forms_is_read() -> None:
     ],
 )
 def test_t65_a_compound_comes_apart_into_what_is_held(code: str, word: str, held: list[str], parts: list[str]) -> None:
-    """`Zahnarzttermin` is asked for, and `Termin beim Zahnarzt` was said."""
     found = split_compound(word, lambda part: [part] if part in held else [], (code,))
     assert [each[0] for each in found] == parts
 
@@ -220,7 +218,6 @@ def test_t16_t24_questions_are_known_with_and_without_their_mark(code: str, aske
 
 
 def test_t57_a_name_that_is_a_stop_word_is_looked_for() -> None:
-    """`Who is Will?` asks for a person."""
     assert "will" in salient_words("Who is Will?", ["en"]) and "will" not in salient_words("Will you come?", ["en"])
     assert "das" in salient_words("Wer ist Das?", ["de"]) and "sie" not in salient_words("Wie heißen Sie?", ["de"])
     assert inner_names("Where Did You Go For Lunch Today") == []

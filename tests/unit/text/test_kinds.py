@@ -16,9 +16,6 @@ FOLDER = resources.find("prompts") / "kinds"
         ("en", "Which musical instruments can she play?", "instruments", "oboe"),
         ("en", "What pets did they keep?", "pets", "hamster"),
         ("en", "Which countries have we been to?", "countries", "norway"),
-        ("en", "What cities are on the list?", "cities", "vienna"),
-        ("en", "Which languages do you speak?", "languages", "danish"),
-        ("en", "Which colours did he choose?", "colours", "turquoise"),
         ("en", "Does Bo have any allergies?", "allergies", "pollen"),
         ("en", "What is her job?", "job", "hired"),
         ("en", "What is his current address?", "address", "moved"),
@@ -32,7 +29,6 @@ FOLDER = resources.find("prompts") / "kinds"
         ("de", "Wie alt ist er?", "alt", "geworden"),
         ("es", "¿Cuántos años tiene?", "anos", "cumpli"),
         ("es", "¿En qué trabaja?", "trabaja", "cartero"),
-        ("de", "Welche Bäume stehen dort?", "baume", "eiche"),
         ("de", "Was ist sein Beruf?", "beruf", "eingestellt"),
         ("fr", "Quels instruments joue-t-elle ?", "instruments", "clarinette"),
         ("es", "¿Qué frutas compró?", "frutas", "pera"),
@@ -45,7 +41,6 @@ FOLDER = resources.find("prompts") / "kinds"
     ],
 )
 def test_t64_a_class_noun_names_its_kinds(language: str, question: str, noun: str, kind: str) -> None:
-    """Nobody says `instrument` who talks about a clarinet."""
     assert kind in find_kinds(question, [language])[noun]
 
 
@@ -55,6 +50,5 @@ def test_t64_a_question_without_a_class_noun_names_no_kinds(question: str) -> No
 
 
 def test_t64_no_list_is_taken_from_a_source_without_its_licence() -> None:
-    """What comes from WordNet names it, and its licence ships beside it."""
     assert "Princeton University" in (FOLDER / "LICENSE.wordnet").read_text(encoding="utf-8")
     assert "WordNet 3.0" in (FOLDER / "en.txt").read_text(encoding="utf-8")[:20_000]

@@ -69,7 +69,6 @@ def test_g22_a_reply_without_such_an_object_gives_none(reply: str) -> None:
 
 
 def test_g22_the_first_fence_wins_over_an_object_before_it() -> None:
-    """The order of the rule: fence, then the first object of the text."""
     assert read_object('{"title": "before"} ```json\n{"title": "fenced"}\n```', KEYS) == {"title": "fenced"}
     assert read_object('```\n{"note": 1}\n``` {"title": "after"}', KEYS) == {"title": "after"}
 
@@ -180,7 +179,6 @@ def test_g22_a_reply_cut_off_anywhere_gives_none_or_keys_that_were_there(value: 
     ],
 )  # fmt: skip
 def test_r37_only_what_was_said_is_left(reply: str, said: str) -> None:
-    """Every way in which servers mark thoughts inside the text."""
     assert strip_thoughts(reply) == said
 
 

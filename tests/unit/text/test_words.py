@@ -67,7 +67,6 @@ def test_t21_few_letters_are_a_short_word() -> None:
 
 
 def test_t7_salient_words_leave_out_stop_words() -> None:
-    """Looking for `the` finds everything and therefore nothing."""
     assert salient_words("you and the retrodeck", ["en"], 24) == ["retrodeck"]
     assert salient_words("the and you", ["en"], 24) == []
     assert salient_words("You NEEDN'T retrodeck", ["en"], 24) == ["retrodeck"]
@@ -110,7 +109,6 @@ def test_t9_search_form_is_a_stem_the_word_begins_with(word: str, form: str) -> 
     ],
 )
 def test_t57_short_words_names_and_numbers_are_looked_for(text: str, expected: list[str]) -> None:
-    """What is short may be all that a question names; the day of a date is no number."""
     found = salient_words(text, ["en"])
     assert [word for word in found if word in expected] == expected
     assert {"is", "in", "or", "on", "do", "去", "的"}.isdisjoint(found)
@@ -150,7 +148,6 @@ def test_t65_irregular_forms_have_one_stem(language: str, family: str) -> None:
     ],
 )
 def test_t57_a_question_of_common_words_is_searched_by_them(text: str, languages: Any, expected: list[str]) -> None:
-    """`Where do I work?` has an answer; `Can you say that again?` asks for none."""
     found = common_words_asked(text, languages, 12)
     assert set(expected) <= set(found)
     assert expected or not found
