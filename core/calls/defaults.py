@@ -89,7 +89,6 @@ def check_model(model: Any) -> None:
 
 
 def check_embedder(embedder: Any) -> None:
-    """Refuse an embedder without `embed`, or with a name that cannot be stored."""
     name = getattr(embedder, "name", None)
     is_name = isinstance(name, str) and bool(name.strip()) and name.isprintable()
     is_name = is_name and len(str(name).encode()) <= MODEL_NAME_BYTES

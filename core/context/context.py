@@ -61,7 +61,6 @@ def is_empty(value: object) -> bool:
 
 
 def order_context(parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parts of `context` in the order of CONTEXT_KEYS."""
     ordered: dict[str, Any] = {}
     for name, when in CONTEXT_KEYS:
         value = parts.get(name)

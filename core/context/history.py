@@ -281,7 +281,6 @@ class Replaced:
     """Position among the live messages, None for a stored message."""
 
     def takes(self, entry: HistoryEntry) -> bool:
-        """Return whether an entry, stored or live, is replaced."""
         if entry.conversation != self.conversation:
             return False
         return entry.message_id == self.message_id or (is_persona(entry) and self._is_before(entry))

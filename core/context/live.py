@@ -65,7 +65,6 @@ def read_line(value: Any, conversation: str, order: int) -> HistoryEntry | None:
 
 
 def note_reply(value: Any) -> ReplyNote | None:
-    """Return whom and what a message replies to, None if it is no reply."""
     reply = read_reply(value)
     return ReplyNote(reply.name, reply.text, reply.is_persona) if reply and (reply.name or reply.text) else None
 
@@ -79,7 +78,6 @@ def _says_private(value: Any) -> bool:
 
 
 def read_context_memory(context_memory: Any) -> LiveHistory:
-    """Return the live messages by conversation, and the number of items that are not messages."""
     if context_memory is None:
         return LiveHistory()
     if not isinstance(context_memory, Mapping):

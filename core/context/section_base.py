@@ -38,7 +38,6 @@ class Built:
     ids: tuple[str, ...] = ()
     """Ids of the list's items, in order, for the report on cut items."""
     notes: tuple[str, ...] = ()
-    """Sentences for the report."""
     said: tuple[str, ...] = ()
     """Texts of its items without day and name; memories with the same text are left out."""
 

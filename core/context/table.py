@@ -39,15 +39,12 @@ class HistoryWanted:
 
 @dataclass(frozen=True, slots=True)
 class StoredLines:
-    """The stored lines of a context, and the rows of its sections."""
-
     current: list[HistoryEntry] = field(default_factory=list)
     """Newest first, as read."""
     recent: list[HistoryEntry] = field(default_factory=list)
     sections: dict[int, list[Any]] = field(default_factory=dict)
     """Rows by kind number of a section (`Shape.rows_in`)."""
     wanted: HistoryWanted = field(default_factory=HistoryWanted)
-    """Numbers of lines that this read asked for."""
     is_from_host: bool = False
     """Whether the hook `history` gave the lines; then nothing more is read for them."""
 
@@ -181,7 +178,6 @@ def _lines(family: str) -> CompiledStatement:
 
 
 def _newest_of(columns: Sequence[Any], family: str) -> CompiledStatement:
-    """Return the statement that reads the newest lines of one conversation."""
     where = [
         _C.persona_id == bindparam("persona", type_=Key(64)),
         _C.interface_path == bindparam("conversation", type_=Key(512)),

@@ -28,7 +28,6 @@ MOST_CHATS = 50
 
 
 def load_visible(call: PromptCall) -> VisibleContext:
-    """Return what the scope may see, and the tags and words that the message asks for."""
     db, languages = call.db, spoken_in(call.asked_text, call.settings.languages)
     words = list_words(call.asked_text, languages, is_asking=asks(call.asked_text, languages))
     seen = None if db is None or call.is_down else _load_snapshot(call, db)
@@ -126,7 +125,6 @@ def live_keys(live: LiveHistory) -> tuple[str, ...]:
 
 
 def _is_key(text: str) -> bool:
-    """Return whether a text can be the key of a stored conversation."""
     try:
         return len(text.encode()) <= KEY_BYTES["conversation"] and "\x00" not in text
     except UnicodeEncodeError:

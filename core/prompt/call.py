@@ -71,7 +71,6 @@ class Report:
         self.errors.append({"source": source, "error": kind, "message": text})
 
     def add(self, fitted: Fitted, space: Space, counter: str | None) -> None:
-        """Add the items of each section of the final prompt, the items left out, the limits and the sizes."""
         tokens = None if space.counter is None else space.count_tokens(fitted.text)
         sizes = (space.limit_chars, space.limit_tokens, fitted.size, tokens, fitted.broken is not None, counter)
         self._sizes = dict(zip(SIZES, sizes, strict=True))
@@ -209,7 +208,6 @@ class PromptCall:
         return self.db.request_connection(snapshot=True) if isinstance(self.db, Database) else nullcontext()
 
     def ask_hook(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
-        """Call a hook that replaces one of our functions."""
         common = {"db": self.db, "settings": self.settings, "scope": self.scope}
         return self.guard.call(function, {**arguments, **common})
 
@@ -278,7 +276,6 @@ class VisibleContext:
     chats: Sequence[Recent] = ()
     """Other conversations that may be seen, newest first."""
     named_tags: Sequence[str] = ()
-    """Tags in the message."""
     tags: Sequence[str] = ()
     """Tags in the message and their linked tags."""
     keywords: Sequence[str] = ()
@@ -303,8 +300,6 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """All parts from which a prompt is written."""
-
     context: dict[str, Any] = field(default_factory=lambda: order_context({}))
     persona: str = ""
     recalled: Recalled = field(default_factory=Recalled)

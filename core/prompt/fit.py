@@ -304,7 +304,6 @@ def choose_cutter(section: str, words: Sequence[str]) -> Callable[[str, int], st
 
 
 def _list_texts(value: Any) -> list[str]:
-    """Return every text inside a value, without the keys of dicts."""
     if isinstance(value, str):
         return [value]
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
@@ -312,7 +311,6 @@ def _list_texts(value: Any) -> list[str]:
 
 
 def _cut_texts(value: Any, chars: int, cut: Callable[[str, int], str]) -> Any:
-    """Return a value with each text in it cut to `chars` characters."""
     if isinstance(value, str):
         return cut(value, chars)
     if isinstance(value, dict):

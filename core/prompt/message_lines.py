@@ -196,7 +196,6 @@ class MessageLines:
         return replace(fitted, memories=[hit for _, hit in shown], citations=citations)
 
     def _build_lines(self, section: str, value: Any) -> Iterable[Line]:
-        """Yield the lines of one item of a section."""
         if isinstance(value, ChatLine):
             turn = value.turn
             time = stamp(turn.time, self.zone)

@@ -53,7 +53,6 @@ def names(folder: Path) -> list[str]:
 
 
 def find(name: str, folders: list[Path]) -> Path:
-    """Return the first file of this name in the folders."""
     if not _NAMES.fullmatch(name) or ".." in name:
         raise TemplateError(name[:100], "this is no name of a template below prompts/")
     for folder in folders:

@@ -167,7 +167,6 @@ def _stops(texts: Sequence[str]) -> frozenset[str]:
 
 
 def _cut(text: str, most_chars: int) -> str:
-    """Return the text cut before a word if possible, with an ellipsis."""
     if most_chars < 1:
         return ""
     kept = text[: most_chars - 1]

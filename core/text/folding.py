@@ -130,7 +130,6 @@ def _variants() -> dict[int, str | None]:
 
 @lru_cache(maxsize=1)
 def _simplified() -> dict[int, str]:
-    """Return a map from traditional Chinese and Japanese characters to simplified ones."""
     listed = resources.find("prompts/han.txt").read_text(encoding="utf-8").splitlines()[1:]
     return {ord(char): group[0] for line in listed for group in line.split() for char in group[1:]}
 

@@ -108,7 +108,6 @@ def find_replaced(
 def build_reply(
     text: str, conversation: str, persona: str, *, name: str | None = None, at: Any = None, message_id: Any = None
 ) -> dict[str, Any]:
-    """Return the persona's answer as a message of a conversation."""
     sender = {"sender_id": PERSONA_SENDER, "sender_name": name or name_persona(persona)}
     return {"text": text, "message_id": message_id, "date": at, "interface_path": conversation, **sender}
 

@@ -152,7 +152,6 @@ class Leading:
 
     words: frozenset[str]
     stems: Mapping[str, tuple[str, ...]]
-    """Stems by their first three letters."""
     signs: tuple[str, ...]
 
     def stands_in(self, text: str, words: Collection[str]) -> bool:
