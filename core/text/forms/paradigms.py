@@ -28,8 +28,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 
-from ...base import resources
 from ..folding import fold
+from ..words import read_lists
 
 _CLOSED = frozenset({"", "ь"})
 """Endings that leave the last syllable of a stem closed."""
@@ -78,17 +78,10 @@ class Paradigm:
     shortest: int
 
 
-def _read_lines(language: str) -> list[str]:
-    try:
-        return resources.find(f"prompts/word_forms/{language}.txt").read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError:
-        return []
-
-
 @lru_cache(maxsize=64)
 def read_rules(language: str) -> dict[str, str]:
     """Return the named lines of a language by name; if it has two scripts, in both."""
-    rules = {name: text.strip() for name, mark, text in (line.partition(":") for line in _read_lines(language)) if mark}
+    rules = {name: text for name, text in read_lists(f"word_forms/{language}").items() if text}
     if "letters" in rules:
         letters = list_letters(rules["letters"])
         for name, text in rules.items():
@@ -103,7 +96,7 @@ def read_rules(language: str) -> dict[str, str]:
 @lru_cache(maxsize=64)
 def read_families(language: str) -> list[tuple[str, ...]]:
     """Return the families of irregular forms of a language, folded; if it has two scripts, in both."""
-    lines = [line for line in _read_lines(language) if line and ":" not in line]
+    lines = [line for line, rule in read_lists(f"word_forms/{language}").items() if line and not rule]
     letters = list_letters(read_rules(language).get("letters", ""))
     lines += [transliterate(line, letters) for line in lines] if letters else []
     return [tuple(map(fold, line.split())) for line in lines]
@@ -159,10 +152,8 @@ def read_paradigms(language: str) -> tuple[Paradigm, ...]:
     made = []
     for name in (rule.removesuffix(" endings") for rule in rules if rule.endswith(" endings")):
         endings = _list_endings(rules[f"{name} endings"], language)
-        prefixes = [
-            (fold(one), fold(two))
-            for one, _, two in (p.partition("<") for p in rules.get(f"{name} prefixes", "").split())
-        ]
+        given = (prefix.partition("<") for prefix in rules.get(f"{name} prefixes", "").split())
+        prefixes = ((fold(prefix), fold(initial)) for prefix, _, initial in given)
         made.append(
             Paradigm(
                 endings,
