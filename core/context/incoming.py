@@ -54,6 +54,11 @@ MOST_NAMED = 8
 _NO_ID = "the sender has no id: the name is used as the id"
 ID_BYTES = {"message_id": 191, "chat.id": 255, "thread_id": 255, "from_user.id": 255, "interface": 64}
 """Maximum number of bytes of each id, set by its column; `scope.KEY_BYTES` has the other ids."""
+PERSON_WORDS = frozenset({"user", "human", "person", "participant"})
+PERSONA_WORDS = frozenset({"persona", "model", "assistant", "bot", "character", "self"})
+"""Values of a role field that mean the persona."""
+_PLAIN_KINDS = frozenset({"", "text", "message", "chat", "default", "reply"})
+"""Kinds of message that do not name the author."""
 
 
 # The parts of any message
@@ -114,13 +119,6 @@ def read_name(person: Any) -> str:
     """Return a person's name: the string itself, a field, or the first and last name."""
     named = person if isinstance(person, str) else text_at(person, *_names(person, "sender_name"))
     return named or " ".join(filter(None, (text_at(person, "first_name"), text_at(person, "last_name"))))
-
-
-PERSON_WORDS = frozenset({"user", "human", "person", "participant"})
-PERSONA_WORDS = frozenset({"persona", "model", "assistant", "bot", "character", "self"})
-"""Values of a role field that mean the persona."""
-_PLAIN_KINDS = frozenset({"", "text", "message", "chat", "default", "reply"})
-"""Kinds of message that do not name the author."""
 
 
 def read_role(message: Any) -> Literal["user", "persona", ""]:

@@ -11,7 +11,6 @@ from ..text.replies import MAX_CHARS, read_object, strip_thoughts
 TEXTS = ("text", "content", "message")
 """Fields with the words of an answer or of an action's payload; the first one filled is used."""
 
-
 _OBJECT = re.compile(r"""(?:```[\w.+#-]*\s*)?(?:(?:[\[{]\s*)+["'\]}]|\[\s*\{\s*\w+\s*:)""")
 """Beginning of an answer in JSON, with or without a fence; `{{char}}` and `[[OOC: hi]]` begin prose."""
 

@@ -35,6 +35,11 @@ _MOST_CACHED = 256
 _KNOWN = select(tags.c.tag).where(
     tags.c.persona_id == bindparam("persona"), tags.c.tag.in_(bindparam("tags", expanding=True))
 )
+_LOWER = (
+    update(tags)
+    .where(tags.c.persona_id == bindparam("who"), tags.c.tag == bindparam("what"))
+    .values(uses=case((tags.c.uses > bindparam("less", type_=Integer), tags.c.uses - bindparam("less")), else_=0))
+)
 
 
 def raise_uses(connection: Connection, db: Database, persona: str, uses: Mapping[str, int]) -> None:
@@ -57,13 +62,6 @@ def lower(connection: Connection, persona: str, uses: Mapping[str, int]) -> None
     if uses:
         rows = [{"who": persona, "what": tag, "less": uses[tag]} for tag in sorted(uses)]
         connection.execute(_LOWER, rows)
-
-
-_LOWER = (
-    update(tags)
-    .where(tags.c.persona_id == bindparam("who"), tags.c.tag == bindparam("what"))
-    .values(uses=case((tags.c.uses > bindparam("less", type_=Integer), tags.c.uses - bindparam("less")), else_=0))
-)
 
 
 def raise_version(connection: Connection, db: Database, persona: str) -> None:

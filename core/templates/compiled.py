@@ -26,14 +26,12 @@ MOST_STEPS = 100_000
 
 _UNDEFINED = re.compile(r"'([^']{1,100})' is undefined")
 
-
 Kind = Literal["text", "json"]
 
 MARK = "\x00"
 """First character of a value's placeholder while a JSON template is parsed; ordinary texts do not contain it."""
 
 VALUES: ContextVar[list[Any]] = ContextVar("prompt_engine_template_values")
-
 
 STEPS: ContextVar[list[int]] = ContextVar("prompt_engine_template_steps")
 """Number of steps that the template of this thread has made."""

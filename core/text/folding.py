@@ -12,6 +12,16 @@ from ..base.patterns import lazy_pattern
 
 _SELECTORS = ("fe00-fe0f", "e0100-e01ef")
 """Variation selectors, which choose the picture of the character before them and are not part of a word."""
+_ONE_LETTER = {
+    "ı": "i", "ł": "l", "ø": "o", "đ": "d", "ħ": "h", "æ": "ae", "œ": "oe",
+    "ё": "е", "ѐ": "е", "ѝ": "и", "ґ": "г", "\u0901": "\u0902",
+    "آ": "ا", "أ": "ا", "إ": "ا", "ٱ": "ا", "ؤ": "و", "ئ": "ي", "ى": "ي", "ی": "ي", "ې": "ي", "ک": "ك",
+    "ة": "ه", "ۀ": "ه", "ە": "ه", "ۃ": "ه", "\u02bb": "'", "\u02bc": "'", "\u2018": "'", "\u2019": "'",
+}  # fmt: skip
+"""Letters that are interchangeable although neither is an accented form of the other."""
+_LEFT_OUT = "591-5bd 5bf 5c1-5c2 5c4-5c5 5c7 610-61a 640 64b-65f 670 6d6-6dc 6df-6e8 6ea-6ed 93c"
+"""Code points that most people leave out: Hebrew and Arabic vowel signs, the Arabic stretching line, the Hindi dot."""
+_ZEROS = (0x660, 0x6F0, 0x966, 0x9E6, 0xA66, 0xAE6, 0xB66, 0xBE6, 0xC66, 0xCE6, 0xD66, 0xE50)
 
 
 @lru_cache(maxsize=1)
@@ -99,18 +109,6 @@ def normalize(text: str) -> str:
     if not _MANY_MARKS.search(text):
         return unicodedata.normalize("NFKC", text)
     return "".join(unicodedata.normalize("NFKC", part) for part in _MANY_MARKS.split(text))
-
-
-_ONE_LETTER = {
-    "ı": "i", "ł": "l", "ø": "o", "đ": "d", "ħ": "h", "æ": "ae", "œ": "oe",
-    "ё": "е", "ѐ": "е", "ѝ": "и", "ґ": "г", "\u0901": "\u0902",
-    "آ": "ا", "أ": "ا", "إ": "ا", "ٱ": "ا", "ؤ": "و", "ئ": "ي", "ى": "ي", "ی": "ي", "ې": "ي", "ک": "ك",
-    "ة": "ه", "ۀ": "ه", "ە": "ه", "ۃ": "ه", "\u02bb": "'", "\u02bc": "'", "\u2018": "'", "\u2019": "'",
-}  # fmt: skip
-"""Letters that are interchangeable although neither is an accented form of the other."""
-_LEFT_OUT = "591-5bd 5bf 5c1-5c2 5c4-5c5 5c7 610-61a 640 64b-65f 670 6d6-6dc 6df-6e8 6ea-6ed 93c"
-"""Code points that most people leave out: Hebrew and Arabic vowel signs, the Arabic stretching line, the Hindi dot."""
-_ZEROS = (0x660, 0x6F0, 0x966, 0x9E6, 0xA66, 0xAE6, 0xB66, 0xBE6, 0xC66, 0xCE6, 0xD66, 0xE50)
 
 
 @lru_cache(maxsize=1)

@@ -44,7 +44,7 @@ def read_object(reply: str, keys: Collection[str], *, fits: Fits | None = None) 
                     plain: dict[str, Any] = make_strict(value)[0]
                     if fits is None or fits(plain):
                         return plain
-    except TooDeepError:
+    except RecursionError:  # brackets nested more than MAX_DEPTH deep
         pass
     return None
 
@@ -83,10 +83,6 @@ _WORDS |= dict.fromkeys(("nan", "infinity", "-infinity", "+infinity", "inf", "-i
 _NOTHING = object()
 
 
-class TooDeepError(ValueError):
-    """Brackets nested more than MAX_DEPTH deep."""
-
-
 def _iter_objects(text: str) -> Iterator[dict[str, Any]]:
     """Yield the readable part of each object in the text, outer ones before those inside them."""
     at = text.find("{")
@@ -114,7 +110,7 @@ class _Reader:
 
     def object(self, depth: int) -> dict[str, Any]:
         if depth > MAX_DEPTH:
-            raise TooDeepError
+            raise RecursionError
         self.at += 1
         found: dict[str, Any] = {}
         while (char := self.next()) and char != "]":
@@ -133,7 +129,7 @@ class _Reader:
 
     def array(self, depth: int) -> list[Any]:
         if depth > MAX_DEPTH:
-            raise TooDeepError
+            raise RecursionError
         self.at += 1
         found: list[Any] = []
         while (char := self.next()) and char != "}":

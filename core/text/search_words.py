@@ -31,6 +31,27 @@ SHORTEST_STEM = 3
 """Minimum number of letters of a stem: a shorter one would be found inside too many words."""
 SHORTEST_HANGUL = 2
 """Minimum number of syllables of a Korean stem: a Hangul syllable counts as two letters."""
+_SHORT = 2
+_SIGNED = lazy_pattern(r"(?<![^\W_])[a-z](?:\+\+|#)")
+"""Letter that is a name with its sign: `c#`."""
+_SHORT_NAME = lazy_pattern(r"(?<![^\W_])(?<!['’])[^\W\d_]{1,2}(?![^\W_])")
+_OPENS_SENTENCE = lazy_pattern(r"(?:^|[.!?:;\n])[\W_]*$")
+_LETTER_WORDS = frozenset("IAOEYUÀÉÓÈ")
+"""Capital letters that are words in some language."""
+_READ_FOR_NAMES = 2_000
+_FEW = 3
+_DATE = lazy_pattern(
+    r"\d{4}-\d{1,2}(?:-\d{1,2})?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,4} ?[年月日号號년월일]|\d{1,2}:\d{2}"
+)
+YEAR_DIGITS = 4
+_NUMBER = lazy_pattern(r"(?<![^\W_])[0-9]{1,12}(?![^\W_])")
+_FEELING = lazy_pattern(
+    "[\u2605-\u2606\u2639-\u263b\u2661-\u2665\u2714\u2728\u270a-\u270d\u2763-\u2764\u00a9\u00ae\u2122"
+    "\U0001f389-\U0001f38a\U0001f440-\U0001f450\U0001f485\U0001f48b-\U0001f49f\U0001f4a2-\U0001f4ab\U0001f4af\U0001f525"
+    "\U0001f595-\U0001f596\U0001f5a4\U0001f600-\U0001f64f\U0001f90c-\U0001f92f\U0001f932\U0001f937\U0001f970-\U0001f97a"
+    "\U0001f9d0\U0001fae0-\U0001fae8\U0001faf0-\U0001faf8]"
+)
+"""Symbols of feelings: faces, hands, hearts, sparks."""
 
 
 # Salient words
@@ -80,15 +101,6 @@ def _salient(text: str, languages: Sequence[str], accented: frozenset[str]) -> I
         yield from ((word, False) for word in candidates_of(run, spaceless))
 
 
-_SHORT = 2
-_SIGNED = lazy_pattern(r"(?<![^\W_])[a-z](?:\+\+|#)")
-"""Letter that is a name with its sign: `c#`."""
-_SHORT_NAME = lazy_pattern(r"(?<![^\W_])(?<!['’])[^\W\d_]{1,2}(?![^\W_])")
-_OPENS_SENTENCE = lazy_pattern(r"(?:^|[.!?:;\n])[\W_]*$")
-_LETTER_WORDS = frozenset("IAOEYUÀÉÓÈ")
-"""Capital letters that are words in some language."""
-
-
 def _short_names(said: str) -> frozenset[str]:
     """Return the words of one or two letters that are written as names, folded: `TV`, `Bo`, `team B`."""
     if said.isupper() or said == said.lower():
@@ -112,17 +124,6 @@ def inner_names(said: str) -> list[str]:
         return []
     inside = [word for at, word in large if not _OPENS_SENTENCE.search(said, max(0, at - 8), at)]
     return [word for word in inside if word.casefold() not in small_words("polite")]
-
-
-_READ_FOR_NAMES = 2_000
-_FEW = 3
-
-
-_DATE = lazy_pattern(
-    r"\d{4}-\d{1,2}(?:-\d{1,2})?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,4} ?[年月日号號년월일]|\d{1,2}:\d{2}"
-)
-YEAR_DIGITS = 4
-_NUMBER = lazy_pattern(r"(?<![^\W_])[0-9]{1,12}(?![^\W_])")
 
 
 def _numbers(folded: str, languages: Sequence[str]) -> frozenset[str]:
@@ -168,15 +169,6 @@ def telling_symbols(text: str, limit: int) -> list[str]:
     """Return the symbols of a text that name a thing, such as a hedgehog or a key, for a message without words."""
     named = (char for char in list_symbols(fold(clean(text))) if not _FEELING.match(char))
     return list(islice(dict.fromkeys(named), limit))
-
-
-_FEELING = lazy_pattern(
-    "[\u2605-\u2606\u2639-\u263b\u2661-\u2665\u2714\u2728\u270a-\u270d\u2763-\u2764\u00a9\u00ae\u2122"
-    "\U0001f389-\U0001f38a\U0001f440-\U0001f450\U0001f485\U0001f48b-\U0001f49f\U0001f4a2-\U0001f4ab\U0001f4af\U0001f525"
-    "\U0001f595-\U0001f596\U0001f5a4\U0001f600-\U0001f64f\U0001f90c-\U0001f92f\U0001f932\U0001f937\U0001f970-\U0001f97a"
-    "\U0001f9d0\U0001fae0-\U0001fae8\U0001faf0-\U0001faf8]"
-)
-"""Symbols of feelings: faces, hands, hearts, sparks."""
 
 
 # Stop words, for messages with few other words
@@ -260,7 +252,6 @@ MOST_LONGER = 2
 """Maximum number of letters by which the lengths of two words may differ."""
 _SHORTEST_OF = {"ko": 3, "he": 6, "ar": 6}
 """Exceptions to SHORTEST by language: a syllabic script (ko), inflection inside words (he, ar)."""
-
 
 _LAST_LETTERS = 3
 """Minimum number of letters of the second half of a word: too many words share a shorter end."""

@@ -83,10 +83,8 @@ SNOWBALL = frozenset(_SNOWBALL.split())
 LONGEST_WORD = 64
 """Maximum number of letters of a word that is stemmed; a longer one is its own stem and is not cached."""
 
-
 Stem = Callable[[str], str]
 _OWN: dict[str, Stem] = {"ar": _stem_arabic, "he": _stem_hebrew, "ko": _stem_korean}
-
 
 _stemmers = threading.local()
 

@@ -27,6 +27,9 @@ _FIRST, _LAST, _PER_VOWEL = 0xAC00, 0xD7A3, 28
 """First and last Hangul syllable, and their number with the same consonant and vowel."""
 _SURE_ENDING = 4
 """Length from which an ending is reliable and the stem may be one letter shorter."""
+_SHORTEST_BEGINNING = 2
+SHORTEST_HEAD = 4
+"""Minimum number of letters of a compound before its last word."""
 
 
 def languages_of_word(word: str, languages: Sequence[str]) -> list[str]:
@@ -233,13 +236,6 @@ def _list_longer(word: str, language: str) -> Iterator[str]:
             for family in (families[number] for number in known.get(rest, ()) if rest in families[number]):
                 yield from (word[:at] + member for member in family)
                 yield from (word[:at] + member.removeprefix(lost) for member in family if lost)
-
-
-_SHORTEST_BEGINNING = 2
-
-
-SHORTEST_HEAD = 4
-"""Minimum number of letters of a compound before its last word."""
 
 
 def list_compounds(written: str, languages: Sequence[str], holding: Beginning) -> list[str]:

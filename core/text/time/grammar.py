@@ -18,6 +18,15 @@ from .spans import every_month, every_week, fixed, of_month
 _AMOUNTS = frozenset("UWqgL")
 """Kinds beside which a number is an amount."""
 _CLAUSE_ENDS, _OVER = frozenset({BREAK, ","}), frozenset("~(")
+_BEFORE = frozenset("I1234567LB")
+_PLACES = frozenset("x,")
+_HOURS, _IN_OR_LAST = frozenset("Pc"), frozenset("aLBe")
+_PLAIN_TIMES, _LONGER_TIMES = frozenset("DWZNMEo"), frozenset("XUWMmN")
+_NAMED, _SURE_YEAR, _COUNTING = frozenset("MWy"), frozenset("YZ"), frozenset("Nh")
+_MONTHS, _JOINING, _IN_LIST = frozenset("Mm"), frozenset("8,x"), frozenset("x,8IAn5")
+_SURE = {"m": "M", "w": "W", "$": "S", ".": "y"}
+_UNSURE = frozenset("DWwPmYSUod=$!.}")
+"""Kinds of words whose meaning depends on adjacent parts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,17 +123,6 @@ class _Line:
                 for kind in rule.begins & self.kinds:
                     found.setdefault(kind, []).append(rule)
         return found
-
-
-_BEFORE = frozenset("I1234567LB")
-_PLACES = frozenset("x,")
-_HOURS, _IN_OR_LAST = frozenset("Pc"), frozenset("aLBe")
-_PLAIN_TIMES, _LONGER_TIMES = frozenset("DWZNMEo"), frozenset("XUWMmN")
-_NAMED, _SURE_YEAR, _COUNTING = frozenset("MWy"), frozenset("YZ"), frozenset("Nh")
-_MONTHS, _JOINING, _IN_LIST = frozenset("Mm"), frozenset("8,x"), frozenset("x,8IAn5")
-_SURE = {"m": "M", "w": "W", "$": "S", ".": "y"}
-_UNSURE = frozenset("DWwPmYSUod=$!.}")
-"""Kinds of words whose meaning depends on adjacent parts."""
 
 
 def _make_sure(m: Moment, parts: Sequence[TimePart], n: int, made: Sequence[TimePart]) -> TimePart:
