@@ -134,7 +134,7 @@ class MessageLines:
     def write_records(self, most_chars: int, held: Iterable[str] = ()) -> Fitted:
         """Return the records that fit as one text under one heading, without lines that the texts in `held` contain."""
         known = collapsed("\n".join(held))
-        lines = [line for line in self.lines if not _is_in(line.said, known) and not _is_asked_in(line, known)]
+        lines = [line for line in self.lines if not _is_in(line, known)]
         head = "\n".join(filter(None, [HEAD, self.now]))
         if not lines or most_chars <= len(HEAD):
             return Fitted("", "")
@@ -305,12 +305,11 @@ def _join_contents(messages: Messages | dict[str, Any]) -> str:
     return "\n\n".join(block["text"] for block in blocks)
 
 
-def _is_asked_in(line: Line, known: str) -> bool:
-    """Return whether a folded text contains an instruction or saved memory, without its day and name."""
-    return line.section in ASKED_FOR and _is_in(_DAY_AND_NAME.sub("", line.said), known)
+def _is_in(line: Line, known: str) -> bool:
+    """Return whether a folded text contains a line's words, without punctuation at their ends.
 
-
-def _is_in(said: str, known: str) -> bool:
-    """Return whether a folded text contains a line's words, without punctuation at the line's ends."""
-    words = collapsed(said).strip(" .…\"'!?>")
-    return bool(words) and holds_words(known, words)
+    The day and the name before an instruction or saved memory may be missing.
+    """
+    texts = (line.said, _DAY_AND_NAME.sub("", line.said)) if line.section in ASKED_FOR else (line.said,)
+    said = (collapsed(text).strip(" .…\"'!?>") for text in texts)
+    return any(words and holds_words(known, words) for words in said)

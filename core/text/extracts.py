@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ..base.patterns import lazy_pattern
 from .folding import SPACELESS, clean, fold, normalize, runs
-from .languages import language_of
+from .languages import read_language
 from .words import small_words, stop_words, words
 
 FEWEST_WORDS = 3
@@ -162,7 +162,7 @@ def _useful(texts: Sequence[str], speakers: Sequence[str]) -> list[_Sentence]:
 
 def _stops(texts: Sequence[str]) -> frozenset[str]:
     """Return the stop words of English and of the language of the texts."""
-    language = language_of(" ".join(texts))
+    language, _ = read_language(" ".join(texts))
     return stop_words("en") | (stop_words(language) if language not in ("", "en") else frozenset())
 
 

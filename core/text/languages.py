@@ -77,18 +77,13 @@ def bare(text: str) -> str:
 
 
 def read_language(text: str) -> tuple[str, bool]:
-    """Return the language of `language_of`, and whether it is certain."""
+    """Return the ISO 639-1 code of a text's language, "" if it cannot be detected; and whether it is certain."""
     said = text[:LOOKED_AT]
     found = _by_script(said)
     if found:
         return found, True
     ranked = _rank_latin(said)
     return _find_first(ranked, ENOUGH), bool(_find_first(ranked, SURE))
-
-
-def language_of(text: str) -> str:
-    """Return the ISO 639-1 code of a text's language, "" if it cannot be detected."""
-    return read_language(text)[0]
 
 
 def _by_script(said: str) -> str:
@@ -144,7 +139,7 @@ def likely_languages(text: str, languages: Sequence[str] = ()) -> tuple[str, ...
 
 def languages_of(text: str, languages: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the detected language, if any, followed by the given ones."""
-    found, given = language_of(text), [code.lower() for code in languages]
+    found, given = read_language(text)[0], [code.lower() for code in languages]
     if found not in given and SHARING.get(found, "") in given:
         found = ""
     return tuple(dict.fromkeys([*([found] if found else []), *given]))

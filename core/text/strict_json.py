@@ -57,7 +57,7 @@ class _Reader:
         if isinstance(value, (Mapping, list, tuple, AbstractSet)):
             return self.container(value, path)
         if isinstance(value, (date, time)) and (text := _iso(value)) is not None:
-            self.note(path, f"{_type_name(value)} became text")
+            self.note(path, f"{type(value).__name__} became text")
             return text
         return self.name(value, path, "is no value of JSON")
 
@@ -91,7 +91,7 @@ class _Reader:
             inside = f"{path}[]"
             if isinstance(value, (list, tuple)):
                 return [clean(item) if type(item) is str else self.read(item, inside) for item in list(value)]
-            self.note(path, f"{_type_name(value)} became a sorted list")
+            self.note(path, f"{type(value).__name__} became a sorted list")
             return sorted((self.read(item, inside) for item in list(value)), key=_set_order)
         except Exception as error:  # noqa: BLE001 - a foreign container may raise anything while it is read
             return self.name(value, path, f"could not be read ({type(error).__name__})")
@@ -116,15 +116,17 @@ class _Reader:
         """Return a key as text, in the form of `json.dumps` if possible."""
         if isinstance(key, str):
             return clean(str.__str__(key))
-        self.note(path, f"a key of type {_type_name(key)} became text")
+        self.note(path, f"a key of type {type(key).__name__} became text")
         if key is None or isinstance(key, (bool, int, float)):
-            return json.dumps(key) if not isinstance(key, int) or key.bit_length() <= MAX_INT_BITS else _type_name(key)
+            return (
+                json.dumps(key) if not isinstance(key, int) or key.bit_length() <= MAX_INT_BITS else type(key).__name__
+            )
         if isinstance(key, (date, time)):
-            return _iso(key) or _type_name(key)
-        return _type_name(key)
+            return _iso(key) or type(key).__name__
+        return type(key).__name__
 
     def name(self, value: Any, path: str, why: str) -> str:
-        text = _type_name(value)
+        text = type(value).__name__
         self.note(path, f"{why}, became the name of its type, {text}")
         return text
 
@@ -146,7 +148,3 @@ def _iso(value: date | time) -> str | None:
         return value.isoformat()
     except Exception:  # noqa: BLE001 - `tzinfo` is foreign code
         return None
-
-
-def _type_name(value: Any) -> str:
-    return clean(type(value).__name__)

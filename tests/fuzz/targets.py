@@ -173,7 +173,7 @@ TEXT_TARGETS: tuple[Target, ...] = (
     Target("tags of a text", _extract_tags),
     Target("questions", _question),
     Target("requests to remember", _remember),
-    Target("languages", lambda value: (languages.language_of(value), question_words.is_question(value, SPEECH))),
+    Target("languages", lambda value: (languages.read_language(value), question_words.is_question(value, SPEECH))),
     Target(
         "extracts",
         lambda value: (extracts.build_extract([value]), rules_running.fit_text(value, lambda text: not text)),
