@@ -350,8 +350,7 @@ def fit(
     else:
         part = _fit_context(whole, sections, items, space, rank, words) if sections else None
         fitted = part or _drop_context(whole, items, space)
-    kept = {**dict.fromkeys(sections, 0), **fitted.kept}
-    return replace(fitted, kept=kept, notes=(*notes, *fitted.notes))
+    return replace(fitted, kept={**dict.fromkeys(sections, 0), **fitted.kept}, notes=(*notes, *fitted.notes))
 
 
 def _fit_context(

@@ -219,8 +219,7 @@ class TagIndex:
     def _add(self, plain: str, tag: str) -> None:
         if not plain.isascii() and SPACELESS_PATTERN.search(plain):
             self._spaceless[plain] = tag
-            lengths = {len(plain), *self._lengths.get(plain[0], ())}
-            self._lengths[plain[0]] = sorted(lengths, reverse=True)
+            self._lengths[plain[0]] = sorted({len(plain), *self._lengths.get(plain[0], ())}, reverse=True)
             return
         tokens = list(_tokens(plain))
         if 0 < len(tokens) <= MOST_WORDS:

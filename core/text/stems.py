@@ -176,5 +176,4 @@ def list_forms(words: Iterable[str], text: str, languages: Sequence[str], form: 
 
 
 def list_with_stem(words: Iterable[str], form: str, language: str) -> list[str]:
-    codes = (language,)
-    return [word for word in words if len(word) <= LONGEST_WORD and _stems(word, codes)[0] == form]
+    return [word for word in words if len(word) <= LONGEST_WORD and _stems(word, (language,))[0] == form]

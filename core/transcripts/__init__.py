@@ -84,8 +84,7 @@ def save_transcript(
     >>> db.close()
     """
     call = open_call(db, settings, scope)
-    conversation = call.scope.conversation
-    if not conversation:
+    if not call.scope.conversation:
         raise MessageError("The scope names no conversation. A list of messages is of one.", fields=("conversation",))
     lines = _read_lines(messages)
     text = "" if answer is None else rows.text(answer, "answer")

@@ -154,10 +154,9 @@ def test_p34_a_memory_that_is_a_sentence_of_a_visible_message_stands_there_once(
 
 def test_p34_a_memory_that_says_more_than_the_visible_message_is_shown(stage: Stage) -> None:
     said = stage.say("I love tea.", minutes=30)
-    insert_memory(
-        "Ann's favourite tea is oolong.", "synth", "chat", ["tea"], stage.scope("tg/42"), message_id=said, db=stage.db
-    )
-    assert [hit["snippet"] for hit in stage.context("tea?")["memories"]] == ["Ann's favourite tea is oolong."]
+    oolong, scope = "Ann's favourite tea is oolong.", stage.scope("tg/42")
+    insert_memory(oolong, "synth", "chat", ["tea"], scope, message_id=said, db=stage.db)
+    assert [hit["snippet"] for hit in stage.context("tea?")["memories"]] == [oolong]
 
 
 def test_p38_the_diary_is_shown_oldest_first_within_its_days(stage: Stage) -> None:
@@ -409,9 +408,7 @@ def test_t62_what_was_said_weeks_ago_about_the_next_days_comes_up(stage: Stage, 
         pack(stage.db, stage.scope(HERE))
     first, second = coming(stage, ENABLE_HISTORY_RECENT=0)
     assert first == FLIGHT and second.startswith("2026-03-17: [2026-02-24 12:00] ") and "course" in second
-    asked = build_messages(
-        message("Good morning!"), db=stage.db, settings=Settings(enable_history_recent=False), scope=stage.scope()
-    )
+    asked = build_messages(message("Good morning!"), **stage.asking(ENABLE_HISTORY_RECENT=False))
     assert FLIGHT in asked[-1]["content"].splitlines()
     assert coming(stage, ENABLE_HISTORY_RECENT=0, ENABLE_UPCOMING=0) == "absent"
 

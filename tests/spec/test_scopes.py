@@ -145,12 +145,10 @@ def town(stage: Stage) -> None:
             ("direct", f"discord/{low}", {"privacy": "direct"}),
         ):
             stage.say(f"zebra {low} {place} line", path, who, minutes=500, **more)
-            scope = stage.scope(path, participant=f"discord/{low}", **more)
-            conversations.add_saved_memory(f"zebra {low} {place} saved", db=stage.db, settings=Settings(), scope=scope)
             stage.remember(f"zebra {low} {place} memory", ["zebra"], 60, path, participant=f"discord/{low}", **more)
-            chat_history_cache.save_chat_message(
-                path, f"Call me {low} {place}", who, low, db=stage.db, settings=Settings(), scope=scope
-            )
+            by = stage.asking(path, f"discord/{low}", **more)
+            conversations.add_saved_memory(f"zebra {low} {place} saved", **by)
+            chat_history_cache.save_chat_message(path, f"Call me {low} {place}", who, low, **by)
     stage.say("zebra persona line", "discord/c1", "self", minutes=50, server="s1", participant="discord/ann")
 
 
@@ -230,8 +228,7 @@ def test_f16_server_in_direct_changes_nothing_of_a_server(stage: Stage) -> None:
     row = stage.say("zebra bob public line", "discord/c1", "Bob", minutes=50, server="s1")
     stage.say("Hello", "discord/c1", "Ann", minutes=40, server="s1")
     item = stage.remember("zebra bob memory", ["zebra"], 60, "discord/c1", server="s1")
-    direct_scope = stage.scope("discord/ann", participant="discord/ann", privacy="direct")
-    known: dict[str, Any] = {"db": stage.db, "settings": Settings(server_in_direct=True), "scope": direct_scope}
+    known = stage.asking("discord/ann", "discord/ann", privacy="direct", SERVER_IN_DIRECT=True)
     assert {hit["id"] for hit in search_memories(query="zebra bob", **known)} == {row, item}
     assert chat_history_cache.edit_chat_message(row, "changed", **known).reason == "unchanged"
     assert chat_history_cache.delete_chat_message(row, **known).reason == "unchanged"

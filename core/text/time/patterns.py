@@ -179,8 +179,7 @@ def take_weekday(time: Time, weekday: int, nth: int) -> Time:
 def take_unit(time: Time, unit: str, nth: int) -> Time | None:
     """Return the nth day, week or weekend of a month; the last if `nth` is -1."""
     if unit == "weekend":
-        saturday = take_weekday(time, 5, nth)
-        return saturday.cut(lambda span: (span[0], span[1] + DAY), "week")
+        return take_weekday(time, 5, nth).cut(lambda span: (span[0], span[1] + DAY), "week")
     size = {"week": 7, "day": 1}.get(unit)
     if size is None:
         return None
