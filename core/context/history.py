@@ -22,6 +22,8 @@ _OLDEST = datetime(1970, 1, 1, tzinfo=UTC)
 
 MaySee = Callable[[str], str]
 """Returns the reason why messages of a conversation key are left out, such as `private`; "" shows them."""
+Chat = Sequence[HistoryEntry]
+"""Messages of one conversation."""
 Placed = tuple[tuple[int, datetime, int, int, int], HistoryEntry]
 """((0 stored without time, 1 with time, 2 live without time; time; 1 if live; row id; position), message)."""
 
@@ -104,23 +106,23 @@ class HistoryBuilder:
             return True
         return self.replacing is not None and self.replacing.takes(entry)
 
-    def _choose_live(self) -> tuple[list[HistoryEntry], list[HistoryEntry], list[LeftOut]]:
-        """Return live messages as `(this conversation's, other conversations', left out as not visible)`."""
+    def _choose_live(self) -> tuple[list[Chat], list[Chat], list[LeftOut]]:
+        """Return live messages as `(this conversation, other conversations, messages left out as not visible)`."""
         own, s = self.message.interface_path, self.settings
         surface = self.message.interface if own is None else own.split("/", 1)[0]
-        chosen: dict[str, list[HistoryEntry]] = {CURRENT: [], RECENT: []}
+        chosen: dict[str, list[Chat]] = {CURRENT: [], RECENT: []}
         left_out: list[LeftOut] = []
         for key, entries in self.live.chats.items():
-            section, is_on = (
-                (CURRENT, s.enable_history_current_chat) if key == own else (RECENT, s.enable_history_recent)
-            )
-            is_near = key == own or s.unified_history or key.split("/", 1)[0] == surface
-            if not (is_on and is_near):
+            section, is_on = CURRENT, s.enable_history_current_chat
+            if key != own:
+                is_near = s.unified_history or key.split("/", 1)[0] == surface
+                section, is_on = RECENT, s.enable_history_recent and is_near
+            if not is_on:
                 continue
             if reason := self.may_see(key):
                 left_out += [LeftOut(section, reason, entry_id(entry)) for entry in entries]
             else:
-                chosen[section].extend(entries)
+                chosen[section].append(entries)
         return chosen[CURRENT], chosen[RECENT], left_out
 
     def _choose(
@@ -128,7 +130,7 @@ class HistoryBuilder:
         section: str,
         most: int,
         stored: Sequence[HistoryEntry],
-        live: Sequence[HistoryEntry],
+        live: Sequence[Chat],
         is_echo: Callable[[HistoryEntry], bool],
     ) -> tuple[list[HistoryEntry], list[LeftOut]]:
         """Return the newest visible messages, each once, oldest first; the stored one of two copies is kept."""
@@ -232,13 +234,10 @@ def _look(entry: HistoryEntry) -> tuple[str, str, str, bool, bool]:
     return time, collapsed(lines.sender(entry)), reply, text[:1].isspace(), text[-1:].isspace()
 
 
-def _place_live(entries: Iterable[HistoryEntry]) -> list[Placed]:
+def _place_live(chats: Iterable[Chat]) -> list[Placed]:
     """Return live messages with sort keys: after stored ones of the same time; without a time, in the given order."""
-    by_chat: dict[str, list[HistoryEntry]] = {}
-    for entry in entries:
-        by_chat.setdefault(entry.conversation, []).append(entry)
     placed: list[Placed] = []
-    for chat in by_chat.values():
+    for chat in chats:
         time = next((entry.time for entry in chat if entry.time is not None), None)
         for entry in chat:
             time = entry.time or time

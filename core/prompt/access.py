@@ -92,16 +92,15 @@ def find_tags(call: PromptCall, vocabulary: Vocabulary) -> tuple[Sequence[str], 
     own, other = hooks.get_hook("extract_tags"), hooks.get_hook("expand_tags")
 
     def extracted() -> list[str]:
-        if own is None and not (vocabulary.tags or vocabulary.aliases):
-            return []
-        if own is None:
-            return tag_rules.extract(text, vocabulary=vocabulary, languages=s.languages)
-        return _texts(call.ask_hook(own, {"text": text, "vocabulary": vocabulary}))
+        if own is not None:
+            return _texts(call.ask_hook(own, {"text": text, "vocabulary": vocabulary}))
+        has_tags = vocabulary.tags or vocabulary.aliases
+        return tag_rules.extract(text, vocabulary=vocabulary, languages=s.languages) if has_tags else []
 
     def expanded() -> list[str]:
-        if other is None:
-            return tag_rules.expand(said, vocabulary)
-        return _texts(call.ask_hook(other, {"tags": said, "vocabulary": vocabulary}))
+        if other is not None:
+            return _texts(call.ask_hook(other, {"tags": said, "vocabulary": vocabulary}))
+        return tag_rules.expand(said, vocabulary)
 
     none: list[str] = []
     said = call.guard("extract_tags", extracted, none)

@@ -258,12 +258,8 @@ def put_under_key(message: IncomingMessage, live: LiveHistory, key: str | None) 
     path = message.interface_path
     if path is None or key is None or path == key:
         return message, live
-    chats = {
-        (key if name == path else name): [
-            replace(entry, conversation=key) if entry.conversation == path else entry for entry in entries
-        ]
-        for name, entries in live.chats.items()
-    }
+    own = [replace(entry, conversation=key) for entry in live.chats.get(path, ())]
+    chats = {key if name == path else name: own if name == path else each for name, each in live.chats.items()}
     return replace(message, interface_path=key), replace(live, chats=chats)
 
 
