@@ -20,8 +20,6 @@ SAME_MESSAGE = timedelta(seconds=5)
 """Messages with the same text and sender, one of them without an id, are one message if less than this apart."""
 _OLDEST = datetime(1970, 1, 1, tzinfo=UTC)
 
-MaySee = Callable[[str], str]
-"""Returns the reason why messages of a conversation key are left out, such as `private`; "" shows them."""
 Chat = Sequence[HistoryEntry]
 """Messages of one conversation."""
 Placed = tuple[tuple[int, datetime, int, int, int], HistoryEntry]
@@ -62,7 +60,8 @@ class HistoryBuilder:
     live: LiveHistory
     settings: Settings
     caps: Caps
-    may_see: MaySee
+    may_see: Callable[[str], str]
+    """Returns the reason why messages of a conversation key are left out, such as `private`; "" shows them."""
     zone: tzinfo = UTC
     persona: str = ""
     """Id of the persona; its name is made from the id if no line names it."""
