@@ -106,7 +106,7 @@ def _list_anchors(languages: tuple[str, ...]) -> tuple[str, ...]:
         return ()
     found: dict[str, None] = {}
     for language in languages:
-        phrases = load_phrases([language])
+        phrases = load_phrases(language)
         said = fold(" ".join(phrase for group in ABOUT_PERSON for phrase in phrases[group]))
         words = re.findall(r"\w{3,}\*?", said)
         found |= dict.fromkeys(word for word in words if word not in common_words(language))

@@ -6,7 +6,7 @@ A file in TEMPLATES_DIR replaces the shipped one and is read again after a chang
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
@@ -51,23 +51,22 @@ def phrases_for(text: str, settings: Settings) -> tuple[Phrases, ...]:
     """Return the phrases of each language that a text may be in; of all languages if that is unclear."""
     codes = likely_languages(text, (*settings.languages, *LANGUAGES))
     if settings.remember_phrases or settings.templates_dir:
-        return tuple(load_phrases([code], settings.remember_phrases, settings.templates_dir) for code in codes)
+        return tuple(load_phrases(code, settings.remember_phrases, settings.templates_dir) for code in codes)
     return tuple(map(_load_shipped, codes))
 
 
 @lru_cache(maxsize=64)
 def _load_shipped(code: str) -> Phrases:
-    return load_phrases([code])
+    return load_phrases(code)
 
 
 def load_phrases(
-    languages: Iterable[str], overlay: Phrases | None = None, templates_dir: str | Path | None = None
+    language: str, overlay: Phrases | None = None, templates_dir: str | Path | None = None
 ) -> dict[str, tuple[str, ...]]:
-    """Return the phrases of these languages by group; groups in the overlay replace the shipped ones."""
-    groups: dict[str, tuple[str, ...]] = dict.fromkeys(GROUPS, ())
-    for language in dict.fromkeys(code.lower() for code in languages if code.isalpha()):
-        for group, phrases in (_read(f"remember/{language}.yaml", templates_dir, _parse_phrases) or {}).items():
-            groups[group] = tuple(dict.fromkeys((*groups[group], *phrases))) if groups[group] else phrases
+    """Return the phrases of a language by group; groups in the overlay replace the shipped ones."""
+    code = language.lower()
+    known = _read(f"remember/{code}.yaml", templates_dir, _parse_phrases) if code.isalpha() else None
+    groups = dict(known) if known else dict.fromkeys(GROUPS, tuple[str, ...]())
     for group, given in (overlay or {}).items():
         if group in GROUPS:
             groups[group] = _list_texts(given)

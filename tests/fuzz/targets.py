@@ -74,7 +74,7 @@ _ARGUMENT = (CoreError, TypeError, ValueError)
 @lru_cache(maxsize=1)
 def _known() -> tuple[Any, Any]:
     """Return phrases and patterns of refusals, loaded once."""
-    return load_phrases(("en", "de")), refused_patterns()
+    return load_phrases("en"), refused_patterns()
 
 
 @lru_cache(maxsize=1)

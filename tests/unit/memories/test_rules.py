@@ -108,7 +108,7 @@ def test_c25_the_tool_is_offered_in_agent_and_plus_while_it_is_on_and_named(mode
     ],
 )
 def test_c29_what_is_saved_before_the_model_answers(said: str, expected: Any) -> None:
-    assert asked_before(said, [load_phrases(["en"])]) == expected
+    assert asked_before(said, [load_phrases("en")]) == expected
 
 
 LANGUAGES = sorted(path.stem for path in Path("prompts/remember").glob("*.yaml"))
@@ -118,7 +118,7 @@ FORMS = ("{} Jo", "Hi. {}, please", '{} "Jo"', '"{}" Jo', "*smiles* {} *nods a l
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_c12_the_quick_look_loses_no_instruction(language: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An import of a year of talk asks this of every line."""
-    phrases = load_phrases([language])
+    phrases = load_phrases(language)
     wanted = [*phrases["wishes"][::4], *phrases["endings"][::4], *phrases["facts"][::9]]
     plain = [re.sub(r"\(([^|)]*)\|[^)]*\)", r"\1", each).rstrip("?").replace("*", "tea now") for each in wanted]
     texts = [form.format(phrase) for phrase in plain for form in FORMS]

@@ -24,7 +24,7 @@ from core.text.remember_phrases import (
 )
 
 LANGUAGES = ("en", "de", "es", "fr", "it", "pt", "nl", "ru", "ja", "zh")
-ENGLISH = load_phrases(["en"])
+ENGLISH = load_phrases("en")
 CORPUS = Path(__file__).parents[1] / "memories" / "corpus"
 
 
@@ -145,21 +145,19 @@ def test_t46_t47_the_table(user_text: str | None, response_text: str | None, exp
 
 
 def test_t46_given_phrases_replace_their_group_alone() -> None:
-    own = load_phrases(["en"], {"explicit": ["mark my words"]})
+    own = load_phrases("en", {"explicit": ["mark my words"]})
     assert should_remember("Mark my words, it rains", None, [own]) is True
     assert should_remember("remember that it rains", None, [own]) is False
     assert should_remember("My name is Jonas", None, [own]) is True
     assert should_remember("Mark my words", None, [ENGLISH]) is False
     for phrase in ("mark this)", "((mark this)", "mark) this (("):  # a parenthesis alone begins no alternatives
-        own = load_phrases(["en"], {"explicit": [phrase, "(", "?"]})
+        own = load_phrases("en", {"explicit": [phrase, "(", "?"]})
         assert should_remember("Mark this: it rains", None, [own]) and not should_remember("It rains", None, [own])
 
 
 def test_t46_languages_add_up_and_unknown_ones_add_nothing() -> None:
-    several = load_phrases(["en", "de", "xx", "../en"])
-    assert set(several["explicit"]) > set(ENGLISH["explicit"])
-    assert should_remember("Merk dir: ich wohne in Rom", None, [several])
-    assert load_phrases([]) == dict.fromkeys(GROUPS, ())
+    assert should_remember("Merk dir: ich wohne in Rom", None, [ENGLISH, load_phrases("DE"), load_phrases("xx")])
+    assert load_phrases("xx") == load_phrases("../en") == dict.fromkeys(GROUPS, ())
 
 
 def example(phrase: str) -> str:
@@ -170,7 +168,7 @@ def example(phrase: str) -> str:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_t46_every_shipped_phrase_does_what_its_group_says(language: str) -> None:
     """A refusal that stands inside a request (`forget that` in `don't forget that`) would turn it round."""
-    phrases = load_phrases([language])
+    phrases = load_phrases(language)
     for group in WANTED_GROUPS:
         assert len(phrases[group]) >= 5
         for phrase in phrases[group]:
@@ -208,7 +206,7 @@ OPENINGS = {
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_c12_a_request_without_content_states_nothing(language: str) -> None:
     """`call me` with nothing behind it stood in every later prompt as an instruction."""
-    phrases = load_phrases([language])
+    phrases = load_phrases(language)
     for text in OPENINGS[language]:
         assert read_statements(text, [phrases]) == [], text
         assert read_instructions(text, Settings(languages=(language,))) == (), text
