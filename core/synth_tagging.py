@@ -111,7 +111,7 @@ def expand_tags(
     check_handle(db)
     _check_vocabulary(vocabulary)
     given = rules.tag_items(tags)
-    if not rules.expand(given, None, 1):
+    if not any(map(rules.normal, given)):
         return []
     settings = settings_for(settings)
     if vocabulary is None:

@@ -100,15 +100,14 @@ def stored_form(value: object) -> tuple[list[str], list[int]]:
     return tags, dropped
 
 
-def extract(
-    text: str | None, *, vocabulary: Vocabulary | None, limit: int = TAGS_LIMIT, languages: Sequence[str]
-) -> list[str]:
+def extract(text: str | None, *, vocabulary: Vocabulary | None, languages: Sequence[str]) -> list[str]:
     """Return the tags of a text in order of appearance, without stop words: its words, or the known tags among them."""
-    if not text or limit <= 0:
+    if not text:
         return []
     spoken = languages_of(text, languages)
     tags = iter_words(text) if vocabulary is None else dict.fromkeys(index_of(vocabulary, tuple(languages)).find(text))
-    return list(islice((tag for tag in tags if not any(_is_stop_word(tag, language) for language in spoken)), limit))
+    telling = (tag for tag in tags if not any(_is_stop_word(tag, language) for language in spoken))
+    return list(islice(telling, TAGS_LIMIT))
 
 
 def _is_stop_word(tag: str, language: str) -> bool:
@@ -119,7 +118,7 @@ def _is_stop_word(tag: str, language: str) -> bool:
     return word in stop_words(language)
 
 
-def expand(tags: Iterable[object], vocabulary: Vocabulary | None, limit: int = EXPANDED_LIMIT) -> list[str]:
+def expand(tags: Iterable[object], vocabulary: Vocabulary | None) -> list[str]:
     """Return the tags, followed by their linked tags, the heaviest link first."""
     originals = dict.fromkeys(tag for tag in map(normal, tag_items(list(tags))) if tag)
     reached: dict[str, float] = {}
@@ -129,7 +128,7 @@ def expand(tags: Iterable[object], vocabulary: Vocabulary | None, limit: int = E
             if linked not in originals and weight > reached.get(linked, 0.0):
                 reached[linked] = weight
     added = sorted(reached, key=lambda tag: (-reached[tag], tag))
-    return [*originals, *added][: max(limit, 0)]
+    return [*originals, *added][:EXPANDED_LIMIT]
 
 
 def _checked(tag: object, name: str) -> str:

@@ -88,7 +88,7 @@ def _question(value: str) -> object:
 
 
 def _extract_tags(value: str) -> object:
-    return tags.extract(value, vocabulary=_vocabulary(), limit=5, languages=("en", "de"))
+    return tags.extract(value, vocabulary=_vocabulary(), languages=("en", "de"))
 
 
 def _remember(value: str) -> object:
