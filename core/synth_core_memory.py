@@ -184,7 +184,7 @@ def _search(
         wanted, viewer = searching.load_viewer(call, wanted)
         if wanted.is_empty:
             return nothing
-        search = searching.resolve(wanted, viewer, call.settings, call.db, embedder)
+        search = searching.build_search(wanted, viewer, call.settings, call.db, embedder)
         result = searching.run(search, call.db)
         errors = list(result.read.errors.values())
         if errors and not result.chosen:

@@ -65,7 +65,7 @@ def profile(
     viewer, keys = load_access(call).viewer, audience_table.read_keys(call.db, call.persona)
     if yes_no(operator, "operator"):
         viewer = replace(viewer, audiences=tuple(keys), destination="local")
-    search = searching.resolve(query, viewer, call.settings, call.db)
+    search = searching.build_search(query, viewer, call.settings, call.db)
     if search.index_error is not None:
         raise search.index_error
     identities = {who, *(each.key for each in overview.read_identities(call.db, call.persona, who))}

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from .. import hooks
+from .. import search as searching
 from ..access import table_conversations as conversations_table
 from ..access.rules import parent_key, split_key
 from ..access.view import AccessSnapshot, Request
@@ -16,7 +17,6 @@ from ..database.engine import Connection, Database
 from ..database.sources import BY_NUMBER
 from ..scope import KEY_BYTES
 from ..search.query import asks, choose_words, list_words, spoken_in
-from ..search.resolve import read_index
 from ..shapes import Vocabulary
 from ..tags import rules as tag_rules
 from ..tags import table as tags_table
@@ -43,7 +43,7 @@ def load_visible(call: PromptCall) -> VisibleContext:
     index = None
     s = call.settings
     if (words or tags or s.enable_upcoming) and s.enable_memories and s.memory_ranking == "relevance":
-        index = read_index(seen.viewer, db)[0]
+        index = searching.read_index(seen.viewer, db)[0]
     keywords = choose_words(words, languages, index)
     return VisibleContext(seen.viewer, seen.recent, named, tags, keywords, index)
 

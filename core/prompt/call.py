@@ -10,6 +10,7 @@ from datetime import UTC, tzinfo
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import hooks
+from .. import search as searching
 from ..access.table_conversations import resolve_scope
 from ..access.view import Recent, Viewer
 from ..base import logs
@@ -23,7 +24,6 @@ from ..context.live import LiveHistory, add_lines, read_context_memory
 from ..database.engine import Database
 from ..errors import CoreError, StoreError
 from ..scope import Scope
-from ..search import Chosen, Selection, build_report
 from ..search.query import shorten_asked
 from ..shapes import Citation, Hit, LeftOut
 from ..text import times
@@ -49,7 +49,7 @@ _OF_A_TABLE = (1146, 1142)
 class Report:
     def __init__(self) -> None:
         self.search: dict[str, Any] = {"tags": [], "words": []}
-        self.found: Selection | None = None
+        self.found: searching.Selection | None = None
         self.errors: list[dict[str, str]] = []
         self.citations: Mapping[str, Citation] | None = None
         """For messages with citation marks: each mark to the stored row it cites."""
@@ -87,7 +87,7 @@ class Report:
             "left_out": [{"section": item.section, "reason": item.reason, "id": item.id} for item in self._left_out],
             "errors": self.errors,
             "notes": list(self._notes),
-            "search": {**self.search, **(build_report(self.found) if self.found else {})},
+            "search": {**self.search, **(searching.build_report(self.found) if self.found else {})},
         }
         if self.citations is not None:
             report["citations"] = dict(self.citations)
@@ -286,7 +286,7 @@ class VisibleContext:
 @dataclass(frozen=True, slots=True)
 class Recalled:
     hits: Sequence[Hit] = ()
-    chosen: Sequence[Chosen] = ()
+    chosen: Sequence[searching.Chosen] = ()
     """The same hits with their rank and row; empty if they came from the hook `search`."""
     gap: str = ""
     """Sentence that names the time span asked for if nothing is stored for it."""

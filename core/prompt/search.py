@@ -43,7 +43,7 @@ def start_search(call: PromptCall, visible: VisibleContext) -> searching.Read | 
         call.report.note(*query.notes)
         # Some of the best rows are in the history lists too: seldom more than half as many as the lists have lines.
         extra = (call.caps.history + call.caps.recent) // 2 + 2
-        return searching.start(searching.resolve(query, viewer, s, db, index=visible.index), db, extra=extra)
+        return searching.start(searching.build_search(query, viewer, s, db, index=visible.index), db, extra=extra)
 
     return call.guard("search_index", start, None)
 

@@ -4,7 +4,7 @@
 |---|---|---|
 | `prepare` | the checked arguments: a `Query` | - |
 | `load_viewer` | the audiences that the scope sees, and the tags in the text | 1 statement |
-| `resolve` | the terms, with the words of the index that match them: a `Search` | 1 statement |
+| `build_search` | the terms, with the words of the index that match them: a `Search` | 1 statement |
 | `match.match` | the rows that hold these words: `Matches` | 1 statement for each kind of term |
 | `rank.rank` | the best matching rows: `Ranked` | - |
 | `read.read_rows` | the texts of these rows: `Read` | 1 statement for each source |
@@ -16,16 +16,37 @@ public search functions and the prompt call them.
 
 from __future__ import annotations
 
-from .choose import Chosen as Chosen
-from .choose import Drop as Drop
-from .choose import Selection as Selection
-from .choose import choose_hits as choose_hits
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from .query import SearchRequest as SearchRequest
 from .query import prepare as prepare
-from .read import Read as Read
-from .report import build_empty as build_empty
-from .report import build_report as build_report
-from .resolve import load_viewer as load_viewer
-from .resolve import resolve as resolve
-from .rounds import run as run
-from .rounds import start as start
+
+if TYPE_CHECKING:
+    from .choose import Chosen as Chosen
+    from .choose import Drop as Drop
+    from .choose import Selection as Selection
+    from .choose import choose_hits as choose_hits
+    from .read import Read as Read
+    from .report import build_empty as build_empty
+    from .report import build_report as build_report
+    from .resolve import build_search as build_search
+    from .resolve import load_viewer as load_viewer
+    from .resolve import read_index as read_index
+    from .rounds import run as run
+    from .rounds import start as start
+
+_MODULES = {
+    "choose": ("Selection", "choose_hits"),
+    "report": ("build_empty", "build_report"),
+    "resolve": ("build_search", "load_viewer", "read_index"),
+    "rounds": ("run", "start"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Return a function of a module that loads numpy, which only a search needs."""
+    for module, names in _MODULES.items():
+        if name in names:
+            return globals().setdefault(name, getattr(import_module(f".{module}", __name__), name))
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

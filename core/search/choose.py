@@ -15,6 +15,7 @@ from ..text.times import EARLIEST, LATEST
 from .forms import leave_other_words
 from .lookup import holds_term, loosen_terms
 from .rank import FEW_HITS
+from .ranking import relevance
 from .ranking.rows import (
     Candidate,
     FoundRow,
@@ -106,8 +107,6 @@ def choose_hits(read: Read, drop: Drop | None = None) -> Selection:
 
 def _rank(read: Read, query: RankingQuery, found: Sequence[ScoredRow]) -> list[ScoredRow]:
     """Return the rows that may become hits, with scores."""
-    from .ranking import relevance  # noqa: PLC0415 - loads numpy, which only a search needs
-
     # Neighbours without text say nothing: tool calls, pictures.
     rows = [c for c in found if not c.context or c.row.folded.strip()]
     near = None if read.meaning is None else read.meaning.find_near([c.candidate.key for c in rows])
@@ -209,8 +208,6 @@ def _order(search: Search, kept: Sequence[ScoredRow], asked: RankingQuery | None
         return choose(best, limit)
     if asked.question.order:
         return _order_by_time(best, is_first=asked.question.order == "first")[:limit]
-    from .ranking import relevance  # noqa: PLC0415 - as in `_rank`
-
     most_contexts = max(1, round(relevance.CONTEXT_SHARE[limit > FEW_HITS] * limit))
     if asked.question.wants_list and limit > FEW_HITS:
         most_contexts = min(most_contexts, max(0, limit - sum(not c.context for c in best)))

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
 from ..database import sources
+from ..index.lexicon import Lexicon
 from ..index.shapes import PHRASE, TAG, WORD, IndexTerm
+from ..index.state import IndexState
 from ..text.folding import fold, word_runs
 from ..text.forms.spellings import joins_words
 from ..text.forms.variants import list_compounds, list_look_alikes
@@ -21,10 +22,6 @@ from ..text.words import words as plain_words
 from .forms import add_forms, list_written
 from .query import Query
 from .terms import Kind, Least, QueryTerm, count_alone
-
-if TYPE_CHECKING:
-    from ..index.lexicon import Lexicon
-    from ..index.state import IndexState
 
 MINOR_SHARE = 0.1
 """Largest share of the visible rows that may hold a minor word; commoner ones are not used."""

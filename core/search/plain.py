@@ -1,34 +1,66 @@
-"""Rows that match plain SQL conditions, newest first: all rows of recency mode, a fallback of relevance mode."""
+"""Rows that match plain SQL conditions, newest first: all rows of recency mode, a fallback of relevance mode.
+
+The index tells which rows can match, so that no others are compared. A piece of a keyword (`text.words.fragments`) is
+inside a word of every text that contains the keyword. A row with words that are not in the index (PARTIAL) can match
+any keyword.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import NamedTuple
+
+import numpy as np
 
 from ..database.bulk import chunks
-from ..database.dialects import from_microseconds
+from ..database.dialects import microseconds
 from ..database.engine import Database
-from ..database.sources import SourceTable
+from ..database.sources import CHAT, SourceTable
 from ..errors import StoreReadError
-from ..index.shapes import RowId
+from ..index.lexicon import Lexicon
+from ..index.numbers import Flags, Ints
+from ..index.shapes import PARTIAL, TAG, WORD, IndexTerm, RowId
+from ..index.visible import Postings, Visible
+from ..text.words import fragments
 from . import table
 from .rank import Ranked, Share, leave_best, weigh_alone
 from .ranking.rows import Candidate, FoundRow
 from .resolve import Search
 
-if TYPE_CHECKING:
-    from .holders import Holders
-
 AT_ONCE = 256
 """Number of rows compared in one statement."""
 MOST_COMPARED = 100_000
 """Maximum number of newest rows of a source compared in recency mode, or without the index."""
-SLICE, SLICE_GROWTH = 2_000, 8
-"""Number of newest rows of a source compared first, and the factor by which each next slice is larger."""
 MOST_FALLBACK = 20_000
 """Maximum number of rows of a source compared, the newest first, if the index finds fewer rows than the limit."""
+MOST_WORDS = 400
+"""Maximum number of index words that may contain a piece; a piece in more words is not used."""
+_PARTIAL: IndexTerm = (WORD, PARTIAL)
+Pieces = Sequence[Sequence[IndexTerm]]
+"""Pieces of a text, each with the index words that contain it: a row with the text holds a word of each piece."""
+
+
+class _SourceRows(NamedTuple):
+    """The rows of a source that can match, by id."""
+
+    both: Sequence[int]
+    """Rows that may hold both a tag and a keyword, newest first."""
+    others: Sequence[int]
+    """Other rows that can match, newest first."""
+    is_all: bool
+    """Whether no older rows were left out."""
+
+
+class _Holders(NamedTuple):
+    """Flags of an audience's rows that may hold a keyword, a tag as a word, or a tag."""
+
+    view: Visible
+    keywords: Flags
+    tag_words: Flags
+    tags: Flags
 
 
 def add_newest(ranked: Ranked, db: Database, share: Share, most: int = MOST_FALLBACK) -> Ranked:
@@ -61,77 +93,108 @@ def read_newest(search: Search, db: Database, pool: int, most: int) -> Ranked:
     for source in search.query.sources:
         try:
             if holders is None:
-                mine, is_all = _read_slices(search, db, source, pool, most, rows)
-            else:
-                mine, is_all = _read_holders(db, source, pool, most, holders, rows)
+                found += table.read_newest(db, search, source, pool, rows)
+                continue
+            may = _list_rows(search, holders, source, most)
+            mine = _read_rows(search, db, source, pool, may, rows)
         except StoreReadError as error:
             errors[source.number] = table.note_unread(source.number, error)
             continue
         found += mine
-        newest_only += [] if is_all else [source.number]
+        is_full = len(mine) >= pool and not (search.query.tags and search.query.keywords)
+        newest_only += [] if is_full or may.is_all else [source.number]
     if errors and len(errors) == len(search.query.sources):
         raise next(iter(errors.values()))
     considered = Counter(c.source for c in found)
     return Ranked(search, found, considered=considered, rows=rows, newest_only=tuple(newest_only), errors=errors)
 
 
-def _find_holders(search: Search) -> Holders | None:
-    """Return the rows that can match; None if the index does not show them, so that every row is compared."""
-    if search.index is None:
-        return None
-    from .holders import find_holders  # noqa: PLC0415 - loads numpy, which only a search needs
-
-    try:
-        return find_holders(search)
-    except (StoreReadError, ValueError):
-        return None
-
-
-def _read_holders(
-    db: Database, source: SourceTable, pool: int, most: int, holders: Holders, rows: dict[RowId, FoundRow]
-) -> tuple[list[Candidate], bool]:
-    """Return the newest `pool` matching rows of a source, and whether none of them can be missing.
+def _read_rows(
+    search: Search, db: Database, source: SourceTable, pool: int, may: _SourceRows, rows: dict[RowId, FoundRow]
+) -> list[Candidate]:
+    """Return the newest `pool` matching rows of a source.
 
     Rows that may hold both a tag and a keyword are compared first, then the others, newest first, until enough match.
     """
-    search, may = holders.search, holders.list_rows(source, most)
-    span = search.query.since, search.query.until
     found, newest = list[Candidate](), list[Candidate]()
     for ids in chunks(may.both, AT_ONCE):
-        found += table.read_newest(db, search, source, span, AT_ONCE, rows, ids)
+        found += table.read_newest(db, search, source, AT_ONCE, rows, ids)
     others = iter(may.others)
     size = min(1 << pool.bit_length(), AT_ONCE)  # most of these rows do match
     while len(newest) < pool and (ids := list(islice(others, size))):
-        newest += table.read_newest(db, search, source, span, pool - len(newest), rows, ids)
+        newest += table.read_newest(db, search, source, pool - len(newest), rows, ids)
         size = AT_ONCE
-    found = sorted([*found, *newest], key=lambda c: (c.tier, -c.at_us, -c.id))[:pool]
-    is_full = len(found) >= pool and not (search.query.tags and search.query.keywords)
-    return found, is_full or may.is_all
+    return sorted([*found, *newest], key=lambda c: (c.tier, -c.at_us, -c.id))[:pool]
 
 
-def _read_slices(
-    search: Search, db: Database, source: SourceTable, pool: int, most: int, rows: dict[RowId, FoundRow]
-) -> tuple[list[Candidate], bool]:
-    """Return the newest `pool` matching rows of a source, and whether none of them can be missing.
+# The rows that can match, from the index
 
-    The newest rows are compared slice by slice until enough match. Without the index, or if tags and keywords are
-    given, all rows are compared at once: a row that holds both comes first, whatever its age.
-    """
-    from .holders import find_nth_newest  # noqa: PLC0415 - loads numpy, which only a search needs
 
-    query, found = search.query, list[Candidate]()
-    has_tiers = bool(query.tags and query.keywords)
-    size = most if has_tiers else min(SLICE, most)
-    until = query.until
-    while True:
-        oldest_us = find_nth_newest(search, source, size)
-        oldest = None if oldest_us is None else from_microseconds(oldest_us)
-        is_last = oldest is None or (query.since is not None and oldest <= query.since)
-        since = query.since if is_last else oldest
-        if since is None or until is None or since < until:
-            found += table.read_newest(db, search, source, (since, until), pool - len(found), rows)
-            until = until if is_last else since
-        is_full = not has_tiers and len(found) >= pool
-        if is_last or is_full or size >= most:
-            return found, is_last or is_full
-        size = min(SLICE_GROWTH * size, most)
+def _find_holders(search: Search) -> list[_Holders] | None:
+    """Return the rows of each audience that can match; None without the index, so that every row is compared."""
+    if search.index is None:
+        return None
+    lexicon = search.index.lexicon
+    keywords = [_find_pieces(term.text, lexicon) for term in search.terms if term.is_keyword]
+    tag_words = [_find_pieces(term.text, lexicon) for term in search.terms if term.is_tag_word]
+    texts = keywords, tag_words, [[[(TAG, tag)]] for tag in search.query.tags]
+    words = (word for some in texts for pieces in some for piece in pieces for word in piece)
+    try:
+        found = search.index.read(dict.fromkeys((_PARTIAL, *words)), every=True)
+    except (StoreReadError, ValueError):
+        return None
+    return [_Holders(view, *(_find_rows(view, held, some) for some in texts)) for view, held in found]
+
+
+def _find_pieces(text: str, lexicon: Lexicon) -> Pieces:
+    """Return the pieces of a text that are in at most MOST_WORDS index words; any row may hold a text without one."""
+    every = (lexicon.list_holding(piece.text, MOST_WORDS) for piece in fragments(text))
+    return [[(WORD, word) for word in words] for words in every if words is not None]
+
+
+def _find_rows(view: Visible, held: Postings, texts: Iterable[Pieces]) -> Flags:
+    """Return the flags of an audience's rows that may hold one of the texts."""
+    may = np.zeros(len(view), bool)
+    for pieces in texts:
+        holds = np.ones(len(view), bool)
+        for piece in pieces:
+            has_one = np.zeros(len(view), bool)
+            for word in (_PARTIAL, *piece):
+                has_one[held.find(word)[0]] = True
+            holds &= has_one
+        may |= holds
+    return may
+
+
+def _list_rows(search: Search, holders: Sequence[_Holders], source: SourceTable, most: int) -> _SourceRows:
+    """Return the rows of a source that can match in the time asked for, among its newest `most` rows."""
+    query, columns = search.query, list[tuple[Ints, Ints, Flags]]()
+    least = _find_nth_newest(holders, source, most)
+    since = None if query.since is None else microseconds(query.since)
+    for one in holders:
+        view, tagged = one.view, one.tag_words if source is CHAT else one.tags
+        may = one.keywords | tagged
+        may[view.gone] = False
+        rows = may.nonzero()[0]
+        rows = rows[view.source[rows] == source.number]
+        at_us = view.at_us[rows]
+        within = np.ones(len(rows), bool)
+        for start in (each for each in (since, least) if each is not None):
+            within &= at_us >= start
+        if query.until is not None:
+            within &= at_us < microseconds(query.until)
+        rows = rows[within]
+        columns.append((view.row_id[rows], view.at_us[rows], one.keywords[rows] & tagged[rows]))
+    is_all = least is None or (since is not None and since >= least)
+    row_id, at_us, is_both = (np.concatenate(column) for column in zip(*columns, strict=True))
+    newest = np.lexsort((-row_id, -at_us))
+    row_id, is_both = row_id[newest], is_both[newest]
+    return _SourceRows(row_id[is_both].tolist(), row_id[~is_both].tolist(), is_all)
+
+
+def _find_nth_newest(holders: Sequence[_Holders], source: SourceTable, count: int) -> int | None:
+    """Return the time in microseconds of the `count`-th newest row of a source; None if there are no more rows."""
+    if sum(one.view.source_sums[0, source.number] for one in holders) <= count:
+        return None
+    times = np.concatenate([one.view.at_us[one.view.source == source.number] for one in holders])
+    return int(np.partition(times, -count)[-count])

@@ -10,13 +10,13 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..config import Settings
 from ..database import sources
 from ..database.engine import Database
+from ..index.lexicon import Lexicon
 from ..index.numbers import ViewRows
 from ..index.shapes import WORD, IndexTerm, RowId
 from ..templates.words import load_phrases, phrases_for
@@ -25,14 +25,11 @@ from ..text.languages import common_words
 from ..text.question_words import WITHOUT_SPACES
 from ..text.remember_phrases import ABOUT_PERSON, read_statements
 from . import match
+from .ranking.frame import AudienceMatches
 from .ranking.rows import FoundRow
 from .resolve import Search
 from .table import read_rows, read_values
 from .terms import QueryTerm
-
-if TYPE_CHECKING:
-    from ..index.lexicon import Lexicon
-    from .ranking.frame import AudienceMatches
 
 MOST_READ = 300
 """Maximum number of rows of a person read from each audience: the newest that contain a word of a phrase."""

@@ -7,32 +7,33 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ..database import sources
 from ..database.engine import Database
 from ..errors import StoreReadError
+from ..index.lexicon import Lexicon
+from ..index.numbers import LocalRows, ViewRows, take
 from ..index.shapes import WORD, RowId
+from ..index.visible import Visible
 from ..text import times
 from ..text.folding import fold
 from ..text.question_words import asked_words, asks_about_person, is_question, list_phrases, self_words
 from ..text.stems import stem
 from ..text.time import Span, name_words, talk_words
 from ..text.words import stop_words, words
+from . import match, profile
+from .match import Matches
 from .question.people import named
 from .question.question import Question, find_spoken, read_question
+from .ranking import days, ranking
+from .ranking.ranking import Ranking
 from .ranking.rows import Candidate, Kept, RankingQuery, WordScorer, newest_first
 from .ranking.weights import INSIDE, rarity_weight
 from .resolve import Search
 from .table import Rows
 from .terms import QueryTerm, count_alone, count_rows, share_groups
-
-if TYPE_CHECKING:
-    from ..index.lexicon import Lexicon
-    from ..index.numbers import ViewRows
-    from ..index.visible import Visible
-    from .match import Matches
-    from .ranking.ranking import Ranking
 
 CONTEXT_REACH = 4
 """Number of messages before and after a match that may hold the answer."""
@@ -130,8 +131,6 @@ def rank(search: Search, question: Question, found: Matches, share: Share) -> Ra
 
 def rank_best(search: Search, question: Question, found: Matches, count: int) -> tuple[RankingQuery, Ranking]:
     """Return the query of the ranking, and the ranking with the best matching rows, at most `count`."""
-    from .ranking import days, ranking  # noqa: PLC0415 - loads numpy, which only a search needs
-
     query, is_of_time = build_query(search, question, found), bool(question.spans or question.order)
     talk = _list_talk(tuple(query.languages)) if is_of_time else frozenset[str]()
     if is_of_time:  # the name of a speaker is no subject: `What has Ann done since May?`
@@ -160,11 +159,6 @@ def _list_candidates(
     search: Search, question: Question, found: Matches, ranked: Ranking, share: Share
 ) -> tuple[list[Candidate], bool]:
     """Return the rows to read as candidates, and whether these are all that match."""
-    import numpy as np  # noqa: PLC0415 - as above
-
-    from ..index.numbers import LocalRows, take  # noqa: PLC0415
-    from .ranking import ranking  # noqa: PLC0415
-
     around = ranked.around
     if around is None:
         return [], True
@@ -242,8 +236,6 @@ def weigh_alone(search: Search, found: Matches | None) -> WordScorer:
 def add_statements(ranked: Ranked, db: Database) -> Ranked:
     """Return the candidates, and in addition a person's statements about themselves if the question is about the
     person."""
-    from . import profile  # noqa: PLC0415 - loads numpy, which only a search needs
-
     search, query, found = ranked.search, ranked.query, ranked.matches
     text = asked_words(search.query.text)
     if query is None or found is None or not asks_about_person(text, query.question.people, query.languages):
@@ -275,8 +267,6 @@ def offer_person(ranked: Ranked, question: Question) -> Ranked:
         return ranked
     if question.has_unread_time:  # the asker's last statements are no answer
         return ranked
-    from . import match  # noqa: PLC0415 - as above
-
     words_of_self = self_words(question.languages)
     terms = tuple(QueryTerm(word, "keyword", index_terms={(WORD, word): True}) for word in words_of_self)
     found = match.match(replace(search, terms=terms), list_excluded(search))

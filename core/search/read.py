@@ -1,21 +1,62 @@
-"""Third stage: read the candidates from the database; with an embedder, also compare their meaning."""
+"""Third stage: read the candidates from the database; with an embedder, also compare them with the message by vectors.
+
+docs/embeddings.md describes the comparison.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
 
 from ..base import logs
+from ..database import sources
+from ..database.dialects import microseconds
 from ..database.engine import Database
 from ..errors import ConfigError, CoreError, StoreReadError
-from . import table
-from .rank import Ranked, Round, Share, leave_best
-from .ranking.rows import Candidate
+from ..index import held_vectors
+from ..index.held_vectors import VectorPart
+from ..index.numbers import Column, Floats
+from ..index.shapes import RowId
+from ..llm import embedder as semantic_embedder
+from ..llm.embedder import Embedder, EmbedderError
+from . import rank, table
+from .rank import Ranked, Round, Share, leave_best, list_excluded
+from .ranking import ranking
+from .ranking.relevance import BEFORE, Near
+from .ranking.rows import UNKNOWN, Candidate
+from .resolve import Search
 from .table import Errors, Rows
 
-if TYPE_CHECKING:
-    from .meaning import Meanings
+Vector = Floats
+SEARCH_SECONDS = 5.0
+"""Longest wait of a search for the vector of its text, in seconds."""
+MOST_ADDED = 24
+"""Maximum number of rows that become candidates by their meaning alone."""
+ASKED_AT_ONCE = 96
+"""Number of nearest rows that are checked at once for whether they may be hits."""
+MOST_ASKED = 20
+"""Maximum number of checks of ASKED_AT_ONCE rows, if too few of the rows may be hits."""
+NEAR_BEST = 24
+"""Number of best rows, by words and meaning together, whose neighbours become candidates."""
+LEAST_LIKE = 0.45
+"""Minimum scaled similarity of a row that becomes a candidate by its meaning."""
+STEPS = 5.0
+"""Number of standard deviations above the mean that gives similarity 1."""
+FEWEST = 30
+"""Number of rows below which the spread is at least USUAL_SPREAD."""
+USUAL_SPREAD = 0.1
+MOST_MEAN, MOST_SPREAD = 1.6, 2.2
+"""Bounds from the half of the rows with the least similarity, so that related rows do not distort mean and spread.
+
+MOST_MEAN: maximum distance of the mean from the half's mean, in the half's deviations. MOST_SPREAD: maximum ratio of
+the spread to the half's deviation. A normal distribution has 1.3 and 1.7 and is not changed.
+"""
+LEAST_SPREAD = 0.25
+"""Minimum spread, as a share of the overall spread."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,14 +90,11 @@ def _read_missing(ranked: Ranked, candidates: Sequence[Candidate], db: Database)
 
 def read_by_meaning(ranked: Ranked, db: Database, current: Round, share: Share, before: Read | None) -> Read:
     """Return the candidates near in words or meaning, with rows; if the embedder fails, those near in words."""
-    from ..llm.embedder import EmbedderError  # noqa: PLC0415 - imports clients of servers
-    from . import meaning  # noqa: PLC0415
-
     known, candidates = None, list(ranked.candidates)
     failed = None if before is None else before.meaning_error
     if failed is None:
         try:
-            known, candidates = meaning.compare_rows(ranked, db, None if before is None else before.meaning)
+            known, candidates = compare_rows(ranked, db, None if before is None else before.meaning)
         except (EmbedderError, StoreReadError, ConfigError) as error:
             logs.warning("embedder_failed", error=type(error).__name__, reason=getattr(error, "reason", ""))
             failed = error
@@ -69,3 +107,175 @@ def read_by_meaning(ranked: Ranked, db: Database, current: Round, share: Share, 
         known = known.with_rows(list(rows))
     ranked = replace(ranked, candidates=candidates, is_complete=ranked.is_complete and is_whole)
     return Read(ranked, current, rows, errors, known, failed)
+
+
+# The meaning of rows
+
+
+class _Compared(NamedTuple):
+    """Vectors of rows that were compared with the message."""
+
+    part: VectorPart
+    like: Floats
+    """Cosine between the message and the most similar vector of each row."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Meanings:
+    """Scaled similarity of rows to the message: 0 at the mean, 1 at STEPS standard deviations above it."""
+
+    asked: Vector
+    """Vector of the message, reused by deeper rounds."""
+    mean: float
+    spread: float
+    compared: Sequence[_Compared] = ()
+    worth: Mapping[RowId, float] = field(default_factory=dict)
+    """Similarity of the rows given to `with_rows`."""
+
+    def with_rows(self, ids: Sequence[RowId]) -> Meanings:
+        """Return a copy that includes the similarity of these rows."""
+        worth = dict(self.worth)
+        for one in self.compared:
+            rows = one.part.find(ids)
+            like = self.scaled(one.like[[n for _, n in rows]]).tolist() if rows else ()
+            for (row_id, _), value in zip(rows, like, strict=True):
+                worth[row_id] = max(value, worth.get(row_id, 0.0))
+        return replace(self, worth=worth)
+
+    def find(self, row_id: RowId) -> float:
+        """Return the scaled similarity of a row; 0 if it has no vector."""
+        return self.worth.get(row_id, 0.0)
+
+    def find_near(self, ids: Sequence[RowId]) -> Near | None:
+        """Return the similarities and vectors for the ranking; None if no vectors were compared."""
+        found = [
+            (row_id, one.part.nearest_vector(n, self.asked))
+            for one in self.compared
+            for row_id, n in one.part.find(ids)
+        ]
+        return Near(self.worth, dict(found), self.as_one) if self.compared else None
+
+    def as_one(self, groups: Sequence[Sequence[Vector]]) -> list[float]:
+        """Return the scaled similarity of the sum of each group of vectors."""
+        if not groups:
+            return []
+        first = np.cumsum([0, *(len(group) for group in groups[:-1])])
+        sums = np.add.reduceat(np.stack([vector for group in groups for vector in group]), first)
+        like = np.einsum("ij,j->i", sums, self.asked) / np.maximum(np.linalg.norm(sums, axis=1), 1e-9)
+        return self.scaled(like).tolist()  # type: ignore[no-any-return]
+
+    def scaled(self, like: Floats) -> Floats:
+        """Return cosines as scaled similarities: 0 at the mean, 1 at STEPS standard deviations above it."""
+        worth: Floats = np.maximum(0.0, (like - self.mean) * (1.0 / self.spread / STEPS))
+        return worth
+
+
+def compare_rows(
+    ranked: Ranked, db: Database, before: Meanings | None = None
+) -> tuple[Meanings | None, list[Candidate]]:
+    """Return similarities to the message, and the candidates, with similar rows and neighbours of the best added."""
+    search, candidates = ranked.search, list(ranked.candidates)
+    if search.embedder is None or not search.query.text or not search.viewer.audiences:
+        return None, candidates
+    if before is None:
+        db.release_connection()  # an embedder may take its time
+        asked = ask_vector(search.embedder, search.query.text, SEARCH_SECONDS)
+    else:
+        asked = before.asked
+    if asked is None:
+        return None, candidates
+    parts = held_vectors.read_parts(db, search.embedder.name, _list_audiences(search), len(asked))
+    compared = [_Compared(part, part.compare(asked)) for part in parts]
+    meanings = Meanings(asked, *find_usual([one.like for one in compared]), compared)
+    near = _list_nearest(ranked, meanings)
+    found_near = {c.key for c in near}
+    candidates = [*(c for c in candidates if c.key not in found_near), *near]
+    meanings = meanings.with_rows([c.key for c in candidates])
+    return meanings, _bring_neighbours(ranked, meanings, candidates)
+
+
+def _bring_neighbours(ranked: Ranked, meanings: Meanings, every: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates, with neighbours of those added that are best by words and meaning together."""
+    if ranked.ranking is None or ranked.query is None:
+        return list(every)
+    candidates = [c for c in every if not c.context]
+    most = max((c.score for c in candidates), default=0.0) or 1.0
+    best = sorted(candidates, key=lambda c: -c.score - most * meanings.find(c.key))[:NEAR_BEST]
+    wanted = dict.fromkeys(c.key for c in (*best, *(c for c in candidates if c.by_meaning)))
+    known = {c.key: c for c in every}
+    reach = min(BEFORE, rank.CONTEXT_REACH)
+    for row in ranking.find_around(ranked.ranking, ranked.query, list(wanted), reach):
+        one = known.get(row.key)
+        if one is None:
+            known[row.key] = replace(row, context=True)
+        elif one.session == UNKNOWN:  # found by its meaning, or a statement: its place was unknown
+            place = {name: getattr(row, name) for name in ("words", "place", "session", "session_rows", "long")}
+            known[row.key] = replace(one, **place, reasons={**row.reasons, **one.reasons})
+    return list(known.values())
+
+
+def ask_vector(embedder: Embedder, text: str, timeout_seconds: float) -> Vector | None:
+    """Return the vector of a text, of length 1; None if the embedder returned zeros."""
+    with np.errstate(over="ignore"):  # an overflow to infinity is refused below
+        made = np.asarray(semantic_embedder.ask(embedder, [text], timeout_seconds)[0], dtype=np.float32)
+        length = float(np.linalg.norm(made))
+    if not np.isfinite(length):
+        raise EmbedderError("vector")
+    return made / length if length > 0.0 else None
+
+
+def find_usual(like: Sequence[Floats]) -> tuple[float, float]:
+    """Return the mean and spread of the similarity of unrelated rows."""
+    rows = np.sort(np.concatenate([*like, np.zeros(0, np.float32)]))[:-1]
+    if not len(rows):
+        return 0.0, USUAL_SPREAD
+    half = rows[: (len(rows) + 1) // 2]
+    mean, spread = (float(each) for each in (rows.mean(dtype=np.float64), rows.std(dtype=np.float64)))
+    low_mean, low_spread = (float(each) for each in (half.mean(dtype=np.float64), half.std(dtype=np.float64)))
+    spread = max(min(spread, MOST_SPREAD * low_spread), LEAST_SPREAD * spread, 1e-6)
+    if len(rows) < FEWEST:
+        spread = max(spread, USUAL_SPREAD)
+    return min(mean, low_mean + MOST_MEAN * max(low_spread, spread / MOST_SPREAD)), spread
+
+
+def _list_audiences(search: Search) -> list[int]:
+    """Return the visible audiences that have rows."""
+    index, numbers = search.index, range(len(sources.ALL))
+    return [] if index is None else [a for a in search.viewer.audiences if index.count_rows(numbers, [a])[0]]
+
+
+def _list_nearest(ranked: Ranked, meanings: Meanings) -> list[Candidate]:
+    """Return similar rows that may be hits and are not candidates yet, the most similar first."""
+    search, known = ranked.search, {c.key for c in ranked.candidates if not c.context}
+    known |= {*list_excluded(search)}
+    added: list[Candidate] = []
+    near = (row_id for row_id in _by_nearness(search, meanings) if row_id not in known)
+    for _ in range(MOST_ASKED):
+        ids = list(islice(near, ASKED_AT_ONCE))
+        seen = {} if ranked.matches is None else ranked.matches.find_times(ids)
+        added += [Candidate(*row_id, seen[row_id], by_meaning=True) for row_id in ids if row_id in seen]
+        if len(added) >= MOST_ADDED or not ids:
+            break
+    return added[:MOST_ADDED]
+
+
+def _by_nearness(search: Search, meanings: Meanings) -> Iterable[RowId]:
+    """Yield similar rows of the sources and time asked for: the most similar first; of equals, the newest."""
+    wanted = np.array([s.number for s in search.query.sources], np.uint8)
+    least, query = meanings.mean + LEAST_LIKE * STEPS * meanings.spread, search.query
+    like, ids, numbers, times = list[Floats](), list[Column](), list[Column](), list[Column]()
+    for one in meanings.compared:
+        row_id, source, at_us = one.part.rows
+        near = (one.like >= least) & np.isin(source, wanted)
+        if query.since is not None:
+            near &= at_us >= microseconds(query.since)
+        if query.until is not None:
+            near &= at_us < microseconds(query.until)
+        like.append(one.like[near])
+        ids.append(row_id[near])
+        numbers.append(source[near])
+        times.append(at_us[near])
+    if like:
+        row_id, source, at_us = (np.concatenate(column) for column in (ids, numbers, times))
+        order = np.lexsort((row_id, source, -at_us, -np.concatenate(like)))
+        yield from zip(source[order].tolist(), row_id[order].tolist(), strict=True)

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from ..access.rules import mark_server
 from ..access.view import Request, Viewer
 from ..calls.call import Call, load_access
-from ..calls.defaults import default_embedder
 from ..config import Settings
 from ..database.engine import Database
 from ..errors import StoreReadError
 from ..index.shapes import WORD
+from ..index.state import IndexState
+from ..llm import embedder as embedders
+from ..llm.embedder import Embedder
 from ..scope import NO_SERVER
 from ..tags import rules as tag_rules
 from ..tags import table as tags_table
@@ -23,10 +24,6 @@ from .lookup import find_terms, loosen_terms, widen_terms
 from .query import Query, choose_words, fold_words
 from .ranking.rows import FOLDED_CHARS
 from .terms import QueryTerm
-
-if TYPE_CHECKING:
-    from ..index.state import IndexState
-    from ..llm.embedder import Embedder
 
 WHOLE = 2**24
 """Number of characters above the length of any text."""
@@ -128,15 +125,13 @@ def _exclude_marked(query: Query, viewer: Viewer) -> Query:
 
 def read_index(viewer: Viewer, db: Database) -> tuple[IndexState | None, StoreReadError | ValueError | None]:
     """Return the index of the visible audiences, or the error reading it."""
-    from ..index.state import IndexState  # noqa: PLC0415 - loads numpy, which only a search needs
-
     try:
         return (IndexState(db, viewer.audiences) if viewer.audiences else None), None
     except (StoreReadError, ValueError) as error:
         return None, error
 
 
-def resolve(
+def build_search(
     query: Query,
     viewer: Viewer,
     settings: Settings,
@@ -158,17 +153,7 @@ def resolve(
     if words_of is not None and len(query.words) > KEYWORD_LIMIT:
         query = replace(query, keywords=fold_words(choose_words(query.words, query.languages, words_of)))
     terms = find_terms(query, words_of)
-    return Search(query, viewer, settings, terms, index, error, _resolve_embedder(embedder, settings))
-
-
-def _resolve_embedder(embedder: Embedder | None, settings: Settings) -> Embedder | None:
-    """Return the embedder to use; None if none is configured."""
-    if embedder is None and default_embedder() is None and not settings.embedder:
-        return None
-    from ..llm import embedder as semantic_embedder  # noqa: PLC0415 - imports clients of servers
-
-    known: Embedder | None = semantic_embedder.resolve(embedder, settings)
-    return known
+    return Search(query, viewer, settings, terms, index, error, embedders.resolve(embedder, settings))
 
 
 def widen(search: Search, *, is_empty: bool) -> Search | None:

@@ -7,21 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ..base import logs
 from ..database.engine import Database
 from ..errors import StoreReadError
-from . import plain, rank
+from ..index.shapes import RowId
+from . import match, plain, rank
 from .choose import Drop, Selection, choose_hits
+from .match import Matches
 from .rank import Ranked, Round, Share
+from .ranking import days
 from .read import Read, read_by_meaning, read_rows
 from .resolve import Search, widen
 from .table import find_copies
-
-if TYPE_CHECKING:
-    from ..index.shapes import RowId
-    from .match import Matches
 
 MOST_ROUNDS = 12
 BEST = 120
@@ -96,8 +94,6 @@ def _rank(current: Round, db: Database) -> tuple[Round, Ranked]:
 
 
 def _rank_by_index(current: Round, db: Database) -> tuple[Round, Ranked]:
-    from . import match  # noqa: PLC0415 - loads numpy, which only a search needs
-
     begun, search, question, is_first = current, current.search, current.question, not current.depth
     every = bool(question.spans or question.order or search.embedder is not None or search.query.may_be_about_person)
     asked = question if question.is_limited or question.days else None
@@ -135,9 +131,6 @@ def _look_beside(
     Args:
         begun: the round before the spans of its question were given up.
     """
-    from . import match  # noqa: PLC0415 - loads numpy, which only a search needs
-    from .ranking import days  # noqa: PLC0415 - as above
-
     span = days.find_span_beside(found.audiences, ranked.candidates, begun.question.beside)
     if span is None:
         return current, ranked

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import datetime
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Integer, bindparam, case, func, literal, literal_column, or_, select
 
@@ -23,7 +22,9 @@ from ..shapes import PERSONA_SENDER
 from ..text.hits import known_name, name_persona
 from ..text.words import rough_words
 from .ranking.rows import FOLDED_CHARS, PERSONA, Candidate, FoundRow
-from .resolve import Search
+
+if TYPE_CHECKING:
+    from .resolve import Search
 
 OFTEN = 8
 """Number of rows read with the same text from which a round looks for further copies."""
@@ -245,7 +246,6 @@ def read_newest(
     db: Database,
     search: Search,
     source: sources.SourceTable,
-    span: tuple[datetime | None, datetime | None],
     pool: int,
     into: dict[RowId, FoundRow],
     ids: Sequence[int] | None = None,
@@ -253,7 +253,6 @@ def read_newest(
     """Return the newest `pool` matching rows of one source, tier 1 first; add the rows to `into`.
 
     Args:
-        span: earliest time (inclusive) and latest time (exclusive).
         ids: ids of the rows to compare; None for all.
     """
     # Chat rows have no tags: each tag is searched as a word.
@@ -266,8 +265,8 @@ def read_newest(
         return []
     given: dict[str, Any] = {
         "ids": ids,
-        "since": span[0],
-        "until": span[1],
+        "since": search.query.since,
+        "until": search.query.until,
         "without": sorted(exclude.conversations) if is_chat else (),
         "rows": sorted(row_id for name, row_id in exclude.rows if name == source.name),
     }

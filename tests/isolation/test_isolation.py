@@ -22,10 +22,9 @@ from core import ai_diary, chat_history_cache, conversations, jobs, lifelong, pr
 from core.database import sources
 from core.database.engine import Database
 from core.errors import MessageError, ScopeError
-from core.index import state
 from core.prompt_engine import explain_json_prompt
 from core.scope import Scope
-from core.search import rank
+from core.search import rank, resolve
 from core.search import table as search_table
 from core.semantic import embed_rows
 from core.synth_core_memory import explain_search
@@ -208,7 +207,7 @@ def test_f12_t26_rows_the_index_does_not_hold_yet_are_searched_as_narrowly(
     found: list[str] = []
     seen: Counter[str] = Counter()
     with monkeypatch.context() as broken:
-        broken.setattr(state, "IndexState", unreadable)
+        broken.setattr(resolve, "IndexState", unreadable)
         for asking in some(world, world.askings, 10):
             looked_up.clear()
             own = own_place(world, asking)

@@ -66,7 +66,7 @@ EMPTIED: dict[str, set[str]] = {
     "context": {"weather"}, "actions": set(), "engine_limit": set(),
     "extract_tags": set(), "expand_tags": set(), "search": {"memories"},
     "history": {"history_current_chat", "history_recent"},
-    "prepare": {"memories"}, "resolve": {"memories"}, "start": {"memories"}, "choose_hits": {"memories"},
+    "prepare": {"memories"}, "build_search": {"memories"}, "start": {"memories"}, "choose_hits": {"memories"},
 }  # fmt: skip
 """Hooks and steps of the search, and the keys of the context that are absent or empty when they raise."""
 

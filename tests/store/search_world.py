@@ -108,7 +108,7 @@ def viewer_of(db: Database, scope: Scope, settings: Settings = DEFAULTS) -> View
 def find_plainly(db: Database, scope: Scope, settings: Settings = DEFAULTS, **arguments: Any) -> list[Any]:
     query = searching.prepare(searching.SearchRequest(**arguments), settings)
     query, viewer = searching.load_viewer(Call(db, settings, scope), query)
-    search = searching.resolve(query, viewer, settings, db)
+    search = searching.build_search(query, viewer, settings, db)
     unread = replace(search, index=None, index_error=ValueError("not read"))
     return [one.hit for one in searching.run(unread, db).chosen]
 

@@ -21,7 +21,7 @@ from core.errors import ConfigError
 from core.index import held_vectors
 from core.prompt_engine import explain_json_prompt
 from core.scope import Scope
-from core.search import meaning as searched_meaning
+from core.search import read as search_reading
 from core.search.ranking.weights import WEIGHTS
 from core.semantic import EmbedderError, count_vectors, drop_vectors, embed_rows
 from core.synth_core_memory import explain_search, search_memories
@@ -221,7 +221,7 @@ def test_f57_a_failing_embedder_changes_nothing_but_a_note(
                 hang.wait(20)
             return [] if failure == "count" else [[float("nan")] * 256 for _ in texts]
 
-    monkeypatch.setattr(searched_meaning, "SEARCH_SECONDS", 0.2)
+    monkeypatch.setattr(search_reading, "SEARCH_SECONDS", 0.2)
     asked = asking(scope)
     hits, report = explain_search(query="dog?", embedder=Bad(), db=db, scope=asked)
     hang.set()

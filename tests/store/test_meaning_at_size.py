@@ -24,7 +24,7 @@ from core.database.schema import audiences, search_vector, search_vector_gone, s
 from core.forgetting import forget
 from core.index import embeddings, held_vectors, lru_cache
 from core.scope import Scope
-from core.search import match, meaning
+from core.search import match, read
 from core.search.rank import Ranked
 from core.semantic import embed_rows
 from core.synth_core_memory import explain_search
@@ -46,7 +46,7 @@ def _small_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read, compare and hold a few vectors at a time, so that a small table is many parts."""
     monkeypatch.setattr(held_vectors, "CHUNK", 7)
     monkeypatch.setattr(held_vectors, "COMPARED", 3)
-    monkeypatch.setattr(meaning, "ASKED_AT_ONCE", 4)
+    monkeypatch.setattr(read, "ASKED_AT_ONCE", 4)
 
 
 class Directions:
@@ -111,9 +111,9 @@ def compared(db: Database, scope: Scope, text: str) -> tuple[dict[Any, float], l
     call = open_call(db, settings, scope)
     query = searching.prepare(searching.SearchRequest(query=text), settings)
     viewer = load_access(call).viewer
-    search = searching.resolve(query, viewer, settings, db, Directions())
+    search = searching.build_search(query, viewer, settings, db, Directions())
     ranked = Ranked(search, matches=match.match(search, (), every=True))
-    compared_rows, added = meaning.compare_rows(ranked, db)
+    compared_rows, added = read.compare_rows(ranked, db)
     assert compared_rows is not None
     places = list(stored(db, scope))
     found = compared_rows.with_rows(places)
@@ -155,7 +155,7 @@ def test_t66_a_search_compares_as_if_one_vector_after_the_other(db: Database, ot
             assert worth == pytest.approx(expected, abs=2e-4)
             ranked = pytest.approx([expected[place] for place in nearest[:10]], abs=2e-4)
             assert added[:10] == nearest[:10] or [expected[place] for place in added[:10]] == ranked
-            assert len(added) == min(len(nearest), meaning.MOST_ADDED)
+            assert len(added) == min(len(nearest), read.MOST_ADDED)
 
 
 def snippets(db: Database, scope: Scope, query: str, embedder: Any, **more: Any) -> list[str]:
@@ -171,7 +171,7 @@ def test_t66_what_a_fifth_of_all_rows_mean_is_found_whatever_their_number(db: Da
     embed_rows(embedder=Directions(), db=db, scope=scope)
     asking = Scope(scope.persona, "tg/1", "tg/7")
     _, added = compared(db, asking, "dogs everywhere")
-    assert len(added) >= min(near, meaning.MOST_ADDED)
+    assert len(added) >= min(near, read.MOST_ADDED)
     found = snippets(db, asking, "dogs everywhere", Directions(), limit=5)
     assert len(found) >= min(near, 5) and all(text.startswith("dogs") for text in found)
 

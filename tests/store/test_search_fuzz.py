@@ -192,14 +192,15 @@ def _normal(tags: Sequence[str]) -> set[str]:
 def test_t24_recency_mode_gives_what_the_plain_predicates_and_the_oracle_give(
     db: Database, queries: int, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rows are compared slice by slice, and nobody may be able to tell."""
+    """Rows are compared part by part, and nobody may be able to tell."""
     world = World(db, random.Random(seed))
     rows = all_rows(db, world.persona)
     settings = (DEFAULTS, Settings(private_stays_private=False))
     for number in range(queries):
         arguments = world.query()
         scope, known = world.rng.choice(world.views), world.rng.choice(settings)
-        monkeypatch.setattr(plain_rows, "SLICE", (3, 40, 2_000)[number % 3])
+        monkeypatch.setattr(plain_rows, "MOST_WORDS", (2, 400)[number % 2])
+        monkeypatch.setattr(plain_rows, "AT_ONCE", (3, 40, 256)[number % 3])
         query = searching.prepare(searching.SearchRequest(**arguments, ranking=RECENCY), known)
         if query.is_empty:
             continue

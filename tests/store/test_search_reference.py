@@ -59,7 +59,7 @@ def test_t27_a_message_finds_what_scoring_every_row_finds(db: Database, scope: S
         asker = replace(scope, conversation=rng.choice(("tg/a", "tg/d")), participant="tg/1")
         request = searching.SearchRequest(query=text.format(*rng.choices(WORDS, k=3)), limit=10)
         query = searching.prepare(request, DEFAULTS)
-        search = searching.resolve(query, viewer_of(db, asker), DEFAULTS, db)
+        search = searching.build_search(query, viewer_of(db, asker), DEFAULTS, db)
         question = rank.limit_question(search, rank.question_of(search, db.clock()))
         spans = {"every": True, "question": question} if question.is_limited else {}
         found = match.match(search, (), **spans)

@@ -16,7 +16,7 @@ from core.database.schema import memories as table
 from core.database.sources import MEMORIES
 from core.index import indexed
 from core.scope import Scope
-from core.search import holders, plain
+from core.search import plain
 from tests.databases import traced
 from tests.store.search_world import (
     DEFAULTS,
@@ -87,7 +87,7 @@ def test_t24_copies_of_what_is_visible_are_no_hits_and_those_of_an_echo_may_be(d
 
     def run(drop: searching.Drop) -> searching.Selection:
         query = searching.prepare(searching.SearchRequest(query="play it", keywords=["play"]), DEFAULTS)
-        return searching.run(searching.resolve(query, viewer_of(db, scope), DEFAULTS, db), db, drop)
+        return searching.run(searching.build_search(query, viewer_of(db, scope), DEFAULTS, db), db, drop)
 
     seen = run(lambda row: "visible" if row.texts[0] == "play it" else "")
     assert [one.hit["id"] for one in seen.chosen] == other
@@ -306,7 +306,7 @@ def test_t24_the_index_passes_over_no_row_that_the_plain_predicates_find(
     said(db, scope, [(text, ago(hours=number)) for number, text in enumerate(LETTERS)])
     for asked in ASKED:
         for most in (400, 2):
-            monkeypatch.setattr(holders, "MOST_WORDS", most)
+            monkeypatch.setattr(plain, "MOST_WORDS", most)
             both(db, scope, keywords=[asked], limit=50)
             both(db, scope, keywords=[asked, "zebra"], tags=["food", "tea"], limit=3)
     assert both(db, scope, keywords=["needle"]) and both(db, scope, keywords=["lastword"])
