@@ -65,7 +65,7 @@ class PlaceCount(NamedTuple):
     rows: int
 
 
-def list_personas(db: Database, limit: int) -> list[str]:
+def list_personas(db: Database, limit: int | None = None) -> list[str]:
     """Return the personas that have rows, sorted by key."""
     chosen = select(_A.persona_id).distinct().order_by(_A.persona_id).limit(limit)
     return [str(row[0]) for row in db.read(chosen, source="audiences")]

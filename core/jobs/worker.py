@@ -18,14 +18,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from .. import llm
-from ..access import external_rows
+from ..access import external_rows, overview
 from ..base import logs
 from ..calls.call import GivenSettings
 from ..calls.defaults import settings_for
 from ..config import Settings
 from ..database.engine import Database
 from ..errors import ConfigError, ModelError, StoreError
-from ..index import embeddings_writing
+from ..index import embeddings
 from ..llm import embedder as embedders
 from ..scope import use_scope
 from ..shapes import OperationRun, RunState
@@ -122,7 +122,7 @@ class Worker:
         """Index rows that other programs inserted, and queue due consolidations."""
         external_rows.index_all_rows(self._db)
         queue_due, settings = handlers.load(handlers.QUEUE_DUE), settings_for(self._settings)
-        for persona in self._only or embeddings_writing.personas(self._db):
+        for persona in self._only or overview.list_personas(self._db):
             queue_due(self._db, persona, settings)
 
     def _round(self) -> int:
@@ -170,11 +170,11 @@ def queue_embedding(db: Database, settings: Settings, personas: Sequence[str] = 
     before: dict[str, datetime] = db.caches.setdefault(f"{__name__}.embedding", {})
     moment = db.clock()
     local = embedders.is_local(embedder) or settings.prompt_destination == "local"
-    for persona in personas or embeddings_writing.personas(db):
+    for persona in personas or overview.list_personas(db):
         if not now and persona in before and moment < before[persona] + EMBED_EVERY:
             continue
         before[persona] = moment
-        if embeddings_writing.next_batch(db, persona, model, 1, local=local).rows:
+        if embeddings.next_batch(db, persona, model, 1, local=local).rows:
             db.transaction(
                 lambda c, whose=persona: table.enqueue(c, db, whose, handlers.EMBED, priority="LOW", once=True),  # type: ignore[misc]
                 source="memory_jobs",
@@ -183,7 +183,7 @@ def queue_embedding(db: Database, settings: Settings, personas: Sequence[str] = 
 
 def follow_settings(db: Database, settings: Settings, personas: Sequence[str] = ()) -> None:
     follow = handlers.load(handlers.FOLLOW_SETTINGS)
-    for persona in personas or embeddings_writing.personas(db):
+    for persona in personas or overview.list_personas(db):
         follow(db, persona, settings)
 
 

@@ -17,7 +17,7 @@ from ..base.wire_ids import find_whole
 from ..calls.call import GivenSettings, open_call
 from ..database.engine import Database
 from ..errors import ConfigError
-from ..index import embeddings, embeddings_writing
+from ..index import embeddings
 from ..llm.embedder import Embedder, EmbedderError, check, resolve
 from ..scope import Scope
 from . import handlers
@@ -122,6 +122,4 @@ def drop_vectors(
     if not isinstance(model, str):
         raise TypeError(f"model is of type {type(model).__name__}. Give the name of an embedder.")
     call = open_call(db, settings, scope)
-    count = embeddings.drop_model(call.db, call.persona, model)
-    embeddings_writing.forget_reach(call.db, call.persona, model)
-    return count
+    return embeddings.drop_model(call.db, call.persona, model)

@@ -13,8 +13,8 @@ from ..calls.call import Call
 from ..config import Settings
 from ..database.bulk import chunks
 from ..database.engine import Connection
-from ..index import embeddings_writing
-from ..index.embeddings_writing import Batch
+from ..index import embeddings
+from ..index.embeddings import Batch
 from ..jobs import table as jobs_table
 from ..jobs.handlers import EMBED, Effect, Tools, operation_call
 from ..llm import embedder as client
@@ -29,7 +29,7 @@ TEXTS = 64
 def read_next(call: Call, embedder: Any, after: Batch | None = None) -> Batch:
     """Return the next rows of the call's persona without vectors."""
     local = client.is_local(embedder) or call.settings.prompt_destination == "local"
-    return embeddings_writing.next_batch(call.db, call.persona, embedder.name, ROWS, local=local, after=after)
+    return embeddings.next_batch(call.db, call.persona, embedder.name, ROWS, local=local, after=after)
 
 
 def make_vectors(embedder: Any, batch: Batch, settings: Settings) -> Mapping[tuple[int, int], Sequence[bytes]]:
@@ -55,7 +55,7 @@ def store(call: Call, model: str, batch: Batch, vectors: Mapping[tuple[int, int]
     """Store the vectors of a batch in one transaction; return (rows written, batch with the new marks)."""
     # Idempotent: if the answer to the commit was lost, the transaction runs again and changes nothing.
     return call.db.idempotent_transaction(
-        lambda connection: embeddings_writing.write(connection, call.db, call.persona, model, batch, vectors),
+        lambda connection: embeddings.write(connection, call.db, call.persona, model, batch, vectors),
         source="search_vector",
     )
 
@@ -70,7 +70,7 @@ def embed(operation: Operation, tools: Tools) -> Effect | None:
     vectors = make_vectors(embedder, batch, call.settings)
 
     def effect(connection: Connection) -> None:
-        embeddings_writing.write(connection, call.db, call.persona, embedder.name, batch, vectors)
+        embeddings.write(connection, call.db, call.persona, embedder.name, batch, vectors)
         if not batch.done:
             jobs_table.enqueue(connection, call.db, call.persona, EMBED, priority="LOW")
 

@@ -32,7 +32,6 @@ WHOLE_DATABASE = {
     "upkeep.inspection": "reads which tables there are",
     "upkeep.maintenance": "scripts an operator runs by hand",
     "jobs.table_claiming": "a worker takes the next operation of any persona, and then acts in its scope",
-    "index.embeddings_writing": "fills in what is missing, of any persona, in ranges of row ids",
     "tokens.table": "whoever shows a token says by it whose they are",
 }
 """Modules whose statements are about the whole database, with the reason."""
@@ -41,6 +40,7 @@ ALLOWED = {
     "SELECT l.interface_path FROM chat_history_cache AS l WHERE l.id = ?": "of a hit found within the audiences seen; "
     "the part around it is held to the persona, and what it finds is read by audience",
     "SELECT DISTINCT conversations.persona_id FROM conversations": "a scheduler asks whom there is anything to do for",
+    "SELECT DISTINCT audiences.persona_id FROM audiences ORDER BY audiences.persona_id": "a worker asks likewise",
     "SELECT participants.persona_id FROM participants WHERE participants.participant_key = ?": "a privacy level holds "
     "for all personas",
     "SELECT participants.participant_key FROM participants WHERE participants.participant_key = "
