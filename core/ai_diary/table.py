@@ -85,8 +85,8 @@ def insert_entry(call: Call, entry: NewEntry, *, row_id: int) -> tuple[int, Sequ
         rows.insert_rows(connection, ai_diary, [row])
         where = index_entries.place_of(AI_DIARY.number, None)
         at, text, local = kept.timestamp, row["text_folded"], row["local_only"]
-        found_by = (AI_DIARY.number, row_id, place.audience_id, at, text, kept.context_tags, local, where)
-        index_table.add(connection, db.family, [index_entries.entry(*found_by, index_entries.calendar_of(db))])
+        stored = index_entries.Stored(row_id, place.audience_id, at, text, kept.context_tags, local, where)
+        index_table.add(connection, db.family, [stored.entry(AI_DIARY, index_entries.calendar_of(db))])
         tags_table.raise_uses(connection, db, scope.persona, Counter(kept.context_tags))
         return row_id, notes
 

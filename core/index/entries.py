@@ -97,32 +97,6 @@ def place_of(
     return ThreadSpeaker("\x00", Said("", "", ""))
 
 
-def entry(
-    source: int,
-    row_id: int,
-    audience_id: int,
-    at: datetime | None,
-    folded: str,
-    tags: Sequence[str],
-    local_only: int,
-    place: ThreadSpeaker,
-    calendar: Calendar = Calendar(),  # noqa: B008 - it is never changed
-) -> Entry:
-    """Return the index entry of a row with this folded text and these stored tags."""
-    terms = index_terms(folded)
-    words = min(sum(terms.values()), _MOST16)
-    kept = terms
-    if 4 * max(map(len, terms), default=0) > TERM_BYTES or words == _MOST16:
-        kept = {t: min(n, _MOST16) for t, n in terms.items() if len(t.encode("utf-8", "surrogatepass")) <= TERM_BYTES}
-    if len(kept) > TERMS_PER_ROW:
-        kept = dict(list(kept.items())[:TERMS_PER_ROW])
-    if len(kept) < len(terms):
-        kept[PARTIAL] = 1
-    days = calendar.find_days(folded, at)
-    at_us = dialects.microseconds(at)
-    return Entry(source, row_id, audience_id, at_us, local_only, kept, words, tuple(tags), place, days)
-
-
 # Stored rows
 
 
@@ -163,21 +137,31 @@ def indexed_columns(source: SourceTable) -> tuple[ColumnElement[Any], ...]:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """Columns of a stored row from which its index entry is made."""
+    """Columns of a row from which its index entry is made."""
 
     id: int
     audience_id: int
     at: datetime | None
     folded: str
-    tags: tuple[str, ...]
+    tags: Sequence[str]
     local_only: int
     place: ThreadSpeaker
     findable: bool = True
 
     def entry(self, source: SourceTable, calendar: Calendar) -> Entry:
         """Return the index entry of the row."""
-        facts = (self.id, self.audience_id, self.at, self.folded, self.tags, self.local_only, self.place)
-        return entry(source.number, *facts, calendar)
+        terms = index_terms(self.folded)
+        words = min(sum(terms.values()), _MOST16)
+        kept = terms
+        if 4 * max(map(len, terms), default=0) > TERM_BYTES or words == _MOST16:
+            short = (term for term in terms if len(term.encode("utf-8", "surrogatepass")) <= TERM_BYTES)
+            kept = {term: min(terms[term], _MOST16) for term in short}
+        if len(kept) > TERMS_PER_ROW:
+            kept = dict(list(kept.items())[:TERMS_PER_ROW])
+        if len(kept) < len(terms):
+            kept[PARTIAL] = 1
+        facts = (source.number, self.id, self.audience_id, dialects.microseconds(self.at), self.local_only)
+        return Entry(*facts, kept, words, self.tags, self.place, calendar.find_days(self.folded, self.at))
 
 
 def read_stored(source: SourceTable, row: Any, *, findable: bool = True) -> Stored:

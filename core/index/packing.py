@@ -17,7 +17,7 @@ from ..database.compiled import IDS
 from ..database.dialects import ID
 from ..database.engine import Database
 from ..database.schema import search_block, search_fresh, search_gone, search_segment
-from . import fresh
+from . import table
 from .entries import Calendar, Progress, calendar_of, read_audience
 from .numbers import Flags
 from .segment import MOST_ROWS, Blocks, Rows, merge_segments, pack_rows, read_head, write_head, write_terms
@@ -49,7 +49,7 @@ class Packed(NamedTuple):
 
 def pack_due(connection: Connection, family: str, audience: int, most: int = MOST_IN_A_WRITE) -> int:
     """Pack the fresh rows of an audience and merge or purge its segments, if due; return the number of rows touched."""
-    done = pack_fresh(connection, family, audience, fresh.PACK_FROM)
+    done = pack_fresh(connection, family, audience, table.PACK_FROM)
     while merged := merge_due(connection, family, audience, partial(choose_merge, most=most)):
         done += merged
     return done + purge_due(connection, family, audience, most)
@@ -57,10 +57,10 @@ def pack_due(connection: Connection, family: str, audience: int, most: int = MOS
 
 def pack_fresh(connection: Connection, family: str, audience: int, least: int = 1) -> int:
     """Pack the fresh rows of an audience if there are at least `least`; return their number, at most MOST_IN_A_STEP."""
-    if fresh.count_fresh(connection, audience) < least:
+    if table.count_fresh(connection, audience) < least:
         return 0
     number = next_segment(connection, family, audience)
-    entries = fresh.take_fresh(connection, audience, MOST_IN_A_STEP)
+    entries = table.take_fresh(connection, audience, MOST_IN_A_STEP)
     if entries:
         _write(connection, family, audience, number, *pack_rows(entries))
     return len(entries)
@@ -108,7 +108,7 @@ def choose_merge(segments: Sequence[Packed], most: int = MOST_ROWS) -> list[Pack
     sizes: dict[int, list[Packed]] = {}
     for one in segments:
         size = 0
-        while one.docs >= fresh.PACK_FROM * MOST_OF_A_SIZE ** (size + 1):
+        while one.docs >= table.PACK_FROM * MOST_OF_A_SIZE ** (size + 1):
             size += 1
         sizes.setdefault(size, []).append(one)
     for size in sorted(sizes):
@@ -208,12 +208,12 @@ _BLOCKS = select(_B.kind, _B.term, _B.postings).where(_B.audience_id == _A, _B.s
 def pack_all(db: Database, progress: Progress | None = None) -> int:
     """Pack audiences with at least PACK_FROM fresh rows, merge all segments due; return the number of rows touched."""
     counted = db.read(select(_F.audience_id, func.count()).group_by(_F.audience_id), source="search_fresh")
-    waiting = {row[0]: row[1] for row in counted if row[1] >= fresh.PACK_FROM}
+    waiting = {row[0]: row[1] for row in counted if row[1] >= table.PACK_FROM}
     audiences = {row[0] for row in db.read(select(_S.audience_id).distinct(), source="search_segment")}
     done, packed, total = 0, 0, sum(waiting.values())
     for audience in sorted(audiences.union(waiting)):
         before, own = packed, {"family": db.family, "audience": audience}
-        while rows := db.transaction(partial(pack_fresh, **own, least=fresh.PACK_FROM), source="the search index"):
+        while rows := db.transaction(partial(pack_fresh, **own, least=table.PACK_FROM), source="the search index"):
             packed += rows
             if progress is not None:
                 progress("rows", packed, max(packed, total))
@@ -311,14 +311,14 @@ def rebuild(connection: Connection, *, family: str, audience: int, calendar: Cal
     Other transactions that pack, change or delete rows of the audience wait. Rows written meanwhile keep their entries.
     """
     next_segment(connection, family, audience)
-    fresh.remove_all_fresh(connection, audience)
+    connection.execute(delete(search_fresh).where(_F.audience_id == audience))
     connection.execute(delete(search_block).where(_B.audience_id == audience))
     connection.execute(delete(search_segment).where(_S.audience_id == audience, _S.segment_id > 0))
     connection.execute(delete(search_gone).where(_G.audience_id == audience))
     entries = (one for source in sources.ALL for one in read_audience(connection, source, audience, calendar))
     done = 0
     for some in chunks(entries, MOST_ROWS):  # a persona may have more entries than fit into memory
-        written_meanwhile = {(one.source, one.row_id) for one in fresh.read_fresh(connection, audience)}
+        written_meanwhile = {(one.source, one.row_id) for one in table.read_fresh(connection, audience)}
         pack_entries(
             connection, family, audience, [one for one in some if (one.source, one.row_id) not in written_meanwhile]
         )
@@ -347,7 +347,7 @@ def _count_held(connection: Connection) -> Counter[tuple[int, int]]:
     """Return the number of rows in the index by audience and source."""
     held: Counter[tuple[int, int]] = Counter()
     for audience in connection.execute(select(_F.audience_id).distinct()).scalars().all():
-        held.update((audience, one.source) for one in fresh.read_fresh(connection, audience))
+        held.update((audience, one.source) for one in table.read_fresh(connection, audience))
     for audience in connection.execute(select(_S.audience_id).distinct()).scalars().all():
         gone = read_gone(connection, audience)
         for one in list_segments(connection, audience):

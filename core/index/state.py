@@ -25,11 +25,11 @@ from ..database.engine import Database
 from ..database.schema import search_block, search_fresh, search_gone, search_segment
 from ..database.stored_values import from_key
 from .entries import HELD
-from .fresh import decode, is_place
 from .lexicon import FreshWords, Lexicon, SortedWords, merge_words
 from .lru_cache import LruCache
 from .segment import read_head, read_terms
 from .shapes import DAY, TAG, WORD, Entry, IndexTerm, RowId
+from .table import decode, is_place
 from .visible import Block, Postings, Visible, add_fresh, build_table
 
 READ_AGAIN = 3

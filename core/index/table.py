@@ -1,30 +1,38 @@
-"""The search tables, written in the transaction of the row they index.
+"""Index entries of rows, written in the transaction of the row that they index.
 
-A fresh row is one row of search_fresh, with its words; many fresh rows are packed into a segment.
+A fresh row is one row of search_fresh, with its words; many fresh rows are packed into a segment (`packing`).
 """
 
 from __future__ import annotations
 
+import json
+import zlib
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import Any
 
-from sqlalchemy import Connection, Executable, bindparam, select
+from sqlalchemy import Connection, Integer, bindparam, delete, func, select, type_coerce
+from sqlalchemy.types import NullType
 
 from ..base import logs
-from ..database import dialects
-from ..database.bulk import write_many
+from ..database import dialects, sources
+from ..database.bulk import chunks, write_many
+from ..database.compiled import IDS
 from ..database.dialects import ID
-from ..database.schema import search_gone, search_segment
-from .fresh import PACK_FROM, count_fresh, remove_fresh, write_fresh
-from .shapes import Entry
+from ..database.schema import search_fresh, search_gone, search_segment
+from ..database.stored_values import read_checked
+from .entries import Calendar, read_entries
+from .shapes import Entry, Said, ThreadSpeaker
 
+PACK_FROM = 128
+"""Minimum number of fresh rows of an audience that are packed."""
 MANY_WRITTEN = 64
 """Minimum number of rows of an audience, written together, that are packed at once."""
 LOOKED_AFTER = 32
 """Number of rows written to an audience after which a process checks for rows to pack."""
 MOST_AUDIENCES = 10_000
 """Maximum number of audiences whose written rows are counted."""
-_S = search_segment.c
+_F, _S = search_fresh.c, search_segment.c
 _AUDIENCE = bindparam("audience", type_=ID)
 
 
@@ -70,17 +78,12 @@ def _note_gone(connection: Connection, family: str, audience: int, source: int, 
     last = connection.execute(_LAST_SEGMENT, {"audience": audience}).scalar()
     if last:
         gone = [(audience, source, row_id, int(last)) for row_id in sorted(ids)]
-        write_many(connection, _gone(family), ("audience_id", "source", "row_id", "segment_id"), gone)
+        write_many(connection, _NOTE_GONE[family], ("audience_id", "source", "row_id", "segment_id"), gone)
 
 
 _LAST_SEGMENT = select(_S.docs).where(_S.audience_id == _AUDIENCE, _S.segment_id == 0).with_for_update(read=True)
 """Row 0 has the last segment's number. It is locked so that no segment with these rows is made meanwhile."""
-
-
-@lru_cache(maxsize=2)
-def _gone(family: str) -> Executable:
-    upsert: Executable = dialects.upsert(search_gone, family, update=["segment_id"])
-    return upsert
+_NOTE_GONE = {family: dialects.upsert(search_gone, family, ["segment_id"]) for family in ("sqlite", "mysql")}
 
 
 def _is_due(audience: int, count: int) -> bool:
@@ -106,3 +109,86 @@ def _pack(connection: Connection, family: str, audience: int) -> None:
     except ValueError as error:  # a damaged segment must not fail the write of a row
         step.rollback()
         logs.warning("search_unpacked", audience=audience, error=str(error))
+
+
+# Fresh rows
+
+
+def write_fresh(connection: Connection, family: str, entries: Iterable[Entry]) -> None:
+    """Insert or replace the entries of rows."""
+    rows = [(one.audience_id, one.source, one.row_id, *_encode(one)) for one in entries]
+    rows.sort(key=lambda row: row[:3])
+    write_many(connection, _WRITE[family], ("audience_id", "source", "row_id", "digest", "content"), rows)
+
+
+_WRITE = {family: dialects.upsert(search_fresh, family, ["digest", "content"]) for family in ("sqlite", "mysql")}
+
+
+def _encode(entry: Entry) -> tuple[int, bytes]:
+    """Return the digest and the content with which an entry is stored."""
+    facts = (entry.at_us, entry.words, entry.local_only, entry.place.thread, entry.place.speaker)
+    text = json.dumps([*facts, entry.terms, entry.tags, entry.days], ensure_ascii=False, separators=(",", ":"))
+    content = text.encode("utf-8", "surrogatepass")
+    return zlib.crc32(content), content
+
+
+def decode(audience: int, source: int, row_id: int, digest: object, content: object) -> Entry | None:
+    """Return the entry of a fresh row; None if it cannot be read."""
+    checked = read_checked(content, digest)
+    if checked is None or not is_place(source, row_id):
+        return None
+    at_us, words, local_only, thread, speaker, terms, tags, *days = json.loads(checked.decode("utf-8", "surrogatepass"))
+    place = ThreadSpeaker(thread, Said(*speaker))
+    return Entry(source, row_id, audience, at_us, local_only, terms, words, tags, place, *days)
+
+
+@lru_cache(maxsize=4096, typed=True)  # every search asks it of every fresh row
+def is_place(source: object, row_id: object) -> bool:
+    """Return whether the values are the source and id of a row: another program may write anything into SQLite."""
+    return type(source) is int and type(row_id) is int and source in sources.BY_NUMBER
+
+
+def count_fresh(connection: Connection, audience: int) -> int:
+    """Return the number of fresh rows of an audience."""
+    return int(connection.execute(_COUNT, {"audience": audience}).scalar_one())
+
+
+_COUNT = select(func.count()).select_from(search_fresh).where(_F.audience_id == _AUDIENCE)
+
+
+def remove_fresh(connection: Connection, audience: int, source: int, ids: Iterable[int]) -> int:
+    """Delete fresh rows of an audience and a source; return the number of deleted rows."""
+    deleted = 0
+    for part in chunks(sorted(ids)):
+        values = {"audience": audience, "source": source, "ids": part}
+        deleted += connection.execute(_DELETE, values).rowcount
+    return deleted
+
+
+_DELETE = delete(search_fresh).where(
+    _F.audience_id == _AUDIENCE, _F.source == bindparam("source", type_=Integer()), _F.row_id.in_(IDS)
+)
+
+
+def take_fresh(connection: Connection, audience: int, most: int) -> list[Entry]:
+    """Delete the first fresh rows by source and id and return their entries; rebuild unreadable ones from the rows."""
+    rows = connection.execute(_HELD_ALL, {"audience": audience, "most": most}).all()
+    made: list[Entry] = []
+    for source in sources.ALL:
+        entries = {row[1]: decode(audience, *row) for row in rows if is_place(*row[:2]) and row[0] == source.number}
+        remove_fresh(connection, audience, source.number, entries)
+        unread = [row_id for row_id, one in entries.items() if one is None]
+        made += [one for one in entries.values() if one is not None]
+        made += [one for one in read_entries(connection, source, unread, Calendar()) if one.audience_id == audience]
+    return made
+
+
+_AS_STORED: list[Any] = [type_coerce(column, NullType()) for column in (_F.source, _F.row_id, _F.digest, _F.content)]
+_ALL = select(*_AS_STORED).where(_F.audience_id == _AUDIENCE)
+_HELD_ALL = _ALL.order_by(_F.source, _F.row_id).limit(bindparam("most", type_=Integer())).with_for_update()
+
+
+def read_fresh(connection: Connection, audience: int) -> list[Entry]:
+    """Return the entries of the readable fresh rows of an audience."""
+    found = connection.execute(_ALL, {"audience": audience})
+    return [one for row in found if (one := decode(audience, *row)) is not None]

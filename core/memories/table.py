@@ -112,8 +112,7 @@ def write(
     rows.insert_rows(connection, memories, [_row(scope, row_id, m, place, now) for row_id, m in ready])
     calendar = index_entries.calendar_of(db)
     entries = [
-        index_entries.entry(
-            MEMORIES.number,
+        index_entries.Stored(
             row_id,
             place.audience_id,
             m.at,
@@ -121,8 +120,7 @@ def write(
             m.tags,
             int(place.local_only or m.local_only),
             index_entries.place_of(MEMORIES.number, scope.conversation, m.author, scope.participant, m.label),
-            calendar,
-        )
+        ).entry(MEMORIES, calendar)
         for row_id, m in ready
     ]
     search_index.add(connection, db.family, entries)

@@ -208,8 +208,7 @@ def write_rows(
     rows.insert_rows(connection, chat_history_cache, made)
     calendar = index_entries.calendar_of(db)
     entries = [
-        index_entries.entry(
-            CHAT.number,
+        index_entries.Stored(
             row_id,
             place.audience_id,
             m.at,
@@ -217,8 +216,7 @@ def write_rows(
             (),
             int(place.local_only),
             index_entries.place_of(CHAT.number, m.conversation, m.sender_name, m.participant, m.role),
-            calendar,
-        )
+        ).entry(CHAT, calendar)
         for (row_id, m, place), row in zip(ready, made, strict=True)
         if row["hidden"] != WITHDRAWN
     ]

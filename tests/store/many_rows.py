@@ -8,7 +8,8 @@ import contextlib
 from collections.abc import Iterator
 
 from core.database.engine import Database
-from core.index.entries import entry, place_of
+from core.database.sources import MEMORIES
+from core.index.entries import Calendar, Stored, place_of
 from core.index.packing import pack_entries
 from core.index.shapes import Entry
 
@@ -27,7 +28,7 @@ _ALONE = (
 def _entries() -> Iterator[Entry]:
     """Yield rows that the scope of the tests finds by the index."""
     for n, word in enumerate(("w1723", "w1234", "x"), 200_000):
-        yield entry(0, n, 7, None, word, ["t5", "t101"], 0, place_of(0, None))
+        yield Stored(n, 7, None, word, ["t5", "t101"], 0, place_of(0, None)).entry(MEMORIES, Calendar())
 
 
 def fill(db: Database) -> None:

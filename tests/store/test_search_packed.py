@@ -17,13 +17,13 @@ from sqlalchemy import delete, func, select, update
 
 from core.database.engine import Database
 from core.database.schema import search_block, search_fresh, search_gone, search_segment
-from core.database.sources import CHAT
+from core.database.sources import CHAT, MEMORIES
 from core.db import check_server, forget, pack_index, reindex
 from core.index import indexed, lru_cache, packing, segment, state
-from core.index.entries import TERMS_PER_ROW, calendar_of, entry, place_of, read_audience
-from core.index.fresh import PACK_FROM
+from core.index.entries import TERMS_PER_ROW, Calendar, Stored, calendar_of, place_of, read_audience
 from core.index.packing import count_differences
 from core.index.shapes import PARTIAL, Entry
+from core.index.table import PACK_FROM
 from core.privacy import set_conversation_privacy
 from core.scope import Scope
 from core.search import rounds
@@ -341,12 +341,14 @@ def test_d14_two_pack_while_others_write_change_and_search(db: Database, scope: 
 
 
 def test_d14_a_row_of_very_many_words_is_indexed_for_the_first_of_them() -> None:
-    nowhere = place_of(0, None)
-    many = entry(0, 1, 1, NOW, " ".join(f"w{n}" for n in range(TERMS_PER_ROW + 1)), (), 0, nowhere)
+    def entry(text: str) -> Entry:
+        return Stored(1, 1, NOW, text, (), 0, place_of(0, None)).entry(MEMORIES, Calendar())
+
+    many = entry(" ".join(f"w{n}" for n in range(TERMS_PER_ROW + 1)))
     assert len(many.terms.keys() - {PARTIAL}) == TERMS_PER_ROW and many.words == TERMS_PER_ROW + 1
-    assert entry(0, 1, 1, NOW, "é" * 81, (), 0, nowhere).terms == {PARTIAL: 1}
-    assert entry(0, 1, 1, NOW, "é" * 80, (), 0, nowhere).terms == {"é" * 80: 1}
-    assert entry(0, 1, 1, NOW, "?!", (), 0, nowhere).terms == {}
+    assert entry("é" * 81).terms == {PARTIAL: 1}
+    assert entry("é" * 80).terms == {"é" * 80: 1}
+    assert entry("?!").terms == {}
 
 
 UNREADABLE = (

@@ -20,8 +20,8 @@ from sqlalchemy import event, select
 from core.database.engine import Database
 from core.database.schema import audiences, conversations, search_block, search_fresh, search_gone, search_segment
 from core.database.sources import AI_DIARY, ALL, CHAT, MEMORIES
-from core.index import fresh, indexed, packing, segment
-from core.index.entries import DIARY_TEXTS, SEPARATOR, calendar_of, entry, place_columns, place_of, read_audience
+from core.index import indexed, packing, segment, table
+from core.index.entries import DIARY_TEXTS, SEPARATOR, Stored, calendar_of, place_columns, place_of, read_audience
 from core.index.shapes import DAY, TAG, Entry, ThreadSpeaker
 from core.index.state import IndexState
 from core.scope import Scope
@@ -143,8 +143,8 @@ def index_differences(db: Database, persona: str) -> list[str]:
             if row.text_folded != folded:
                 return [f"{source.name} {row.id}: text_folded differs"]
             where = place_of(source.number, *(getattr(row, each.name) for each in place_columns(source)))
-            facts = (source.number, row.id, row.audience_id, row.timestamp, folded, tags, int(hidden), where)
-            entries.append(entry(*facts, calendar_of(db)))
+            stored = Stored(row.id, row.audience_id, row.timestamp, folded, tags, int(hidden), where)
+            entries.append(stored.entry(source, calendar_of(db)))
     return _compare(db, mine, entries)
 
 
@@ -175,7 +175,7 @@ def indexed_rows(db: Database, mine: Collection[int]) -> dict[Place, Entry]:
             gone = packing.read_gone(connection, audience)
             for one in packing.list_segments(connection, audience):
                 made |= _packed(connection, audience, one.segment_id, gone)
-            made |= {(audience, one.source, one.row_id): one for one in fresh.read_fresh(connection, audience)}
+            made |= {(audience, one.source, one.row_id): one for one in table.read_fresh(connection, audience)}
         return made
 
     return db.transaction(work, source="test")
