@@ -219,8 +219,6 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Unembedded:
-    """A row without vectors."""
-
     source: int
     id: int
     text: str

@@ -51,7 +51,6 @@ def list_texts(source: SourceTable) -> list[ColumnElement[str]]:
 
 
 def fold_texts(texts: Iterable[str | None]) -> str:
-    """Return the folded text of a row."""
     return SEPARATOR.join(fold(text or "") for text in texts)
 
 
@@ -149,7 +148,6 @@ class Stored:
     findable: bool = True
 
     def entry(self, source: SourceTable, calendar: Calendar) -> Entry:
-        """Return the index entry of the row."""
         terms = index_terms(self.folded)
         words = min(sum(terms.values()), _MOST16)
         kept = terms

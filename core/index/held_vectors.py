@@ -26,7 +26,6 @@ CHUNK = 8192
 """Maximum number of vectors in the first read's statements, and in a merged part."""
 COMPARED = 1024
 """Number of vectors compared in one step: their arrays fit into the cache of a processor."""
-_FIRST = (-(2**63), -1, -1)
 
 _V = search_vector.c
 _ARRAYS = ("row_id", "source", "at_us", "stamp", "matrix", "lengths")
@@ -51,7 +50,6 @@ class VectorPart:
 
     @property
     def size(self) -> int:
-        """Return the size of the arrays in bytes."""
         return int(sum(getattr(self, name).nbytes for name in _ARRAYS))
 
     @cached_property
@@ -102,7 +100,6 @@ class VectorPart:
         return self if kept.all() else self.take(kept)
 
     def take(self, which: Flags | Ints) -> VectorPart:
-        """Return a part with only these vectors."""
         return VectorPart(*(getattr(self, name)[which] for name in _ARRAYS))
 
 
@@ -145,7 +142,6 @@ _Key = tuple[str, int, int]
 
 
 def read_parts(db: Database, model: str, audiences: Collection[int], dimensions: int) -> list[VectorPart]:
-    """Return all vectors of audiences that one model made, part by part."""
     cache: LruCache[_Key, _Held] = db.caches.setdefault(HELD, LruCache())
     held = cache.list_held()
     versions = embeddings.read_versions(db, {*audiences, *(audience for _, _, audience in held)})
@@ -165,25 +161,18 @@ def read_parts(db: Database, model: str, audiences: Collection[int], dimensions:
 
 def _walk(db: Database, model: str, dimensions: int, audience: int) -> Iterator[VectorPart]:
     """Yield the vectors of an audience in parts of at most CHUNK."""
-    at_us, source, row_id = _FIRST
+    at_us, source, row_id = -(2**63), -1, -1
     while True:
         values = {"audience": audience, "model": model, "at": at_us, "after": source, "row": row_id, "most": CHUNK}
         rows = _read(db, _after(db.family), values)
         is_last = len(rows) < CHUNK
-        whole = rows if is_last else _whole_rows(rows)
+        # The vectors of the last row may be incomplete.
+        whole = rows if is_last else [row for row in rows if row[:2] != rows[-1][:2]]
         if whole:
             yield build_part(whole, dimensions)
         if is_last:
             return
         source, row_id, at_us = whole[-1][:3]
-
-
-def _whole_rows(rows: Sequence[_Vector]) -> Sequence[_Vector]:
-    """Return the vectors without those of the last row, which may be incomplete."""
-    end = len(rows)
-    while end and rows[end - 1][:2] == rows[-1][:2]:
-        end -= 1
-    return rows[:end]
 
 
 def _follow(db: Database, model: str, audience: int, dimensions: int, one: _Held, version: int) -> _Held:

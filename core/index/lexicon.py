@@ -47,12 +47,10 @@ class SortedWords:
 
     @property
     def holds_words(self) -> bool:
-        """Return whether there is a word."""
         return len(self._docs) > 0
 
     @property
     def size(self) -> int:
-        """Return the size in bytes."""
         return len(self._text) + self._starts.nbytes + self._heads.nbytes
 
     def count(self, counts: dict[bytes, int]) -> None:
@@ -137,7 +135,6 @@ class SortedWords:
 
 
 def sort_words(counts: Mapping[bytes, int]) -> SortedWords:
-    """Return words with their document frequencies."""
     words = sorted(counts)
     return SortedWords(b"\n%b\n" % b"\n".join(words), np.array([counts[word] for word in words], np.uint32))
 
@@ -238,5 +235,4 @@ class Lexicon:
         return self._rows
 
     def rows(self, word: str) -> int:
-        """Return the document frequency of a word."""
         return self.count_rows((word,))[word]

@@ -33,7 +33,6 @@ class LruCache(Generic[K, V]):
         self.held: OrderedDict[K, V] = OrderedDict()
 
     def list_held(self) -> dict[K, V]:
-        """Return all held values."""
         with self._lock:
             return dict(self.held)
 

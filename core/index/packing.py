@@ -96,7 +96,6 @@ def _write(connection: Connection, family: str, audience: int, number: int, rows
 
 
 def list_segments(connection: Connection, audience: int) -> list[Packed]:
-    """Return the segments of an audience."""
     return [Packed(*row) for row in connection.execute(_LISTED, {"audience": audience})]
 
 
@@ -192,7 +191,6 @@ def read_rows(connection: Connection, audience: int, number: int) -> Rows:
 
 
 def read_segment(connection: Connection, audience: int, number: int) -> tuple[Rows, Blocks]:
-    """Return the rows and postings of a segment."""
     where = {"audience": audience, "segment": number}
     rows = read_rows(connection, audience, number)
     return rows, {(r[0], r[1]): bytes(r[2]) for r in connection.execute(_BLOCKS, where)}

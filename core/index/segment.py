@@ -54,12 +54,10 @@ class Rows:
 
     @property
     def columns(self) -> dict[str, Column]:
-        """Return the arrays by name."""
         return {name: getattr(self, name) for name, _ in COLUMNS}
 
     @property
     def size(self) -> int:
-        """Return the size of the arrays in bytes."""
         return int(sum(array.nbytes for array in self.columns.values()))
 
 
@@ -183,7 +181,6 @@ def write_head(rows: Rows) -> bytes:
 
 
 def read_head(stored: bytes) -> Rows:
-    """Parse the rows of a segment."""
     try:
         header, _, data = zlib.decompress(stored).partition(b"\n")
         facts = json.loads(header.decode("utf-8", "surrogatepass"))

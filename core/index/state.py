@@ -45,8 +45,6 @@ class ChangedError(ValueError):
 
 
 class Segment(NamedTuple):
-    """A segment of the packed index."""
-
     audience_id: int
     segment_id: int
     stamp: int
@@ -55,8 +53,6 @@ class Segment(NamedTuple):
 
 @dataclass(slots=True)
 class AudienceState:
-    """The segments, fresh rows and removed rows of an audience."""
-
     audience: int
     segments: list[Segment] = field(default_factory=list)
     fresh: dict[RowId, int] = field(default_factory=dict)
@@ -67,8 +63,6 @@ class AudienceState:
 
 @dataclass
 class AudienceIndex:
-    """The index of an audience."""
-
     state: AudienceState
     words: Mapping[frozenset[Segment], SortedWords]
     """Words of the segments, in few parts; the key of a part is the set of its segments."""
@@ -79,7 +73,6 @@ class AudienceIndex:
 
     @cached_property
     def size(self) -> int:
-        """Return the size of the segments in bytes."""
         return self.view.size + self.view.table.size + sum(one.size for one in self.words.values())
 
 
@@ -91,7 +84,6 @@ class IndexState:
         _retry(self._load)
 
     def _load(self) -> None:
-        """Load the rows and words of the audiences."""
         cache: LruCache[int, AudienceIndex] = self._db.caches.setdefault(HELD, LruCache())
         states = _read_states(self._db, self._audience_ids)
         kept = cache.list_held()
@@ -197,7 +189,6 @@ def _add_words(
 
 
 def _read_states(db: Database, audiences: Sequence[int]) -> dict[int, AudienceState]:
-    """Return the segments, fresh rows and removed rows of each audience."""
     states = {audience: AudienceState(audience) for audience in audiences}
     for part in chunks(states):
         values: list[object] = []
@@ -217,34 +208,26 @@ def _read_states(db: Database, audiences: Sequence[int]) -> dict[int, AudienceSt
     return states
 
 
-def _number(value: int) -> ColumnElement[int]:
-    return literal_column(str(value), Integer())
-
-
 @lru_cache(maxsize=2)
 def _state_parts(family: str) -> tuple[CompiledStatement, ...]:
     s, f, g = search_segment.c, search_fresh.c, search_gone.c
     seen = bindparam("audiences", expanding=True, type_=ID)
-    columns = (
-        (_SEGMENT, s.audience_id, s.segment_id, s.stamp, null()),
-        (_FRESH, f.audience_id, f.source, f.row_id, f.digest),
-        (_GONE, g.audience_id, g.source, g.row_id, g.segment_id),
-    )
-    where = (
-        (s.audience_id.in_(seen), s.segment_id > _number(0)),
-        (f.audience_id.in_(seen),),
-        (g.audience_id.in_(seen),),
-    )
-    return tuple(
-        CompiledStatement(
-            select(*(c.label(f"c{n}") for n, c in enumerate((_number(kind), *rest)))).where(*which), family
-        )
-        for (kind, *rest), which in zip(columns, where, strict=True)
-    )
+    columns = {
+        _SEGMENT: (s.audience_id, s.segment_id, s.stamp, null()),
+        _FRESH: (f.audience_id, f.source, f.row_id, f.digest),
+        _GONE: (g.audience_id, g.source, g.row_id, g.segment_id),
+    }
+    parts = []
+    for kind, own in columns.items():
+        labelled = (c.label(f"c{n}") for n, c in enumerate((literal_column(str(kind), Integer()), *own)))
+        part = select(*labelled).where(own[0].in_(seen))
+        if kind == _SEGMENT:
+            part = part.where(s.segment_id > literal_column("0", Integer()))
+        parts.append(CompiledStatement(part, family))
+    return tuple(parts)
 
 
 def _read_column(db: Database, name: str, segments: Sequence[Segment]) -> dict[Segment, bytes]:
-    """Return a column of the segments' rows in the database."""
     by_place = {(one.audience_id, one.segment_id): one for one in segments}
     stored: dict[Segment, bytes] = {}
     for part in chunks(segments):

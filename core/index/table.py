@@ -37,16 +37,12 @@ _AUDIENCE = bindparam("audience", type_=ID)
 
 
 def add(connection: Connection, family: str, entries: Iterable[Entry]) -> None:
-    """Add entries to the index."""
     by_audience: dict[int, list[Entry]] = {}
     for one in entries:
         by_audience.setdefault(one.audience_id, []).append(one)
-    if not by_audience:
-        return
     many = {audience: some for audience, some in by_audience.items() if len(some) >= MANY_WRITTEN}
     few = [one for audience, some in by_audience.items() if audience not in many for one in some]
-    if few:
-        write_fresh(connection, family, few)
+    write_fresh(connection, family, few)
     if many:
         from . import packing  # noqa: PLC0415 - loads numpy, which few writes need
 
@@ -149,7 +145,6 @@ def is_place(source: object, row_id: object) -> bool:
 
 
 def count_fresh(connection: Connection, audience: int) -> int:
-    """Return the number of fresh rows of an audience."""
     return int(connection.execute(_COUNT, {"audience": audience}).scalar_one())
 
 

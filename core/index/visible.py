@@ -56,7 +56,6 @@ class Table(Rows):
 
     @cached_property
     def begins_session(self) -> Flags:
-        """Return a boolean array of the rows that begin a session."""
         return find_beginnings(self, self.gaps, np.arange(len(self)))
 
     @cached_property
@@ -91,12 +90,10 @@ class Table(Rows):
 
     @cached_property
     def thread_number(self) -> dict[str, int]:
-        """Return the number of each conversation."""
         return {thread: n for n, thread in enumerate(self.threads)}
 
     @cached_property
     def speaker_number(self) -> dict[Said, int]:
-        """Return the number of each speaker."""
         return {who: n for n, who in enumerate(self.speakers)}
 
     @cached_property
@@ -192,7 +189,6 @@ class FreshOffsets:
     """Source and id of each fresh row."""
 
     def to_view(self, packed: PackedRows) -> ViewRows:
-        """Return the view rows of packed rows."""
         return ViewRows(packed + self.before.searchsorted(packed, "right") if len(self.before) else packed)
 
     @cached_property
@@ -202,12 +198,7 @@ class FreshOffsets:
 
     @cached_property
     def by_id(self) -> Mapping[RowId, int]:
-        """Return the view row of each fresh row."""
         return dict(zip(self.ids, self.fresh.tolist(), strict=True))
-
-    def find(self, ids: Iterable[RowId]) -> list[int]:
-        """Return the view rows of those ids that are fresh rows."""
-        return [self.by_id[one] for one in ids if one in self.by_id]
 
     def insert(self, packed: NDArray[T], fresh: NDArray[T]) -> NDArray[T]:
         """Merge the columns of packed and fresh rows, in view order; `numpy.insert` takes twice as long."""
@@ -234,12 +225,10 @@ class Postings(NamedTuple):
         return ViewRows(self.rows[first:last]), self.times[first:last]
 
     def keep(self, which: Flags) -> Postings:
-        """Return the flagged postings."""
         before = np.concatenate([np.zeros(1, np.int64), which.cumsum()])
         return Postings(self.numbers, take(self.rows, which), self.times[which], before[self.starts])
 
     def count_rows(self) -> dict[IndexTerm, int]:
-        """Return the number of rows that hold each term."""
         return dict(zip(self.numbers, (self.starts[1:] - self.starts[:-1]).tolist(), strict=True))
 
     def list_held(self, rows: Sequence[int], count: int) -> dict[int, dict[IndexTerm, int]]:
@@ -272,7 +261,8 @@ class Visible(Rows):
         """Return the rows of this audience with these sources and ids, sorted."""
         wanted = set(ids)
         packed = self.offsets.to_view(self.table.find_rows(wanted))
-        return ViewRows(np.array(sorted([*self.offsets.find(wanted), *packed.tolist()]), np.int64))
+        fresh = [row for row_id, row in self.offsets.by_id.items() if row_id in wanted]
+        return ViewRows(np.array(sorted([*fresh, *packed.tolist()]), np.int64))
 
     def read_postings(
         self, numbers: Mapping[IndexTerm, int], fresh: Iterable[FreshPosting], blocks: Iterable[Block]
@@ -321,12 +311,10 @@ class Visible(Rows):
 
     @property
     def sessions(self) -> int:
-        """Return the number of sessions."""
         return len(self.session_start) - 1
 
     @cached_property
     def session_words(self) -> Floats:
-        """Return the length of each session in words."""
         return np.bincount(self.session, weights=self.words, minlength=self.sessions).astype(np.float64)
 
     @cached_property
@@ -345,26 +333,12 @@ class Visible(Rows):
         sums[:, : len(self.table.threads)] += self.table.thread_sums
         return sums
 
-    @property
-    def thread_means(self) -> Floats:
-        """Return the mean length of the rows of each conversation in words."""
-        rows, words = self.thread_sums
-        means: Floats = words / np.maximum(rows, 1)
-        return means
-
-    @property
-    def word_count(self) -> float:
-        """Return the length of all rows in words."""
-        return float(self.thread_sums[1].sum())
-
     @cached_property
     def has_local_only(self) -> bool:
-        """Return whether any row is local only."""
         return bool(self.local_only.any())
 
     @cached_property
     def sources(self) -> frozenset[int]:
-        """Return the numbers of the sources that have rows."""
         return frozenset(self.source_sums[0].nonzero()[0].tolist())
 
     def find_speakers(self, field: str, values: Collection[str]) -> list[int]:

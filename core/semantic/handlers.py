@@ -27,7 +27,6 @@ TEXTS = 64
 
 
 def read_next(call: Call, embedder: Any, after: Batch | None = None) -> Batch:
-    """Return the next rows of the call's persona without vectors."""
     local = client.is_local(embedder) or call.settings.prompt_destination == "local"
     return embeddings.next_batch(call.db, call.persona, embedder.name, ROWS, local=local, after=after)
 

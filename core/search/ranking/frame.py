@@ -101,7 +101,8 @@ def look_at(audiences: Sequence[AudienceMatches], query: RankingQuery) -> list[S
     seen, threads, sessions = [], 0, 0
     for one in audiences:
         view = one.view
-        shares = (view.thread_means - SHORT_TURNS) / (LONG_TURNS - SHORT_TURNS)
+        rows, words = view.thread_sums
+        shares = (words / np.maximum(rows, 1) - SHORT_TURNS) / (LONG_TURNS - SHORT_TURNS)
         person = None if query.by_words else find_persons(query.question, query.asker, view)
         near = view.nearness(*("", ()) if query.by_words else (query.here, query.asker))
         long = shares.clip(0.0, 1.0).astype(np.float32)

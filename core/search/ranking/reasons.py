@@ -109,7 +109,7 @@ def weigh_sessions(seen: Sequence[Seen], held: HeldWords, frame: Frame) -> Sessi
     numbers, session_of = frame.session[is_new], is_new.cumsum() - 1
     worth = np.zeros(len(numbers), np.float32)
     every = sum(one.matches.view.sessions for one in seen)
-    mean = sum(one.matches.view.word_count for one in seen) / max(1, every)
+    mean = sum(int(one.matches.view.thread_sums[1].sum()) for one in seen) / max(1, every)
     sizes = np.concatenate([one.matches.view.session_words for one in seen])[numbers]
     times = [
         np.bincount(session_of[hits.rows], weights=hits.times, minlength=len(numbers)) for hits in held.groups.values()
