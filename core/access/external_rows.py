@@ -88,7 +88,6 @@ def _index_range(db: Database, source: SourceTable, persona: str, most: int, con
 
 
 def _complete(db: Database, source: SourceTable, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns that are computed from the row."""
     at = read_time(row["timestamp"]) or db.clock()
     columns = {"timestamp": at, **derive_columns([row[text.name] for text in list_texts(source)])}
     if source.tags is not None:

@@ -347,15 +347,12 @@ def _select_inserted(numbers: tuple[int, ...], family: str) -> CompiledStatement
 @lru_cache(maxsize=2)
 def _select_vocabulary(family: str) -> tuple[CompiledStatement, ...]:
     """Return the SELECTs of the persona's tags; they return no rows if the caller's version is current."""
-    version = select(counters.c.value).where(
-        counters.c.persona_id == _P, counters.c.name == literal("tag_vocabulary", Key(64))
-    )
+    is_version = (counters.c.persona_id == _P, counters.c.name == literal("tag_vocabulary", Key(64)))
+    version = select(counters.c.value).where(*is_version)
     stale = func.coalesce(version.scalar_subquery(), 0) != bindparam("version", type_=Integer())
     links = [_raw(tag_links.c.tag), _raw(tag_links.c.related_tag)]
     parts = (
-        select(*_row(VERSION, n=[counters.c.value])).where(
-            counters.c.persona_id == _P, counters.c.name == literal("tag_vocabulary", Key(64))
-        ),
+        select(*_row(VERSION, n=[counters.c.value])).where(*is_version),
         select(*_row(A_TAG, n=[tags.c.uses], k=[_raw(tags.c.tag)])).where(tags.c.persona_id == _P, stale),
         select(*_row(ALIAS, k=[_raw(tag_aliases.c.alias), _raw(tag_aliases.c.tag)])).where(
             tag_aliases.c.persona_id == _P, stale

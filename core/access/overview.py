@@ -182,7 +182,6 @@ def list_conversations(
 
 
 def find_conversation(db: Database, persona: str, key: str) -> ConversationCount | None:
-    """Return one conversation, None if it is unknown."""
     chosen = _select_conversations(persona, _K.conversation_key == key)
     return next(iter(_read_conversations(db, persona, chosen)), None)
 

@@ -65,7 +65,6 @@ def said_privacy(
 
 
 def own_audience(privacy: Privacy, server: str, conversation: str, person: str | None) -> AudienceKey:
-    """Return the audience of a conversation's rows."""
     if privacy == "public":
         return AudienceKey("server", server)
     if privacy == "direct" and person:

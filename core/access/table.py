@@ -56,7 +56,6 @@ _LOCK = (
 
 
 def read_keys(db: Database, persona: str) -> dict[int, AudienceKey]:
-    """Return the key of each audience of a persona by its id."""
     rows = db.read(_NAMED, {"persona": persona}, source="audiences")
     return {int(row[0]): AudienceKey(*row[1:]) for row in rows}
 

@@ -89,7 +89,6 @@ def find(connection: Connection, persona: str, conversation: str, *, lock: bool 
 
 
 def find_among(read: Reader, persona: str, keys: Iterable[str]) -> dict[str, ConversationFacts]:
-    """Return the stored rows of these conversations by key."""
     rows = read_parts(read, _FIND_AMONG, {"persona": persona}, keys)
     return {facts.key: facts for facts in (ConversationFacts(*row) for row in rows)}
 

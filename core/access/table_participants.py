@@ -31,9 +31,8 @@ class Known:
     """Displayed name; None if no row is stored yet."""
 
 
-def rank_of(other: Any) -> Any:
-    """Return a stored level as a number that grows with strictness, 0 if none is stored."""
-    return case((other.level == LEVELS[2], 3), (other.level == LEVELS[1], 2), (other.level == LEVELS[0], 1), else_=0)
+LEVEL_RANK = case({level: rank for rank, level in enumerate(LEVELS, 1)}, value=privacy_levels.c.level, else_=0)
+"""A stored level as a number that grows with strictness; 0 if none is stored."""
 
 
 def level_of(rank: int | None, default: str) -> str:
@@ -49,7 +48,7 @@ _LEVELS = IDENTITIES.join(privacy_levels, IS_LEVEL)
 """Participants joined with their linked identities and each identity's privacy level."""
 
 _RANKS = (
-    select(MINE.c.participant_key, func.max(rank_of(privacy_levels.c)).label("strictest"))
+    select(MINE.c.participant_key, func.max(LEVEL_RANK).label("strictest"))
     .select_from(_LEVELS)
     .where(MINE.c.participant_key.in_(IDS))
     .group_by(MINE.c.participant_key)
@@ -61,7 +60,7 @@ _NAMES = select(_P.participant_key, _P.display_name).where(
 
 def strictest_rank(key: Any) -> Any:
     """Return a subquery for the strictest rank of a participant's identities; NULL if none is stored."""
-    ranks = select(func.max(rank_of(privacy_levels.c))).select_from(_LEVELS)
+    ranks = select(func.max(LEVEL_RANK)).select_from(_LEVELS)
     return ranks.where(MINE.c.participant_key == key).scalar_subquery()
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, select
 
@@ -21,38 +20,31 @@ from ..database.schema import counters
 _NAME = "forgotten"
 _KEPT_MILLISECONDS = 15 * 60 * 1000
 _MOST = 10_000
-
-
-@dataclass(slots=True)
-class _Marks:
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    before: dict[bytes, int] = field(default_factory=dict)
-    """Id below which rows are too late, by digest of the forgotten person or conversation."""
+_LOCK = threading.Lock()
 
 
 def note(
     db: Database, persona: str, cutoff: int, *, people: Iterable[str] = (), conversations: Iterable[str] = ()
 ) -> None:
     """Note that people or conversations were forgotten: their rows with ids below `cutoff` must not be stored."""
-    marks: _Marks = db.caches.setdefault(_NAME, _Marks())
-    with marks.lock:
-        if len(marks.before) >= _MOST:
+    with _LOCK:
+        before: dict[bytes, int] = db.caches.get(_NAME, {})
+        if len(before) >= _MOST:
             least = cutoff - (_KEPT_MILLISECONDS << BITS)
-            marks.before = {each: at for each, at in marks.before.items() if at >= least}
-        for digest in _digests(persona, people, conversations):
-            marks.before[digest] = max(cutoff, marks.before.get(digest, 0))
+            before = {each: at for each, at in before.items() if at >= least}
+        new = {digest: max(cutoff, before.get(digest, 0)) for digest in _digests(persona, people, conversations)}
+        db.caches[_NAME] = before | new
 
 
 def is_late(
     db: Database, persona: str, row_id: int, *, people: Iterable[str | None] = (), conversation: str | None = None
 ) -> bool:
     """Return whether a row's id was made before one of its people, or its conversation, was forgotten."""
-    marks: _Marks | None = db.caches.get(_NAME)
-    if marks is None:
+    before: dict[bytes, int] = db.caches.get(_NAME, {})
+    if not before:
         return False
     wanted = _digests(persona, filter(None, people), filter(None, (conversation,)))
-    with marks.lock:
-        return any(row_id < marks.before.get(digest, 0) for digest in wanted)
+    return any(row_id < before.get(digest, 0) for digest in wanted)
 
 
 def keep(

@@ -68,7 +68,6 @@ class Viewer:
 
     @property
     def sees_local_only(self) -> bool:
-        """Return whether rows marked local_only are visible."""
         return self.destination == "local"
 
     @property

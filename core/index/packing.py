@@ -47,12 +47,12 @@ class Packed(NamedTuple):
 # Packing
 
 
-def pack_due(connection: Connection, family: str, audience: int, most: int = MOST_IN_A_WRITE) -> int:
+def pack_due(connection: Connection, family: str, audience: int) -> int:
     """Pack the fresh rows of an audience and merge or purge its segments, if due; return the number of rows touched."""
     done = pack_fresh(connection, family, audience, table.PACK_FROM)
-    while merged := merge_due(connection, family, audience, partial(choose_merge, most=most)):
+    while merged := merge_due(connection, family, audience, partial(choose_merge, most=MOST_IN_A_WRITE)):
         done += merged
-    return done + purge_due(connection, family, audience, most)
+    return done + purge_due(connection, family, audience, MOST_IN_A_WRITE)
 
 
 def pack_fresh(connection: Connection, family: str, audience: int, least: int = 1) -> int:

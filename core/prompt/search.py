@@ -15,7 +15,7 @@ from ..database import sources
 from ..database.dialects import from_microseconds
 from ..database.rows import read_list
 from ..errors import StoreError
-from ..search.question.spans import describe_spans
+from ..search.question.question import describe_spans
 from ..search.ranking.rows import FoundRow
 from ..shapes import HistoryEntry, Hit, LeftOut
 from ..text import times
@@ -67,18 +67,18 @@ def finish_search(call: PromptCall, read: searching.Read, drop: searching.Drop) 
         report.fail("embedder", result.read.meaning_error)
     if result.read.ranked.index_error is not None:
         report.fail("search_index", result.read.ranked.index_error)
-    for number, error in result.read.errors.items():
+    for number, error in result.read.ranked.errors.items():
         table = sources.BY_NUMBER[number].table.name
         report.fail(table, StoreError(str(error), source=table))
     # Rows come unordered, and servers return them in different orders.
     report.leave_out(sorted(result.left_out, key=lambda one: (one.reason, one.id)))
-    hits, wants_list = [one.hit for one in result.chosen], result.read.round.question.wants_list
+    hits, wants_list = [one.hit for one in result.chosen], result.read.ranked.round.question.wants_list
     return Recalled(hits, result.chosen, _describe_gap(result), wants_list)
 
 
 def _describe_gap(result: searching.Selection) -> str:
     """Return a sentence that nothing is stored for the requested time span, "" if something is."""
-    current = result.read.round
+    current = result.read.ranked.round
     is_alone = not result.chosen and all(reason == "echo" for _, reason in result.left)
     spans = current.missed or (current.question.spans if current.question.is_limited and is_alone else ())
     return " ".join(describe_spans(spans, times.zone(current.search.settings.timezone) or UTC))

@@ -98,7 +98,7 @@ def _read_rows(call: PromptCall, seeing: VisibleContext, db: Database, found: Se
         "now": db.clock(),
         "chars": max(call.settings.snippet_chars + 1, LOOKED_AT),
     }
-    rows, errors = read_rows(db, found, values, call.scope.persona)
+    rows, errors = read_rows(db, found, values)
     for error in errors.values():
         raise error
     return rows

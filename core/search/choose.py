@@ -11,14 +11,16 @@ from ..database import sources
 from ..database.dialects import from_microseconds
 from ..shapes import Hit, LeftOut
 from ..text import hits
+from ..text.folding import fold
+from ..text.forms.spellings import holds_tone
 from ..text.times import EARLIEST, LATEST
-from .forms import leave_other_words
 from .lookup import holds_term, loosen_terms
 from .rank import FEW_HITS
 from .ranking import relevance
 from .ranking.rows import (
     Candidate,
     FoundRow,
+    Matched,
     RankingQuery,
     ScoredRow,
     WordScorer,
@@ -79,7 +81,7 @@ def choose_hits(read: Read, drop: Drop | None = None) -> Selection:
     """Return the hits among the rows read, each with its rank."""
     search = read.ranked.search
     query = search.query
-    found = [(c, row) for c in newest_first(read.ranked.candidates) if (row := read.rows.get((c.source, c.id)))]
+    found = [(c, row) for c in newest_first(read.ranked.candidates) if (row := read.ranked.rows.get((c.source, c.id)))]
     asked = read.ranked.query if query.text else None
     alone = read.ranked.alone if asked is None else None
     scored = [_complete(search, c, row, alone) for c, row in found]
@@ -124,11 +126,25 @@ def _complete(search: Search, c: Candidate, row: FoundRow, alone: WordScorer | N
     for i, text, term in search.proofs:
         if i not in matched and text in folded and term.applies(c.source) and holds_term(folded, term, languages):
             matched[i] = 1, term.least == "word" or bool(term.pieces)
-    kept = leave_other_words(search, matched, row.texts) if search.has_other_words else matched
+    kept = _leave_other_words(search, matched, row.texts) if search.has_other_words else matched
     tags = search.tags_in_chat if c.source == _CHAT else search.tag_ids
     tier = c.tier if tags.isdisjoint(kept) or search.keyword_ids.isdisjoint(kept) else 1
     score = c.score if alone is None else alone.score(kept, c.words)
     return ScoredRow(c, row, kept, tier, c.context, score, c.reasons, kept=c.kept)
+
+
+def _leave_other_words(search: Search, matched: Matched, texts: Sequence[str]) -> Matched:
+    """Return a row's matches without words that have other tone marks; {} if too few character pairs are left."""
+    terms = search.terms
+    kept = {
+        i: found
+        for i, found in matched.items()
+        if not terms[i].is_toned or any(holds_tone(terms[i].written, text) for text in texts)
+    }
+    pairs, least = search.least_pairs
+    held, said = {terms[i].text for i in kept}, fold(search.query.text) if least else ""
+    is_other_word = len(held & pairs) < least and not any(len(text) > 2 or text not in said for text in held)
+    return {} if is_other_word else kept
 
 
 def _drop_some(

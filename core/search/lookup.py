@@ -1,4 +1,4 @@
-"""Find the index words that match each term of a query."""
+"""Find the index words that match each term of a query, also other forms and spellings of the words of a message."""
 
 from __future__ import annotations
 
@@ -11,16 +11,34 @@ from ..database import sources
 from ..index.lexicon import Lexicon
 from ..index.shapes import PHRASE, TAG, WORD, IndexTerm
 from ..index.state import IndexState
-from ..text.folding import fold, word_runs
-from ..text.forms.spellings import joins_words
-from ..text.forms.variants import list_compounds, list_look_alikes
+from ..text.folding import SPACELESS_PATTERN, fold, fold_case, word_runs
+from ..text.forms.spellings import (
+    LONGEST_COMPOUND,
+    SHORTEST_COMPOUND,
+    SHORTEST_PART,
+    joins_words,
+    list_joined,
+    list_other_numbers,
+    list_other_scripts,
+    list_quoted,
+    split_compound,
+    split_figures,
+)
+from ..text.forms.variants import find_forms, list_compounds, list_look_alikes
 from ..text.kinds import find_kinds
-from ..text.search_words import SHORTEST_STEM, choose_nearest, may_be_misspelt, minor_words, search_form, split_halves
+from ..text.search_words import (
+    SHORTEST_STEM,
+    choose_nearest,
+    inner_names,
+    may_be_misspelt,
+    minor_words,
+    search_form,
+    split_halves,
+)
 from ..text.stems import list_forms, script_language, stem, with_prefixes
 from ..text.words import Fragment, fragments, index_terms, is_short_word
 from ..text.words import words as plain_words
-from .forms import add_forms, list_written
-from .query import Query
+from .query import Query, fold_words
 from .terms import Kind, Least, QueryTerm, count_alone
 
 MINOR_SHARE = 0.1
@@ -35,6 +53,9 @@ SHORTEST_REST = 3
 """Minimum number of letters of a compound after its first part: `corner` is not a compound of `corn`."""
 SYLLABLES = frozenset({"ko", "hi", "ta", "he", "ar"})
 """Languages in which one or two more letters can make a compound."""
+_FIRST_HAN = "\u3400"
+_MARKS = "-'\u2019"
+"""Marks inside a word that many people leave out."""
 SHORTEST_BEGINNING = 3
 """Minimum number of letters of a text that matches words by prefix."""
 
@@ -50,7 +71,7 @@ def find_terms(query: Query, index: IndexState | None) -> tuple[QueryTerm, ...]:
         rows, _ = index.count_rows(range(len(sources.ALL)))
         if query.text:
             spoken = tuple(dict.fromkeys((*languages, *lexicon.spoken_languages(rows))))
-            terms = add_forms(query.text, terms, lambda term: _find_words(term, lexicon, languages), lexicon, spoken)
+            terms = _add_forms(query, terms, lexicon, spoken)
         if query.text and query.keywords:
             terms = _respell_all(terms, lexicon, languages)
             terms += [*_find_minor(query, terms, lexicon, languages, rows), *_find_kinds(query, lexicon, languages)]
@@ -62,8 +83,8 @@ def _list_words(query: Query) -> list[QueryTerm]:
     said: dict[str, str] = {}
     for word in plain_words(query.text):
         said.setdefault(search_form(word, query.languages), word)
-    written = list_written(query.text) if said else {}
-    tags = query.folded_tags
+    written = _list_written(query.text) if said else {}
+    tags = fold_words(query.tags)
     kinds: dict[str, Kind] = {text: "keyword and tag" if text in tags else "keyword" for text in query.keywords}
     if sources.CHAT in query.sources:
         kinds = {**kinds, **{text: "tag word" for text in tags if text not in kinds}}
@@ -264,3 +285,87 @@ def _read_kind(kind: str, languages: tuple[str, ...]) -> tuple[Sequence[Fragment
     """Return the pieces of a kind, its stem, and the prefix of its words."""
     form = stem(kind, languages)
     return fragments(kind), form, form if kind.startswith(form) and len(form) >= SHORTEST_STEM else kind
+
+
+# Other forms and spellings
+
+
+def _list_written(text: str) -> dict[str, str]:
+    """Return the written form of each folded word of a message; a sentence's first word loses its capital."""
+    names = set(inner_names(text))
+    spelt = {fold(word): word for word in word_runs(fold_case(text))}
+    return spelt | {fold(name): name for name in names}
+
+
+def _add_forms(query: Query, terms: Sequence[QueryTerm], lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:
+    """Return the terms of a message with other forms of their words, and terms for other spellings."""
+    text, own = query.text, query.languages
+    made = [
+        _add_words(term, find_forms(term.written or term.text, languages, lexicon.beginning))
+        if _is_word(term)
+        else term
+        for term in terms
+    ]
+    if "vi" in languages:
+        made = [replace(term, is_toned=not term.written.isascii()) for term in made]
+    place = {term.text: at for at, term in enumerate(made)}
+    beside = [_find_words(QueryTerm(phrase, "keyword", is_exact=True), lexicon, own) for phrase in list_quoted(text)]
+    for joined, parts in list_joined(text).items():
+        places = {place[part] for part in parts if part in place}
+        near = lexicon.beginning(joined) if places else ()
+        words = list_forms(near, joined, languages)
+        for at in places if words else ():
+            made[at] = _add_words(made[at], words)
+    others = [*list_other_numbers(text, languages).items(), *list_other_scripts(text, languages).items()]
+    for word, other in ((word, other) for word, spellings in others for other in dict.fromkeys(spellings)):
+        at, is_word = place.get(word, -1), other.isalnum() and not SPACELESS_PATTERN.search(other)
+        if is_word and not lexicon.beginning(fold(other)[:SHORTEST_PART]):
+            continue
+        if is_word and at >= 0 and _is_word(made[at]):
+            made[at] = _add_words(made[at], find_forms(other, languages, lexicon.beginning))
+        elif at >= 0 or not other.isdigit():  # a stop word such as `one` is not searched as a digit
+            spelt = QueryTerm(fold(other), "minor", stem=stem(word, languages))
+            beside.append(_find_words(spelt, lexicon, own))
+    for term in made:
+        if term.is_keyword and not term.pieces and not term.index_terms:
+            if _is_word(term):
+                beside += _split(term, lexicon, languages)
+            elif min(term.text) >= _FIRST_HAN:
+                # two characters that may stand apart in a text: `游了泳` for `游泳`
+                apart = QueryTerm(" ".join(term.text), "minor", stem=term.text)
+                beside.append(_find_words(apart, lexicon, own))
+    return [*made, *(term for term in beside if term.index_terms)]
+
+
+def _is_word(term: QueryTerm) -> bool:
+    return term.is_keyword and not term.pieces and not SPACELESS_PATTERN.search(term.text)
+
+
+def _add_words(term: QueryTerm, words: Iterable[str]) -> QueryTerm:
+    return replace(term, index_terms={**term.index_terms, **dict.fromkeys(((WORD, word) for word in words), True)})
+
+
+def _split(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:
+    """Return the parts of a compound that no row holds, as a phrase; nothing if it has no parts."""
+
+    def find(part: str) -> list[str]:
+        near = lexicon.beginning(part[: max(SHORTEST_PART, len(part) - 1)])
+        forms = find_forms(part, languages, lexicon.beginning) if near else ()
+        return list(dict.fromkeys([*list_forms(near, part, languages), *forms]))
+
+    word, parts = term.text, [[part] for part in split_figures(term.text)]
+    if not parts and SHORTEST_COMPOUND <= len(word) <= LONGEST_COMPOUND:
+        parts = split_compound(word, find, languages)
+    is_one = not parts
+    if is_one:
+        halves = [[word[:at], word[at:]] for at in range(1, len(word) - 1)]
+        rows = lexicon.count_rows([part for both in halves for part in both])
+        parts = [[part] for part in next((both for both in halves if all(map(rows.get, both))), [])]
+    if not parts or not all(lexicon.rows(word) for words in parts for word in words):
+        return []
+    # Many rows hold both halves of no compound: only the phrases `check-in` and `o'leary` are searched for.
+    phrases = [mark.join(part for part, *_ in parts) for mark in _MARKS] if is_one else [word]
+    pieces = tuple(tuple((WORD, word) for word in words) for words in parts)
+    kind: Kind = "keyword" if is_one else "minor"
+    made = QueryTerm(word, kind, stem=stem(word, languages), pieces=pieces, is_exact=is_one)
+    return [replace(made, text=phrase, index_terms={(PHRASE, phrase): True}) for phrase in phrases]

@@ -26,7 +26,7 @@ from ..index.shapes import PARTIAL, TAG, WORD, IndexTerm, RowId
 from ..index.visible import Postings, Visible
 from ..text.words import fragments
 from . import table
-from .rank import Ranked, Share, leave_best, weigh_alone
+from .rank import Ranked, Round, leave_best, weigh_alone
 from .ranking.rows import Candidate, FoundRow
 from .resolve import Search
 
@@ -63,14 +63,15 @@ class _Holders(NamedTuple):
     tags: Flags
 
 
-def add_newest(ranked: Ranked, db: Database, share: Share, most: int = MOST_FALLBACK) -> Ranked:
+def add_newest(ranked: Ranked, db: Database, most: int = MOST_FALLBACK) -> Ranked:
     """Return the candidates, and in addition the newest rows that match the plain predicates."""
-    found, known = read_newest(ranked.search, db, share.plain_pool, most), {c.key for c in ranked.candidates}
+    current, pool = ranked.round, ranked.round.plain_pool
+    found, known = read_newest(current, db, pool, most), {c.key for c in ranked.candidates}
     # The tier is set again from the texts: a short word matches only as a whole word.
     every = [*ranked.candidates, *(replace(c, tier=2) for c in found.candidates if c.key not in known)]
     alone = ranked.alone or weigh_alone(ranked.search, ranked.matches)
-    candidates, is_whole = leave_best(every, share, alone)
-    is_all = all(count < share.plain_pool for count in found.considered.values())
+    candidates, is_whole = leave_best(every, current, alone)
+    is_all = all(count < pool for count in found.considered.values())
     return replace(
         ranked,
         candidates=candidates,
@@ -83,8 +84,9 @@ def add_newest(ranked: Ranked, db: Database, share: Share, most: int = MOST_FALL
     )
 
 
-def read_newest(search: Search, db: Database, pool: int, most: int) -> Ranked:
+def read_newest(current: Round, db: Database, pool: int, most: int) -> Ranked:
     """Return the newest matching rows of each source, at most `pool` of its newest `most`; skip unreadable sources."""
+    search = current.search
     found: list[Candidate] = []
     rows: dict[RowId, FoundRow] = {}
     errors: dict[int, StoreReadError] = {}
@@ -106,7 +108,7 @@ def read_newest(search: Search, db: Database, pool: int, most: int) -> Ranked:
     if errors and len(errors) == len(search.query.sources):
         raise next(iter(errors.values()))
     considered = Counter(c.source for c in found)
-    return Ranked(search, found, considered=considered, rows=rows, newest_only=tuple(newest_only), errors=errors)
+    return Ranked(current, found, considered=considered, rows=rows, newest_only=tuple(newest_only), errors=errors)
 
 
 def _read_rows(

@@ -16,9 +16,8 @@ import numpy as np
 from ..config import Settings
 from ..database import sources
 from ..database.engine import Database
-from ..index.lexicon import Lexicon
 from ..index.numbers import ViewRows
-from ..index.shapes import WORD, IndexTerm, RowId
+from ..index.shapes import WORD, RowId
 from ..templates.words import load_phrases, phrases_for
 from ..text.folding import fold
 from ..text.languages import common_words
@@ -61,7 +60,11 @@ def read_person(search: Search, db: Database, keys: Collection[str]) -> list[Sta
         return []
     anchors = _list_anchors(search.query.languages)
     lexicon = search.index.lexicon
-    terms = tuple(QueryTerm(word, "keyword", index_terms=_find_words(word, lexicon)) for word in anchors)
+    words = {anchor: lexicon.beginning(anchor[:-1]) if anchor.endswith("*") else (anchor,) for anchor in anchors}
+    terms = tuple(
+        QueryTerm(anchor, "keyword", index_terms=dict.fromkeys(((WORD, word) for word in held), True))
+        for anchor, held in words.items()
+    )
     asked = replace(search, terms=terms)
     found = match.match(asked, [], every=True).audiences
     audiences: dict[RowId, int] = {}
@@ -76,7 +79,7 @@ def read_person(search: Search, db: Database, keys: Collection[str]) -> list[Sta
         newest = mine[np.argsort(-view.at_us[mine], kind="stable")[:MOST_READ]]
         places = zip(view.source[newest].tolist(), view.row_id[newest].tolist(), strict=True)
         audiences |= dict.fromkeys(places, view.audience)
-    rows, _ = read_rows(db, audiences, read_values(search, db), search.viewer.scope.persona)
+    rows, _ = read_rows(db, audiences, read_values(search, db))
     settings = replace(search.settings, languages=search.query.languages)
     judged = [_judge(settings, row, audiences[row_id]) for row_id, row in rows.items()]
     stated = [each for each in judged if each is not None]
@@ -108,11 +111,6 @@ def _list_anchors(languages: tuple[str, ...]) -> tuple[str, ...]:
         words = re.findall(r"\w{3,}\*?", said)
         found |= dict.fromkeys(word for word in words if word not in common_words(language))
     return tuple(found)
-
-
-def _find_words(anchor: str, lexicon: Lexicon) -> dict[IndexTerm, bool]:
-    words = lexicon.beginning(anchor[:-1]) if anchor.endswith("*") else (anchor,)
-    return {(WORD, word): True for word in words}
 
 
 def list_keys(found: Sequence[AudienceMatches], people: Collection[str], asker: Collection[str]) -> Collection[str]:

@@ -93,7 +93,6 @@ class Query:
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """Return the numbers of the searched sources."""
         return tuple(source.number for source in self.sources)
 
     @property
@@ -102,13 +101,7 @@ class Query:
         return max(self.limit * 3, 50)
 
     @property
-    def folded_tags(self) -> tuple[str, ...]:
-        """Return the folded tags, which are searched for inside texts."""
-        return fold_words(self.tags)
-
-    @property
     def is_empty(self) -> bool:
-        """Return whether there is nothing to search for."""
         return not (self.tags or self.keywords or self.is_question)
 
     @property

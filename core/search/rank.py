@@ -32,7 +32,7 @@ from .ranking.ranking import Ranking
 from .ranking.rows import Candidate, Kept, RankingQuery, WordScorer, newest_first
 from .ranking.weights import INSIDE, rarity_weight
 from .resolve import Search
-from .table import Rows
+from .table import Errors, Rows
 from .terms import QueryTerm, count_alone, count_rows, share_groups
 
 CONTEXT_REACH = 4
@@ -45,12 +45,20 @@ NEAR_BEST = 16
 """Minimum number of neighbours of matches that are read."""
 MOST_CORRECTED = 10
 """Number of best rows whose next message is read, since it may correct them."""
+BEST = 120
+"""Maximum number of rows that the ranking of the first round returns."""
+LEAST_READ = 24
+"""Minimum number of candidates read in relevance mode."""
+LEAST_IN_ORDER = 72
+"""Minimum number of candidates read if the question asks for the first or last."""
+PLAIN_POOL = 200
+"""Minimum pool of matching rows of a source in the first round without the index (relevance mode)."""
 _CHAT = sources.CHAT.number
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """State at the beginning of a round (`rounds`)."""
+    """State at the beginning of a round (`rounds`), and how many rows go from stage to stage in it."""
 
     search: Search
     question: Question
@@ -64,26 +72,33 @@ class Round:
     missed: Sequence[Span] = ()
     """Spans of the question in which nothing is stored."""
 
+    @property
+    def best(self) -> int:
+        """Return the maximum number of rows that the ranking returns."""
+        return int(BEST * 8**self.depth)
 
-@dataclass(frozen=True, slots=True)
-class Share:
-    """Numbers of rows that go to the next stage."""
+    @property
+    def most_read(self) -> int:
+        """Return the maximum number of candidates that are read in relevance mode."""
+        least = LEAST_IN_ORDER if self.question.order else LEAST_READ
+        return int((max(least, 3 * self.search.query.limit) + self.extra) * 4**self.depth)
 
-    best: int
-    """Maximum number of rows that the ranking returns."""
-    most_read: int
-    """Maximum number of candidates that are read in relevance mode."""
-    of_each: int
-    """Number of best candidates of each source that are read whatever their score."""
-    plain_pool: int
-    """Number of newest rows of a source that match the plain predicates, in relevance mode."""
+    @property
+    def of_each(self) -> int:
+        """Return the number of best candidates of each source that are read whatever their score."""
+        return 2 + self.extra // 4
+
+    @property
+    def plain_pool(self) -> int:
+        """Return the number of newest rows of a source that match the plain predicates, in relevance mode."""
+        return int(max(self.search.query.pool, PLAIN_POOL) * 8**self.depth)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranked:
-    """The candidates of a search, before they are read."""
+    """The candidates of a round; `read` adds their rows."""
 
-    search: Search
+    round: Round
     candidates: Sequence[Candidate] = ()
     is_complete: bool = True
     """Whether all matching rows are candidates; in recency mode, whether each source's newest are."""
@@ -101,10 +116,13 @@ class Ranked:
     """Rows that are read already."""
     newest_only: tuple[int, ...] = ()
     """Sources with too many matching rows: only the newest were compared."""
-    errors: Mapping[int, StoreReadError] = field(default_factory=dict)
-    """Errors of sources that could not be read, by source."""
+    errors: Errors = field(default_factory=dict)
     index_error: StoreReadError | ValueError | None = None
     """Error reading the index, after which only plain SQL predicates were used."""
+
+    @property
+    def search(self) -> Search:
+        return self.round.search
 
     @property
     def matching(self) -> int:
@@ -113,24 +131,24 @@ class Ranked:
 
 
 def list_excluded(search: Search) -> list[RowId]:
-    """Return the rows that the caller excludes."""
     return [(sources.BY_NAME[name].number, row_id) for name, row_id in search.query.exclude.rows]
 
 
-def rank(search: Search, question: Question, found: Matches, share: Share) -> Ranked:
+def rank(current: Round, found: Matches) -> Ranked:
     """Return the best matching rows and their neighbours."""
-    query, ranking = rank_best(search, question, found, share.best)
-    candidates, is_complete = _list_candidates(search, question, found, ranking, share)
+    query, ranking = rank_best(current, found)
+    candidates, is_complete = _list_candidates(current, found, ranking)
     alone = None
-    if not search.query.text:
-        alone = weigh_alone(search, found)
-        candidates, is_whole = leave_best(candidates, share, alone)
+    if not current.search.query.text:
+        alone = weigh_alone(current.search, found)
+        candidates, is_whole = leave_best(candidates, current, alone)
         is_complete = is_complete and is_whole
-    return Ranked(search, candidates, is_complete, ranking.considered, query, found, ranking, alone)
+    return Ranked(current, candidates, is_complete, ranking.considered, query, found, ranking, alone)
 
 
-def rank_best(search: Search, question: Question, found: Matches, count: int) -> tuple[RankingQuery, Ranking]:
-    """Return the query of the ranking, and the ranking with the best matching rows, at most `count`."""
+def rank_best(current: Round, found: Matches) -> tuple[RankingQuery, Ranking]:
+    """Return the query of the ranking, and the ranking with the best matching rows."""
+    search, question = current.search, current.question
     query, is_of_time = build_query(search, question, found), bool(question.spans or question.order)
     talk = _list_talk(tuple(query.languages)) if is_of_time else frozenset[str]()
     if is_of_time:  # the name of a speaker is no subject: `What has Ann done since May?`
@@ -145,7 +163,7 @@ def rank_best(search: Search, question: Question, found: Matches, count: int) ->
     if question.order and not seen:
         offered = days.list_in_order(found.audiences, query)
     audiences = found.audiences if is_of_time or search.embedder is not None else seen
-    return query, ranking.rank_rows(audiences, query, offered, count)
+    return query, ranking.rank_rows(audiences, query, offered, current.best)
 
 
 @lru_cache(maxsize=16)
@@ -155,18 +173,16 @@ def _list_talk(languages: tuple[str, ...]) -> frozenset[str]:
     return frozenset(said | {stem(word, languages) for word in said})
 
 
-def _list_candidates(
-    search: Search, question: Question, found: Matches, ranked: Ranking, share: Share
-) -> tuple[list[Candidate], bool]:
+def _list_candidates(current: Round, found: Matches, ranked: Ranking) -> tuple[list[Candidate], bool]:
     """Return the rows to read as candidates, and whether these are all that match."""
-    around = ranked.around
+    search, question, around = current.search, current.question, ranked.around
     if around is None:
         return [], True
     is_match = around.is_match[ranked.best]
     best, others = take(ranked.best, is_match), take(ranked.best, ~is_match)
     chosen: list[int] = best.tolist()
     if search.query.text and search.embedder is None:
-        chosen = [chosen[n] for n in choose_read(around.frame.source[best].tolist(), around.list_own(best), share)]
+        chosen = [chosen[n] for n in choose_read(around.frame.source[best].tolist(), around.list_own(best), current)]
     why: dict[int, Kept] = {row: reason for rows, reason in ranked.kept for row in rows.tolist()}
     following: list[int] = []
     if search.query.text:
@@ -189,25 +205,25 @@ def _list_candidates(
     )
 
 
-def choose_read(sources_of: Sequence[int], own_of: Sequence[float], share: Share) -> list[int]:
+def choose_read(sources_of: Sequence[int], own_of: Sequence[float], current: Round) -> list[int]:
     """Return the positions of the rows to read: the best, some of each source, and the best by their own words.
 
     Args:
         sources_of, own_of: source of each row, and score of its own words; best rows first.
     """
-    own = max(own_of, default=0.0)
+    own, most_read, of_each = max(own_of, default=0.0), current.most_read, current.of_each
     kept, counts = [], Counter[int]()
     for n, (source, mine) in enumerate(zip(sources_of, own_of, strict=True)):
         counts[source] += 1
         is_best = mine == own > 0
-        if n < share.most_read or counts[source] <= share.of_each or is_best:
+        if n < most_read or counts[source] <= of_each or is_best:
             kept.append(n)
         own = 0.0 if is_best else own
     return kept
 
 
 def leave_best(
-    candidates: Sequence[Candidate], share: Share, alone: WordScorer | None = None
+    candidates: Sequence[Candidate], current: Round, alone: WordScorer | None = None
 ) -> tuple[list[Candidate], bool]:
     """Return the candidates to read, and whether these are all candidates.
 
@@ -216,7 +232,7 @@ def leave_best(
     """
     ordered = newest_first(c for c in candidates if not c.context)
     ordered.sort(key=lambda c: (-(c.score if alone is None else alone.score(c.matched, c.words)), c.tier))
-    kept = choose_read([c.source for c in ordered], [c.own for c in ordered], share)
+    kept = choose_read([c.source for c in ordered], [c.own for c in ordered], current)
     return [*(ordered[n] for n in kept), *(c for c in candidates if c.context)], len(kept) == len(ordered)
 
 
@@ -260,9 +276,9 @@ def is_by_name_alone(ranked: Ranked) -> bool:
     return not any(count_alone(term, lambda one: found.docs.get(one, 0)) for term in others)
 
 
-def offer_person(ranked: Ranked, question: Question) -> Ranked:
+def offer_person(ranked: Ranked) -> Ranked:
     """Return the rows, and the latest messages with words such as `I` by the person that a question is about."""
-    search, query = ranked.search, ranked.query
+    search, query, question = ranked.search, ranked.query, ranked.round.question
     if search.index is None or not search.query.is_question or query is None:
         return ranked
     if question.has_unread_time:  # the asker's last statements are no answer

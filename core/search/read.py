@@ -24,14 +24,12 @@ from ..index.shapes import RowId
 from ..llm import embedder as semantic_embedder
 from ..llm.embedder import Embedder, EmbedderError
 from . import rank, table
-from .rank import Ranked, Round, Share, leave_best, list_excluded
+from .rank import Ranked, leave_best, list_excluded
 from .ranking import ranking
 from .ranking.relevance import BEFORE, Near
 from .ranking.rows import UNKNOWN, Candidate
 from .resolve import Search
-from .table import Errors, Rows
 
-Vector = Floats
 SEARCH_SECONDS = 5.0
 """Longest wait of a search for the vector of its text, in seconds."""
 MOST_ADDED = 24
@@ -61,34 +59,23 @@ LEAST_SPREAD = 0.25
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Read:
-    """The candidates of a round after reading."""
+    """The candidates of a round with their rows."""
 
     ranked: Ranked
-    """Ranking result with the candidates that were read."""
-    round: Round
-    """State of this round, from which the next round continues."""
-    rows: Rows = field(default_factory=dict)
-    errors: Errors = field(default_factory=dict)
     meaning: Meanings | None = None
     """Similarities to the message; None without an embedder, or if it failed."""
     meaning_error: CoreError | None = None
     """Error that made similarities unavailable: only words count, in this and later rounds."""
 
 
-def read_rows(ranked: Ranked, db: Database, current: Round) -> Read:
+def read_rows(ranked: Ranked, db: Database) -> Ranked:
     """Return the candidates with their rows; rows that are read already are not read again."""
-    return Read(ranked, current, *_read_missing(ranked, ranked.candidates, db))
+    missing = [key for c in ranked.candidates if (key := (c.source, c.id)) not in ranked.rows]
+    rows, errors = table.read_rows(db, missing, table.read_values(ranked.search, db))
+    return replace(ranked, rows={**ranked.rows, **rows}, errors={**ranked.errors, **errors})
 
 
-def _read_missing(ranked: Ranked, candidates: Sequence[Candidate], db: Database) -> tuple[Rows, Errors]:
-    missing = [key for c in candidates if (key := (c.source, c.id)) not in ranked.rows]
-    rows, errors = table.read_rows(
-        db, missing, table.read_values(ranked.search, db), ranked.search.viewer.scope.persona
-    )
-    return {**ranked.rows, **rows}, {**ranked.errors, **errors}
-
-
-def read_by_meaning(ranked: Ranked, db: Database, current: Round, share: Share, before: Read | None) -> Read:
+def read_by_meaning(ranked: Ranked, db: Database, before: Read | None) -> Read:
     """Return the candidates near in words or meaning, with rows; if the embedder fails, those near in words."""
     known, candidates = None, list(ranked.candidates)
     failed = None if before is None else before.meaning_error
@@ -100,13 +87,11 @@ def read_by_meaning(ranked: Ranked, db: Database, current: Round, share: Share, 
             failed = error
     if known is not None:
         most = max((c.score for c in candidates), default=0.0) or 1.0
-        candidates = [replace(c, score=c.score + most * known.find(c.key)) for c in candidates]
-    candidates, is_whole = leave_best(candidates, share)
-    rows, errors = _read_missing(ranked, candidates, db)
-    if known is not None:
-        known = known.with_rows(list(rows))
+        candidates = [replace(c, score=c.score + most * known.worth.get(c.key, 0.0)) for c in candidates]
+    candidates, is_whole = leave_best(candidates, ranked.round)
     ranked = replace(ranked, candidates=candidates, is_complete=ranked.is_complete and is_whole)
-    return Read(ranked, current, rows, errors, known, failed)
+    ranked = read_rows(ranked, db)
+    return Read(ranked, None if known is None else known.with_rows(list(ranked.rows)), failed)
 
 
 # The meaning of rows
@@ -124,7 +109,7 @@ class _Compared(NamedTuple):
 class Meanings:
     """Scaled similarity of rows to the message: 0 at the mean, 1 at STEPS standard deviations above it."""
 
-    asked: Vector
+    asked: Floats
     """Vector of the message, reused by deeper rounds."""
     mean: float
     spread: float
@@ -142,10 +127,6 @@ class Meanings:
                 worth[row_id] = max(value, worth.get(row_id, 0.0))
         return replace(self, worth=worth)
 
-    def find(self, row_id: RowId) -> float:
-        """Return the scaled similarity of a row; 0 if it has no vector."""
-        return self.worth.get(row_id, 0.0)
-
     def find_near(self, ids: Sequence[RowId]) -> Near | None:
         """Return the similarities and vectors for the ranking; None if no vectors were compared."""
         found = [
@@ -155,7 +136,7 @@ class Meanings:
         ]
         return Near(self.worth, dict(found), self.as_one) if self.compared else None
 
-    def as_one(self, groups: Sequence[Sequence[Vector]]) -> list[float]:
+    def as_one(self, groups: Sequence[Sequence[Floats]]) -> list[float]:
         """Return the scaled similarity of the sum of each group of vectors."""
         if not groups:
             return []
@@ -184,7 +165,9 @@ def compare_rows(
         asked = before.asked
     if asked is None:
         return None, candidates
-    parts = held_vectors.read_parts(db, search.embedder.name, _list_audiences(search), len(asked))
+    index, numbers = search.index, range(len(sources.ALL))
+    audiences = [a for a in search.viewer.audiences if index is not None and index.count_rows(numbers, [a])[0]]
+    parts = held_vectors.read_parts(db, search.embedder.name, audiences, len(asked))
     compared = [_Compared(part, part.compare(asked)) for part in parts]
     meanings = Meanings(asked, *find_usual([one.like for one in compared]), compared)
     near = _list_nearest(ranked, meanings)
@@ -200,7 +183,7 @@ def _bring_neighbours(ranked: Ranked, meanings: Meanings, every: Sequence[Candid
         return list(every)
     candidates = [c for c in every if not c.context]
     most = max((c.score for c in candidates), default=0.0) or 1.0
-    best = sorted(candidates, key=lambda c: -c.score - most * meanings.find(c.key))[:NEAR_BEST]
+    best = sorted(candidates, key=lambda c: -c.score - most * meanings.worth.get(c.key, 0.0))[:NEAR_BEST]
     wanted = dict.fromkeys(c.key for c in (*best, *(c for c in candidates if c.by_meaning)))
     known = {c.key: c for c in every}
     reach = min(BEFORE, rank.CONTEXT_REACH)
@@ -214,7 +197,7 @@ def _bring_neighbours(ranked: Ranked, meanings: Meanings, every: Sequence[Candid
     return list(known.values())
 
 
-def ask_vector(embedder: Embedder, text: str, timeout_seconds: float) -> Vector | None:
+def ask_vector(embedder: Embedder, text: str, timeout_seconds: float) -> Floats | None:
     """Return the vector of a text, of length 1; None if the embedder returned zeros."""
     with np.errstate(over="ignore"):  # an overflow to infinity is refused below
         made = np.asarray(semantic_embedder.ask(embedder, [text], timeout_seconds)[0], dtype=np.float32)
@@ -236,12 +219,6 @@ def find_usual(like: Sequence[Floats]) -> tuple[float, float]:
     if len(rows) < FEWEST:
         spread = max(spread, USUAL_SPREAD)
     return min(mean, low_mean + MOST_MEAN * max(low_spread, spread / MOST_SPREAD)), spread
-
-
-def _list_audiences(search: Search) -> list[int]:
-    """Return the visible audiences that have rows."""
-    index, numbers = search.index, range(len(sources.ALL))
-    return [] if index is None else [a for a in search.viewer.audiences if index.count_rows(numbers, [a])[0]]
 
 
 def _list_nearest(ranked: Ranked, meanings: Meanings) -> list[Candidate]:

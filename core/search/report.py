@@ -14,7 +14,7 @@ from ..text.times import iso_text
 from .choose import Chosen, Selection
 from .plain import MOST_COMPARED
 from .query import Query
-from .question.spans import describe_spans
+from .question.question import describe_spans
 from .ranking.rows import UNKNOWN
 from .read import Read
 
@@ -23,8 +23,8 @@ UNREAD_TIME = "Words of time in the question could not be read; no span of time 
 
 
 def build_report(selection: Selection) -> dict[str, Any]:
-    """Return the report of a search."""
-    read, query, question = selection.read, selection.read.ranked.search.query, selection.read.round.question
+    read, current = selection.read, selection.read.ranked.round
+    query, question = current.search.query, current.question
     dropped = {source.number: Counter[str]() for source in query.sources}
     for c, reason in selection.left:
         dropped[c.row.source][reason] += 1
@@ -35,18 +35,18 @@ def build_report(selection: Selection) -> dict[str, Any]:
             source.name: {
                 "considered": read.ranked.considered.get(source.number, 0),
                 "dropped": dict(dropped[source.number]),
-                "error": str(read.errors.get(source.number, "")),
+                "error": str(read.ranked.errors.get(source.number, "")),
             }
             for source in query.sources
         },
         "spans": [
             {"start": iso_text(span.start), "end": iso_text(span.end), "precision": span.precision, "role": span.role}
-            for span in (question.spans or read.round.missed)
+            for span in (question.spans or current.missed)
         ],
         "notes": [
             *query.notes,
             *([UNREAD_TIME] if question.has_unread_time else []),
-            *describe_spans(read.round.missed, times.zone(read.ranked.search.settings.timezone) or UTC),
+            *describe_spans(current.missed, times.zone(current.search.settings.timezone) or UTC),
             *([str(error)] if (error := read.meaning_error) else []),
             *([f"The search index: {why}"] if (why := read.ranked.index_error) else []),
             *(

@@ -54,12 +54,10 @@ class Search:
 
     @cached_property
     def keyword_ids(self) -> frozenset[int]:
-        """Return the ids of the keywords."""
         return frozenset(i for i, term in enumerate(self.terms) if term.is_keyword)
 
     @cached_property
     def tag_ids(self) -> frozenset[int]:
-        """Return the ids of the tags."""
         return frozenset(i for i, term in enumerate(self.terms) if term.kind == "tag")
 
     @cached_property
@@ -108,19 +106,16 @@ def load_viewer(call: Call, query: Query) -> tuple[Query, Viewer]:
     """Return the query with the tags in its text, and the viewer of its scope."""
     version = tags_table.get_held(call.db, call.persona)[0] if query.is_of_text else None
     seen = load_access(call, Request(vocabulary_version=version, inserted_into=query.numbers, servers=True))
-    query, notes = _exclude_marked(query, seen.viewer), (*query.notes, *seen.notes)
-    if not query.is_of_text:
-        return replace(query, notes=notes) if seen.notes else query, seen.viewer
-    vocabulary = tags_table.hold(call.db, call.persona, seen.vocabulary_version, seen.vocabulary)
-    tags = tag_rules.extract(query.text, vocabulary=vocabulary, languages=call.settings.languages)
-    return replace(query, notes=notes, tags=tuple(tag_rules.expand(tags, vocabulary))), seen.viewer
-
-
-def _exclude_marked(query: Query, viewer: Viewer) -> Query:
-    """Return the query; for each excluded conversation, its stored key with the mark of a server is excluded too."""
-    keys = query.exclude.conversations
-    marked = {mark_server(key, server) for key in keys for server in (viewer.own.server, NO_SERVER) if server}
-    return replace(query, exclude=replace(query.exclude, conversations=keys | marked)) if marked else query
+    # For each excluded conversation, its stored key with the mark of a server is excluded too.
+    exclude, servers = query.exclude, [server for server in (seen.viewer.own.server, NO_SERVER) if server]
+    if marked := {mark_server(key, server) for key in exclude.conversations for server in servers}:
+        exclude = replace(exclude, conversations=exclude.conversations | marked)
+    tags = query.tags
+    if query.is_of_text:
+        vocabulary = tags_table.hold(call.db, call.persona, seen.vocabulary_version, seen.vocabulary)
+        own = tag_rules.extract(query.text, vocabulary=vocabulary, languages=call.settings.languages)
+        tags = tuple(tag_rules.expand(own, vocabulary))
+    return replace(query, exclude=exclude, tags=tags, notes=(*query.notes, *seen.notes)), seen.viewer
 
 
 def read_index(viewer: Viewer, db: Database) -> tuple[IndexState | None, StoreReadError | ValueError | None]:

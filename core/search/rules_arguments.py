@@ -126,7 +126,6 @@ class Exclude:
 
 
 def read_exclude(value: object) -> Exclude:
-    """Return the rows and conversations to exclude."""
     if isinstance(value, Exclude):
         return value
     items = _exclude_items(value)

@@ -42,9 +42,7 @@ Errors = Mapping[int, StoreReadError]
 # Reading
 
 
-def read_rows(
-    db: Database, ids: Collection[RowId], values: Mapping[str, object], persona: str
-) -> tuple[dict[RowId, FoundRow], Errors]:
+def read_rows(db: Database, ids: Collection[RowId], values: Mapping[str, Any]) -> tuple[dict[RowId, FoundRow], Errors]:
     """Return those of these rows that may be read, and the errors of unreadable sources.
 
     Args:
@@ -56,7 +54,7 @@ def read_rows(
         asked = {"searched": FOLDED_CHARS, **values, "ids": [row_id for source, row_id in ids if source == number]}
         try:
             found = db.read(_by_id(number, db.family), asked, source=sources.BY_NUMBER[number].table.name)
-            rows |= {(number, row[0]): read_row(number, row, persona) for row in found}
+            rows |= {(number, row[0]): read_row(number, row, values["persona"]) for row in found}
         except StoreReadError as error:
             errors[number] = note_unread(number, error)
     return rows, errors
@@ -82,19 +80,15 @@ def _by_id(number: int, family: str) -> CompiledStatement:
     return CompiledStatement(select(*list_columns(number)).where(*where), family)
 
 
-def _of_audiences(row: Any) -> tuple[ColumnElement[bool], ...]:
-    """Return the conditions for rows of the persona in the audiences that a viewer sees."""
-    audiences = bindparam("audiences", expanding=True, type_=ID)
-    return row.persona_id == bindparam("persona", type_=Key(64)), row.audience_id.in_(audiences)
+_PERSONA, _AUDIENCES = bindparam("persona", type_=Key(64)), bindparam("audiences", expanding=True, type_=ID)
 
 
 def _of_rows(row: Any, family: str) -> tuple[ColumnElement[bool], ...]:
-    """Return the same conditions for rows looked up by id."""
-    persona, audiences = bindparam("persona", type_=Key(64)), bindparam("audiences", expanding=True, type_=ID)
+    """Return the conditions for rows with these ids, of the persona in the audiences that a viewer sees."""
     return (
-        hide_from_index(row.persona_id, family) == persona,
+        hide_from_index(row.persona_id, family) == _PERSONA,
         row.id.in_(bindparam("ids", expanding=True, type_=ID)),
-        hide_from_index(row.audience_id, family).in_(audiences),
+        hide_from_index(row.audience_id, family).in_(_AUDIENCES),
     )
 
 
@@ -116,8 +110,10 @@ def list_columns(number: int) -> list[ColumnElement[Any]]:
             row.interface_path, row.sender_id, row.message_id, row.sender_name, row.participant_key, row.role
         )  # fmt: skip
     elif number == _MEMORIES:
-        person = _person(row)
-        others = row.tags, row.conversation_key, row.author, person, row.participant_key, row.source_message_ids
+        p, key = participants.c, func.coalesce(row.participant_key, literal("", Key(255)))
+        person = select(p.display_name).where(p.persona_id == row.persona_id, p.participant_key == key)
+        author = row.author, person.scalar_subquery(), row.participant_key
+        others = row.tags, row.conversation_key, *author, row.source_message_ids
     else:
         others = (row.context_tags,)
     return [*first, *texts, *others]
@@ -132,15 +128,6 @@ _TEXTS = {
 
 def _cut(column: ColumnElement[str], size: ColumnElement[int]) -> ColumnElement[str]:
     return func.substr(column, literal_column("1", Integer()), size)
-
-
-def _person(row: Any) -> ColumnElement[str]:
-    """Return the subquery for the name of the person who made the statement of a memory."""
-    p = participants.c
-    shown = select(p.display_name).where(
-        p.persona_id == row.persona_id, p.participant_key == func.coalesce(row.participant_key, literal("", Key(255)))
-    )
-    return shown.scalar_subquery()
 
 
 def read_row(number: int, row: Sequence[Any], persona: str) -> FoundRow:
@@ -194,7 +181,6 @@ def name_author(author: str, person: str, participant: str) -> str:
 
 
 def forget_kept() -> None:
-    """Clear the caches of names and keys."""
     _tell_sender.cache_clear()
     name_author.cache_clear()
 
@@ -222,8 +208,14 @@ def _part(number: int, counts: tuple[int, int, int], given: frozenset[str], fami
     as_tag = [json_has_text(source.tags, bindparam(f"tag{i}")) > 0 for i in range(tags)]
     as_tag += [has_keyword(row.text_folded, bindparam(f"tagword{i}")) for i in range(tag_words)]
     as_word = [has_keyword(row.text_folded, bindparam(f"word{i}")) for i in range(keywords)]
-    of_rows = _of_rows(row, family) if "ids" in given else _of_audiences(row)
-    where = [*of_rows, source.findable, sources.open_to(source), or_(*as_tag, *as_word), *stays(row)]
+    of_rows = (row.persona_id == _PERSONA, row.audience_id.in_(_AUDIENCES))
+    where = [
+        *(_of_rows(row, family) if "ids" in given else of_rows),
+        source.findable,
+        sources.open_to(source),
+        or_(*as_tag, *as_word),
+        *stays(row),
+    ]
     if "since" in given:
         where.append(row.timestamp >= bindparam("since", type_=Time()))
     if "until" in given:

@@ -29,8 +29,6 @@ Least = Literal["inside", "beginning", "word"]
 
 @dataclass(frozen=True, slots=True)
 class QueryTerm:
-    """One search term."""
-
     text: str
     """Folded text; for a minor word the prefix of its words, for a tag the tag."""
     kind: Kind
@@ -53,12 +51,10 @@ class QueryTerm:
 
     @property
     def is_keyword(self) -> bool:
-        """Return whether it is searched as a keyword."""
         return self.kind in ("keyword", "keyword and tag")
 
     @property
     def is_tag_word(self) -> bool:
-        """Return whether it is a tag searched as a word."""
         return self.kind in ("tag word", "keyword and tag")
 
     def applies(self, source: int) -> bool:

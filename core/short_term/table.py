@@ -121,7 +121,7 @@ def _write_entry(
 
 
 _HOLD_PEOPLE = (
-    select(MINE.c.participant_key, MINE.c.persona_id, table_participants.rank_of(privacy_levels.c).label("rank"))
+    select(MINE.c.participant_key, MINE.c.persona_id, table_participants.LEVEL_RANK.label("rank"))
     .select_from(table_participants.IDENTITIES.outerjoin(privacy_levels, table_participants.IS_LEVEL))
     .where(MINE.c.participant_key.in_(bindparam("people", expanding=True)))
     .with_for_update()

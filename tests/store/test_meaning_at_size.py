@@ -25,7 +25,8 @@ from core.forgetting import forget
 from core.index import embeddings, held_vectors, lru_cache
 from core.scope import Scope
 from core.search import match, read
-from core.search.rank import Ranked
+from core.search.question.question import Question
+from core.search.rank import Ranked, Round
 from core.semantic import embed_rows
 from core.synth_core_memory import explain_search
 from tests.store.embedder import Grams
@@ -112,7 +113,7 @@ def compared(db: Database, scope: Scope, text: str) -> tuple[dict[Any, float], l
     query = searching.prepare(searching.SearchRequest(query=text), settings)
     viewer = load_access(call).viewer
     search = searching.build_search(query, viewer, settings, db, Directions())
-    ranked = Ranked(search, matches=match.match(search, (), every=True))
+    ranked = Ranked(Round(search, Question()), matches=match.match(search, (), every=True))
     compared_rows, added = read.compare_rows(ranked, db)
     assert compared_rows is not None
     places = list(stored(db, scope))

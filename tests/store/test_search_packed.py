@@ -26,7 +26,7 @@ from core.index.shapes import PARTIAL, Entry
 from core.index.table import PACK_FROM
 from core.privacy import set_conversation_privacy
 from core.scope import Scope
-from core.search import rounds
+from core.search import rank
 from core.search.ranking import reasons
 from tests.databases import traced
 from tests.store.search_world import RECENCY, ago, all_rows, edited, explain, find, ids, memory, ranked, remember, said
@@ -189,7 +189,7 @@ def test_t27_of_very_many_matching_rows_those_that_hold_most_are_ranked_closely(
     said(db, scope, [(f"tofu rice {n}", ago(minutes=n)) for n in range(200)])
     tea = said(db, scope, [(f"tofu and tea {n}", ago(days=2, minutes=n)) for n in range(3)])
     monkeypatch.setattr(reasons, "MOST_RANKED", 5)
-    monkeypatch.setattr(rounds, "BEST", 4)
+    monkeypatch.setattr(rank, "BEST", 4)
     hits, report = explain(db, scope, query="tofu and tea", limit=4)
     assert set(tea) < {hit["id"] for hit in hits} and report["sources"]["chat_history"]["considered"] == 203
     assert len(find(db, scope, query="tofu and tea", limit=100)) == 100

@@ -14,8 +14,7 @@ from core.database.engine import Database
 from core.messages import new_message as messages
 from core.messages import table_batches as chat_batches
 from core.scope import Scope
-from core.search import match, rank, rounds
-from core.search.ranking import around
+from core.search import match, rank
 from core.search.ranking import ranking as all_rows
 from tests.store import search_reference as reference
 from tests.store.search_world import DEFAULTS, ago, viewer_of
@@ -53,7 +52,7 @@ def test_t27_a_message_finds_what_scoring_every_row_finds(db: Database, scope: S
     rng = random.Random(rows)
     talk(db, scope, rng, rows)
     pack(db, scope)
-    assert (reference.LEADING, reference.REACH, reference.BEST) == (all_rows.LEADING, around.REACH, rounds.BEST)
+    assert (reference.LEADING, reference.REACH, reference.BEST) == (all_rows.LEADING, all_rows.REACH, rank.BEST)
     lines, matched = reference.read_lines(db, scope.persona), 0
     for text in ASKED:
         asker = replace(scope, conversation=rng.choice(("tg/a", "tg/d")), participant="tg/1")
@@ -63,7 +62,7 @@ def test_t27_a_message_finds_what_scoring_every_row_finds(db: Database, scope: S
         question = rank.limit_question(search, rank.question_of(search, db.clock()))
         spans = {"every": True, "question": question} if question.is_limited else {}
         found = match.match(search, (), **spans)
-        asked, ranking = rank.rank_best(search, question, found, rounds.BEST)
+        asked, ranking = rank.rank_best(rank.Round(search, question), found)
         wanted = reference.rank(lines, search, asked, rank.CONTEXT_REACH if asked.has_answers else 0)
         around_best = ranking.around
         given = all_rows.build_candidates(ranking.seen, around_best, ranking.best) if around_best else []

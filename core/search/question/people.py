@@ -72,11 +72,15 @@ def _read_name(name: str) -> _Name:
     found = list(runs(bare(name)))
     spaceless = bool(found) and all(kind for _, kind in found)
     parts = tuple(part for run, _ in found for part in re.split(r"[_\d]+", run) if part)
-    return _Name(parts, spaceless, tuple((part, _script(part)) for part in _naming(parts)))
+    naming = [
+        (part, next((script for script, letters in _SCRIPTS if letters.search(part)), "latin"))
+        for at, part in enumerate(parts)
+        if len(part) >= _SHORTEST and part not in _PARTICLES and not (at and part in _INNER_PARTICLES)
+    ]
+    return _Name(parts, spaceless, tuple(naming))
 
 
 def named(text: str, names: Collection[str], languages: Sequence[str]) -> frozenset[str]:
-    """Return the names that a question mentions."""
     if not names:
         return frozenset()
     said = bare(text)
@@ -110,13 +114,6 @@ def named(text: str, names: Collection[str], languages: Sequence[str]) -> frozen
     return frozenset(near)
 
 
-def _naming(parts: Sequence[str]) -> Iterator[str]:
-    """Yield the parts of a name that identify somebody by themselves."""
-    for at, part in enumerate(parts):
-        if len(part) >= _SHORTEST and part not in _PARTICLES and not (at and part in _INNER_PARTICLES):
-            yield part
-
-
 def _without_shadowed(found: Mapping[str, int]) -> Iterator[str]:
     """Yield the names found whole, and the names found by a part that no name found whole contains."""
     whole = {part for name, size in found.items() if size > 1 for part in _read_name(name).parts}
@@ -129,10 +126,6 @@ def _declined(name: str, script: str, words: Sequence[str], languages: Sequence[
     if len(name) < _SHORTEST_DECLINED and not (len(name) == _SHORTEST and script == "hangul"):
         return False
     return any(_fits(name, word, script, languages) for word in words)
-
-
-def _script(name: str) -> str:
-    return next((script for script, letters in _SCRIPTS if letters.search(name)), "latin")
 
 
 def _fits(name: str, word: str, script: str, languages: Sequence[str]) -> bool:

@@ -78,7 +78,6 @@ def list_ranges(question: Question) -> list[tuple[int, int]]:
 
 
 def are_inside(question: Question, at_us: Column) -> Flags:
-    """Return which times are within a span."""
     inside = np.zeros(len(at_us), bool)
     for since, until in list_ranges(question):
         inside |= (at_us >= since) & (at_us < until)

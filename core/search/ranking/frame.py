@@ -32,7 +32,6 @@ class AudienceMatches:
     """Rows that may not become hits, sorted; None if there are none."""
 
     def keep_readable(self, rows: ViewRows) -> ViewRows:
-        """Return the rows that may be read."""
         return rows if self.readable is None or not len(rows) else ViewRows(rows[self.readable(rows)])
 
     def list_readable(self) -> ViewRows:
@@ -40,7 +39,6 @@ class AudienceMatches:
         return self.keep_readable(ViewRows(np.arange(len(self.view))))
 
     def list_readable_ids(self, rows: Sequence[int]) -> list[int]:
-        """Return the ids of the rows that may be read."""
         ids: list[int] = self.view.row_id[self.keep_readable(ViewRows(np.array(rows, np.int64)))].tolist()
         return ids
 
@@ -92,7 +90,6 @@ class Frame:
         return (self.audience << 32) + self.row
 
     def rows_of(self, n: int) -> ViewRows:
-        """Return the rows of one audience."""
         return ViewRows(self.row[self.starts[n] : self.starts[n + 1]])
 
 

@@ -52,7 +52,6 @@ class HeldWords:
         return MatchRows(at + self.starts[n]), is_there
 
     def keep(self, which: Flags) -> HeldWords:
-        """Return the flagged rows."""
         place = which.cumsum() - 1
         groups = {}
         for group, hits in self.groups.items():

@@ -77,9 +77,11 @@ def rank_rows(rows: Sequence[ScoredRow], query: RankingQuery, near: Near | None 
     for n in _list_without_quotes(rows, kept, query):
         reasons[n]["quote"] = 1.0
     known = [reasons[n] for n in kept]
-    scores = RowScores([candidates[n].long for n in kept], known, by_meaning=near is not None)
+    columns, long = _list_columns(known), np.array([candidates[n].long for n in kept])
+    fitting, by_meaning = find_fitting(columns), near is not None
+    parts = weigh(columns, fitting, long, by_meaning=by_meaning)
     told: list[dict[str, float]] = [{} for _ in kept]
-    best = scores.list_best(READ_CLOSELY)
+    best: list[int] = np.argsort(-_add_up(parts, len(kept)), kind="stable")[:READ_CLOSELY].tolist()
     words = [(i, term.written) for i, term in enumerate(query.terms) if term.written]
     spelt = frozenset(i for i, word in words if not (word.isascii() and word.islower()))
     for n in best:
@@ -88,55 +90,27 @@ def rank_rows(rows: Sequence[ScoredRow], query: RankingQuery, near: Near | None 
         texts = [list_terms(rows[kept[n]].row.folded[:CLOSE_CHARS]) for n in best]
         for n, weight in zip(best, query.weigh_texts(texts), strict=True):
             told[n]["told"] = weight
-    scores.add(told)
-    made = []
-    for n, mine, more, score, parts in zip(kept, known, told, scores.round(), scores.list_parts(), strict=True):
+    parts |= weigh(_list_columns(told), fitting, long, by_meaning=by_meaning)
+    scores, made = _add_up(parts, len(kept)).tolist(), []
+    for n, mine, more, score, own in zip(kept, known, told, scores, _list_parts(parts, len(kept)), strict=True):
         row = rows[n]
         why = "" if row.kept == "correction" and not _takes_back(row, query) else row.kept
         context = row.context and not (row.matched or why)
-        made.append(ScoredRow(row.candidate, row.row, row.matched, row.tier, context, score, mine | more, parts, why))
+        made.append(ScoredRow(row.candidate, row.row, row.matched, row.tier, context, score, mine | more, own, why))
     return made
 
 
-class RowScores:
-    """Scores of rows, and how much of each score comes from each reason.
+def _add_up(parts: Mapping[str, Vector], count: int) -> Vector:
+    """Return the score of each row from the parts of the reasons in it."""
+    return np.round(sum(parts.values(), np.zeros(count)), 6)
 
-    Args:
-        longs: for each row, 0 for a conversation of short turns to 1 for long ones.
-        by_meaning: whether rows have vectors.
-    """
 
-    def __init__(
-        self, longs: Sequence[float], reasons: Sequence[Mapping[str, float]], *, by_meaning: bool = False
-    ) -> None:
-        self._long, self._by_meaning = np.array(longs), by_meaning
-        columns = _list_columns(reasons)
-        self._fitting = find_fitting(columns)
-        self._parts = weigh(columns, self._fitting, self._long, by_meaning=by_meaning)
-        self._scores = sum(self._parts.values(), np.zeros(len(reasons)))
-
-    def add(self, reasons: Sequence[Mapping[str, float]]) -> None:
-        """Add reasons that `find_fitting` does not use."""
-        parts = weigh(_list_columns(reasons), self._fitting, self._long, by_meaning=self._by_meaning)
-        self._parts |= parts
-        self._scores = sum(parts.values(), self._scores)
-
-    def round(self) -> list[float]:
-        """Return the score of each row."""
-        scores: list[float] = np.round(self._scores, 6).tolist()
-        return scores
-
-    def list_best(self, most: int) -> list[int]:
-        """Return the positions of the `most` best rows, best first."""
-        best: list[int] = np.argsort(-np.round(self._scores, 6), kind="stable")[:most].tolist()
-        return best
-
-    def list_parts(self) -> list[dict[str, float]]:
-        """Return the part of each reason in the score of each row."""
-        if not self._parts:
-            return [{} for _ in self._scores]
-        rows = zip(*(part.tolist() for part in self._parts.values()), strict=True)
-        return [dict(compress(zip(self._parts, parts, strict=True), parts)) for parts in rows]
+def _list_parts(parts: Mapping[str, Vector], count: int) -> list[dict[str, float]]:
+    """Return, for each row, the part of each reason in its score."""
+    if not parts:
+        return [{} for _ in range(count)]
+    rows = zip(*(part.tolist() for part in parts.values()), strict=True)
+    return [dict(compress(zip(parts, own, strict=True), own)) for own in rows]
 
 
 def _list_columns(reasons: Sequence[Mapping[str, float]]) -> dict[str, Vector]:

@@ -36,8 +36,6 @@ of somebody else that matches better than all rows of the named person.
 
 @dataclass(frozen=True, slots=True)
 class RankingQuery:
-    """The query of a ranking."""
-
     terms: Sequence[QueryTerm]
     weights: Sequence[float]
     """Weight of each term's group."""
@@ -96,7 +94,6 @@ class FoundRow:
 
     @property
     def shown_text(self) -> str:
-        """Return the text that a hit shows."""
         if len(self.texts) == 1:
             return self.texts[0]
         content, summary, message, thought = self.texts
@@ -142,7 +139,6 @@ class Candidate:
 
     @property
     def key(self) -> RowId:
-        """Return (source, id)."""
         return self.source, self.id
 
     @property
@@ -172,7 +168,6 @@ class ScoredRow:
 
     @property
     def own(self) -> float:
-        """Return the score of its own words."""
         return self.reasons.get("own", 0.0)
 
 

@@ -19,9 +19,9 @@ ROOT = Path(__file__).resolve().parents[3]
 SWAPPED = """
 from core.index.visible import FreshOffsets
 from core.index.numbers import MatchRows, PackedRows, ViewRows, find_in
-from core.search.ranking.around import Around
 from core.search.ranking.frame import AudienceMatches
 from core.search.ranking.own_words import HeldWords
+from core.search.ranking.ranking import Around
 
 
 def lead(offsets: FreshOffsets, packed: PackedRows, held: HeldWords, one: AudienceMatches, around: Around) -> None:
@@ -66,7 +66,7 @@ def test_t24_fresh_rows_stand_among_the_packed_ones(before: list[int], packed: i
     assert values[offsets.fresh].tolist() == [100 + n for n in range(len(before))]
     for at, fresh in zip(sorted(before), offsets.fresh.tolist(), strict=True):
         assert [n for n in values[fresh:].tolist() if n < 100][:1] == ([at] if at < packed else [])
-    assert offsets.find([(2, 0), (0, 5)]) == offsets.fresh.tolist()[:1]
+    assert offsets.by_id == dict(zip(ids, offsets.fresh.tolist(), strict=True))
 
 
 @given(st.lists(st.integers(0, 30)), st.lists(st.integers(0, 30)))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from core.index.shapes import WORD
-from core.search.ranking import relevance, weights
+from core.search.ranking import reasons, relevance, weights
 from core.search.ranking.reasons import SessionScores
 from core.search.ranking.relevance import AsOne, Near
 from core.search.ranking.rows import (
@@ -31,9 +31,9 @@ DAY = 86_400_000_000
 
 def scored(*rows: dict[str, float]) -> list[float]:
     """Return the scores of rows among short turns that have these reasons."""
-    made = relevance.RowScores([0.0] * len(rows), rows)
-    assert made.round() == [pytest.approx(sum(parts.values())) for parts in made.list_parts()]
-    return made.round()
+    columns = {name: np.array([row.get(name, 0.0) for row in rows]) for name in {**rows[0], **rows[-1]}}
+    parts = reasons.weigh(columns, reasons.find_fitting(columns), np.zeros(len(rows)))
+    return sum(parts.values(), np.zeros(len(rows))).tolist()
 
 
 def read(candidate: Candidate, text: str = "hm") -> ScoredRow:
