@@ -16,9 +16,8 @@ from ..database.sources import SourceTable
 from ..database.stored_values import read_time
 from ..errors import StoreError
 from ..index import entries as index_entries
-from ..index import table as search_index
 from ..index.entries import calendar_of, derive_columns, list_texts
-from ..index.indexed import change_row
+from ..index.indexed import add_entries, change_row
 from ..scope import KEY_BYTES
 from ..shapes import PERSONA_SENDER
 from ..tags import table as tags
@@ -82,7 +81,7 @@ def _index_range(db: Database, source: SourceTable, persona: str, most: int, con
     for names, values in changes.items():
         connection.execute(change_row(source, names), values)
     entries = index_entries.read_entries(connection, source, [row["id"] for row in rows], calendar_of(db))
-    search_index.add(connection, db.family, entries)
+    add_entries(connection, db.family, entries)
     tags.raise_uses(connection, db, persona, uses)
     return len(rows)
 

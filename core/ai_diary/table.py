@@ -25,7 +25,6 @@ from ..database.schema import ai_diary, chat_history_cache, conversations, parti
 from ..database.sources import AI_DIARY
 from ..index import entries as index_entries
 from ..index import indexed
-from ..index import table as index_table
 from ..scope import Scope
 from ..shapes import DiaryEntry, WriteResult
 from ..tags import table as tags_table
@@ -86,7 +85,7 @@ def insert_entry(call: Call, entry: NewEntry, *, row_id: int) -> tuple[int, Sequ
         where = index_entries.place_of(AI_DIARY.number, None)
         at, text, local = kept.timestamp, row["text_folded"], row["local_only"]
         stored = index_entries.Stored(row_id, place.audience_id, at, text, kept.context_tags, local, where)
-        index_table.add(connection, db.family, [stored.entry(AI_DIARY, index_entries.calendar_of(db))])
+        indexed.add_entries(connection, db.family, [stored.entry(AI_DIARY, index_entries.calendar_of(db))])
         tags_table.raise_uses(connection, db, scope.persona, Counter(kept.context_tags))
         return row_id, notes
 

@@ -17,7 +17,6 @@ from ..database.schema import tags as tag_table
 from ..database.schema_base import metadata
 from ..database.sources import SourceTable
 from ..index import embeddings, indexed
-from ..index import table as index_table
 from ..index.entries import Stored, calendar_of
 from ..jobs import table as jobs_table
 from ..tags import table as tags_table
@@ -97,7 +96,7 @@ class Removal:
 
     def _drop_entries(self, source: SourceTable, rows: Sequence[Stored]) -> None:
         places = [(row.audience_id, row.id) for row in rows if row.findable]
-        self.counts["search_fresh"] += index_table.remove(self.connection, self.db.family, source.number, places)
+        self.counts["search_fresh"] += indexed.remove_entries(self.connection, self.db.family, source.number, places)
         self._audiences.update(audience for audience, _ in places)
 
     def exchange_rows(self, source: SourceTable, old: Sequence[Stored], new: Sequence[Stored]) -> None:
@@ -110,7 +109,7 @@ class Removal:
             now = after.entry(source, calendar)
             if before.entry(source, calendar) != now:
                 self._drop_entries(source, [before])
-                index_table.add(self.connection, self.db.family, [now])
+                indexed.add_entries(self.connection, self.db.family, [now])
 
     def _drop_vectors(self, source: SourceTable, rows: Sequence[Stored], *, again: bool = False) -> None:
         places = [(row.audience_id, row.id) for row in rows]

@@ -66,12 +66,8 @@ class Calendar(NamedTuple):
     languages: tuple[str, ...] = ()
     """Languages besides the language of the text."""
 
-    def find_days(self, text: str, at: datetime | None) -> tuple[str, ...]:
-        """Return the days, as ISO 8601, that a text is about if it was said at `at`."""
-        return tuple(self.find_places(text, at))
-
     def find_places(self, text: str, at: datetime | None) -> dict[str, tuple[int, int]]:
-        """Return the places of the words that name these days, by day."""
+        """Return the days, as ISO 8601, that a text said at `at` is about, each with the place of its words."""
         if at is None:
             return {}
         zone, languages = times.zone(self.zone) or UTC, likely_languages(text, self.languages)
@@ -159,7 +155,7 @@ class Stored:
         if len(kept) < len(terms):
             kept[PARTIAL] = 1
         facts = (source.number, self.id, self.audience_id, dialects.microseconds(self.at), self.local_only)
-        return Entry(*facts, kept, words, self.tags, self.place, calendar.find_days(self.folded, self.at))
+        return Entry(*facts, kept, words, self.tags, self.place, tuple(calendar.find_places(self.folded, self.at)))
 
 
 def read_stored(source: SourceTable, row: Any, *, findable: bool = True) -> Stored:

@@ -9,15 +9,16 @@ from functools import lru_cache
 
 from sqlalchemy import Connection, Executable, bindparam, case, delete, select, update
 
+from ..base import logs
 from ..database import dialects
 from ..database.bulk import chunks
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
 from ..database.sources import SourceTable
 from ..tags import table as tags
-from . import embeddings
-from . import table as search_index
+from . import embeddings, table
 from .entries import Stored, calendar_of, indexed_columns, read_stored
+from .shapes import Entry
 
 
 @lru_cache(maxsize=32)
@@ -47,11 +48,9 @@ def exchange(
 ) -> None:
     """Replace the index entries of the old rows by those of the new rows."""
     _follow(connection, source, old, new)
-    search_index.remove(
-        connection, db.family, source.number, [(row.audience_id, row.id) for row in old if row.findable]
-    )
+    remove_entries(connection, db.family, source.number, [(row.audience_id, row.id) for row in old if row.findable])
     calendar = calendar_of(db)
-    search_index.add(connection, db.family, [row.entry(source, calendar) for row in new if row.findable])
+    add_entries(connection, db.family, [row.entry(source, calendar) for row in new if row.findable])
 
 
 def _follow(connection: Connection, source: SourceTable, old: Sequence[Stored], new: Sequence[Stored]) -> None:
@@ -70,45 +69,108 @@ def _follow(connection: Connection, source: SourceTable, old: Sequence[Stored], 
 
 
 def set_columns(
-    connection: Connection,
-    db: Database,
-    source: SourceTable,
-    persona: str,
-    ids: Iterable[int],
-    **columns: object,
+    connection: Connection, db: Database, source: SourceTable, persona: str, ids: Iterable[int], **columns: object
 ) -> int:
     """Set columns of rows, update their index entries, and return the number of rows."""
-    table, changed = source.table, 0
+    c, changed = source.table.c, 0
     ready = {
-        name: bindparam(f"new_{name}", value, type_=Time() if isinstance(value, datetime) else table.c[name].type)
+        name: bindparam(f"new_{name}", value, type_=Time() if isinstance(value, datetime) else c[name].type)
         for name, value in columns.items()
     }
     for part in chunks(sorted(ids)):
         old = lock(connection, source, persona, part)
-        numbers = [row.id for row in old]
-        if numbers and ready:
-            where = (table.c.persona_id == persona, table.c.id.in_(numbers))
-            connection.execute(update(table).where(*where).values(ready))
-        if numbers:
-            new = lock(connection, source, persona, numbers)
-            exchange(connection, db, source, old, new)
+        if old:
+            numbers = [row.id for row in old]
+            if ready:
+                where = (c.persona_id == persona, c.id.in_(numbers))
+                connection.execute(update(source.table).where(*where).values(ready))
+            exchange(connection, db, source, old, lock(connection, source, persona, numbers))
         changed += len(old)
     return changed
 
 
 def remove(connection: Connection, db: Database, source: SourceTable, persona: str, ids: Iterable[int]) -> int:
     """Delete rows with their index entries, lower the use counts of their tags, and return the number of rows."""
-    table, gone = source.table, 0
+    c, gone = source.table.c, 0
     for part in chunks(sorted(ids)):
         rows = lock(connection, source, persona, part)
         if not rows:
             continue
-        numbers = [row.id for row in rows]
-        connection.execute(delete(table).where(table.c.persona_id == persona, table.c.id.in_(numbers)))
-        search_index.remove(
+        these = (c.persona_id == persona, c.id.in_([row.id for row in rows]))
+        connection.execute(delete(source.table).where(*these))
+        remove_entries(
             connection, db.family, source.number, [(row.audience_id, row.id) for row in rows if row.findable]
         )
         embeddings.drop(connection, source, [(row.audience_id, row.id) for row in rows])
         tags.lower(connection, persona, Counter(tag for row in rows for tag in row.tags))
         gone += len(rows)
     return gone
+
+
+# The entries of rows
+
+MANY_WRITTEN = 64
+"""Minimum number of rows of an audience, written together, that are packed at once."""
+LOOKED_AFTER = 32
+"""Number of rows written to an audience after which a process checks for rows to pack."""
+MOST_AUDIENCES = 10_000
+"""Maximum number of audiences whose written rows are counted."""
+
+
+def add_entries(connection: Connection, family: str, entries: Iterable[Entry]) -> None:
+    """Add entries to the index; pack rows of an audience if many are written or many are fresh."""
+    by_audience: dict[int, list[Entry]] = {}
+    for one in entries:
+        by_audience.setdefault(one.audience_id, []).append(one)
+    many = {audience: some for audience, some in by_audience.items() if len(some) >= MANY_WRITTEN}
+    few = [one for audience, some in by_audience.items() if audience not in many for one in some]
+    table.write_fresh(connection, family, few)
+    if many:
+        from . import packing  # noqa: PLC0415 - loads numpy, which few writes need
+
+        for audience in sorted(many):
+            packing.pack_entries(connection, family, audience, many[audience])
+    for audience in sorted(by_audience):
+        if _is_due(audience, len(by_audience[audience])) and (
+            audience in many or table.count_fresh(connection, audience) >= table.PACK_FROM
+        ):
+            _pack(connection, family, audience)
+
+
+def remove_entries(connection: Connection, family: str, source: int, rows: Iterable[tuple[int, int]]) -> int:
+    """Remove rows of a source, `(audience, id)`, from the index; return the number of fresh rows among them."""
+    by_audience: dict[int, list[int]] = {}
+    for audience, row_id in rows:
+        by_audience.setdefault(audience, []).append(row_id)
+    fresh_rows = 0
+    for audience, ids in sorted(by_audience.items()):
+        deleted = table.remove_fresh(connection, audience, source, ids)
+        fresh_rows += deleted
+        if deleted < len(ids):
+            table.note_gone(connection, family, audience, source, ids)
+    return fresh_rows
+
+
+def _is_due(audience: int, count: int) -> bool:
+    """Return whether to check for rows to pack: after every LOOKED_AFTER rows that this process wrote."""
+    written = _written.get(audience, 0) + count
+    if len(_written) > MOST_AUDIENCES:
+        _written.clear()
+    _written[audience] = written if written < LOOKED_AFTER else 0
+    return written >= LOOKED_AFTER
+
+
+_written: dict[int, int] = {}
+
+
+def _pack(connection: Connection, family: str, audience: int) -> None:
+    """Pack rows of an audience and merge its segments if due; if a segment is damaged, change nothing."""
+    from . import packing  # noqa: PLC0415 - as in `add_entries`
+
+    step = connection.begin_nested()
+    try:
+        packing.pack_due(connection, family, audience)
+        step.commit()
+    except ValueError as error:  # a damaged segment must not fail the write of a row
+        step.rollback()
+        logs.warning("search_unpacked", audience=audience, error=str(error))

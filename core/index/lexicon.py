@@ -113,7 +113,7 @@ class SortedWords:
                 counts[key] = int(self._docs[at])
         return counts
 
-    def add_holding(self, letters: bytes, beginning: bytes, counts: dict[str, int], most: float = inf) -> None:
+    def add_holding(self, letters: bytes, beginning: bytes, counts: dict[str, int], most: float) -> None:
         """Add the document frequencies of the words with a prefix and a substring to `counts`.
 
         Args:
@@ -202,23 +202,21 @@ class Lexicon:
 
     def holding(self, letters: str) -> dict[str, int]:
         """Return the MOST_INNER commonest words that contain a substring, each with its document frequency."""
-        counts: dict[str, int] = {}
-        for part in self._parts:
-            part.add_holding(_encode(letters), b"", counts)
-        return _keep_commonest(counts, MOST_INNER)
+        return _keep_commonest(self._find(letters), MOST_INNER)
 
     def list_holding(self, letters: str, most: int) -> list[str] | None:
         """Return the words that contain a substring; None if there are more than `most`."""
-        counts: dict[str, int] = {}
-        for part in self._parts:
-            part.add_holding(_encode(letters), b"", counts, most)
+        counts = self._find(letters, most=most)
         return list(counts) if len(counts) <= most else None
 
     def ending(self, ending: str, beginning: str) -> dict[str, int]:
         """Return the words with this suffix and prefix, each with its document frequency."""
+        return self._find(ending + "\n", beginning)
+
+    def _find(self, letters: str, beginning: str = "", most: float = inf) -> dict[str, int]:
         counts: dict[str, int] = {}
         for part in self._parts:
-            part.add_holding(_encode(ending) + b"\n", _encode(beginning), counts)
+            part.add_holding(_encode(letters), _encode(beginning), counts, most)
         return counts
 
     def spoken_languages(self, rows: int) -> tuple[str, ...]:

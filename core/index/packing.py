@@ -215,18 +215,18 @@ def pack_all(db: Database, progress: Progress | None = None) -> int:
             packed += rows
             if progress is not None:
                 progress("rows", packed, max(packed, total))
-            done += _merge_all(db, audience, choose_merge)
-        done += packed - before + _merge_all(db, audience, choose_joined if packed > before else choose_merge)
-        while rows := db.transaction(partial(purge_due, **own), source="the search index"):
-            done += rows
+            done += _repeat(db, partial(merge_due, **own))
+        choose = choose_joined if packed > before else choose_merge
+        done += packed - before + _repeat(db, partial(merge_due, **own, choose=choose))
+        done += _repeat(db, partial(purge_due, **own))
     return done
 
 
-def _merge_all(db: Database, audience: int, choose: Choice) -> int:
-    merge = partial(merge_due, family=db.family, audience=audience, choose=choose)
+def _repeat(db: Database, step: Callable[[Connection], int]) -> int:
+    """Run a step, each time in a transaction, until it touches no rows; return how many it touched."""
     done = 0
-    while merged := db.transaction(merge, source="the search index"):
-        done += merged
+    while rows := db.transaction(step, source="the search index"):
+        done += rows
     return done
 
 

@@ -26,7 +26,6 @@ from ..database.schema import memories
 from ..database.sources import MEMORIES
 from ..index import entries as index_entries
 from ..index import indexed
-from ..index import table as search_index
 from ..scope import Scope
 from ..shapes import WriteReason, WriteResult
 from ..tags import table as tags
@@ -123,7 +122,7 @@ def write(
         ).entry(MEMORIES, calendar)
         for row_id, m in ready
     ]
-    search_index.add(connection, db.family, entries)
+    indexed.add_entries(connection, db.family, entries)
     tags.raise_uses(connection, db, scope.persona, Counter(tag for _, m in ready for tag in m.tags))
 
 

@@ -25,7 +25,6 @@ from ..database.sources import CHAT, WITHDRAWN
 from ..database.stored_values import decode_row
 from ..index import entries as index_entries
 from ..index import indexed
-from ..index import table as index_table
 from ..jobs import table as jobs_table
 from ..memories import shown_texts, table_instructions
 from ..memories.rules_instructions import Instruction
@@ -220,7 +219,7 @@ def write_rows(
         for (row_id, m, place), row in zip(ready, made, strict=True)
         if row["hidden"] != WITHDRAWN
     ]
-    index_table.add(connection, db.family, entries)
+    indexed.add_entries(connection, db.family, entries)
     late: dict[str, list[int]] = {}
     for row_id, m, place in ready:  # an id made by a clock that lags may be below the mark of consolidation
         if place.facts is not None and row_id <= (place.facts.consolidated_to or 0):

@@ -89,7 +89,10 @@ def choose_hits(read: Read, drop: Drop | None = None) -> Selection:
         search = replace(search, terms=loosen_terms(search.terms))
         scored = [_complete(search, c, row, alone) for c, row in found]
     if asked is not None:
-        scored = _rank(read, asked, scored)
+        # Neighbours without text say nothing: tool calls, pictures.
+        scored = [c for c in scored if not c.context or c.row.folded.strip()]
+        near = None if read.meaning is None else read.meaning.find_near([c.candidate.key for c in scored])
+        scored = relevance.rank_rows(scored, asked, near)
     kept, left = _drop_some(search, scored, drop)
     is_listing = query.is_listing or (asked is not None and asked.question.wants_list)
     kept, copies = _remove_copies(search, kept, is_ranked=asked is not None, is_listing=is_listing)
@@ -105,14 +108,6 @@ def choose_hits(read: Read, drop: Drop | None = None) -> Selection:
         latest = {(c.row.source, c.row.id): c for c in (*scored, *kept)}
         repeated = list_repeated([(c.row, c.score, reasons.get(key, "")) for key, c in latest.items()])
     return Selection(read, chosen, left, is_done, repeated)
-
-
-def _rank(read: Read, query: RankingQuery, found: Sequence[ScoredRow]) -> list[ScoredRow]:
-    """Return the rows that may become hits, with scores."""
-    # Neighbours without text say nothing: tool calls, pictures.
-    rows = [c for c in found if not c.context or c.row.folded.strip()]
-    near = None if read.meaning is None else read.meaning.find_near([c.candidate.key for c in rows])
-    return relevance.rank_rows(rows, query, near)
 
 
 def _complete(search: Search, c: Candidate, row: FoundRow, alone: WordScorer | None) -> ScoredRow:

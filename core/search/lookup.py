@@ -73,7 +73,9 @@ def find_terms(query: Query, index: IndexState | None) -> tuple[QueryTerm, ...]:
             spoken = tuple(dict.fromkeys((*languages, *lexicon.spoken_languages(rows))))
             terms = _add_forms(query, terms, lexicon, spoken)
         if query.text and query.keywords:
-            terms = _respell_all(terms, lexicon, languages)
+            words = filter(may_be_misspelt, (term.text for term in terms if term.is_keyword))
+            for word in sorted(words, key=lambda each: (-len(each), each))[:MOST_NEAR]:
+                terms = _respell(word, terms, lexicon, languages)
             terms += [*_find_minor(query, terms, lexicon, languages, rows), *_find_kinds(query, lexicon, languages)]
     return _group([*terms, *tags], languages)
 
@@ -196,14 +198,6 @@ def _words_of(piece: Fragment, lexicon: Lexicon) -> list[IndexTerm]:
 def _is_beginning(text: str) -> bool:
     """Return whether a text is long enough to match words by prefix; a Hangul syllable counts as two letters."""
     return len(text) >= SHORTEST_BEGINNING or (len(text) == SHORTEST_BEGINNING - 1 and not is_short_word(text))
-
-
-def _respell_all(terms: list[QueryTerm], lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:
-    """Return the terms; the longest keywords that no row holds are replaced by the nearest known words."""
-    words = [term.text for term in terms if term.is_keyword]
-    for word in sorted(filter(may_be_misspelt, words), key=lambda each: (-len(each), each))[:MOST_NEAR]:
-        terms = _respell(word, terms, lexicon, languages)
-    return terms
 
 
 def _respell(word: str, terms: list[QueryTerm], lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:

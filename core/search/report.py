@@ -7,8 +7,11 @@ from collections.abc import Mapping
 from datetime import UTC
 from typing import Any
 
+import numpy as np
+
 from ..access.rules import plain_key
 from ..database import sources
+from ..index.numbers import ViewRows
 from ..text import times
 from ..text.times import iso_text
 from .choose import Chosen, Selection
@@ -92,4 +95,5 @@ def _find_neighbours(read: Read, one: Chosen) -> list[int]:
     matches, at = found.audiences[place >> 32], place & 0xFFFFFFFF
     view = matches.view
     near = [n for n in (at - 1, at + 1) if 0 <= n < len(view) and view.thread[n] == view.thread[at]]
-    return matches.list_readable_ids(near)
+    ids: list[int] = view.row_id[matches.keep_readable(ViewRows(np.array(near, np.int64)))].tolist()
+    return ids

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ..base.hints import shown
@@ -82,7 +83,9 @@ def embed_rows(
     while limit is None or rows < limit:
         batch = handlers.read_next(call, known_embedder, batch)
         vectors = handlers.make_vectors(known_embedder, batch, call.settings)
-        written, batch = handlers.store(call, model, batch, vectors)
+        write = partial(embeddings.write, db=call.db, persona=call.persona, model=model, batch=batch, vectors=vectors)
+        # Idempotent: if the answer to the commit was lost, the transaction runs again and changes nothing.
+        written, batch = call.db.idempotent_transaction(write, source="search_vector")
         rows += written
         if batch.done:
             return EmbedReport(model, rows, True)

@@ -50,15 +50,6 @@ def make_vectors(embedder: Any, batch: Batch, settings: Settings) -> Mapping[tup
     return vectors
 
 
-def store(call: Call, model: str, batch: Batch, vectors: Mapping[tuple[int, int], Any]) -> tuple[int, Batch]:
-    """Store the vectors of a batch in one transaction; return (rows written, batch with the new marks)."""
-    # Idempotent: if the answer to the commit was lost, the transaction runs again and changes nothing.
-    return call.db.idempotent_transaction(
-        lambda connection: embeddings.write(connection, call.db, call.persona, model, batch, vectors),
-        source="search_vector",
-    )
-
-
 def embed(operation: Operation, tools: Tools) -> Effect | None:
     """Return the effect that stores the vectors of one batch and, if rows are left, queues the next batch."""
     call = operation_call(operation, tools)

@@ -20,8 +20,7 @@ from core.database import schema
 from core.database.engine import Database
 from core.database.schema import TABLES
 from core.database.sources import MEMORIES
-from core.index import embeddings, packing
-from core.index import table as index_table
+from core.index import embeddings, indexed, packing
 from core.index.entries import calendar_of, read_entries
 from core.tags import table as tags
 from core.text.folding import fold
@@ -55,7 +54,7 @@ def remember(db: Database, number: int, text: str, *words: str, persona: str = "
     def work(connection: Any) -> None:
         connection.execute(insert(schema.memories), row)
         tags.raise_uses(connection, db, persona, dict.fromkeys(words, 1))
-        index_table.add(connection, db.family, read_entries(connection, MEMORIES, [number], calendar_of(db)))
+        indexed.add_entries(connection, db.family, read_entries(connection, MEMORIES, [number], calendar_of(db)))
 
     db.transaction(work, source="test")
 

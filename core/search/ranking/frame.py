@@ -38,10 +38,6 @@ class AudienceMatches:
         """Return all rows that may be read, sorted."""
         return self.keep_readable(ViewRows(np.arange(len(self.view))))
 
-    def list_readable_ids(self, rows: Sequence[int]) -> list[int]:
-        ids: list[int] = self.view.row_id[self.keep_readable(ViewRows(np.array(rows, np.int64)))].tolist()
-        return ids
-
 
 class Seen(NamedTuple):
     """An audience with facts about its conversations and speakers."""
