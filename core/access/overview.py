@@ -28,8 +28,6 @@ MOST_KEYS = 100_000
 
 
 class ConversationCount(NamedTuple):
-    """A conversation for operators, with its number of messages."""
-
     key: str
     title: str
     """Title, "" if unknown."""
@@ -44,8 +42,6 @@ class ConversationCount(NamedTuple):
 
 
 class PersonCount(NamedTuple):
-    """A participant for operators, with numbers of items and messages."""
-
     key: str
     name: str
     person: str
@@ -131,7 +127,6 @@ def name_other_personas(db: Database, persona: str) -> str:
 def _count(
     db: Database, persona: str, table: Table, column: str, keys: Iterable[str], *where: Any
 ) -> Mapping[str, int]:
-    """Return the number of rows for each key."""
     c = table.c
     mine = (c.persona_id == persona, c[column].in_(IDS), *where)
     counted = select(c[column], func.count()).where(*mine).group_by(c[column])
@@ -166,7 +161,6 @@ def _conversation(row: Any) -> ConversationCount:
 
 
 def _read_conversations(db: Database, persona: str, chosen: Select[Any]) -> list[ConversationCount]:
-    """Return the conversations that a SELECT chooses, each with its number of messages."""
     shown = [_conversation(row) for row in db.read(chosen, source="conversations")]
     messages = _count(db, persona, chat_history_cache, "interface_path", [each.key for each in shown])
     return [each._replace(messages=messages[each.key]) for each in shown]
@@ -204,7 +198,6 @@ def _select_people(persona: str, *where: Any) -> Select[Any]:
 
 
 def _read_people(db: Database, persona: str, chosen: Select[Any]) -> list[PersonCount]:
-    """Return the people that a SELECT chooses, each with numbers of items and messages."""
     m = memories.c
     rows = db.read(chosen, source="participants")
     keys = [row.participant_key for row in rows]

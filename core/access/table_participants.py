@@ -65,7 +65,6 @@ def strictest_rank(key: Any) -> Any:
 
 
 def known(connection: Connection, persona: str, keys: Iterable[str], default: str) -> dict[str, Known]:
-    """Read level and name of each key within the caller's transaction."""
     wanted, read = sorted(set(keys)), connection.execute
     ranks = {row[0]: row[1] for row in read_parts(read, _RANKS, {}, wanted)}
     names = {row[0]: row[1] for row in read_parts(read, _NAMES, {"persona": persona}, wanted)}

@@ -103,8 +103,6 @@ class Recent:
 
 @dataclass(frozen=True, slots=True)
 class AccessSnapshot:
-    """Result of `load_snapshot`."""
-
     viewer: Viewer
     recent: tuple[Recent, ...] = ()
     """Other visible conversations, newest first."""

@@ -24,9 +24,8 @@ from ..index.entries import HELD
 from ..memories import shown_texts
 from ..memories.rules import read_id
 from ..scope import KEY_BYTES, Scope, key_text
-from ..search import query
+from ..search import query, question
 from ..search import table as search_table
-from ..search.question import people
 from ..tags import rules as tag_rules
 from ..tags import table as tags_table
 from ..text import stems
@@ -210,7 +209,7 @@ def _empty_caches(call: Call, forgotten: Collection[str]) -> None:
     shown_texts.forget_turns(db, persona, forgotten)
     db.caches.get(tags_table.CACHE, {}).pop(persona, None)
     db.caches.pop(HELD, None)
-    for module in (tag_rules, stems, people, search_table, query):
+    for module in (tag_rules, stems, question, search_table, query):
         module.forget_kept()
 
 

@@ -55,7 +55,6 @@ def fold_texts(texts: Iterable[str | None]) -> str:
 
 
 def derive_columns(texts: Sequence[str | None]) -> dict[str, Any]:
-    """Return the columns of a row that are computed from its texts."""
     return {"text_folded": fold_texts(texts), "content_hash": content_digest(texts[0] or "")}
 
 
@@ -83,7 +82,6 @@ def calendar_of(db: Database) -> Calendar:
 def place_of(
     source: int, conversation: object, name: object = "", key: object = "", role: object = ""
 ) -> ThreadSpeaker:
-    """Return the conversation and the speaker of a row."""
     thread, name, key, role = (str(each or "") for each in (conversation, name, key, role))
     if source == sources.CHAT.number:
         return ThreadSpeaker(thread, Said(name, key, role))

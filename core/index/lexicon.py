@@ -197,7 +197,6 @@ class Lexicon:
         return counts
 
     def commonest(self, beginning: str) -> dict[str, int]:
-        """Return the MOST_WORDS commonest words with this prefix."""
         return _keep_commonest(self.beginning(beginning), MOST_WORDS)
 
     def holding(self, letters: str) -> dict[str, int]:

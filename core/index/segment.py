@@ -62,7 +62,6 @@ class Rows:
 
 
 def as_rows(columns: Mapping[str, Column | Sequence[int]], threads: Sequence[str], speakers: Sequence[Said]) -> Rows:
-    """Return rows with these columns, given as arrays or lists."""
     arrays = {name: np.asarray(columns[name]).astype(kind, copy=False) for name, kind in COLUMNS}
     return Rows(**arrays, threads=threads, speakers=speakers)
 

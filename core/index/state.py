@@ -95,14 +95,10 @@ class IndexState:
         indexes = self.audiences.values()
         self.lexicon: Lexicon = Lexicon([part for one in indexes for part in (*one.words.values(), one.fresh.words)])
 
-    def count_rows(self, numbers: Collection[int], audiences: Collection[int] | None = None) -> tuple[int, int]:
-        """Return the number of rows of the sources, and the number of their words.
-
-        Args:
-            audiences: the audiences to count; None for all.
-        """
-        views = [one.view for audience, one in self.audiences.items() if audiences is None or audience in audiences]
-        rows, words = sum(one.source_sums[:, list(numbers)].sum(axis=1) for one in views) if views else (0, 0)
+    def count_rows(self, numbers: Collection[int]) -> tuple[int, int]:
+        """Return the number of rows of the sources, and the number of their words."""
+        sums = sum(one.view.source_sums[:, list(numbers)].sum(axis=1) for one in self.audiences.values())
+        rows, words = sums if self.audiences else (0, 0)
         return int(rows), int(words)
 
     def read(self, terms: Iterable[IndexTerm], *, every: bool = False) -> list[tuple[Visible, Postings]]:

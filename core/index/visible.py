@@ -193,7 +193,6 @@ class FreshOffsets:
 
     @cached_property
     def fresh(self) -> ViewRows:
-        """Return the view rows of the fresh rows."""
         return ViewRows(self.before + np.arange(len(self.before)))
 
     @cached_property
@@ -287,7 +286,6 @@ class Visible(Rows):
 
     @cached_property
     def is_chat(self) -> Flags:
-        """Return which rows are messages: only messages have neighbours."""
         is_chat: Flags = self.source == _CHAT
         return is_chat
 

@@ -15,7 +15,7 @@ from ..database import sources
 from ..database.dialects import from_microseconds
 from ..database.rows import read_list
 from ..errors import StoreError
-from ..search.question.question import describe_spans
+from ..search.question import describe_spans
 from ..search.ranking.rows import FoundRow
 from ..shapes import HistoryEntry, Hit, LeftOut
 from ..text import times

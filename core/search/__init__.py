@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from .choose import Chosen as Chosen
     from .choose import Drop as Drop
     from .choose import Selection as Selection
+    from .choose import build_empty as build_empty
+    from .choose import build_report as build_report
     from .choose import choose_hits as choose_hits
     from .read import Read as Read
-    from .report import build_empty as build_empty
-    from .report import build_report as build_report
     from .resolve import build_search as build_search
     from .resolve import load_viewer as load_viewer
     from .resolve import read_index as read_index
@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from .rounds import start as start
 
 _MODULES = {
-    "choose": ("Selection", "choose_hits"),
-    "report": ("build_empty", "build_report"),
+    "choose": ("Selection", "build_empty", "build_report", "choose_hits"),
     "resolve": ("build_search", "load_viewer", "read_index"),
     "rounds": ("run", "start"),
 }

@@ -1,23 +1,33 @@
-"""Last stage: choose the hits among the rows read, without rows that do not match and without copies."""
+"""Last stage: choose the hits among the rows read, without rows that do not match and without copies; report them."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from datetime import UTC
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from ..access.rules import plain_key
 from ..database import sources
 from ..database.dialects import from_microseconds
+from ..index.numbers import ViewRows
 from ..shapes import Hit, LeftOut
-from ..text import hits
+from ..text import hits, times
 from ..text.folding import fold
 from ..text.forms.spellings import holds_tone
-from ..text.times import EARLIEST, LATEST
+from ..text.times import EARLIEST, LATEST, iso_text
 from .lookup import holds_term, loosen_terms
+from .plain import MOST_COMPARED
+from .query import Query
+from .question import describe_spans
 from .rank import FEW_HITS
 from .ranking import relevance
 from .ranking.rows import (
+    CHAT,
+    UNKNOWN,
     Candidate,
     FoundRow,
     Matched,
@@ -36,10 +46,10 @@ from .table import Repeated, list_repeated
 
 Drop = Callable[[FoundRow], str]
 """Returns the reason to leave out a row, in addition to the reasons of the search; "" to keep it."""
-_CHAT = sources.CHAT.number
 _DAY_US = 86_400_000_000
 FIRST_HITS = 10
 """Number of first hits; if the question is about the present, the last of them is the newest match."""
+UNREAD_TIME = "Words of time in the question could not be read; no span of time was looked for."
 
 
 class Chosen(NamedTuple):
@@ -122,7 +132,7 @@ def _complete(search: Search, c: Candidate, row: FoundRow, alone: WordScorer | N
         if i not in matched and text in folded and term.applies(c.source) and holds_term(folded, term, languages):
             matched[i] = 1, term.least == "word" or bool(term.pieces)
     kept = _leave_other_words(search, matched, row.texts) if search.has_other_words else matched
-    tags = search.tags_in_chat if c.source == _CHAT else search.tag_ids
+    tags = search.tags_in_chat if c.source == CHAT else search.tag_ids
     tier = c.tier if tags.isdisjoint(kept) or search.keyword_ids.isdisjoint(kept) else 1
     score = c.score if alone is None else alone.score(kept, c.words)
     return ScoredRow(c, row, kept, tier, c.context, score, c.reasons, kept=c.kept)
@@ -151,13 +161,13 @@ def _drop_some(
     without = search.query.exclude.conversations
     for c in found:
         row, reason = c.row, ""
-        if without and row.source == _CHAT and row.conversation in without:
+        if without and row.source == CHAT and row.conversation in without:
             reason = "excluded"
         elif search.is_proved_by_text and not (
             c.matched or c.context or c.kept or c.candidate.is_offered or c.candidate.by_meaning
         ):
             # The plain predicates also match letters inside words, and text after the characters read.
-            reason = "no match" if row.source != _CHAT or len(row.folded) < search.searched_chars else ""
+            reason = "no match" if row.source != CHAT or len(row.folded) < search.searched_chars else ""
         if not reason and drop is not None:
             reason = drop(row)
         if reason:
@@ -181,7 +191,7 @@ def _remove_copies(
     for c in found:
         row = c.row
         content = row.digest if row.digest is not None and row.texts[0].strip() else _find_content(search, row)
-        if is_listing and content is not None and row.source == _CHAT:
+        if is_listing and content is not None and row.source == CHAT:
             day, said_on = c.candidate.at_us // _DAY_US, days[content]
             is_another_day = bool(said_on) and day not in said_on
             said_on.add(day)
@@ -276,3 +286,80 @@ def _build_hit(search: Search, row: FoundRow) -> Hit:
     if row.said_by:
         hit["speaker"] = row.said_by
     return hit
+
+
+# The report: plain JSON, without texts of rows
+
+
+def build_report(selection: Selection) -> dict[str, Any]:
+    read, current = selection.read, selection.read.ranked.round
+    query, question = current.search.query, current.question
+    dropped = {source.number: Counter[str]() for source in query.sources}
+    for c, reason in selection.left:
+        dropped[c.row.source][reason] += 1
+    return {
+        "ranking": query.ranking,
+        "hits": [_tell_hit(read, one) for one in selection.chosen],
+        "sources": {
+            source.name: {
+                "considered": read.ranked.considered.get(source.number, 0),
+                "dropped": dict(dropped[source.number]),
+                "error": str(read.ranked.errors.get(source.number, "")),
+            }
+            for source in query.sources
+        },
+        "spans": [
+            {"start": iso_text(span.start), "end": iso_text(span.end), "precision": span.precision, "role": span.role}
+            for span in (question.spans or current.missed)
+        ],
+        "notes": [
+            *query.notes,
+            *([UNREAD_TIME] if question.has_unread_time else []),
+            *describe_spans(current.missed, times.zone(current.search.settings.timezone) or UTC),
+            *([str(error)] if (error := read.meaning_error) else []),
+            *([f"The search index: {why}"] if (why := read.ranked.index_error) else []),
+            *(
+                f"Only the newest {MOST_COMPARED:,} rows of {sources.BY_NUMBER[number].name} were compared."
+                for number in read.ranked.newest_only
+            ),
+        ],
+    }
+
+
+def build_empty(query: Query) -> dict[str, Any]:
+    """Return the report of a search for nothing."""
+    nothing = {source.name: {"considered": 0, "dropped": {}, "error": ""} for source in query.sources}
+    return {"ranking": query.ranking, "hits": [], "sources": nothing, "spans": [], "notes": list(query.notes)}
+
+
+def _tell_hit(read: Read, one: Chosen) -> Mapping[str, object]:
+    terms, scored = read.ranked.search.terms, one.scored
+    return {
+        "source": one.hit["source"],
+        "id": one.hit["id"],
+        "timestamp": one.hit["timestamp"],
+        "conversation": plain_key(one.row.conversation),
+        "speaker": one.row.said_by,
+        "neighbours": _find_neighbours(read, one),
+        "rank": one.rank,
+        "score": round(scored.score, 4),
+        "tier": scored.tier,
+        "tags": sorted(terms[i].text for i in scored.matched if terms[i].kind == "tag"),
+        "words": sorted(terms[i].text for i in scored.matched if terms[i].kind != "tag"),
+        "context": scored.context,
+        "meaning": scored.candidate.by_meaning,
+        "kept": scored.kept,
+        "reasons": {name: round(value, 4) for name, value in sorted((scored.parts or {}).items())},
+    }
+
+
+def _find_neighbours(read: Read, one: Chosen) -> list[int]:
+    """Return the ids of the messages right before and after a message in its conversation."""
+    place, found = one.scored.candidate.place, read.ranked.matches
+    if place == UNKNOWN or one.row.source != CHAT or found is None:
+        return []
+    matches, at = found.audiences[place >> 32], place & 0xFFFFFFFF
+    view = matches.view
+    near = [n for n in (at - 1, at + 1) if 0 <= n < len(view) and view.thread[n] == view.thread[at]]
+    ids: list[int] = view.row_id[matches.keep_readable(ViewRows(np.array(near, np.int64)))].tolist()
+    return ids

@@ -12,11 +12,10 @@ from ..database.dialects import microseconds
 from ..index.numbers import Flags, ViewRows, is_among
 from ..index.shapes import DAY, PHRASE, IndexTerm, RowId
 from ..index.visible import Postings, Visible
-from .question.question import Question
+from .question import Question
 from .ranking.days import find_inside
 from .ranking.frame import AudienceMatches, find_persons
-from .ranking.rows import CHAT as _CHAT
-from .ranking.rows import Matched
+from .ranking.rows import CHAT, Matched
 from .resolve import Search
 from .terms import QueryTerm, list_owners
 
@@ -26,8 +25,6 @@ MOST_OF_PERSON = 3
 
 @dataclass(frozen=True, eq=False)
 class Matches:
-    """The rows that match in the index."""
-
     terms: Sequence[QueryTerm]
     owners: Mapping[IndexTerm, Sequence[int]]
     """Ids of the query terms for each word, tag, phrase or day looked up in the index."""
@@ -47,7 +44,7 @@ class Matches:
         for one, times in held.items():
             for i in self.owners[one]:
                 term, is_offered = self.terms[i], False
-                if (term.kind == "tag word" and source != _CHAT) or (term.is_exact and one[0] == PHRASE):
+                if (term.kind == "tag word" and source != CHAT) or (term.is_exact and one[0] == PHRASE):
                     continue
                 # The counts of whole words add up; letters inside other words count only without a whole word.
                 is_whole, before = term.index_terms[one], matched.get(i)

@@ -25,11 +25,10 @@ from ..text.time import Span, name_words, talk_words
 from ..text.words import stop_words, words
 from . import match, profile
 from .match import Matches
-from .question.people import named
-from .question.question import Question, find_spoken, read_question
+from .question import Question, find_spoken, named, read_question
 from .ranking import days, ranking
 from .ranking.ranking import Ranking
-from .ranking.rows import Candidate, Kept, RankingQuery, WordScorer, newest_first
+from .ranking.rows import CHAT, Candidate, Kept, RankingQuery, WordScorer, newest_first
 from .ranking.weights import INSIDE, rarity_weight
 from .resolve import Search
 from .table import Errors, Rows
@@ -53,7 +52,6 @@ LEAST_IN_ORDER = 72
 """Minimum number of candidates read if the question asks for the first or last."""
 PLAIN_POOL = 200
 """Minimum pool of matching rows of a source in the first round without the index (relevance mode)."""
-_CHAT = sources.CHAT.number
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,8 +289,8 @@ def offer_person(ranked: Ranked) -> Ranked:
         return ranked
     known = {c.key for c in ranked.candidates}
     newest = match.list_rows_of_person(found, question, query.asker)
-    offered = [Candidate(_CHAT, *row, is_offered=True) for row in newest if (_CHAT, row[0]) not in known]
-    considered = {**ranked.considered, _CHAT: ranked.considered.get(_CHAT, 0) + len(offered)}
+    offered = [Candidate(CHAT, *row, is_offered=True) for row in newest if (CHAT, row[0]) not in known]
+    considered = {**ranked.considered, CHAT: ranked.considered.get(CHAT, 0) + len(offered)}
     query = replace(query, question=question)
     return replace(ranked, candidates=[*ranked.candidates, *offered], query=query, considered=considered)
 
@@ -312,7 +310,6 @@ def question_of(search: Search, now: datetime) -> Question:
 
 
 def build_query(search: Search, question: Question, found: Matches) -> RankingQuery:
-    """Return the query of the ranking: terms with weights, and facts about the question."""
     question, languages = _with_people(question, search, found), search.query.languages
     shares = share_groups(search.terms, found.owners)
     counts = count_rows(search.terms, shares, found.docs)
@@ -363,14 +360,12 @@ def limit_question(search: Search, question: Question) -> Question:
 
 
 def _find_people(question: Question, search: Search, views: Iterable[Visible]) -> frozenset[str]:
-    """Return the speakers that a question names."""
     text = search.query.text
     names = {name for view in views for name in view.names_in(text) if name}
     return named(text, names, question.languages) if names else frozenset()
 
 
 def _with_people(question: Question, search: Search, found: Matches) -> Question:
-    """Return a question with the speakers it names."""
     return replace(question, people=_find_people(question, search, [one.view for one in found.audiences]))
 
 

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ..base import logs
-from ..database import sources
 from ..database.dialects import microseconds
 from ..database.engine import Database
 from ..errors import ConfigError, CoreError, StoreReadError
@@ -146,7 +145,6 @@ class Meanings:
         return self.scaled(like).tolist()  # type: ignore[no-any-return]
 
     def scaled(self, like: Floats) -> Floats:
-        """Return cosines as scaled similarities: 0 at the mean, 1 at STEPS standard deviations above it."""
         worth: Floats = np.maximum(0.0, (like - self.mean) * (1.0 / self.spread / STEPS))
         return worth
 
@@ -165,8 +163,9 @@ def compare_rows(
         asked = before.asked
     if asked is None:
         return None, candidates
-    index, numbers = search.index, range(len(sources.ALL))
-    audiences = [a for a in search.viewer.audiences if index is not None and index.count_rows(numbers, [a])[0]]
+    audiences = (
+        [audience for audience, one in search.index.audiences.items() if one.view.sources] if search.index else []
+    )
     parts = held_vectors.read_parts(db, search.embedder.name, audiences, len(asked))
     compared = [_Compared(part, part.compare(asked)) for part in parts]
     meanings = Meanings(asked, *find_usual([one.like for one in compared]), compared)

@@ -117,8 +117,6 @@ def read_time(value: object, field: Literal["since", "until"], read_words: ReadW
 
 @dataclass(frozen=True, slots=True)
 class Exclude:
-    """Rows that a search leaves out."""
-
     rows: frozenset[tuple[Source, int]] = frozenset()
     """Excluded rows, as (source, id)."""
     conversations: frozenset[str] = frozenset()

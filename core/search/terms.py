@@ -12,10 +12,8 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from ..index.shapes import PHRASE, TAG, WORD, IndexTerm
-from ..shapes import SOURCES
+from .ranking.rows import CHAT
 from .ranking.weights import INSIDE
-
-_CHAT = SOURCES.index("chat_history")
 
 Kind = Literal["keyword", "tag word", "keyword and tag", "minor", "tag"]
 """keyword: text searched in all sources; tag word: tag searched as text in the chat; keyword and tag: both; minor: a
@@ -59,7 +57,7 @@ class QueryTerm:
 
     def applies(self, source: int) -> bool:
         """Return whether it is searched in the texts of a source."""
-        return self.kind != "tag" and (self.kind != "tag word" or source == _CHAT)
+        return self.kind != "tag" and (self.kind != "tag word" or source == CHAT)
 
 
 class GroupShare(NamedTuple):

@@ -30,8 +30,8 @@ from core.messages import new_message as chat_messages
 from core.prompt import messages, rules_answer
 from core.relationships import rules as relationships
 from core.scope import Scope
+from core.search import question
 from core.search import rules_arguments as arguments
-from core.search.question import people, question
 from core.shapes import Vocabulary
 from core.short_term import turns as short_term_turn
 from core.stories import handlers, rules_recaps, rules_running, rules_scenes
@@ -84,7 +84,7 @@ def _vocabulary() -> Vocabulary:
 
 def _question(value: str) -> object:
     asked = question.read_question(value, now=NOW, zone=UTC, languages=SPEECH)
-    return asked, people.named(value, ("Ann", "Bob"), SPEECH)
+    return asked, question.named(value, ("Ann", "Bob"), SPEECH)
 
 
 def _extract_tags(value: str) -> object:

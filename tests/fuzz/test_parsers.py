@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from core.base.yaml_text import YamlError, read_value
 from core.config import load
-from core.search.question.question import tells_time
+from core.search.question import tells_time
 from core.upkeep.check import product_of
 from tests.fuzz import strategies as of
 from tests.fuzz.targets import TARGETS, TEXT_TARGETS, VALUE_TARGETS

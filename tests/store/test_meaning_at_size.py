@@ -25,7 +25,7 @@ from core.forgetting import forget
 from core.index import embeddings, held_vectors, lru_cache
 from core.scope import Scope
 from core.search import match, read
-from core.search.question.question import Question
+from core.search.question import Question
 from core.search.rank import Ranked, Round
 from core.semantic import embed_rows
 from core.synth_core_memory import explain_search

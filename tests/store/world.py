@@ -235,5 +235,6 @@ def _compare(db: Database, mine: Collection[int], entries: Sequence[Entry]) -> l
         f"{audience}, {source.number}: {totals[audience, source.number]} words are counted as {found}"
         for audience in sorted(mine)
         for source in ALL
-        if (found := counted.count_rows([source.number], [audience])[1]) != totals[audience, source.number]
+        if (found := int(counted.audiences[audience].view.source_sums[1, source.number]))
+        != totals[audience, source.number]
     ]

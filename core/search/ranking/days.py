@@ -12,7 +12,7 @@ from ...index.shapes import DAY
 from ...index.visible import Postings, Visible
 from ...text.question_words import Side
 from ...text.time import Span
-from ..question.question import Question
+from ..question import Question
 from .frame import AudienceMatches, Frame, Seen, find_persons
 from .rows import CHAT, Candidate, RankingQuery
 

@@ -6,7 +6,6 @@ neighbours. The best rows of all audiences are returned with their reasons.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -15,8 +14,7 @@ import numpy as np
 from ...index.numbers import Flags, Floats, Ints, LocalRows, MatchRows, ViewRows, put_in_order
 from ...index.shapes import IndexTerm, RowId
 from .days import are_inside
-from .frame import AudienceMatches, Frame, Seen, build_frame, choose_best, look_at
-from .own_words import HeldWords, read_words
+from .frame import AudienceMatches, Frame, HeldWords, Seen, build_frame, choose_best, look_at, read_words
 from .reasons import (
     MOST_RANKED,
     SessionScores,
@@ -94,10 +92,7 @@ class Ranking:
 
 
 def rank_rows(
-    audiences: Sequence[AudienceMatches],
-    query: RankingQuery,
-    offered: Sequence[ViewRows],
-    count: int,
+    audiences: Sequence[AudienceMatches], query: RankingQuery, offered: Sequence[ViewRows], count: int
 ) -> Ranking:
     """Return the best rows, at most `count`, and the number of matching rows.
 
@@ -109,7 +104,9 @@ def rank_rows(
     held = read_words(audiences, query, offered)
     seen = look_at(audiences, query)
     is_open = find_open(seen, held.rows)
-    counts = _count_sources(seen, held), int(np.count_nonzero(is_open))
+    sources = np.concatenate([one.matches.view.source[rows] for one, rows in zip(seen, held.rows, strict=True)])
+    considered = {source: n for source, n in enumerate(np.bincount(sources).tolist()) if n}
+    counts = considered, int(np.count_nonzero(is_open))
     most = max(count, LEADING)
     if query.by_words:
         at_us = np.concatenate([one.matches.view.at_us[rows] for one, rows in zip(seen, held.rows, strict=True)])
@@ -135,13 +132,6 @@ def rank_rows(
         others = around.is_match[best] & (around.reasons["person"][best] < 0)
         kept.append((LocalRows(best[others][:MOST_OTHERS]), "others"))
     return Ranking(*counts, around, best, kept, seen, held, sessions)
-
-
-def _count_sources(seen: Sequence[Seen], held: HeldWords) -> dict[int, int]:
-    matching: Counter[int] = Counter()
-    for one, rows in zip(seen, held.rows, strict=True):
-        matching.update(dict(enumerate(np.bincount(one.matches.view.source[rows]).tolist())))
-    return {source: n for source, n in matching.items() if n}
 
 
 def _split(frame: Frame, rows: MatchRows) -> Iterator[tuple[int, ViewRows]]:

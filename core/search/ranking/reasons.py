@@ -10,8 +10,7 @@ import numpy as np
 
 from ...index.numbers import Column, Flags, Floats, MatchRows, ViewRows, is_among, take
 from .days import choose_ends, find_coming, find_days
-from .frame import Frame, Seen, choose_best
-from .own_words import HeldWords
+from .frame import Frame, HeldWords, Seen, choose_best
 from .rows import RankingQuery
 from .weights import (
     BY_MEANING,

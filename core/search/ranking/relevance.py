@@ -16,7 +16,7 @@ from ...index.shapes import WORD, RowId
 from ...text.forms.spellings import share_spelt_otherwise
 from ...text.question_words import asked_words, begins_with, holds
 from ...text.words import list_terms
-from ..question.question import has_number, tells_time
+from ..question import has_number, tells_time
 from .days import list_ranges
 from .reasons import find_fitting, weigh
 from .rows import CHAT, FOLDED_CHARS, UNKNOWN, Candidate, RankingQuery, ScoredRow

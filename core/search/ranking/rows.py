@@ -11,7 +11,7 @@ from ...index.shapes import IndexTerm, RowId
 from ...shapes import SOURCES
 from ...text.folding import fold
 from ...text.hits import diary_snippet_text
-from ..question.question import Question
+from ..question import Question
 from .weights import INSIDE, K1, hold_back
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ ROOT = Path(__file__).resolve().parents[3]
 SWAPPED = """
 from core.index.visible import FreshOffsets
 from core.index.numbers import MatchRows, PackedRows, ViewRows, find_in
-from core.search.ranking.frame import AudienceMatches
-from core.search.ranking.own_words import HeldWords
+from core.search.ranking.frame import AudienceMatches, HeldWords
 from core.search.ranking.ranking import Around
 
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from core.search.question.people import named
-from core.search.question.question import Question, has_number, read_question, tells_time
+from core.search.question import Question, has_number, named, read_question, tells_time
 from core.text.question_words import asked_words, counting_words
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)  # a Tuesday

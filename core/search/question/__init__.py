@@ -1,1 +1,0 @@
-"""Facts that a question gives in addition to search words: days, people and the kind of answer. Pure."""
