@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,7 @@ from ..database.sources import SourceTable
 from ..database.stored_values import read_time
 from ..errors import StoreError
 from ..index import entries as index_entries
-from ..index.entries import calendar_of, derive_columns, list_texts
+from ..index.entries import Progress, calendar_of, derive_columns, list_texts
 from ..index.indexed import add_entries, change_row
 from ..scope import KEY_BYTES
 from ..shapes import PERSONA_SENDER
@@ -30,8 +30,6 @@ from .table_conversations import AudienceRow
 
 RANGE = 200
 """Maximum number of rows indexed before a search, and in one transaction."""
-
-Progress = Callable[[str, int, int], None]
 
 
 def index_before_search(db: Database, persona: str, numbers: Iterable[int]) -> None:

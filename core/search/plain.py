@@ -8,14 +8,12 @@ any keyword.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
-from ..database.bulk import chunks
 from ..database.dialects import microseconds
 from ..database.engine import Database
 from ..database.sources import CHAT, SourceTable
@@ -30,8 +28,8 @@ from .rank import Ranked, Round, leave_best, weigh_alone
 from .ranking.rows import Candidate, FoundRow
 from .resolve import Search
 
-AT_ONCE = 256
-"""Number of rows compared in one statement."""
+AT_ONCE = 2048
+"""Maximum number of rows compared in one statement."""
 MOST_COMPARED = 100_000
 """Maximum number of newest rows of a source compared in recency mode, or without the index."""
 MOST_FALLBACK = 20_000
@@ -119,14 +117,22 @@ def _read_rows(
     Rows that may hold both a tag and a keyword are compared first, then the others, newest first, until enough match.
     """
     found, newest = list[Candidate](), list[Candidate]()
-    for ids in chunks(may.both, AT_ONCE):
-        found += table.read_newest(db, search, source, AT_ONCE, rows, ids)
-    others = iter(may.others)
-    size = min(1 << pool.bit_length(), AT_ONCE)  # most of these rows do match
-    while len(newest) < pool and (ids := list(islice(others, size))):
-        newest += table.read_newest(db, search, source, pool - len(newest), rows, ids)
-        size = AT_ONCE
+    for ids in _grow(may.both, pool):
+        if sum(c.tier == 1 for c in found) < pool:
+            found += table.read_newest(db, search, source, pool, rows, ids)
+    for ids in _grow(may.others, pool):
+        if len(newest) < pool:
+            newest += table.read_newest(db, search, source, pool - len(newest), rows, ids)
     return sorted([*found, *newest], key=lambda c: (c.tier, -c.at_us, -c.id))[:pool]
+
+
+def _grow(ids: Sequence[int], size: int) -> Iterator[Sequence[int]]:
+    """Yield the ids in lists, each longer than the last: most rows that can match do match."""
+    at = 0
+    while at < len(ids):
+        size = min(2 * size, AT_ONCE)
+        yield ids[at : at + size]
+        at += size
 
 
 # The rows that can match, from the index

@@ -20,9 +20,9 @@ from core.scope import Scope
 from core.search import rank
 from core.search.ranking.weights import WEIGHTS
 from core.search.rounds import MOST_OUTSIDE
-from core.synth_core_memory import explain_search, search_memories
+from core.synth_core_memory import search_memories
 from tests.databases import traced
-from tests.store.search_world import DEFAULTS, ago, explain, find, ids, said
+from tests.store.search_world import DEFAULTS, ago, explain, find, ids, ranked, said
 from tests.store.test_search_packed import pack
 from tests.store.world import NOW, index_differences, verify_index
 
@@ -222,11 +222,9 @@ def test_t16_the_turns_of_whom_the_question_names_come_first(db: Database, scope
         ("Ann", "My concert with the choir was dull, Tom"),
     ]
     rows = talked(db, scope, [*filler(most), *lines], ago(days=60))[-3:]
-    report = explain(db, scope, query="What did Tom say about the concert of the choir?", limit=5)[1]
-    assert next(one["id"] for one in report["hits"] if one["rank"] == 1) == rows[1]
+    assert ranked(db, scope, query="What did Tom say about the concert of the choir?", limit=5)[0] == rows[1]
     mine = replace(scope, participant="tg/ann")
-    report = explain(db, mine, query="How was my concert with the choir?", limit=5)[1]
-    assert next(one["id"] for one in report["hits"] if one["rank"] == 1) == rows[2]
+    assert ranked(db, mine, query="How was my concert with the choir?", limit=5)[0] == rows[2]
 
 
 ZONES = [("Pacific/Auckland", "2026-03-12"), ("UTC", "2026-03-11"), ("?", "2026-03-11")]
@@ -244,17 +242,14 @@ def test_t62_of_many_lines_that_match_the_first_and_the_last_of_a_person_are_fou
 ) -> None:
     lines = [("Tom" if n in (0, 399) else "Ann", f"The boat is nice, visit {n}") for n in range(400)]
     rows = talked(db, scope, lines, ago(days=60))
-    asked = {"query": f"What was the {word} thing {who} said about the boat?", "limit": 3}
-    report = explain(db, replace(scope, conversation="tg/1", participant="tg/ann"), **asked)[1]
-    assert next(one["id"] for one in report["hits"] if one["rank"] == 1) == rows[first]
+    asked, query = replace(scope, participant="tg/ann"), f"What was the {word} thing {who} said about the boat?"
+    assert ranked(db, replace(asked, conversation="tg/1"), query=query, limit=3)[0] == rows[first]
 
 
 def test_t16_the_day_the_question_names_comes_first(db: Database, scope: Scope) -> None:
     days = [NOW - timedelta(days=n) for n in range(10, 70, 3)]
     rows = [talked(db, scope, [("Ann", f"The dinner was nice, dish {n}")], day)[0] for n, day in enumerate(days)]
-    wanted = days[7]
-    report = explain(db, scope, query=f"What was the dinner on {wanted:%d %B %Y}?", limit=3)[1]
-    assert next(one["id"] for one in report["hits"] if one["rank"] == 1) == rows[7]
+    assert ranked(db, scope, query=f"What was the dinner on {days[7]:%d %B %Y}?", limit=3)[0] == rows[7]
 
 
 def test_t24_a_long_row_is_known_by_its_best_passage(db: Database, scope: Scope) -> None:
@@ -262,8 +257,7 @@ def test_t24_a_long_row_is_known_by_its_best_passage(db: Database, scope: Scope)
     close = f"{noise} the zither teacher lives here {noise}"
     apart = f"zither {noise} {noise} teacher"
     rows = [talked(db, scope, [("Ann", text)], ago(days=n + 3))[0] for n, text in enumerate((apart, close))]
-    report = explain(db, scope, query="Who is the zither teacher?", limit=2)[1]
-    assert next(one["id"] for one in report["hits"] if one["rank"] == 1) == rows[1]
+    assert ranked(db, scope, query="Who is the zither teacher?", limit=2)[0] == rows[1]
 
 
 def test_d35_what_is_read_around_candidates_is_bounded(db: Database, scope: Scope) -> None:
@@ -278,8 +272,7 @@ def test_d35_what_is_read_around_candidates_is_bounded(db: Database, scope: Scop
 
 def ask(db: Database, scope: Scope, query: str, **more: Any) -> tuple[list[str], dict[str, Any]]:
     """Return the texts found, best first, and the report."""
-    given = {"limit": 10, "settings": DEFAULTS, **more}
-    hits, report = explain_search(query=query, db=db, scope=scope, **given)
+    hits, report = explain(db, scope, query=query, **{"limit": 10, **more})
     rank = {one["id"]: one["rank"] for one in report["hits"]}
     return [hit["snippet"] for hit in sorted(hits, key=lambda hit: rank[hit["id"]])], report
 

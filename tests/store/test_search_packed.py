@@ -30,7 +30,6 @@ from core.search import rank
 from core.search.ranking import reasons
 from tests.databases import traced
 from tests.store.search_world import RECENCY, ago, all_rows, edited, explain, find, ids, memory, ranked, remember, said
-from tests.store.search_world import all_rows as stored_rows
 from tests.store.world import INDEX_TABLES, NOW, index_differences, open_db, own_scope, run_at_once, verify_index
 
 WORDS = [f"word{n}" for n in range(60)]
@@ -49,7 +48,7 @@ def count(db: Database, table: Any) -> int:
 
 
 def audiences_of(db: Database, scope: Scope) -> list[int]:
-    return sorted({row.audience for row in stored_rows(db, scope.persona)})
+    return sorted({row.audience for row in all_rows(db, scope.persona)})
 
 
 def pack(db: Database, scope: Scope) -> int:
@@ -368,7 +367,7 @@ def test_f85_an_unreadable_row_of_the_index_hides_no_other(
     db.transaction(lambda c: c.exec_driver_sql(change, (value,)), source="test")
     assert whole in ids(find(db, scope, query="Where is the tofu?"))
     assert count_differences(db)["memories"] == 1
-    audience = all_rows(db, scope.persona)[0].audience
+    (audience,) = audiences_of(db, scope)
     db.transaction(lambda c: packing.pack_fresh(c, db.family, audience), source="test")
     expected = [whole, spoilt] if column in ("content", "digest") else [whole]
     assert set(expected) == set(ids(find(db, scope, query="Where is the tofu?")))
