@@ -223,6 +223,16 @@ class Postings(NamedTuple):
         first, last = self.starts[number], self.starts[number + 1]
         return ViewRows(self.rows[first:last]), self.times[first:last]
 
+    def find_all(self, pieces: Iterable[Iterable[IndexTerm]], count: int) -> Flags:
+        """Return which of the `count` rows of the view hold a term of each piece."""
+        held = np.ones(count, bool)
+        for piece in pieces:
+            holds = np.zeros(count, bool)
+            for term in piece:
+                holds[self.find(term)[0]] = True
+            held &= holds
+        return held
+
     def keep(self, which: Flags) -> Postings:
         before = np.concatenate([np.zeros(1, np.int64), which.cumsum()])
         return Postings(self.numbers, take(self.rows, which), self.times[which], before[self.starts])

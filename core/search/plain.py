@@ -164,13 +164,7 @@ def _find_rows(view: Visible, held: Postings, texts: Iterable[Pieces]) -> Flags:
     """Return the flags of an audience's rows that may hold one of the texts."""
     may = np.zeros(len(view), bool)
     for pieces in texts:
-        holds = np.ones(len(view), bool)
-        for piece in pieces:
-            has_one = np.zeros(len(view), bool)
-            for word in (_PARTIAL, *piece):
-                has_one[held.find(word)[0]] = True
-            holds &= has_one
-        may |= holds
+        may |= held.find_all([(_PARTIAL, *piece) for piece in pieces], len(view))
     return may
 
 

@@ -248,8 +248,7 @@ def weigh_alone(search: Search, found: Matches | None) -> WordScorer:
 
 
 def add_statements(ranked: Ranked, db: Database) -> Ranked:
-    """Return the candidates, and in addition a person's statements about themselves if the question is about the
-    person."""
+    """Return the candidates, and, if the question is about a person, the person's statements about themselves."""
     search, query, found = ranked.search, ranked.query, ranked.matches
     text = asked_words(search.query.text)
     if query is None or found is None or not asks_about_person(text, query.question.people, query.languages):
@@ -362,7 +361,7 @@ def limit_question(search: Search, question: Question) -> Question:
 def _find_people(question: Question, search: Search, views: Iterable[Visible]) -> frozenset[str]:
     text = search.query.text
     names = {name for view in views for name in view.names_in(text) if name}
-    return named(text, names, question.languages) if names else frozenset()
+    return named(text, names, question.languages)
 
 
 def _with_people(question: Question, search: Search, found: Matches) -> Question:
@@ -388,10 +387,7 @@ def _leave_names(
         parts |= now | {stem(word, languages) for word in now}
     if question.beside:  # nor `week` in `the week after the flood`
         parts |= {fold(word) for code in question.languages for word in name_words(code)}
-    is_tag = [term.kind == "tag" for term in terms]
-    groups = {term.group for term, tag in zip(terms, is_tag, strict=True) if not tag and fold(term.text) in parts}
-    left = [
-        weight if tag or term.group not in groups else 0.0
-        for term, weight, tag in zip(terms, weights, is_tag, strict=True)
-    ]
-    return left if any(weight for weight, tag in zip(left, is_tag, strict=True) if not tag) else weights
+    words_of = {i: term for i, term in enumerate(terms) if term.kind != "tag"}
+    groups = {term.group for term in words_of.values() if fold(term.text) in parts}
+    left = [0.0 if i in words_of and terms[i].group in groups else weight for i, weight in enumerate(weights)]
+    return left if any(left[i] for i in words_of) else weights

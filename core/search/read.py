@@ -239,7 +239,7 @@ def _by_nearness(search: Search, meanings: Meanings) -> Iterable[RowId]:
     """Yield similar rows of the sources and time asked for: the most similar first; of equals, the newest."""
     wanted = np.array([s.number for s in search.query.sources], np.uint8)
     least, query = meanings.mean + LEAST_LIKE * STEPS * meanings.spread, search.query
-    like, ids, numbers, times = list[Floats](), list[Column](), list[Column](), list[Column]()
+    columns = list[tuple[Floats, Column, Column, Column]]()
     for one in meanings.compared:
         row_id, source, at_us = one.part.rows
         near = (one.like >= least) & np.isin(source, wanted)
@@ -247,11 +247,8 @@ def _by_nearness(search: Search, meanings: Meanings) -> Iterable[RowId]:
             near &= at_us >= microseconds(query.since)
         if query.until is not None:
             near &= at_us < microseconds(query.until)
-        like.append(one.like[near])
-        ids.append(row_id[near])
-        numbers.append(source[near])
-        times.append(at_us[near])
-    if like:
-        row_id, source, at_us = (np.concatenate(column) for column in (ids, numbers, times))
-        order = np.lexsort((row_id, source, -at_us, -np.concatenate(like)))
+        columns.append((one.like[near], row_id[near], source[near], at_us[near]))
+    if columns:
+        like, row_id, source, at_us = (np.concatenate(column) for column in zip(*columns, strict=True))
+        order = np.lexsort((row_id, source, -at_us, -like))
         yield from zip(source[order].tolist(), row_id[order].tolist(), strict=True)
