@@ -39,6 +39,8 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Copied:
+    """The result of `copy_database`."""
+
     source: str
     target: str
     """Connection string of the target; like `source`, with dots for the password."""

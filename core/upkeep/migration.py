@@ -48,6 +48,8 @@ NOTHING = "The database is at the present version. Nothing was changed."
 
 @dataclass(frozen=True, slots=True)
 class Migrated:
+    """The result of `migrate`."""
+
     applied: tuple[str, ...] = ()
     """Revisions applied by this run, oldest first."""
     messages: tuple[str, ...] = ()
