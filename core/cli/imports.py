@@ -110,8 +110,8 @@ def import_(
         elif any((file / name).is_file() for name in NAMES):
             from ..conversations import import_markdown
 
-            scope = run.scope(conversation, user or None, server)
-            run.answer(asdict(import_markdown(file, db=run.db, settings=run.settings, scope=scope)))
+            asking = run.asking(run.scope(conversation, user or None, server))
+            run.answer(asdict(import_markdown(file, **asking)))
         elif _import_card(run, file, dry_run=dry_run):
             return
         elif not _holds_chats(file):
@@ -195,7 +195,7 @@ def _consolidate(run: Run, result: ImportResult, progress: output.Progress) -> i
 
     queued = 0
     for number, key in enumerate(result.conversations, 1):
-        asking: dict[str, Any] = {"db": run.db, "settings": run.settings, "scope": run.scope(conversation=key)}
+        asking = run.asking(run.scope(key))
         queued += conversations.add_recent_conversation(**asking).stored
         queued += len(lifelong.trigger_memory_consolidation("import", None, key, wait=False, **asking).queued)
         progress("queueing", number, len(result.conversations))
@@ -253,7 +253,7 @@ def _import_card(run: Run, file: Path, *, dry_run: bool) -> bool:
 
     if read_card(file) is None:
         return False
-    done = import_card(file, dry_run=dry_run, db=run.db, settings=run.settings, scope=run.scope())
+    done = import_card(file, dry_run=dry_run, **run.asking())
     run.answer(done.as_dict(), lambda: _print_card(done))
     return True
 
@@ -271,9 +271,8 @@ def _print_card(done: CardImport) -> None:
 def _import_items(run: Run, file: Path, scope: Scope, *, dry_run: bool) -> None:
     from ..transfer.items import import_items
 
-    asking: dict[str, Any] = {"db": run.db, "settings": run.settings, "scope": scope}
     with _says_how_to_go_on(), output.bar() as bar:
-        items = import_items(file, dry_run=dry_run, progress=bar, **asking)
+        items = import_items(file, dry_run=dry_run, progress=bar, **run.asking(scope))
     run.answer(items.as_dict(), lambda: _print_items(items))
     _end(items, file, items.imported + items.duplicates)
 

@@ -95,8 +95,7 @@ def _print_left(run: Run, personas: Sequence[str] | None, failed: Sequence[Opera
 
     left: list[ListedOperation] = []
     for persona in personas or jobs.read_personas(run.db):
-        asking: dict[str, Any] = {"db": run.db, "settings": run.settings, "scope": Scope(persona)}
-        left += jobs.list_operations(("retrying", "pending"), limit=_MOST, **asking)
+        left += jobs.list_operations(("retrying", "pending"), limit=_MOST, **run.asking(Scope(persona)))
     if left:
         error = next((one["error"] for one in left if one["error"]), "")
         reason = f", the last try failed: {error}" if error else ""

@@ -119,8 +119,8 @@ class Run:
         persona = self.persona if self.persona is not None else self.settings.persona_id
         return Scope(persona, conversation, participant, server, destination)
 
-    def asking(self) -> dict[str, Any]:
-        return {"db": self.db, "settings": self.settings, "scope": self.scope()}
+    def asking(self, scope: Scope | None = None) -> dict[str, Any]:
+        return {"db": self.db, "settings": self.settings, "scope": scope or self.scope()}
 
     def answer(self, value: Any, show: Callable[[], None] | str | None = None, *, nothing: str = "") -> None:
         """Print `value` as JSON, or for people by `show`: a function, a sentence, or None for a table of the value."""
