@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import logging
 import os
 import random
@@ -89,10 +88,8 @@ def _leave_parent() -> None:
         handle._leave_connections()
 
 
-@functools.lru_cache(maxsize=1)
-def _watch_forks() -> None:
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=_leave_parent)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_parent)
 
 
 def _dispose(engines: tuple[Engine, Engine]) -> None:
@@ -142,7 +139,6 @@ class Database:
         """Functions called with each reading statement sent, and with its values if it was compiled before."""
         self._local = _Thread()
         _handles.add(self)
-        _watch_forks()
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("A Database stays in its process. Pass the connection string, and open_database(url) there.")

@@ -90,7 +90,6 @@ def check_bytes(most: int) -> int:
 class Export:
     def __init__(self, path: Path, max_bytes: int = MAX_BYTES) -> None:
         check_bytes(max_bytes)
-        self._path = path
         self._name = path.absolute().stem
         self.faults: list[Fault] = []
         self.members: list[Member] = []
