@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import pymysql
-from sqlalchemy.engine import URL
 
 from tests.servers.base import Options, ServerError, free_port
 from tests.servers.family import MariaDB, MySQL
@@ -124,9 +123,6 @@ class GaleraNode(MariaDB):
         self.port, self.talk_port, self.catch_up_port, self.copy_port = (free_port() for _ in range(4))
         self._first = False
         self._position = ""
-
-    def _address(self) -> URL:
-        return URL.create("mysql+pymysql", "root", host="127.0.0.1", port=self.port)
 
     def _replicating(self) -> Options:
         others = [n.talk_port for n in self.cluster.nodes if n is not self]
@@ -251,9 +247,6 @@ class GroupNode(MySQL):
         super().__init__(durable=True)
         self.cluster, self.number = cluster, number
         self.port, self.talk_port = free_port(), free_port()
-
-    def _address(self) -> URL:
-        return URL.create("mysql+pymysql", "root", host="127.0.0.1", port=self.port)
 
     def _command(self) -> list[str]:
         self.options = {

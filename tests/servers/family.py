@@ -48,6 +48,8 @@ class Daemon(Server):
     """Name of the variable that sizes the redo log."""
 
     EXTRA: ClassVar[Options] = {}
+    port: int = 0
+    """Port of every start; 0 takes a free one each time."""
 
     @classmethod
     def installed(cls) -> Path | None:
@@ -161,7 +163,7 @@ class Daemon(Server):
             shutil.copytree(self.template(), data)
 
     def _address(self) -> URL:
-        return URL.create("mysql+pymysql", "root", host="127.0.0.1", port=free_port())
+        return URL.create("mysql+pymysql", "root", host="127.0.0.1", port=self.port or free_port())
 
     def _command(self) -> list[str]:
         temporary = self.folder / "tmp"

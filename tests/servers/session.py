@@ -11,7 +11,7 @@ import re
 import sqlite3
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Self
+from typing import Any, Self
 
 import pymysql
 
@@ -88,19 +88,18 @@ class Session:
         return cls([*sqlite, *wanted], problems, extras)
 
     @classmethod
-    def received(cls, handed: Mapping[str, list[list[str]]]) -> Self:
-        session = cls(handed["names"][0], extras=[Reachable(*where) for where in handed["extras"]])
-        session._ready |= {where[0]: Reachable(*where) for where in handed["own"]}
+    def received(cls, handed: Mapping[str, Any]) -> Self:
+        session = cls(handed["names"])
+        session._ready = {where[0]: Reachable(*where) for where in handed["servers"]}
+        session._extras = tuple(handed["extras"])
         return session
 
-    def hand_over(self) -> dict[str, list[list[str]]]:
+    def hand_over(self) -> dict[str, Any]:
         """Start everything and return it in plain values for a worker."""
         self.start(self.names)
         servers = [self.server(name) for name in self.names if name != SQLITE]
-        where = {server.name: [server.name, server.url, server.version] for server in servers}
-        extras = [where[name] for name in self._extras]
-        own = [facts for name, facts in where.items() if name not in self._extras]
-        return {"names": [[name for name in self.names if name not in self._extras]], "own": own, "extras": extras}
+        where = [[server.name, server.url, server.version] for server in servers]
+        return {"names": self.names, "servers": where, "extras": [*self._extras]}
 
     def start(self, names: Iterable[str]) -> None:
         """Begin to start these servers, side by side, without waiting for them."""
