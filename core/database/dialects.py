@@ -142,25 +142,23 @@ class Decimal(_Stored[float]):
         return None if value is None else round(float(read_number(value) or 0), self.decimals)
 
 
-class Whole(_Stored[int]):
-    impl: Any = Integer
-    on_sqlite: TypeEngine[Any] = sqlite.INTEGER()
-
+class _Given(_Stored[T]):
     def __init__(self, on_servers: TypeEngine[Any]) -> None:
         super().__init__()
         self.on_servers = on_servers
+
+
+class Whole(_Given[int]):
+    impl: Any = Integer
+    on_sqlite: TypeEngine[Any] = sqlite.INTEGER()
 
     def result_processor(self, dialect: Dialect, coltype: object) -> Any:  # noqa: ARG002 - the interface of types
         return read_whole if dialect.name == "sqlite" else None
 
 
-class StoredBytes(_Stored[bytes]):
+class StoredBytes(_Given[bytes]):
     impl: Any = LargeBinary
     on_sqlite: TypeEngine[Any] = LargeBinary()
-
-    def __init__(self, on_servers: TypeEngine[Any]) -> None:
-        super().__init__()
-        self.on_servers = on_servers
 
     def result_processor(self, dialect: Dialect, coltype: object) -> Any:
         return read_bytes if dialect.name == "sqlite" else super().result_processor(dialect, coltype)

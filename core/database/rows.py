@@ -112,9 +112,7 @@ def short_interface(interface: str) -> str:
 _SHORT = {"twitter": "x", "cli": "manual", "telethon_userbot": "telegram"}
 
 
-@lru_cache(maxsize=64)
-def _insert(table: Table) -> Any:
-    return table.insert()
+_insert = lru_cache(maxsize=64)(Table.insert)
 
 
 @lru_cache(maxsize=256)
