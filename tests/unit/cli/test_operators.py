@@ -250,14 +250,6 @@ def test_f78_nothing_is_deleted_unasked(said: Command, monkeypatch: pytest.Monke
     assert said("forget", "--participant", "tg/ann", "--dry-run").json["total"] > 0
 
 
-ONE_TOO_MANY = ("--message", "1", "--memory", "3"), ("--participant", "tg/1", "--memory", "3")
-
-
-@pytest.mark.parametrize("given", [(), *ONE_TOO_MANY, ("--memory", "x")])
-def test_f78_exactly_one_thing(run: Command, given: tuple[str, ...]) -> None:
-    assert run("forget", *given, "--yes").code == 2
-
-
 def test_r12_a_token_is_made_listed_and_revoked(
     run: Command, call: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -173,16 +173,6 @@ def test_a_memory_without_tags_gets_words_that_say_something(run: Command) -> No
     assert len(run("remember", many).json["tags"]) == 12
 
 
-def test_mcp_refuses_keys_that_nothing_else_would_find(run: Command) -> None:
-    for option, value, said in (
-        ("--participant", "ann", "interface/id, such as web/ann"),
-        ("--conversation", "42", "interface/chat, such as web/42"),
-        ("--privacy", "public", "Add --conversation"),
-    ):
-        refused = run("mcp", option, value)
-        assert refused.code == 2 and said in " ".join(refused.err.replace("│", " ").split()), option
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
 @pytest.mark.parametrize(
     ("where", "expected"), [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")]
