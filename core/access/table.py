@@ -13,12 +13,10 @@ from ..database.schema import audiences
 from ..errors import DuplicateKeyError
 from .rules import AudienceKey
 
-_FIND = select(audiences.c.audience_id).where(
-    audiences.c.persona_id == bindparam("persona"),
-    audiences.c.kind == bindparam("kind"),
-    audiences.c.server_id == bindparam("server"),
-    audiences.c.ref == bindparam("ref"),
-)
+_A = audiences.c
+_OF_PERSONA = _A.persona_id == bindparam("persona")
+_KEY = (_A.kind == bindparam("kind"), _A.server_id == bindparam("server"), _A.ref == bindparam("ref"))
+_FIND = select(_A.audience_id).where(_OF_PERSONA, *_KEY)
 _HOLD = _FIND.with_for_update()
 FORGOTTEN_KINDS = ("server", "direct", "saved", "conversation")
 """Kinds of audiences that forgetting deletes: their rows are written under a lock on the audience."""
@@ -48,11 +46,7 @@ def lock(connection: Connection, persona: str, audience_id: int) -> None:
     connection.execute(_LOCK, {"persona": persona, "id": audience_id})
 
 
-_LOCK = (
-    select(audiences.c.audience_id)
-    .where(audiences.c.persona_id == bindparam("persona"), audiences.c.audience_id == bindparam("id"))
-    .with_for_update()
-)
+_LOCK = select(_A.audience_id).where(_OF_PERSONA, _A.audience_id == bindparam("id")).with_for_update()
 
 
 def read_keys(db: Database, persona: str) -> dict[int, AudienceKey]:
@@ -60,6 +54,4 @@ def read_keys(db: Database, persona: str) -> dict[int, AudienceKey]:
     return {int(row[0]): AudienceKey(*row[1:]) for row in rows}
 
 
-_NAMED = select(audiences.c.audience_id, audiences.c.kind, audiences.c.server_id, audiences.c.ref).where(
-    audiences.c.persona_id == bindparam("persona")
-)
+_NAMED = select(_A.audience_id, _A.kind, _A.server_id, _A.ref).where(_OF_PERSONA)

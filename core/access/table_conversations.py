@@ -60,26 +60,16 @@ class AudienceRow:
     """Stored conversation; None if the row belongs to no conversation, so that the whole persona sees it."""
 
 
+_C = conversations.c
 FACTS = (
-    conversations.c.id,
-    conversations.c.conversation_key,
-    conversations.c.audience_id,
-    conversations.c.server_id,
-    conversations.c.is_private,
-    conversations.c.local_only,
-    conversations.c.direct_person_key,
-    conversations.c.consolidated_to,
-)
+    _C.id, _C.conversation_key, _C.audience_id, _C.server_id, _C.is_private, _C.local_only, _C.direct_person_key,
+    _C.consolidated_to,
+)  # fmt: skip
 """Columns of `ConversationFacts`."""
-_ONE = and_(
-    conversations.c.persona_id == bindparam("persona"), conversations.c.conversation_key == bindparam("conversation")
-)
+_ONE = and_(_C.persona_id == bindparam("persona"), _C.conversation_key == bindparam("conversation"))
 _FIND = select(*FACTS).where(_ONE)
 _LOCK = _FIND.with_for_update()
-_FIND_AMONG = select(*FACTS).where(
-    conversations.c.persona_id == bindparam("persona"),
-    conversations.c.conversation_key.in_(IDS),
-)
+_FIND_AMONG = select(*FACTS).where(_C.persona_id == bindparam("persona"), _C.conversation_key.in_(IDS))
 
 
 def find(connection: Connection, persona: str, conversation: str, *, lock: bool = False) -> ConversationFacts | None:
@@ -95,11 +85,10 @@ def find_among(read: Reader, persona: str, keys: Iterable[str]) -> dict[str, Con
 
 @lru_cache(maxsize=8)
 def _touch(family: str, named: tuple[str, ...]) -> CompiledStatement:
-    c = conversations.c
     at = bindparam("at", type_=Time())
-    newer = case((or_(c.last_message_at.is_(None), c.last_message_at < at), at), else_=c.last_message_at)
+    newer = case((or_(_C.last_message_at.is_(None), _C.last_message_at < at), at), else_=_C.last_message_at)
     values: dict[str, Any] = {"last_message_at": newer, "status": "open", "closed_at": None}
-    values |= {name: bindparam(f"new_{name}", type_=c[name].type) for name in named}
+    values |= {name: bindparam(f"new_{name}", type_=_C[name].type) for name in named}
     return CompiledStatement(update(conversations).where(_ONE).values(values), family)
 
 
@@ -267,9 +256,9 @@ def list_seen(connection: Connection, persona: str, facts: ConversationFacts | N
 # names for it.
 
 
-_NAMED = select(conversations.c.conversation_key, conversations.c.server_id, conversations.c.direct_person_key).where(
-    conversations.c.persona_id == bindparam("persona", type_=Key(64)),
-    conversations.c.conversation_key.in_(bindparam("keys", expanding=True, type_=Key(512))),
+_NAMED = select(_C.conversation_key, _C.server_id, _C.direct_person_key).where(
+    _C.persona_id == bindparam("persona", type_=Key(64)),
+    _C.conversation_key.in_(bindparam("keys", expanding=True, type_=Key(512))),
 )
 
 
@@ -335,7 +324,6 @@ def relocate(
     connection: Connection, db: Database, persona: str, old: ConversationFacts, new: ConversationFacts
 ) -> Counter[str]:
     """Store a conversation's new row and move everything said in it to its new audience; return counts per table."""
-    c = conversations.c
     counts = Counter(dict.fromkeys(MOVED, 0))
     if new == old:
         return counts
@@ -345,7 +333,7 @@ def relocate(
         "is_private": new.state,
         "direct_person_key": new.direct_person,
     }
-    connection.execute(update(conversations).where(c.persona_id == persona, c.id == old.id).values(values))
+    connection.execute(update(conversations).where(_C.persona_id == persona, _C.id == old.id).values(values))
     counts["conversations"] = 1
     for source in (CHAT, MEMORIES, AI_DIARY):
         r = source.table.c
@@ -371,14 +359,14 @@ def said_in(source: SourceTable, facts: ConversationFacts) -> Any:
 
 def hold_threads(connection: Connection, persona: str, above: str) -> list[ConversationFacts]:
     """Lock the threads of a conversation, and return them in the order of their keys."""
-    c = conversations.c
     below = select(*FACTS).where(
-        c.persona_id == persona,
-        c.conversation_key >= plain_key(above) + "/",
-        c.conversation_key < plain_key(above) + "0",  # `0` is the character after the slash
-        c.parent_key == above,
+        _C.persona_id == persona,
+        _C.conversation_key >= plain_key(above) + "/",
+        _C.conversation_key < plain_key(above) + "0",  # `0` is the character after the slash
+        _C.parent_key == above,
     )
-    return [ConversationFacts(*row) for row in connection.execute(below.order_by(c.conversation_key).with_for_update())]
+    rows = connection.execute(below.order_by(_C.conversation_key).with_for_update())
+    return [ConversationFacts(*row) for row in rows]
 
 
 def is_of_another(parent: str | None, thread: str | None) -> bool:

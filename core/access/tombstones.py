@@ -27,7 +27,7 @@ def note(
     db: Database, persona: str, cutoff: int, *, people: Iterable[str] = (), conversations: Iterable[str] = ()
 ) -> None:
     """Note that people or conversations were forgotten: their rows with ids below `cutoff` must not be stored."""
-    with _LOCK:
+    with _LOCK:  # the id below which rows are too late, by digest of the forgotten person or conversation
         before: dict[bytes, int] = db.caches.get(_NAME, {})
         if len(before) >= _MOST:
             least = cutoff - (_KEPT_MILLISECONDS << BITS)

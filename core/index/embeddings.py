@@ -34,7 +34,7 @@ from ..database.schema import audiences, counters, search_vector, search_vector_
 from ..database.sources import SourceTable
 from ..database.stored_values import from_key
 
-_V = search_vector.c
+_V, _C = search_vector.c, counters.c
 KEPT = 1000
 """Number of versions for which deletions are recorded."""
 CLEANED = 100
@@ -99,10 +99,9 @@ _STAMP = update(search_vector).where(*_OF_ROW).values(stamp=bindparam("stamp"))
 def _lower(number: int) -> Executable:
     row = sources.BY_NUMBER[number].table.c
     owner = select(row.persona_id).where(row.id == bindparam("row", type_=ID)).scalar_subquery()
-    c = counters.c
-    of_models = (c.name > bindparam("first", type_=Key(64)), c.name < bindparam("last", type_=Key(64)))
+    of_models = (_C.name > bindparam("first", type_=Key(64)), _C.name < bindparam("last", type_=Key(64)))
     below = bindparam("below", type_=ID)
-    return update(counters).where(c.persona_id == owner, *of_models, c.value > below).values(value=below)
+    return update(counters).where(_C.persona_id == owner, *of_models, _C.value > below).values(value=below)
 
 
 # Functions for operators
@@ -256,9 +255,8 @@ def read_reach(db: Database, persona: str, model: str) -> dict[int, Reach]:
     return {s.number: Reach(found.get(("low", s.number), now), found.get(("high", s.number), now)) for s in sources.ALL}
 
 
-_REACH = select(counters.c.name, counters.c.value).where(
-    counters.c.persona_id == bindparam("persona"), counters.c.name.in_(bindparam("names", expanding=True))
-)
+_MARKS = (_C.persona_id == bindparam("persona"), _C.name.in_(bindparam("names", expanding=True)))
+_REACH = select(_C.name, _C.value).where(*_MARKS)
 
 
 def next_batch(db: Database, persona: str, model: str, most: int, *, local: bool, after: Batch | None = None) -> Batch:
@@ -386,15 +384,8 @@ def _mark(
             connection.execute(_MOVE_MARK, {"persona": persona, "mark": name, "was": was, "now": now})
 
 
-_MOVE_MARK = (
-    update(counters)
-    .where(
-        counters.c.persona_id == bindparam("persona"),
-        counters.c.name == bindparam("mark"),
-        counters.c.value == bindparam("was", type_=ID),
-    )
-    .values(value=bindparam("now", type_=ID))
-)
+_WAS = (_C.persona_id == bindparam("persona"), _C.name == bindparam("mark"), _C.value == bindparam("was", type_=ID))
+_MOVE_MARK = update(counters).where(*_WAS).values(value=bindparam("now", type_=ID))
 
 _COLUMNS = ("audience_id", "model", "at_us", "source", "row_id", "part", "vector", "stamp")
 _INSERT = {family: insert_ignore(search_vector, family) for family in ("sqlite", "mysql")}
@@ -404,10 +395,6 @@ def _locked(
     connection: Connection, source: SourceTable, persona: str, rows: Mapping[int, Unembedded]
 ) -> Sequence[Row[int, int, datetime, bytes]]:
     row = source.table.c
-    chosen = (
-        select(row.id, row.audience_id, row.timestamp, row.content_hash)
-        .where(row.persona_id == persona, row.id.in_(sorted(rows)), source.findable)
-        .order_by(row.id)
-        .with_for_update()
-    )
-    return connection.execute(chosen).all()
+    these = (row.persona_id == persona, row.id.in_(sorted(rows)), source.findable)
+    chosen = select(row.id, row.audience_id, row.timestamp, row.content_hash).where(*these).order_by(row.id)
+    return connection.execute(chosen.with_for_update()).all()

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,7 +35,6 @@ from .ranking.rows import (
     RankingQuery,
     ScoredRow,
     WordScorer,
-    best_first,
     choose,
     newest_first,
     without_many_contexts,
@@ -224,7 +224,8 @@ def _order(search: Search, kept: Sequence[ScoredRow], asked: RankingQuery | None
     limit = search.query.limit
     if search.query.ranking == "recency":
         return sorted(kept, key=lambda c: c.tier)[:limit]
-    best = best_first(kept)
+    best = sorted(kept, key=attrgetter("tier"))
+    best.sort(key=attrgetter("score"), reverse=True)
     if asked is None:
         return choose(best, limit)
     if asked.question.order:

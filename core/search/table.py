@@ -62,9 +62,7 @@ def read_rows(db: Database, ids: Collection[RowId], values: Mapping[str, Any]) -
 
 def read_values(search: Search, db: Database) -> dict[str, Any]:
     """Return the parameters of `read_rows` for a search."""
-    return {
-        "persona": search.viewer.scope.persona,
-        "audiences": search.viewer.audiences,
+    return search.viewer.bound | {
         "here": search.viewer.scope.conversation or "",
         "now": db.clock(),
         "chars": search.chars,
@@ -208,14 +206,8 @@ def _part(number: int, counts: tuple[int, int, int], given: frozenset[str], fami
     as_tag = [json_has_text(source.tags, bindparam(f"tag{i}")) > 0 for i in range(tags)]
     as_tag += [has_keyword(row.text_folded, bindparam(f"tagword{i}")) for i in range(tag_words)]
     as_word = [has_keyword(row.text_folded, bindparam(f"word{i}")) for i in range(keywords)]
-    of_rows = (row.persona_id == _PERSONA, row.audience_id.in_(_AUDIENCES))
-    where = [
-        *(_of_rows(row, family) if "ids" in given else of_rows),
-        source.findable,
-        sources.open_to(source),
-        or_(*as_tag, *as_word),
-        *stays(row),
-    ]
+    these = _of_rows(row, family) if "ids" in given else (row.persona_id == _PERSONA, row.audience_id.in_(_AUDIENCES))
+    where = [*these, source.findable, sources.open_to(source), or_(*as_tag, *as_word), *stays(row)]
     if "since" in given:
         where.append(row.timestamp >= bindparam("since", type_=Time()))
     if "until" in given:
@@ -263,7 +255,7 @@ def read_newest(
         "rows": sorted(row_id for name, row_id in exclude.rows if name == source.name),
     }
     given = {name: value for name, value in given.items() if value}
-    values = read_values(search, db) | given | {"pool": pool, "local_only": int(viewer.sees_local_only)}
+    values = read_values(search, db) | given | {"pool": pool}
     values |= {f"tag{i}": tag for i, tag in enumerate(tags)}
     values |= {f"word{i}": like_pattern(text) for i, text in enumerate(keywords)}
     values |= {f"tagword{i}": like_pattern(text) for i, text in enumerate(tag_words)}
@@ -279,15 +271,12 @@ def read_newest(
 # Messages repeated many times: a bot command, a greeting of every morning
 
 _C = chat_history_cache.c
-_COPIES = (
-    select(_C.id)
-    .where(
-        _C.persona_id == bindparam("persona"),
-        _C.interface_path == bindparam("conversation"),
-        _C.content_hash == bindparam("digest"),
-    )
-    .order_by(_C.timestamp.desc(), _C.id.desc())
+_COPIES = select(_C.id).where(
+    _C.persona_id == bindparam("persona"),
+    _C.interface_path == bindparam("conversation"),
+    _C.content_hash == bindparam("digest"),
 )
+_COPIES = _COPIES.order_by(_C.timestamp.desc(), _C.id.desc())
 _STAYS = frozenset(("", "limit"))
 """Reasons for leaving a row out that do not make it a copy ("": not left out)."""
 _AS_ITS_COPIES = _STAYS | {"duplicate", "visible"}

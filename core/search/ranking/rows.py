@@ -209,11 +209,6 @@ def newest_first(rows: Iterable[Candidate]) -> list[Candidate]:
     return ordered
 
 
-def best_first(rows: Iterable[ScoredRow]) -> list[ScoredRow]:
-    """Return the rows by score, then tier; equal rows keep their order."""
-    return sorted(sorted(rows, key=attrgetter("tier")), key=attrgetter("score"), reverse=True)
-
-
 def without_many_contexts(ordered: Iterable[ScoredRow], most: int) -> list[ScoredRow]:
     """Return the rows, with at most `most` that do not match themselves."""
     kept = []
