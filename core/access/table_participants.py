@@ -47,12 +47,8 @@ IS_LEVEL = privacy_levels.c.participant_key == LINKED.c.participant_key
 _LEVELS = IDENTITIES.join(privacy_levels, IS_LEVEL)
 """Participants joined with their linked identities and each identity's privacy level."""
 
-_RANKS = (
-    select(MINE.c.participant_key, func.max(LEVEL_RANK).label("strictest"))
-    .select_from(_LEVELS)
-    .where(MINE.c.participant_key.in_(IDS))
-    .group_by(MINE.c.participant_key)
-)
+_MINE = MINE.c.participant_key
+_RANKS = select(_MINE, func.max(LEVEL_RANK)).select_from(_LEVELS).where(_MINE.in_(IDS)).group_by(_MINE)
 _NAMES = select(_P.participant_key, _P.display_name).where(
     _P.persona_id == bindparam("persona"), _P.participant_key.in_(IDS)
 )
