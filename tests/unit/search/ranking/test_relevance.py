@@ -26,8 +26,6 @@ from core.search.ranking.rows import (
 from core.search.ranking.weights import BY_MEANING, WEIGHTS, between
 from core.search.terms import GroupShare, QueryTerm
 
-DAY = 86_400_000_000
-
 
 def scored(*rows: dict[str, float]) -> list[float]:
     """Return the scores of rows among short turns that have these reasons."""
