@@ -186,7 +186,7 @@ def _search(
             return nothing
         search = searching.build_search(wanted, viewer, call.settings, call.db, embedder)
         result = searching.run(search, call.db)
-        errors = list(result.read.ranked.errors.values())
+        errors = list(result.read.errors.values())
         if errors and not result.chosen:
             raise errors[0]
     if mode == "best":

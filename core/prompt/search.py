@@ -24,7 +24,7 @@ from ..text.hits import compared_text, content_digest, entry_digest, find_column
 from .call import PromptCall, Recalled, VisibleContext, with_asker_zone
 
 
-def start_search(call: PromptCall, visible: VisibleContext) -> searching.Read | None:
+def start_search(call: PromptCall, visible: VisibleContext) -> searching.Ranked | None:
     """Run the first round of the search; None if there is nothing to search for, or it failed."""
     db, viewer = call.db, visible.viewer
     s = with_asker_zone(call).settings
@@ -32,7 +32,7 @@ def start_search(call: PromptCall, visible: VisibleContext) -> searching.Read | 
     if not s.enable_memories or db is None or viewer is None or hooks.get_hook("search") is not None:
         return None
 
-    def start() -> searching.Read | None:
+    def start() -> searching.Ranked | None:
         limit = call.hits_wanted
         request = searching.SearchRequest(
             tags=tags, keywords=words, query=call.asked_text, limit=limit, is_limit_named=call.is_limit_named
@@ -48,7 +48,7 @@ def start_search(call: PromptCall, visible: VisibleContext) -> searching.Read | 
     return call.guard("search_index", start, None)
 
 
-def finish_search(call: PromptCall, read: searching.Read, drop: searching.Drop) -> Recalled:
+def finish_search(call: PromptCall, read: searching.Ranked, drop: searching.Drop) -> Recalled:
     """Return the hits of the search, without rows for which `drop` gives a reason."""
     db, report = call.db, call.report
     assert db is not None
@@ -58,27 +58,27 @@ def finish_search(call: PromptCall, read: searching.Read, drop: searching.Drop) 
         # No number of memories was asked for, and another search for the last few would cost as much as the first.
         is_enough = not call.is_limit_named and len(result.chosen) >= call.hits_wanted * 9 // 10
         if not (result.is_done or is_enough or call.is_down):
-            result = searching.run(read.ranked.search, db, drop, after=result)
+            result = searching.run(read.search, db, drop, after=result)
         report.found = result
         return result
 
     result = call.guard("memories", work, searching.Selection(read))
     if result.read.meaning_error is not None:
         report.fail("embedder", result.read.meaning_error)
-    if result.read.ranked.index_error is not None:
-        report.fail("search_index", result.read.ranked.index_error)
-    for number, error in result.read.ranked.errors.items():
+    if result.read.index_error is not None:
+        report.fail("search_index", result.read.index_error)
+    for number, error in result.read.errors.items():
         table = sources.BY_NUMBER[number].table.name
         report.fail(table, StoreError(str(error), source=table))
     # Rows come unordered, and servers return them in different orders.
     report.leave_out(sorted(result.left_out, key=lambda one: (one.reason, one.id)))
-    hits, wants_list = [one.hit for one in result.chosen], result.read.ranked.round.question.wants_list
+    hits, wants_list = [one.hit for one in result.chosen], result.read.round.question.wants_list
     return Recalled(hits, result.chosen, _describe_gap(result), wants_list)
 
 
 def _describe_gap(result: searching.Selection) -> str:
     """Return a sentence that nothing is stored for the requested time span, "" if something is."""
-    current = result.read.ranked.round
+    current = result.read.round
     is_alone = not result.chosen and all(reason == "echo" for _, reason in result.left)
     spans = current.missed or (current.question.spans if current.question.is_limited and is_alone else ())
     return " ".join(describe_spans(spans, times.zone(current.search.settings.timezone) or UTC))
@@ -118,7 +118,7 @@ def _as_row(hit: Hit) -> FoundRow:
 
 
 def build_dropper(
-    call: PromptCall, lists: HistoryLists, sections: Mapping[str, Built], started: searching.Read | None
+    call: PromptCall, lists: HistoryLists, sections: Mapping[str, Built], started: searching.Ranked | None
 ) -> searching.Drop:
     """Return a function that gives the reason to leave out a row (blank, echo, replaced, visible), "" to keep it."""
     listed = [built for key in ("standing_wishes", "saved_memories") if (built := sections.get(key))]
@@ -128,7 +128,7 @@ def build_dropper(
         for key in (section_diary.KEY, section_thoughts.KEY)
     )
     shows_match = call.settings.snippet_window == "match"
-    looked_for = started.ranked.search.list_looked_for(sources.AI_DIARY.number) if started and shows_match else []
+    looked_for = started.search.list_looked_for(sources.AI_DIARY.number) if started and shows_match else []
     digests = {content_digest(text) for built in listed for text in built.said}
     digests |= {entry_digest(e) for e in lists.visible}
     lines = {e.row_id: e for e in lists.visible if e.row_id is not None}

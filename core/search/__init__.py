@@ -7,7 +7,7 @@
 | `build_search` | the terms, with the words of the index that match them: a `Search` | 1 statement |
 | `match.match` | the rows that hold these words: `Matches` | 1 statement for each kind of term |
 | `rank.rank` | the best matching rows: `Ranked` | - |
-| `read.read_rows` | the texts of these rows, in `Ranked` | 1 statement for each source |
+| `read.read_rows` | the same `Ranked` with the texts of these rows | 1 statement for each source |
 | `choose_hits` | the hits: a `Selection`, with `is_done` if a deeper round can bring nothing more | - |
 
 `start` runs one round of `match`, `rank` and `read`; `run` runs rounds until the selection is done (`rounds`). The
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .choose import build_empty as build_empty
     from .choose import build_report as build_report
     from .choose import choose_hits as choose_hits
-    from .read import Read as Read
+    from .rank import Ranked as Ranked
     from .resolve import build_search as build_search
     from .resolve import load_viewer as load_viewer
     from .resolve import read_index as read_index

@@ -24,7 +24,7 @@ from .lookup import holds_term, loosen_terms
 from .plain import MOST_COMPARED
 from .query import Query
 from .question import describe_spans
-from .rank import FEW_HITS
+from .rank import FEW_HITS, Ranked
 from .ranking import relevance
 from .ranking.rows import (
     CHAT,
@@ -40,7 +40,6 @@ from .ranking.rows import (
     without_many_contexts,
 )
 from .ranking.weights import FULL_SHARE
-from .read import Read
 from .resolve import Search
 from .table import Repeated, list_repeated
 
@@ -65,7 +64,7 @@ class Chosen(NamedTuple):
 class Selection:
     """The hits of a search, and the rows it left out."""
 
-    read: Read
+    read: Ranked
     """Rows from which the hits were chosen, in the last round."""
     chosen: Sequence[Chosen] = ()
     """Hits, newest first."""
@@ -87,13 +86,13 @@ class Selection:
         ]
 
 
-def choose_hits(read: Read, drop: Drop | None = None) -> Selection:
+def choose_hits(read: Ranked, drop: Drop | None = None) -> Selection:
     """Return the hits among the rows read, each with its rank."""
-    search = read.ranked.search
+    search = read.search
     query = search.query
-    found = [(c, row) for c in newest_first(read.ranked.candidates) if (row := read.ranked.rows.get((c.source, c.id)))]
-    asked = read.ranked.query if query.text else None
-    alone = read.ranked.alone if asked is None else None
+    found = [(c, row) for c in newest_first(read.candidates) if (row := read.rows.get((c.source, c.id)))]
+    asked = read.query if query.text else None
+    alone = read.alone if asked is None else None
     scored = [_complete(search, c, row, alone) for c, row in found]
     if found and not any(c.matched for c in scored):
         search = replace(search, terms=loosen_terms(search.terms))
@@ -101,8 +100,7 @@ def choose_hits(read: Read, drop: Drop | None = None) -> Selection:
     if asked is not None:
         # Neighbours without text say nothing: tool calls, pictures.
         scored = [c for c in scored if not c.context or c.row.folded.strip()]
-        near = None if read.meaning is None else read.meaning.find_near([c.candidate.key for c in scored])
-        scored = relevance.rank_rows(scored, asked, near)
+        scored = relevance.rank_rows(scored, asked, read.near)
     kept, left = _drop_some(search, scored, drop)
     is_listing = query.is_listing or (asked is not None and asked.question.wants_list)
     kept, copies = _remove_copies(search, kept, is_ranked=asked is not None, is_listing=is_listing)
@@ -111,9 +109,9 @@ def choose_hits(read: Read, drop: Drop | None = None) -> Selection:
     rank = {c: n for n, c in enumerate(ordered, 1)}
     left += [(c, "limit") for c in kept if c not in rank and not c.context]
     chosen = [Chosen(_build_hit(search, c.row), c, c.row, rank[c]) for c in kept if c in rank]
-    is_done = read.ranked.is_complete or len(chosen) >= query.limit
+    is_done = read.is_complete or len(chosen) >= query.limit
     repeated: Sequence[Repeated] = ()
-    if not is_done and read.ranked.matches is not None and not is_listing:
+    if not is_done and read.matches is not None and not is_listing:
         reasons = {(c.row.source, c.row.id): reason for c, reason in left}
         latest = {(c.row.source, c.row.id): c for c in (*scored, *kept)}
         repeated = list_repeated([(c.row, c.score, reasons.get(key, "")) for key, c in latest.items()])
@@ -293,7 +291,7 @@ def _build_hit(search: Search, row: FoundRow) -> Hit:
 
 
 def build_report(selection: Selection) -> dict[str, Any]:
-    read, current = selection.read, selection.read.ranked.round
+    read, current = selection.read, selection.read.round
     query, question = current.search.query, current.question
     dropped = {source.number: Counter[str]() for source in query.sources}
     for c, reason in selection.left:
@@ -303,9 +301,9 @@ def build_report(selection: Selection) -> dict[str, Any]:
         "hits": [_tell_hit(read, one) for one in selection.chosen],
         "sources": {
             source.name: {
-                "considered": read.ranked.considered.get(source.number, 0),
+                "considered": read.considered.get(source.number, 0),
                 "dropped": dict(dropped[source.number]),
-                "error": str(read.ranked.errors.get(source.number, "")),
+                "error": str(read.errors.get(source.number, "")),
             }
             for source in query.sources
         },
@@ -318,10 +316,10 @@ def build_report(selection: Selection) -> dict[str, Any]:
             *([UNREAD_TIME] if question.has_unread_time else []),
             *describe_spans(current.missed, times.zone(current.search.settings.timezone) or UTC),
             *([str(error)] if (error := read.meaning_error) else []),
-            *([f"The search index: {why}"] if (why := read.ranked.index_error) else []),
+            *([f"The search index: {why}"] if (why := read.index_error) else []),
             *(
                 f"Only the newest {MOST_COMPARED:,} rows of {sources.BY_NUMBER[number].name} were compared."
-                for number in read.ranked.newest_only
+                for number in read.newest_only
             ),
         ],
     }
@@ -333,8 +331,8 @@ def build_empty(query: Query) -> dict[str, Any]:
     return {"ranking": query.ranking, "hits": [], "sources": nothing, "spans": [], "notes": list(query.notes)}
 
 
-def _tell_hit(read: Read, one: Chosen) -> Mapping[str, object]:
-    terms, scored = read.ranked.search.terms, one.scored
+def _tell_hit(read: Ranked, one: Chosen) -> Mapping[str, object]:
+    terms, scored = read.search.terms, one.scored
     return {
         "source": one.hit["source"],
         "id": one.hit["id"],
@@ -354,9 +352,9 @@ def _tell_hit(read: Read, one: Chosen) -> Mapping[str, object]:
     }
 
 
-def _find_neighbours(read: Read, one: Chosen) -> list[int]:
+def _find_neighbours(read: Ranked, one: Chosen) -> list[int]:
     """Return the ids of the messages right before and after a message in its conversation."""
-    place, found = one.scored.candidate.place, read.ranked.matches
+    place, found = one.scored.candidate.place, read.matches
     if place == UNKNOWN or one.row.source != CHAT or found is None:
         return []
     matches, at = found.audiences[place >> 32], place & 0xFFFFFFFF

@@ -12,9 +12,9 @@ import numpy as np
 
 from ..database import sources
 from ..database.engine import Database
-from ..errors import StoreReadError
+from ..errors import CoreError, StoreReadError
 from ..index.lexicon import Lexicon
-from ..index.numbers import LocalRows, ViewRows, take
+from ..index.numbers import Floats, LocalRows, ViewRows, take
 from ..index.shapes import WORD, RowId
 from ..index.visible import Visible
 from ..text import times
@@ -28,6 +28,7 @@ from .match import Matches
 from .question import Question, find_spoken, named, read_question
 from .ranking import days, ranking
 from .ranking.ranking import Ranking
+from .ranking.relevance import Near
 from .ranking.rows import CHAT, Candidate, Kept, RankingQuery, WordScorer, newest_first
 from .ranking.weights import INSIDE, rarity_weight
 from .resolve import Search
@@ -94,7 +95,7 @@ class Round:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranked:
-    """The candidates of a round; `read` adds their rows."""
+    """The candidates of a round; `read` adds their rows and what they mean."""
 
     round: Round
     candidates: Sequence[Candidate] = ()
@@ -115,6 +116,12 @@ class Ranked:
     newest_only: tuple[int, ...] = ()
     """Sources with too many matching rows: only the newest were compared."""
     errors: Errors = field(default_factory=dict)
+    asked: Floats | None = None
+    """Vector of the message, reused by deeper rounds; None without an embedder, or if it failed."""
+    near: Near | None = None
+    """Similarities of the rows to the message; None if no vectors were compared."""
+    meaning_error: CoreError | None = None
+    """Error that made similarities unavailable: only words count, in this and later rounds."""
     index_error: StoreReadError | ValueError | None = None
     """Error reading the index, after which only plain SQL predicates were used."""
 

@@ -15,7 +15,7 @@ import numpy as np
 from ..base import logs
 from ..database.dialects import microseconds
 from ..database.engine import Database
-from ..errors import ConfigError, CoreError, StoreReadError
+from ..errors import ConfigError, StoreReadError
 from ..index import held_vectors
 from ..index.held_vectors import VectorPart
 from ..index.numbers import Column, Floats
@@ -56,17 +56,6 @@ LEAST_SPREAD = 0.25
 """Minimum spread, as a share of the overall spread."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Read:
-    """The candidates of a round with their rows."""
-
-    ranked: Ranked
-    meaning: Meanings | None = None
-    """Similarities to the message; None without an embedder, or if it failed."""
-    meaning_error: CoreError | None = None
-    """Error that made similarities unavailable: only words count, in this and later rounds."""
-
-
 def read_rows(ranked: Ranked, db: Database) -> Ranked:
     """Return the candidates with their rows; rows that are read already are not read again."""
     missing = [key for c in ranked.candidates if (key := (c.source, c.id)) not in ranked.rows]
@@ -74,13 +63,13 @@ def read_rows(ranked: Ranked, db: Database) -> Ranked:
     return replace(ranked, rows={**ranked.rows, **rows}, errors={**ranked.errors, **errors})
 
 
-def read_by_meaning(ranked: Ranked, db: Database, before: Read | None) -> Read:
+def read_by_meaning(ranked: Ranked, db: Database, before: Ranked | None) -> Ranked:
     """Return the candidates near in words or meaning, with rows; if the embedder fails, those near in words."""
     known, candidates = None, list(ranked.candidates)
     failed = None if before is None else before.meaning_error
     if failed is None:
         try:
-            known, candidates = compare_rows(ranked, db, None if before is None else before.meaning)
+            known, candidates = compare_rows(ranked, db, None if before is None else before.asked)
         except (EmbedderError, StoreReadError, ConfigError) as error:
             logs.warning("embedder_failed", error=type(error).__name__, reason=getattr(error, "reason", ""))
             failed = error
@@ -88,9 +77,12 @@ def read_by_meaning(ranked: Ranked, db: Database, before: Read | None) -> Read:
         most = max((c.score for c in candidates), default=0.0) or 1.0
         candidates = [replace(c, score=c.score + most * known.worth.get(c.key, 0.0)) for c in candidates]
     candidates, is_whole = leave_best(candidates, ranked.round)
-    ranked = replace(ranked, candidates=candidates, is_complete=ranked.is_complete and is_whole)
-    ranked = read_rows(ranked, db)
-    return Read(ranked, None if known is None else known.with_rows(list(ranked.rows)), failed)
+    is_complete = ranked.is_complete and is_whole
+    ranked = read_rows(replace(ranked, candidates=candidates, is_complete=is_complete, meaning_error=failed), db)
+    if known is None:
+        return ranked
+    keys = list(ranked.rows)
+    return replace(ranked, asked=known.asked, near=known.with_rows(keys).find_near(keys))
 
 
 # The meaning of rows
@@ -109,7 +101,7 @@ class Meanings:
     """Scaled similarity of rows to the message: 0 at the mean, 1 at STEPS standard deviations above it."""
 
     asked: Floats
-    """Vector of the message, reused by deeper rounds."""
+    """Vector of the message."""
     mean: float
     spread: float
     compared: Sequence[_Compared] = ()
@@ -149,18 +141,14 @@ class Meanings:
         return worth
 
 
-def compare_rows(
-    ranked: Ranked, db: Database, before: Meanings | None = None
-) -> tuple[Meanings | None, list[Candidate]]:
+def compare_rows(ranked: Ranked, db: Database, asked: Floats | None = None) -> tuple[Meanings | None, list[Candidate]]:
     """Return similarities to the message, and the candidates, with similar rows and neighbours of the best added."""
     search, candidates = ranked.search, list(ranked.candidates)
     if search.embedder is None or not search.query.text or not search.viewer.audiences:
         return None, candidates
-    if before is None:
+    if asked is None:
         db.release_connection()  # an embedder may take its time
         asked = ask_vector(search.embedder, search.query.text, SEARCH_SECONDS)
-    else:
-        asked = before.asked
     if asked is None:
         return None, candidates
     audiences = (

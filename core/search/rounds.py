@@ -17,7 +17,7 @@ from .choose import Drop, Selection, choose_hits
 from .match import Matches
 from .rank import Ranked, Round
 from .ranking import days
-from .read import Read, read_by_meaning, read_rows
+from .read import read_by_meaning, read_rows
 from .resolve import Search, widen
 from .table import find_copies
 
@@ -26,7 +26,7 @@ MOST_OUTSIDE = 3
 """Maximum number of hits from outside the spans of a question if nothing is stored in them."""
 
 
-def start(search: Search, db: Database, before: Selection | None = None, *, extra: int = 0) -> Read:
+def start(search: Search, db: Database, before: Selection | None = None, *, extra: int = 0) -> Ranked:
     """Return the rows read in the next round.
 
     Args:
@@ -36,12 +36,12 @@ def start(search: Search, db: Database, before: Selection | None = None, *, extr
     if before is None:
         current = Round(search, rank.question_of(search, db.clock()), extra=extra)
     else:
-        last = before.read.ranked.round
+        last = before.read.round
         copies = [*last.copies, *find_copies(db, search.viewer.scope.persona, before.repeated)]
         current = replace(last, depth=last.depth + 1, copies=copies)
     ranked = _rank_wide(current, db)
     if search.embedder is None or search.query.ranking != "relevance":
-        return Read(read_rows(ranked, db))
+        return read_rows(ranked, db)
     return read_by_meaning(ranked, db, None if before is None else before.read)
 
 
@@ -125,5 +125,5 @@ def run(search: Search, db: Database, drop: Drop | None = None, after: Selection
     while True:
         read = start(search, db, selection)
         selection = choose_hits(read, drop)
-        if selection.is_done or read.ranked.round.depth + 1 >= MOST_ROUNDS:
+        if selection.is_done or read.round.depth + 1 >= MOST_ROUNDS:
             return selection
