@@ -39,8 +39,7 @@ def build_upcoming(
 ) -> Built:
     """Return what people said earlier about the next days, without rows that a section shows or `drop` refuses."""
     call, db = with_asker_zone(call), call.db
-    if db is None or seeing.index is None:
-        return Built()
+    assert db is not None and seeing.index is not None
     about = sorted((day, -at_us, row) for day, at_us, row in _find_rows(call, seeing, seeing.index))[:MOST_READ]
     days = {row: day for day, _, row in reversed(about)}
     rows = _read_rows(call, seeing, db, list(days)) if days else {}

@@ -197,9 +197,7 @@ def _read_result(name: str, text: str, values: list[Any], file: str) -> Any:
         raise TemplateError(name, f"what it makes is no JSON ({error.msg})", line=error.lineno, file=file) from None
     except (ValueError, LookupError, TypeError, RecursionError) as error:  # a placeholder without a value
         raise TemplateError(name, f"what it makes is no JSON ({error})", file=file) from None
-    expected = header(name, "result")
-    if expected is None:
-        return result
+    expected = header(name, "result") or {}
     if not isinstance(result, dict):
         raise TemplateError(name, "what it makes is no object", file=file)
     wrong = [key for key, (_, needed) in expected.items() if needed and key not in result]
