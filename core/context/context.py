@@ -57,7 +57,7 @@ class Caps:
 
 def is_empty(value: object) -> bool:
     """Return whether a section is empty: None or an empty text, list or dict. 0 and False are not empty."""
-    return value is None or (isinstance(value, (str, bytes, Collection)) and len(value) == 0)
+    return value is None or (isinstance(value, (str, list, dict, bytes, Collection)) and len(value) == 0)
 
 
 def order_context(parts: Mapping[str, Any]) -> dict[str, Any]:

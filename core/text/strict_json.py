@@ -54,7 +54,7 @@ class _Reader:
             return self.number(value, path)
         if isinstance(value, str):
             return clean(str.__str__(value))
-        if isinstance(value, (Mapping, list, tuple, AbstractSet)):
+        if isinstance(value, (dict, list, tuple, Mapping, AbstractSet)):
             return self.container(value, path)
         if isinstance(value, (date, time)) and (text := _iso(value)) is not None:
             self.note(path, f"{type(value).__name__} became text")
@@ -86,7 +86,7 @@ class _Reader:
             return self.name(value, path, f"more than {MAX_NODES} values")
         self.open.add(id(value))
         try:
-            if isinstance(value, Mapping):
+            if isinstance(value, (dict, Mapping)):  # most are dicts, for which an abstract class is slow
                 return self.mapping(value, path)
             inside = f"{path}[]"
             if isinstance(value, (list, tuple)):

@@ -216,7 +216,7 @@ def _leave_telling(text: str, languages: Sequence[str]) -> str:
 
 
 def _holds(parts: Sequence[TimePart], kind: str) -> bool:
-    return any(kind in part.kinds for part in parts)
+    return kind in set[str]().union(*[part.kinds for part in parts])
 
 
 def _is_denied(parts: Sequence[TimePart], part: TimePart) -> bool:
