@@ -109,8 +109,6 @@ class _Reader:
         return self.text[self.at : self.at + 1]
 
     def object(self, depth: int) -> dict[str, Any]:
-        if depth > MAX_DEPTH:
-            raise RecursionError
         self.at += 1
         found: dict[str, Any] = {}
         while (char := self.next()) and char != "]":
@@ -128,8 +126,6 @@ class _Reader:
         return found
 
     def array(self, depth: int) -> list[Any]:
-        if depth > MAX_DEPTH:
-            raise RecursionError
         self.at += 1
         found: list[Any] = []
         while (char := self.next()) and char != "}":
@@ -165,10 +161,10 @@ class _Reader:
         if self.text[self.at : self.at + 1] in ("/", "#"):
             self.next()
         char = self.text[self.at : self.at + 1]
-        if char == "{":
-            return self.object(depth + 1)
-        if char == "[":
-            return self.array(depth + 1)
+        if char in ("{", "["):
+            if depth == MAX_DEPTH:
+                raise RecursionError
+            return self.object(depth + 1) if char == "{" else self.array(depth + 1)
         return self.quoted(_QUOTES[char], ends) if char in _QUOTES else self.bare()
 
     def quoted(self, quote: str, ends: re.Pattern[str]) -> str:

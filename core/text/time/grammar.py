@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, pairwise, takewhile
@@ -15,6 +15,7 @@ from .parts import TimePart, build_kinds, yearly
 from .patterns import TABLES, Found, Moment, Read, list_seasons
 from .spans import every_month, every_week, fixed, of_month
 
+_WORDS_BETWEEN = {"x*": "(?:<[^>1-4]*[xI][^>1-4]*>){0,3}", "_*": "(?:<[-+V~(xInAg!]*>){1,6}"}
 _AMOUNTS = frozenset("UWqgL")
 """Kinds beside which a number is an amount."""
 _CLAUSE_ENDS, _OVER = frozenset({BREAK, ","}), frozenset("~(")
@@ -45,39 +46,30 @@ class Rule:
     """Groups of kinds; the text must have one kind of each group."""
     is_exact: bool
     """Whether its numbers are dates or hours, which an open number such as `few` cannot be."""
-    number: int
-    """Position in the table: of two equally long matches, the rule with the lower number is used."""
-
-
-Rules = Mapping[str, Sequence[Rule]]
 
 
 @lru_cache(maxsize=1)
 def tables() -> tuple[tuple[Rule, ...], ...]:
-    return tuple(tuple(_rule(*each, number) for number, each in enumerate(table)) for table in TABLES)
+    return tuple(tuple(_rule(*each) for each in table) for table in TABLES)
 
 
-def _rule(pattern: str, read: Read, number: int) -> Rule:
+def _rule(pattern: str, read: Read) -> Rule:
     made, kinds = [], []
     for atom in pattern.split():
-        if atom == "x*":
-            made.append("(?:<[^>1-4]*[xI][^>1-4]*>){0,3}")
-            continue
-        if atom == "_*":
-            made.append("(?:<[-+V~(xInAg!]*>){1,6}")
-            continue
-        if atom.startswith("!"):
+        if atom in _WORDS_BETWEEN:
+            made.append(_WORDS_BETWEEN[atom])
+        elif atom.startswith("!"):
             made.append(f"(?!<[^>]*[{atom[1:]}])")
-            continue
-        kinds.append(atom.strip("[]?"))
-        made.append(f"(<[^>]*[{kinds[-1]}][^>]*>){'?' * atom.endswith('?')}")
+        else:
+            kinds.append(atom.strip("[]?"))
+            made.append(f"(<[^>]*[{kinds[-1]}][^>]*>){'?' * atom.endswith('?')}")
     first = next((n for n, atom in enumerate(pattern.split()) if not atom.endswith(("?", "x*"))), 0)
     begins = frozenset("".join(pattern.split()[: first + 1])) - set("[]?*")
     needed = [atom for atom in pattern.split() if not atom.startswith("!") and not atom.endswith(("?", "*"))]
     needs = frozenset(atom for atom in needed if len(atom) == 1)
     choices = tuple(frozenset(atom[1:-1]) for atom in needed if len(atom) > 1)
     is_exact = _AMOUNTS.isdisjoint("".join(kinds))
-    return Rule(lazy_pattern("".join(made)), tuple(kinds), read, begins, needs, choices, is_exact, number)
+    return Rule(lazy_pattern("".join(made)), tuple(kinds), read, begins, needs, choices, is_exact)
 
 
 def read_parts(m: Moment, parts: Sequence[TimePart]) -> list[TimePart]:
@@ -115,14 +107,10 @@ class _Line:
         self.kinds = frozenset(self.text)
         self.offsets = list(accumulate(map(len, codes), initial=0))
 
-    def find_rules(self, table: Sequence[Rule]) -> Rules:
+    def find_rules(self, table: Sequence[Rule]) -> list[Rule]:
         """Return the rules of a table whose kinds all occur in the parts."""
-        found: dict[str, list[Rule]] = {}
-        for rule in table:
-            if rule.needs <= self.kinds and not any(map(self.kinds.isdisjoint, rule.choices)):
-                for kind in rule.begins & self.kinds:
-                    found.setdefault(kind, []).append(rule)
-        return found
+        kinds = self.kinds
+        return [rule for rule in table if rule.needs <= kinds and not any(map(kinds.isdisjoint, rule.choices))]
 
 
 def _make_sure(m: Moment, parts: Sequence[TimePart], n: int, made: Sequence[TimePart]) -> TimePart:
@@ -175,14 +163,14 @@ def _find_month_of_list(parts: Sequence[TimePart], n: int) -> int | None:
     return None
 
 
-def _apply(m: Moment, line: _Line, rules: Rules) -> Sequence[TimePart]:
+def _apply(m: Moment, line: _Line, rules: Sequence[Rule]) -> Sequence[TimePart]:
     """Merge the parts that match a table; return the same list if none match."""
-    parts, begins = line.parts, rules.keys()
+    parts, begins = line.parts, set[str]().union(*[rule.begins for rule in rules])
     made, at, is_same = list[TimePart](), 0, True
     while at < len(parts):
         part, count = parts[at], 1
         if not begins.isdisjoint(part.kinds):
-            fits = {rule: None for kind in part.kinds for rule in rules.get(kind, ())}
+            fits = [rule for rule in rules if not rule.begins.isdisjoint(part.kinds)]
             part, count = _read_at(m, parts, fits, line.text, at, line.offsets[at])
             is_same = is_same and part is parts[at]
         made.append(part)
@@ -193,9 +181,12 @@ def _apply(m: Moment, line: _Line, rules: Rules) -> Sequence[TimePart]:
 def _read_at(
     m: Moment, parts: Sequence[TimePart], rules: Iterable[Rule], text: str, at: int, offset: int
 ) -> tuple[TimePart, int]:
-    """Return the merged part of the longest match at a position, and its number of parts; or the part itself, and 1."""
+    """Return the merged part of the longest match at a position, and its number of parts; or the part itself, and 1.
+
+    Of equally long matches the first rule of the table is used.
+    """
     found = [(match, rule) for rule in rules if (match := rule.pattern.match(text, offset))]
-    for match, rule in sorted(found, key=lambda one: (-one[0].end(), one[1].number)):
+    for match, rule in sorted(found, key=lambda one: -one[0].end()):
         values: list[Any] = []
         for n, kinds in enumerate(rule.kinds, 1):
             if match[n] is None:

@@ -145,8 +145,6 @@ def read_moment(text: str, now: datetime, zone: tzinfo, languages: Sequence[str]
 
 def mask_time(text: str, languages: Sequence[str]) -> str:
     """Replace time words by spaces, except feasts and seasons: time words need not be searched for."""
-    if not may_tell_time(_Folds(text[:LOOKED_AT]).text, languages):
-        return text
     masked = list(text)
     for span in read_spans(text, _ANY_TIME, UTC, languages):
         for begin, end in span.words if span.precision != "season" else ():
@@ -192,8 +190,7 @@ def _read(
     said = _JOINED.sub(" ", folds.text if is_question else _leave_telling(folds.text, languages))
     for language in telling:
         lexicon = calendar.load(language)
-        if lexicon is None:
-            continue
+        assert lexicon is not None
         parts = cut(said, lexicon)
         is_plan = not _holds(parts, "-") and (_holds(parts, "+") or not is_question)
         moment = Moment(local, zone, lexicon, is_plan, is_told=not is_question and not _holds(parts, "+"))
@@ -238,12 +235,10 @@ def _iter_named(parts: Sequence[TimePart], moment: Moment | None) -> list[tuple[
 
 def _find_order(parts: Sequence[TimePart]) -> tuple[Role, TimePart] | None:
     """Return "first" or "last" and its part, if the text asks for an order: `the first thing I told you`."""
-    for n, part in enumerate(parts):
+    for n, part in enumerate(parts) if _holds(parts, "V") else ():
         kinds = part.kinds
         follows = parts[n + 1].kinds if n + 1 < len(parts) else {BREAK: 0}
         is_begun = kinds.get("e") == "begin" and n and "V" in parts[n - 1].kinds and BREAK in follows
-        if not ({"K", "T"} & kinds.keys() or is_begun) or _NAMING & kinds.keys() or "X" in follows:
-            continue
-        if _holds(parts, "V"):
+        if ({"K", "T"} & kinds.keys() or is_begun) and not _NAMING & kinds.keys() and "X" not in follows:
             return ("last" if "T" in kinds and "K" not in kinds else "first"), part
     return None
