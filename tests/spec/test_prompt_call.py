@@ -15,7 +15,6 @@ from core.config import Settings
 from core.conversations import add_saved_memory
 from core.database.engine import Database
 from core.errors import PromptTooLargeError
-from core.history_engine import HistoryEngine
 from core.prompt import pipeline
 from core.prompt_engine import (
     build_json_prompt,
@@ -472,9 +471,3 @@ def test_p12_messages_take_an_unknown_zone_as_utc_too(stage: Stage) -> None:
     messages, report = explain_messages(asked, db=stage.db, settings=flags, scope=Scope(stage.persona))
     assert NOW.strftime("%Y-%m-%d %H:%M") in messages[-1]["content"]  # type: ignore[index]
     assert report["notes"] == ["time zone 'Mars/Base' is unknown, UTC is used"]
-
-
-def test_the_history_engine_takes_memories_of_any_iterable(stage: Stage) -> None:
-    hit: Any = {"source": "memories", "id": 1, "timestamp": "", "snippet": "tea", "tags": []}
-    context = HistoryEngine().build_context(message("tea?"), memories=iter([hit]), db=stage.db)
-    assert context["memories"] == [hit]

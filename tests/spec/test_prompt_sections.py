@@ -50,7 +50,7 @@ def test_p20_build_context_alone_gives_the_keys_of_p8_and_cuts_memories(stage: S
     stage.diary("a day", personal_thought="hm")
     hits = [{"source": "memories", "id": n, "timestamp": "", "snippet": f"s{n}", "tags": []} for n in range(12)]
     build = HistoryEngine().build_context
-    context = build(message("hi"), None, memories=hits, **stage.asking())
+    context = build(message("hi"), None, memories=iter(hits), **stage.asking())
     assert list(context) == [
         "history_current_chat", "history_recent", "thoughts", "memories", "tags_placeholder", "ai_diary",
     ]  # fmt: skip

@@ -124,13 +124,6 @@ def test_p28_no_text_or_name_breaks_a_line(text: str, name: str, key: str, quote
     assert 0 < len(shown_name(name)) <= 64
 
 
-NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
-
-
-def entry(number: int, minutes: int = 0, **parts: str) -> DiaryEntry:
-    return DiaryEntry(number, NOON + timedelta(minutes=minutes), **{"content": "c", **parts})  # type: ignore[arg-type]
-
-
 def test_g11_a_thought_of_nothing_visible_is_none() -> None:
     nul = DiaryEntry(1, None, "\x00", personal_thought="\x00", interaction_summary="\x00 ")
     assert thought_lines([nul], 5, UTC) == Built([])
