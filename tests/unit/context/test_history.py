@@ -151,8 +151,6 @@ def test_p24_p25_p60_for_any_messages_the_lists_are_capped_sorted_apart_and_acco
 
 # When two messages are one: nobody wants to read a line twice, nor lose one that was said twice
 
-AT = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
-
 
 def plain_line(entry: HistoryEntry) -> str:
     return body(entry, zone=UTC, now=None)
@@ -165,14 +163,14 @@ def merge(stored: list[HistoryEntry], live: list[HistoryEntry]) -> tuple[list[Hi
         return [entry for entry in entries if entry.conversation == key]
 
     host = LiveHistory({key: chat(live, key) for key in dict.fromkeys(entry.conversation for entry in live)})
-    message = IncomingMessage("99", AT, "?", "tg", "tg/1")
+    message = IncomingMessage("99", NOW, "?", "tg", "tg/1")
     builder = HistoryBuilder(message, host, Settings(), Caps(99, 99, 9), lambda _: "")
     lists = builder.build(chat(stored, "tg/1"), chat(stored, "tg/10"))
     return lists.visible, lists.left_out
 
 
 def at_second(text: str = "yes", seconds: float | None = 0.0, **fields: object) -> HistoryEntry:
-    at = None if seconds is None else AT + timedelta(seconds=seconds)
+    at = None if seconds is None else NOW + timedelta(seconds=seconds)
     return HistoryEntry(**{"conversation": "tg/1", "text": text, "time": at, "sender_name": "Ann", **fields})  # type: ignore[arg-type]
 
 
@@ -246,7 +244,7 @@ def test_p23_merging_keeps_one_of_each_and_stored_ones_first(stored: Any, live: 
 
 # What is never a line: noise, hidden rows, and the very message that is being answered
 
-YES = IncomingMessage("9", AT, "Yes", "tg", "tg/1", Sender("7", "Ann B", "ann"))
+YES = IncomingMessage("9", NOW, "Yes", "tg", "tg/1", Sender("7", "Ann B", "ann"))
 
 
 @pytest.mark.parametrize(
@@ -269,7 +267,7 @@ def test_p32_blank_hidden_excluded_and_monologue_are_not_rendered(entry: History
 
 
 def near(seconds: float | None, text: str = "yes ", **fields: str) -> HistoryEntry:
-    time = None if seconds is None else AT + timedelta(seconds=seconds)
+    time = None if seconds is None else NOW + timedelta(seconds=seconds)
     return HistoryEntry(**{"conversation": "tg/1", "text": text, "time": time, **(fields or {"sender_id": "7"})})  # type: ignore[arg-type]
 
 
@@ -280,9 +278,9 @@ def test_p33_the_message_is_known_by_its_id_or_by_sender_text_and_time() -> None
     assert all(map(is_echo, [same_id, near(-60), near(60), near(None), *same_sender]))
     elsewhere = [near(0, "other", message_id="9", conversation="tg/2"), near(0, conversation="tg/2", sender_id="7")]
     others = [near(0, "other", message_id="90"), near(-60.000001), near(0, "yes!")]
-    others += [near(0, sender_id="8", sender_name="Ann B"), HistoryEntry("tg/1", "yes", time=AT)]
+    others += [near(0, sender_id="8", sender_name="Ann B"), HistoryEntry("tg/1", "yes", time=NOW)]
     assert not any(map(is_echo, [*elsewhere, *others]))
-    nowhere = IncomingMessage("9", AT, "yes", "tg", None)
+    nowhere = IncomingMessage("9", NOW, "yes", "tg", None)
     assert not echo_check(nowhere)(HistoryEntry("tg/1", "yes", message_id="9"))
-    silent = IncomingMessage(None, AT, "", "tg", "tg/1")
-    assert not echo_check(silent)(HistoryEntry("tg/1", "", time=AT))
+    silent = IncomingMessage(None, NOW, "", "tg", "tg/1")
+    assert not echo_check(silent)(HistoryEntry("tg/1", "", time=NOW))
