@@ -186,9 +186,9 @@ def settings_for(settings: Settings | Mapping[str, object] | None = None) -> Set
     return resolve(_process.settings if settings is None else settings)
 
 
-def scope_for(scope: Scope | None = None, settings: Settings | None = None) -> Scope:
+def scope_for(scope: Scope | None, settings: Settings) -> Scope:
     """Return the scope passed, else the scope of `use_scope`, else one with only the persona of PERSONA_ID."""
-    if scope is None and settings is not None and _current.get() is None:
+    if scope is None and _current.get() is None:
         return Scope(settings.persona_id)
     return current_scope(scope)
 

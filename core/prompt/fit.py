@@ -265,9 +265,13 @@ def shorten(value: Any, most: int, measure: Callable[[Any], int], cut: Callable[
     longest = max((len(text) for text in _list_texts(value)), default=0)
     if longest <= LEAST_CHARS:
         return None
+
+    def cut_to(length: int) -> Any:
+        return map_texts(value, lambda text: cut(text, length))
+
     lengths = range(LEAST_CHARS, min(longest, max(most * 8, LEAST_CHARS)) + 1)
-    count = bisect_left(lengths, True, key=lambda length: measure(_cut_texts(value, length, cut)) > most)
-    return _cut_texts(value, lengths[count - 1], cut) if count else None
+    count = bisect_left(lengths, True, key=lambda length: measure(cut_to(length)) > most)
+    return cut_to(lengths[count - 1]) if count else None
 
 
 def cut_text(text: str, most_chars: int, words: Sequence[str] = ()) -> str:
@@ -310,12 +314,13 @@ def _list_texts(value: Any) -> list[str]:
     return [text for each in inside for text in _list_texts(each)]
 
 
-def _cut_texts(value: Any, chars: int, cut: Callable[[str, int], str]) -> Any:
+def map_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """Return a copy of a value with each of its texts changed."""
     if isinstance(value, str):
-        return cut(value, chars)
+        return change(value)
     if isinstance(value, dict):
-        return {name: _cut_texts(each, chars, cut) for name, each in value.items()}
-    return [_cut_texts(each, chars, cut) for each in value] if isinstance(value, (list, tuple)) else value
+        return {name: map_texts(each, change) for name, each in value.items()}
+    return [map_texts(each, change) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 # JSON prompts

@@ -18,6 +18,7 @@ from ..text.sizes import size
 from ..text.strict_json import make_strict
 from ..text.times import local_time
 from .call import Gathered, PromptCall
+from .fit import map_texts
 
 AnswerForm = Literal["actions", "text"]
 INSTRUCTIONS = {"actions": "instructions.txt.j2", "text": "instructions_text.txt.j2"}
@@ -72,7 +73,8 @@ def shape_actions(actions: Any, lite: bool, note: Callable[[str], None]) -> dict
 def assemble(call: PromptCall, gathered: Gathered, actions: Actions) -> dict[str, Any]:
     """Return the prompt before it is fitted, as a strict JSON copy of the host's data."""
     renderer = Renderer(call.settings.templates_dir, call.report.note)
-    context = {key: _mark(value) if key in MARKED else value for key, value in gathered.context.items()}
+    shown = gathered.context.items()
+    context = {key: map_texts(value, mark_lines) if key in MARKED else value for key, value in shown}
     parts, notes = make_strict(
         {
             "context": order_context(context),
@@ -87,15 +89,6 @@ def assemble(call: PromptCall, gathered: Gathered, actions: Actions) -> dict[str
         counted = {**parts, "instructions": _write_instructions(call, gathered, renderer, actions.form_without)}
     prompt: dict[str, Any] = renderer.json("prompt.json.j2", **parts, size=size(counted), actions=actions.shaped)
     return prompt
-
-
-def _mark(value: Any) -> Any:
-    """Mark lines in a section's texts that look like another speaker's line."""
-    if isinstance(value, str):
-        return mark_lines(value)
-    if isinstance(value, dict):
-        return {name: _mark(each) for name, each in value.items()}
-    return [_mark(each) for each in value] if isinstance(value, list) else value
 
 
 def _render_input(call: PromptCall, gathered: Gathered, renderer: Renderer) -> dict[str, Any]:
