@@ -4,7 +4,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import pytest
@@ -138,7 +138,9 @@ def test_p24_p25_p60_for_any_messages_the_lists_are_capped_sorted_apart_and_acco
         unified_history=unified,
     )
     assert len(made.recent) <= count and len(made.current) <= count
-    assert not set(made.current) & set(made.recent) and len(set(made.current)) == len(made.current)
+    assert not set(made.current) & set(made.recent)
+    for (line, one), (again, other) in combinations(zip(made.current, made.visible, strict=False), 2):
+        assert line != again or (one.message_id and other.message_id and one.message_id != other.message_id)
     assert len(made.visible) == len(made.current) + len(made.recent)
     assert all(len(line.splitlines()) == 1 for line in (*made.current, *made.recent))
     for part in (made.visible[: len(made.current)], made.visible[len(made.current) :]):
