@@ -147,7 +147,7 @@ class WebContext:
         return defaults.settings_for(self.settings)
 
     def now(self) -> datetime:
-        return (self.db.clock if self.db is not None else defaults.clock())()
+        return defaults.clock(self.db)()
 
 
 class AdminCall:

@@ -127,7 +127,7 @@ def _read_yaml(text: str) -> Any:
     if text.count("\n") > MAX_VALUES:
         raise TransferError(f"The file holds more than {MAX_VALUES:,} values. Split it into smaller files.")
     try:
-        value = _make_plain(yaml_text.read_value(text, len(text)))
+        value = _make_plain(yaml_text.read_value(text))
     except yaml_text.YamlError as error:
         raise TransferError(f"The file cannot be read as YAML: {error}.") from None
     return {"items": value} if isinstance(value, list) and not any(map(_is_mem0, value)) else value

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -83,7 +82,6 @@ class Proxy:
         self._context = context
         self._upstream = Upstream(settings_for(context.settings))
         self._memory = TurnMemory(context)
-        self._passed: Counter[str] = Counter()
         self._requests: set[asyncio.Task[Any]] = set()
         """Running requests; at shutdown each stores the part of the answer that has arrived."""
 
@@ -154,8 +152,7 @@ class Proxy:
         reason = tasks.name_task(request.headers, {**body, "messages": said}, scope.persona)
         after = messages.read_previous(body) if key == "input" else ""
         if reason and not (after and reason == "no_user_line"):  # results of tool calls continue a stored turn
-            self._passed[reason] += 1
-            logs.event(logging.INFO, "proxy_no_turn", reason=reason, count=self._passed[reason])
+            logs.event(logging.INFO, "proxy_no_turn", reason=reason)
             return Outgoing(content, f"skipped; {reason}")
         turn = Turn(messages.read_lines(said, scope.persona), scope, name, model or settings.llm_model, after)
         last = messages.find_last_user(said, scope.persona)
