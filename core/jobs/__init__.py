@@ -130,7 +130,7 @@ def run_pending(
     call = open_call(db, settings, scope)
     reports: list[OperationRun] = []
     worker.queue_embedding(call.db, call.settings, [call.persona], now=True)
-    worker.follow_settings(call.db, call.settings, [call.persona])
+    handlers.load(handlers.FOLLOW_SETTINGS)(call.db, call.persona, call.settings)
     while limit is None or len(reports) < limit:
         report = worker.run_next(call.db, call.persona, settings, model)
         if report is None:

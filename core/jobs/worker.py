@@ -36,7 +36,7 @@ from .table_claiming import Claim
 POLL_SECONDS = 1.0
 """Pause after a round without operations, and the length of a round."""
 LOOK_SECONDS = 10.0
-"""Shortest time between two searches for due consolidations."""
+"""Shortest time between two searches for due consolidations, and for rows that other programs inserted."""
 TROUBLE_SECONDS = 5.0
 """Pause after a database error."""
 LEASE_SECONDS = 600
@@ -98,11 +98,17 @@ class Worker:
         next_look = 0.0
         while not self._stopped.is_set():
             try:
-                if time.monotonic() >= next_look:
-                    self._queue_due()
+                settings, is_due = settings_for(self._settings), time.monotonic() >= next_look
+                if is_due:
+                    external_rows.index_all_rows(self._db)
+                personas = self._only or overview.list_personas(self._db)
+                if is_due:
+                    for persona in personas:
+                        handlers.load(handlers.QUEUE_DUE)(self._db, persona, settings)
                     next_look = time.monotonic() + LOOK_SECONDS
-                queue_embedding(self._db, settings_for(self._settings), self._only)
-                follow_settings(self._db, settings_for(self._settings), self._only)
+                queue_embedding(self._db, settings, personas)
+                for persona in personas:
+                    handlers.load(handlers.FOLLOW_SETTINGS)(self._db, persona, settings)
                 done = self._round()
                 begun += done
                 prune_now_and_then(self._db, self._only)
@@ -117,13 +123,6 @@ class Worker:
             if not done:
                 self._stopped.wait(POLL_SECONDS)
         return begun
-
-    def _queue_due(self) -> None:
-        """Index rows that other programs inserted, and queue due consolidations."""
-        external_rows.index_all_rows(self._db)
-        queue_due, settings = handlers.load(handlers.QUEUE_DUE), settings_for(self._settings)
-        for persona in self._only or overview.list_personas(self._db):
-            queue_due(self._db, persona, settings)
 
     def _round(self) -> int:
         """Run operations of each persona in turn for about a second, and return their number."""
@@ -145,7 +144,7 @@ class Worker:
         return begun
 
 
-def prune_now_and_then(db: Database, personas: Sequence[str] = ()) -> None:
+def prune_now_and_then(db: Database, personas: Sequence[str]) -> None:
     """Delete old operations of these personas, or of all, at most once in PRUNE_SECONDS per database handle."""
     before: dict[tuple[str, ...], datetime] = db.caches.setdefault(__name__, {})
     of, now = tuple(personas), db.clock()
@@ -157,7 +156,7 @@ def prune_now_and_then(db: Database, personas: Sequence[str] = ()) -> None:
             pass
 
 
-def queue_embedding(db: Database, settings: Settings, personas: Sequence[str] = (), *, now: bool = False) -> None:
+def queue_embedding(db: Database, settings: Settings, personas: Sequence[str], *, now: bool = False) -> None:
     """Queue an EMBED operation for each persona with rows without vectors: once in EMBED_EVERY, or `now`."""
     embedder = embedders.resolve(None, settings)
     if embedder is None:
@@ -170,7 +169,7 @@ def queue_embedding(db: Database, settings: Settings, personas: Sequence[str] = 
     before: dict[str, datetime] = db.caches.setdefault(f"{__name__}.embedding", {})
     moment = db.clock()
     local = embedders.is_local(embedder) or settings.prompt_destination == "local"
-    for persona in personas or overview.list_personas(db):
+    for persona in personas:
         if not now and persona in before and moment < before[persona] + EMBED_EVERY:
             continue
         before[persona] = moment
@@ -179,12 +178,6 @@ def queue_embedding(db: Database, settings: Settings, personas: Sequence[str] = 
                 lambda c, whose=persona: table.enqueue(c, db, whose, handlers.EMBED, priority="LOW", once=True),  # type: ignore[misc]
                 source="memory_jobs",
             )
-
-
-def follow_settings(db: Database, settings: Settings, personas: Sequence[str] = ()) -> None:
-    follow = handlers.load(handlers.FOLLOW_SETTINGS)
-    for persona in personas or overview.list_personas(db):
-        follow(db, persona, settings)
 
 
 # One operation, from its claim to its end
