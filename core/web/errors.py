@@ -108,7 +108,14 @@ def judge(error: Exception, scope: Scope) -> Refused:
     if isinstance(error, Refused):
         return error
     if isinstance(error, errors.CoreError):
-        return _judge_core_error(error, scope)
+        cause = error.__cause__ if isinstance(error, errors.TransferError) else None
+        judged = cause if isinstance(cause, errors.StoreError) else error  # the database failed during an import
+        status, word = next((status, word) for known, status, word in STATUS if isinstance(judged, known))
+        if status == 503:
+            facts = {"error": type(error).__name__, "number": getattr(judged, "number", None)}
+            logs.warning("request_unavailable", route=name_route(scope), **facts)
+        headers = {"Retry-After": "5"} if isinstance(judged, errors.StoreError) else None
+        return Refused(status, str(error), headers, word=word, fields=getattr(error, "fields", ()))
     if isinstance(error, RequestValidationError):
         return _judge_bad_values(error.errors())
     if isinstance(error, HTTPException):
@@ -117,17 +124,6 @@ def judge(error: Exception, scope: Scope) -> Refused:
     logs.event(logging.ERROR, "request_failed", route=name_route(scope), error=type(error).__name__)
     logs.logger.debug("request_failed", exc_info=error)
     return Refused(500, FAILED)
-
-
-def _judge_core_error(error: errors.CoreError, scope: Scope) -> Refused:
-    cause = error.__cause__ if isinstance(error, errors.TransferError) else None
-    judged = cause if isinstance(cause, errors.StoreError) else error  # the database failed during an import
-    status, word = next((status, word) for known, status, word in STATUS if isinstance(judged, known))
-    if status == 503:
-        facts = {"error": type(error).__name__, "number": getattr(judged, "number", None)}
-        logs.warning("request_unavailable", route=name_route(scope), **facts)
-    headers = {"Retry-After": "5"} if isinstance(judged, errors.StoreError) else None
-    return Refused(status, str(error), headers, word=word, fields=getattr(error, "fields", ()))
 
 
 def _judge_bad_values(problems: Sequence[Any]) -> Refused:

@@ -55,8 +55,11 @@ def create_server(find_speaker: FindSpeaker) -> Server[Any]:
         try:
             return await run_sync(run)
         except Exception as error:  # noqa: BLE001 - the outermost point of a tool: nothing of it may reach the client
-            text = types.TextContent(type="text", text=_describe_error(error, params.name))
-            return types.CallToolResult(content=[text], is_error=True)
+            sentence, kind = str(error), type(error).__name__
+            if not isinstance(error, CoreError):
+                logs.event(logging.ERROR, "mcp_call_failed", what=params.name, error=kind)
+                sentence = f"It failed inside the server ({kind}). Whoever runs it finds more in its log."
+            return types.CallToolResult(content=[types.TextContent(type="text", text=sentence)], is_error=True)
 
     own_version = ""
     with suppress(PackageNotFoundError):
@@ -71,11 +74,3 @@ def create_server(find_speaker: FindSpeaker) -> Server[Any]:
     )
     server.middleware.clear()  # the SDK's tracing would record arguments
     return server
-
-
-def _describe_error(error: Exception, what: str) -> str:
-    """Return the sentence of an error of this package, or only the class of another error."""
-    if isinstance(error, CoreError):
-        return str(error)
-    logs.event(logging.ERROR, "mcp_call_failed", what=what, error=type(error).__name__)
-    return f"It failed inside the server ({type(error).__name__}). Whoever runs it finds more in its log."
