@@ -160,7 +160,7 @@ def _make_bare(context: WebContext, lifespans: list[Any]) -> FastAPI:
     app.state.context = context
     own_paths = {"/".join(route.path.split("/")[:3]) for route in http_api.router.routes if isinstance(route, APIRoute)}
     app.add_middleware(guard.Guard, context=context, own_paths=own_paths)  # own paths, such as /v1/memories
-    if origins := settings_for(context.settings).allowed_origins:
+    if origins := context.values().allowed_origins:
         app.add_middleware(
             CORSMiddleware,
             allow_origins=list(origins),

@@ -18,7 +18,6 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from ...base import logs
-from ...calls.defaults import settings_for
 from ...config import Settings
 from ...errors import ConfigError
 from ...llm.client import CONNECT_SECONDS, build_client_options, read_endpoint
@@ -80,7 +79,7 @@ class Proxy:
 
     def __init__(self, context: WebContext) -> None:
         self._context = context
-        self._upstream = Upstream(settings_for(context.settings))
+        self._upstream = Upstream(context.values())
         self._memory = TurnMemory(context)
         self._requests: set[asyncio.Task[Any]] = set()
         """Running requests; at shutdown each stores the part of the answer that has arrived."""
