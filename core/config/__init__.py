@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..base import logs
+from ..base.hints import shown
 from ..base.whole_file import replace_file
 from ..errors import ConfigError
 from .flag_base import Flag, ValueSource, plain
@@ -29,12 +31,13 @@ from .levels import (
     read_entries,
     read_environment,
     read_file,
-    warn_of_problems,
 )
 
 __all__ = ["Problem", "Row", "Settings", "check", "load", "set_in_file", "show"]
 
 _MAX_KEPT = 64
+_MAX_WARNED = 1000
+_warned: set[str] = set()
 _COMMENT = re.compile(r"(?<![ \t])[ \t]+#")
 _Variables = tuple[tuple[str, str], ...]
 
@@ -97,13 +100,18 @@ def load(
 
 
 def _joined(base: Settings, levels: list[Level]) -> Settings:
-    """Return `base` with the values of the levels on top, lowest first, and log their problems."""
+    """Return `base` with the values of the levels on top, lowest first; log each problem once per process."""
     values: dict[str, Any] = {}
     sources: dict[str, ValueSource] = {}
     for level in levels:
         values |= level.values
         sources |= {name: "default" if name in level.refused else level.source for name in level.values}
-        warn_of_problems(level.problems)
+        for problem in level.problems:
+            if problem.text not in _warned:
+                if len(_warned) >= _MAX_WARNED:
+                    _warned.clear()
+                _warned.add(problem.text)
+                logs.warning("config_problem", flag=shown(problem.flag), problem=problem.text)
     return base.under(values, sources)
 
 

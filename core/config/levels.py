@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..base import logs, yaml_text
+from ..base import yaml_text
 from ..base.hints import find_nearest, shown
 from ..errors import ConfigError
 from .flag_base import Flag, ValueSource
@@ -25,11 +25,8 @@ SECRET_FILES = {f"{name}_FILE": name for name, declared in FLAGS.items() if decl
 _VARIABLES = frozenset([*FLAGS, *SECRET_FILES, CONFIG_FILE])
 _VARIABLE_BYTES = frozenset(name.encode() for name in _VARIABLES)
 _SECRET_BYTES = 65536
-_MAX_WARNED = 1000
 MAX_BYTES = 1_000_000
 _HUMPS = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-
-_warned: set[str] = set()
 
 
 @dataclass(frozen=True)
@@ -234,17 +231,6 @@ def known_flag(name: object) -> Flag:
         advice = f"The nearest known one is {near}." if near else "`prompt-engine config list` lists the flags."
         raise ConfigError(f"{shown(name)} is no flag. {advice}", flag=name[:128] if isinstance(name, str) else "")
     return declared
-
-
-def warn_of_problems(problems: Iterable[Problem]) -> None:
-    """Log each problem once per process."""
-    for problem in problems:
-        if problem.text in _warned:
-            continue
-        if len(_warned) >= _MAX_WARNED:
-            _warned.clear()
-        _warned.add(problem.text)
-        logs.warning("config_problem", flag=shown(problem.flag), problem=problem.text)
 
 
 LEAST_TOKEN = 16
