@@ -19,7 +19,7 @@ from ....memories.rules import INSTRUCTION
 from ...bodies import ItemSearch
 from ...errors import Refused
 from .formats import plural
-from .page import SPLIT_COMMAS, Fraction, Id, Ids, Key, Page, Words, name_items, split_ids
+from .page import SPLIT_COMMAS, Fraction, Id, Ids, Key, Page, Words, split_ids
 
 PAGE_SIZES = (25, 50, 100)
 WEEKS = 13
@@ -66,7 +66,7 @@ def list_items(page: Page) -> Response:
         kinds=(*lifelong.KINDS, INSTRUCTION),
         new_kinds=lifelong.KINDS,
         edited=page.row_id("edit"),
-        names=name_items(page.db, page.persona, items_page["items"]),
+        names=page.name_items(items_page["items"]),
         sizes=PAGE_SIZES,
         flash=build_flash(page),
         # counts are read when the screen opens, not for every search, page and change
@@ -91,7 +91,7 @@ def show_item(page: Page) -> Response:
         "memory_item.html.j2",
         title="Item",
         item=row,
-        names=name_items(page.db, page.persona, [row]),
+        names=page.name_items([row]),
         kinds=lifelong.KINDS,
         versions=lifelong.get_item_history(row["id"], **page.operating())[-2::-1],
         lines=messages.read_lines(page.db.read, page.persona, sources[:MOST_SOURCES]),

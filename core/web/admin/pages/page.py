@@ -139,6 +139,16 @@ class Page:
         """Return the arguments of functions for items, with which an operator sees all audiences of the persona."""
         return {**self.admin.asking, "operator": True}
 
+    def read_names(self, people: Iterable[str | None] = (), places: Iterable[str | None] = ()) -> Names:
+        """Return the names of people and conversations, and of the people in direct conversations."""
+        titles = overview.read_titles(self.db, self.persona, filter(None, places))
+        keys = {*filter(None, people), *(each.person for each in titles.values() if each.person)}
+        return Names(overview.read_names(self.db, self.persona, keys), titles)
+
+    def name_items(self, rows: Sequence[Mapping[str, Any]]) -> Names:
+        """Return the names of people and conversations of memory items."""
+        return self.read_names((row["participant"] for row in rows), (row["conversation"] for row in rows))
+
     # The answer
 
     def url(self, path: str, **query: Any) -> str:
@@ -224,18 +234,3 @@ class Names(NamedTuple):
         if not known.title and known.person:
             return f"Chat with {self.person(known.person)}"
         return f"{known.title or show_key(key)}{f' · {known.server}' if known.server else ''}"
-
-
-def read_names(
-    db: Database, persona: str, people: Iterable[str | None] = (), places: Iterable[str | None] = ()
-) -> Names:
-    """Return the names of people and conversations, and of the people in direct conversations."""
-    titles = overview.read_titles(db, persona, filter(None, places))
-    keys = {*filter(None, people), *(each.person for each in titles.values() if each.person)}
-    return Names(overview.read_names(db, persona, keys), titles)
-
-
-def name_items(db: Database, persona: str, items: Iterable[Mapping[str, Any]]) -> Names:
-    """Return the names of people and conversations of memory items or operations."""
-    rows = list(items)
-    return read_names(db, persona, (row["participant"] for row in rows), (row["conversation"] for row in rows))

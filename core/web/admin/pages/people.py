@@ -15,7 +15,7 @@ from ....access.rules import show_key
 from ....forgetting import forget
 from ...errors import Refused
 from .formats import words_of
-from .page import Key, Names, Offset, Page, name_items, read_names
+from .page import Key, Names, Offset, Page
 
 SIZE = 50
 """Rows on one page of a list, and lines on one page of the log."""
@@ -31,14 +31,14 @@ class ListQuery(BaseModel):
 def list_people(page: Page) -> Response:
     asked = page.read(ListQuery)
     rows, total = overview.list_people(page.db, page.persona, asked.q, SIZE, asked.offset)
-    names = read_names(page.db, page.persona, (each.person for each in rows))
+    names = page.read_names(each.person for each in rows)
     return _render_list(page, "people", asked, total, people=rows, names=names)
 
 
 def list_conversations(page: Page) -> Response:
     asked = page.read(ListQuery)
     rows, total = overview.list_conversations(page.db, page.persona, asked.q, SIZE, asked.offset)
-    names = read_names(page.db, page.persona, [each.person for each in rows], (each.key for each in rows))
+    names = page.read_names([each.person for each in rows], (each.key for each in rows))
     return _render_list(page, "conversations", asked, total, conversations=rows, names=names)
 
 
@@ -61,7 +61,7 @@ def show_person(page: Page) -> Response:
         raise Refused(404, f"Nothing is stored of {key[:80]!r}.")
     name = next((each.name for each in identities if each.name), "") or relationship["username"] or show_key(key)
     instructions = lifelong.search_items(kinds=["instruction"], participant=keys, limit=MOST_ITEMS, **page.operating())
-    called = name_items(page.db, page.persona, items["items"])
+    called = page.name_items(items["items"])
     return page.render(
         "person.html.j2",
         title=name,
@@ -95,7 +95,7 @@ def show_conversation(page: Page) -> Response:
         lines=lines[-SIZE:],
         has_older=len(lines) > SIZE,
         is_newest=not before,
-        names=read_names(page.db, page.persona, [known.person], [key]),
+        names=page.read_names([known.person], [key]),
         scenes=stories.list_scenes(key, **asking),
         running=stories.get_running_recap_storage(key, **asking),
     )
@@ -121,7 +121,7 @@ def forget_all(page: Page) -> Response:
     person, conversation = page.field("participant"), page.field("conversation")
     if bool(person) == bool(conversation):
         raise Refused(422, "Nothing was named to forget. Press the button on the screen of a person or conversation.")
-    names = read_names(page.db, page.persona, [person], [conversation])
+    names = page.read_names([person], [conversation])
     name = names.person(person) if person else names.place(conversation)
     is_trial = page.field("action") != "forget"
     done = forget(

@@ -9,7 +9,7 @@ from ....access import overview
 from ....scope import Scope
 from ... import guard
 from ...errors import Refused
-from .page import Page, read_names
+from .page import Page
 
 MOST_PEOPLE = 200
 TOO_OLD = "This request is older than ten minutes, was answered, or was not made here. Connect the program again."
@@ -26,7 +26,7 @@ def list_programs(page: Page) -> Response:
         asked=_find_request(page, text) if text else None,
         people=people,
         tokens=[each for each in listed if not each["revoked_at"]],
-        names=read_names(page.db, page.persona, [*people, *(each["participant"] for each in listed)]),
+        names=page.read_names([*people, *(each["participant"] for each in listed)]),
         flash=_SAID.get(page.field("note")),
     )
 

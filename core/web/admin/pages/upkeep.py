@@ -15,7 +15,7 @@ from ....llm import read_usage
 from ....shapes import OPEN_STATES, OperationState
 from ...errors import Refused
 from .formats import plural
-from .page import Page, read_names
+from .page import Page
 
 MOST_LISTED = 100
 MOST_RUNS = 20
@@ -43,7 +43,7 @@ def show_upkeep(page: Page) -> Response:
         asked=page.row_id("ask"),
         counts=counts,
         operations=listed,
-        names=read_names(page.db, page.persona, people, [*places, *(run.conversation_key for run in runs)]),
+        names=page.read_names(people, [*places, *(run.conversation_key for run in runs)]),
         most=MOST_LISTED,
         open_states=OPEN_STATES,
         runs=runs,
