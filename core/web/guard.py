@@ -273,21 +273,20 @@ def _max_bytes(path: str) -> int:
 
 async def read_body(receive: Receive, max_bytes: int, seconds: float) -> bytes:
     """Return the whole body; raise ClientDisconnect if the connection ends before it is complete."""
-    parts, got, more = [], 0, True
+    body, more = bytearray(), True
     try:
         async with asyncio.timeout(seconds):
             while more:
                 message = await receive()
                 if message["type"] == "http.disconnect":
                     raise ClientDisconnect
-                parts.append(message.get("body", b""))
-                got += len(parts[-1])
-                if got > max_bytes:
+                body += message.get("body", b"")
+                if len(body) > max_bytes:
                     raise errors.Refused(413, _TOO_LARGE.format(max_bytes))
                 more = message.get("more_body", False)
     except TimeoutError:
         raise errors.Refused(408, f"The body did not arrive in time. Send it within {seconds:.0f} seconds.") from None
-    return b"".join(parts)
+    return bytes(body)
 
 
 def give_body(body: bytes, receive: Receive) -> Receive:
