@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from core import jobs, llm, short_term, stories, synth_tagging
+from core import jobs, llm, short_term, stories
 from core.calls import defaults
 from core.config import FLAGS, Settings
 from core.database.engine import Database
@@ -41,22 +41,12 @@ def probe(before: Any, after: Any) -> Callable[[Probe], Probe]:
     return keep
 
 
-def _context(name: str, key: str, **more: Any) -> Probe:
-    return lambda stage, value: stage.context("tofu", **{name: value}, **more).get(key, "absent")
+def _context(name: str, key: str) -> Probe:
+    return lambda stage, value: stage.context("tofu", **{name: value}).get(key, "absent")
 
 
-for _name, _before, _after, _key in (
-    ("ENABLE_TAGS_PLACEHOLDER", 1, 0, "tags_placeholder"),
-    ("ENABLE_AI_DIARY", 1, 0, "ai_diary"),
-    ("SNIPPET_CHARS", 400, 80, "memories"),
-    ("SNIPPET_WINDOW", "start", "match", "memories"),
-):
-    PROBES[_name] = (_context(_name, _key), _before, _after)
-
-
-@probe(["en"], ["de"])
-def _languages(stage: Stage, value: Any) -> object:
-    return stage.explain("und the running", LANGUAGES=value)[1]["search"]["words"]
+for _name, _key in (("ENABLE_TAGS_PLACEHOLDER", "tags_placeholder"), ("ENABLE_AI_DIARY", "ai_diary")):
+    PROBES[_name] = (_context(_name, _key), 1, 0)
 
 
 @probe({}, {"explicit": ["mark my words"]})
@@ -125,16 +115,6 @@ def _short_term_memory_ttl_hours(stage: Stage, value: Any) -> object:
     return len(_read(stage, short_term_memory_ttl_hours=value))
 
 
-@probe(24, 0.5)
-def _short_term_memory_summary_ttl_hours(stage: Stage, value: Any) -> object:
-    _turn(stage, "tg/sum", hours=1)
-    given = stage.asking()
-    stage.db.clock.now = NOW - timedelta(hours=1)
-    short_term.update_short_term_memory("tg/ann", "tg/sum", "they met", "s1", **given)
-    stage.db.clock.now = NOW
-    return [entry["summary"] for entry in _read(stage, short_term_memory_summary_ttl_hours=value)]
-
-
 @probe(10, 3)
 def _short_term_memory_max_messages_per_channel(stage: Stage, value: Any) -> object:
     _turn(stage, "tg/most", lines=9, short_term_memory_max_messages_per_channel=value)
@@ -183,12 +163,7 @@ PROBES["SCENE_RECAP_SCAN"] = (_placed("SCENE_RECAP_SCAN"), 0, 1)
 @pytest.fixture
 def full(db: Database) -> Stage:
     made = Stage(db)
-    for n in range(3):
-        made.say(f"tofu here {n}", minutes=60 - n)
-        made.diary(f"tofu day {n}", minutes=80 - n, personal_thought=f"tofu thought {n}")
-    made.remember("x " * 300 + "rare tofu", ["pizza", "recipe"], 60 * 24 * 9)
-    made.remember("tofu again", ["tofu", "round"], 30)
-    synth_tagging.link_tags("pizza", "round", db=db, scope=made.scope())
+    made.diary("tofu day", personal_thought="tofu thought")
     return made
 
 
