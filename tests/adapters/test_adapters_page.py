@@ -68,7 +68,6 @@ def _given(code: str) -> dict[str, Any]:
 @pytest.mark.usefixtures("loop")
 @pytest.mark.parametrize(("title", "code"), BLOCKS, ids=[title for title, _ in BLOCKS])
 def test_r28_the_code_of_the_page_runs(title: str, code: str) -> None:
-    """What somebody copies works; what it stores is found."""
     from core.scope import Scope
 
     name = next(name for name in ADAPTERS if f"adapters.{name}" in code)

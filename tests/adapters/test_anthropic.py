@@ -113,7 +113,6 @@ def _unsized(answer: str) -> str:
 
 
 def test_r30_answers_are_those_of_the_sdk_word_for_word(tool: Tool, tmp_path: Path) -> None:
-    """Both tools are told the same, and are asked after each word whether they say the same."""
     other = reference(tmp_path)
     for command in COMMANDS:
         fields = dict(command)
@@ -171,7 +170,6 @@ def test_r30_clear_all_memory(db: Database, ann: Scope) -> None:
 
 
 def test_r30_the_sdk_runs_it_over_a_socket(db: Database, ann: Scope) -> None:
-    """The real client offers the tool, runs the call and sends the answer back."""
     from anthropic import Anthropic
 
     asked: list[dict[str, Any]] = []

@@ -170,7 +170,6 @@ def test_r33_the_role_play_carries_its_scenes_on(model: Model, tmp_path: Path) -
 
 
 def test_r33_the_service_keeps_users_apart_and_forgets_them(model: Model) -> None:
-    """Two users of one service: neither is told of the other."""
     from fastapi.testclient import TestClient
 
     with TestClient(load("service").app) as client:

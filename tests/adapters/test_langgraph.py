@@ -179,7 +179,6 @@ def test_r31_a_value_that_is_no_json_is_refused_by_name(store: Store) -> None:
 
 
 def test_r31_the_scope_of_the_context_counts_where_none_is_given(db: Database, ann: Scope, bob: Scope) -> None:
-    """One store serves every user of a server."""
     store = Store(db=db)
     with use_scope(ann):
         store.put(("m",), "k", {"of": "ann"})

@@ -27,7 +27,6 @@ def as_user(user: str) -> dict[str, Any]:
 
 
 def test_r31_the_tools_of_langmem_write_change_find_and_delete(db: Database, ann: Scope) -> None:
-    """As an agent calls them; what was changed or deleted is found no more."""
     store = Store(db=db, scope=ann)
     manage, search = tools(store)
 

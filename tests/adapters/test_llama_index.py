@@ -125,7 +125,6 @@ def test_r32_the_block_is_made_smaller_on_demand(db: Database, ann: Scope) -> No
 
 @pytest.mark.parametrize("text", ["Where is the oolong?", "Unheard of"])
 def test_r32_a_memory_under_pressure_fits_its_limit(db: Database, ann: Scope, text: str) -> None:
-    """Also where the block has nothing to bring."""
     if "oolong" in text:
         know(db, ann, *(f"Ann keeps oolong in tin {n}, {'behind the door ' * n}" for n in range(1, 6)))
 
@@ -140,7 +139,6 @@ def test_r32_a_memory_under_pressure_fits_its_limit(db: Database, ann: Scope, te
 
 
 def test_r32_a_memory_goes_on_without_the_database(ann: Scope, tmp_path: Path) -> None:
-    """The block is blank then."""
     with broken_database(tmp_path) as nothing:
         block = MemoryBlock(db=nothing, scope=ann)
         assert asyncio.run(block.aget([said("user", "Who drinks oolong?")])) == ""

@@ -54,7 +54,6 @@ IMAGE = {"role": "user", "content": [{"type": "input_image", "image_url": "data:
 
 
 def test_r29_it_is_a_session_of_the_sdk(session: Session) -> None:
-    """By its protocol, with the settings every session has."""
     assert isinstance(session, SessionProtocol)
     assert (session.session_id, session.session_settings) == ("chat", SessionSettings())
 
@@ -166,7 +165,6 @@ def test_r29_lines_of_another_host_are_items_too(db: Database, scope: Scope) -> 
 
 
 def test_r29_forgetting_a_person_takes_calls_and_outputs_along(db: Database, session: Session, scope: Scope) -> None:
-    """What tools gave about somebody is about them."""
     run(session.add_items([said("user", "Rain?"), CALL, OUTPUT, ANSWER]))
     assert forget(participant="web/ann", db=db, scope=scope)["chat_history_cache"] == 4
     assert run(session.get_items()) == []

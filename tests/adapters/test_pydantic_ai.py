@@ -90,8 +90,6 @@ def test_r32_a_run_with_tools_brings_it_with_each_request_and_keeps_the_turn_onc
 
 
 def test_r32_a_structured_answer_is_not_kept_as_what_was_said(db: Database, ann: Scope) -> None:
-    """What the person said is."""
-
     class Tea(BaseModel):
         name: str
 

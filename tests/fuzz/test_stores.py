@@ -79,8 +79,6 @@ def test_f62_g6_every_hostile_text_is_stored_and_found_as_said(db: Database) -> 
 
 
 def test_f62_g6_any_mixture_of_them(db: Database) -> None:
-    """A few in each run, FUZZ_EXAMPLES on demand."""
-
     @settings(max_examples=max(3, EXAMPLES // 4), database=None, suppress_health_check=list(HealthCheck))
     @given(st.lists(texts, min_size=1, max_size=4, unique_by=lambda text: clean(text).strip()))
     def tried(said: list[str]) -> None:

@@ -247,7 +247,6 @@ PERSONA = "an-overview"
 
 
 def test_l35_conversations_and_people_are_found_by_letters_and_counted(db: Database) -> None:
-    """Signs of a pattern are letters; the screens above show the rest."""
     stage = Stage(db, PERSONA)
     for number in range(3):
         stage.say(f"line {number}", path="tg/42", minutes=50 - number, title="Tea 100% room")

@@ -443,7 +443,6 @@ def test_r11_a_message_is_edited_and_deleted(world: World) -> None:
 
 
 def test_r11_g28_memories_are_stored_listed_and_deleted_by_ids_that_every_client_reads_exactly(world: World) -> None:
-    """A client that knows doubles alone reads 30 ids, and these 30 are gone."""
     host = world.visitor()
     for n in range(30):
         host.post("/v1/memories", {"text": f"fact number {n}"})
