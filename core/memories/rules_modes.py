@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    from ..text.remember_phrases import Phrases
+from ..text.remember_phrases import Phrases, is_request, says_something
 
 How = Literal["tool", "before", "-"]
 """When a memory is saved. tool: when the model calls the tool. before: from the message, before its answer. -: never"""
@@ -37,8 +36,6 @@ _CALL = re.compile(r"(?<![\w@./+-])@memory(?![\w@-]|\.\w)[ \t]*[:,]?", re.IGNORE
 
 def asked_before(text: str, known: Sequence[Phrases]) -> tuple[str, Literal["@memory", "phrase"]] | None:
     """Return the text that a message asks to save and how it asks, or None."""
-    from ..text.remember_phrases import is_request, says_something  # noqa: PLC0415 - patterns of mode plus alone
-
     call = _CALL.search(text)
     if call is None:
         return (text, "phrase") if is_request(text, known) and says_something(text, known) else None
