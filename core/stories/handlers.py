@@ -77,11 +77,10 @@ class Task(StoryCall):
         lines = table_lines.read_lines(self.db.read, self.persona, rows)
         with self.db.connection(source="participants") as connection:
             lines = table_participants.keep_allowed(connection, self.persona, lines, self.settings.privacy_default)
-        measures = self.settings.message_length_threshold > 0
         return [
             line if line.sender_name else replace(line, sender_name=line.sender_id)
             for line in lines
-            if line.text.strip() and not left_out(line, self.settings, (), self.count(line.text) if measures else None)
+            if line.text.strip() and not left_out(line, line.text, self.settings, self.count)
         ]
 
     def ask(self, template: str, **values: Any) -> str:

@@ -85,11 +85,11 @@ def follow_settings(db: Database, persona: str, settings: Settings) -> None:
     current[persona] = digest
 
 
-def left_out(line: Line, settings: Settings, disabled: Collection[str] = (), tokens: int | None = None) -> Reason:
-    """Return the first rule that excludes a message from recaps, or "".
-
-    `tokens` counts its text; None if MESSAGE_LENGTH_THRESHOLD is off.
-    """
+def left_out(
+    line: Line, text: str | None, settings: Settings, count: Counter, disabled: Collection[str] = ()
+) -> Reason:
+    """Return the first rule that excludes a message from recaps, or ""; its text is needed for a threshold alone."""
+    threshold = settings.message_length_threshold
     named = [name for name in (line.sender_id, line.sender_name) if name]
     disabled = (disabled,) if isinstance(disabled, str) else disabled
     checks: tuple[tuple[Reason, bool], ...] = (
@@ -100,7 +100,7 @@ def left_out(line: Line, settings: Settings, disabled: Collection[str] = (), tok
         ("system", line.role == "system" and not settings.include_system_messages),
         ("narrator", line.role == "narrator" and not settings.include_narrator_messages),
         ("disabled", line.metadata.get(DISABLED) is True or any(name in disabled for name in named)),
-        ("short", tokens is not None and tokens < settings.message_length_threshold),
+        ("short", threshold > 0 and text is not None and count(text) < threshold),
     )
     return next((reason for reason, holds in checks if holds), "")
 
@@ -117,12 +117,11 @@ def _update_included(
         while True:
             before = page[-1][0] if page else None
             page = table_recaps.read_page(read, persona, conversation, PAGE, before=before)
-            sizes: dict[int, int] = {}
+            texts: dict[int, str] = {}
             if settings.message_length_threshold > 0:
                 texts = table_lines.read_texts(read, persona, [line.row_id for line, _ in page])
-                sizes = {row_id: count(text) for row_id, text in texts.items()}
             for line, tokens in page:
-                if not left_out(line, settings, disabled, sizes.get(line.row_id)):
+                if not left_out(line, texts.get(line.row_id), settings, count, disabled):
                     yield line.row_id, tokens
             if len(page) < PAGE:
                 return
@@ -162,9 +161,7 @@ def check_message_exclusion(
     lines = [] if call.row_id is None else table_lines.read_lines(call.db.read, call.persona, [call.row_id])
     if not lines:
         raise no_such_message()
-    measures = call.settings.message_length_threshold > 0
-    tokens = choose_counter(counter, call.settings)(lines[0].text) if measures else None
-    return left_out(lines[0], call.settings, disabled, tokens)
+    return left_out(lines[0], lines[0].text, call.settings, choose_counter(counter, call.settings), disabled)
 
 
 def get_short_token_limit(
@@ -211,8 +208,7 @@ def update_message_inclusion_flags(
 
     def work(connection: Connection) -> tuple[int, ...]:
         table_conversations.find(connection, call.persona, call.conversation, lock=True)
-        chosen, _ = _update_included(connection, call, disabled, counter)
-        return chosen[::-1]
+        return _update_included(connection, call, disabled, counter)[0][::-1]
 
     return call.db.idempotent_transaction(work, source="message_recaps")
 
