@@ -75,23 +75,19 @@ def add_diary_entry(
     db = handle(db)
     row_id = db.ids.one()  # before the time is taken: the id tells whether `forget` came later
     call = open_call(db, settings, scope)
-    now = db.clock()
     # 2. read the entry
     kept, dropped = tag_rules.stored_form(context_tags)
     notes = [f"a tag of {size} bytes was left out; at most {tag_rules.TAG_BYTES} are stored" for size in dropped]
-    thought = rows.text(personal_thought, "personal_thought")
-    summary = rows.text(interaction_summary, "interaction_summary")
-    message = rows.text(user_message, "user_message")
     names = (rows.text(name, "involved_users") for name in tag_rules.tag_items(involved_users, "involved_users"))
     entry = table.NewEntry(
         content=said,
-        personal_thought=thought,
-        interaction_summary=summary,
-        user_message=message,
+        personal_thought=rows.text(personal_thought, "personal_thought"),
+        interaction_summary=rows.text(interaction_summary, "interaction_summary"),
+        user_message=rows.text(user_message, "user_message"),
         emotions=tuple(rows.json_value(_read_list(emotions), "emotions", notes)),
         context_tags=tuple(kept),
         involved_users=tuple(dict.fromkeys(filter(None, names))),
-        timestamp=read_time_or_now(timestamp, "timestamp", now, notes),
+        timestamp=read_time_or_now(timestamp, "timestamp", db.clock(), notes),
         interface=optional_key(interface, "interface", 50) or "",
         chat_id=optional_key(chat_id, "chat_id", 255) or "",
         thread_id=optional_key(thread_id, "thread_id", 255) or "",
