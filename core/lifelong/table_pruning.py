@@ -58,7 +58,7 @@ def archive_expired(
         _T.last_message_at > bindparam("spoken", now - timedelta(minutes=ACTIVE_MINUTES), type_=Time()),
     )
     where = and_(*_holds(persona), _C.tier == "session", when, *elsewhere, ~spoken.exists())
-    return [(each.id, ("expired",)) for part in _archived(db, persona, where) for each in part]
+    return [(row.id, ("expired",)) for row in _archived(db, persona, where)]
 
 
 def prunable(persona: str, now: datetime, limits: Limits) -> Any:
@@ -72,9 +72,8 @@ def prunable(persona: str, now: datetime, limits: Limits) -> Any:
 def prune(db: Database, persona: str, limits: Limits, *, dry_run: bool = False) -> list[Found]:
     """Archive the long-term items of a persona that the limits prune; return ids and reasons."""
     now = db.clock()
-    where = prunable(persona, now, limits)
-    parts = _archived(db, persona, where, dry_run=dry_run)
-    return [(each.id, _reasons(each, now, limits)) for part in parts for each in part]
+    rows = _archived(db, persona, prunable(persona, now, limits), dry_run=dry_run)
+    return [(row.id, _reasons(row, now, limits)) for row in rows]
 
 
 def _reasons(row: Any, now: datetime, limits: Limits) -> tuple[str, ...]:
@@ -83,8 +82,8 @@ def _reasons(row: Any, now: datetime, limits: Limits) -> tuple[str, ...]:
     return (*(["age"] if is_old else []), *(["importance"] if is_low else []))
 
 
-def _archived(db: Database, persona: str, where: Any, *, dry_run: bool = False) -> Iterator[list[Any]]:
-    """Archive the items that match a condition and yield them in batches; a dry run only reads them."""
+def _archived(db: Database, persona: str, where: Any, *, dry_run: bool = False) -> Iterator[Any]:
+    """Archive the items that match a condition in batches, and yield them; a dry run only reads them."""
     chosen = select(_C.id, _C.timestamp, _C.importance).where(where, _C.id > bindparam("above", type_=ID))
     chosen = chosen.order_by(_C.id).limit(bindparam("most", type_=Integer()))
 
@@ -102,5 +101,5 @@ def _archived(db: Database, persona: str, where: Any, *, dry_run: bool = False) 
             batch = db.idempotent_transaction(partial(archive_batch, above=above), source="memories")
         if not batch:
             return
-        yield batch
+        yield from batch
         above = batch[-1].id

@@ -320,12 +320,11 @@ def test_l23_what_is_pinned_meanwhile_stays(life: Life, monkeypatch: pytest.Monk
     life.flags |= SEED
     monkeypatch.setattr(pruning, "BATCH", 1)
     one, two = life.item("one", importance=0.1), life.item("two", importance=0.1)
-    batches = pruning._archived(
-        life.db, life.persona, pruning.prunable(life.persona, NOW, pruning.Limits(30, 0.25, "any", 1.01))
-    )
-    assert [row.id for row in next(batches)] == [one]
+    limits = pruning.Limits(30, 0.25, "any", 1.01)
+    archived = pruning._archived(life.db, life.persona, pruning.prunable(life.persona, NOW, limits))
+    assert next(archived).id == one
     life.pin_items([two])
-    assert list(batches) == [] and life.texts() == ["two"]
+    assert list(archived) == [] and life.texts() == ["two"]
 
 
 def test_l23_nothing_is_pruned_by_itself_unless_it_is_wanted(life: Life) -> None:
