@@ -197,8 +197,6 @@ def insert_each_once(
     place: conversations.AudienceRow,
 ) -> Added:
     """Store items of one conversation and person; an item with the text and local_only of another is merged into it."""
-    if not new:
-        return Added()
     audiences.lock(connection, scope.persona, place.audience_id)
     digests = [memory.digest for _, memory in new]
     # `table_instructions` merges instructions.
