@@ -53,6 +53,8 @@ def cut(text: str, lexicon: Lexicon) -> list[TimePart]:
             kinds = _read_token(token, lexicon)
             if BREAK in kinds and parts and "m" in parts[-1].kinds and text[token.end() :].lstrip()[:1].isdigit():
                 kinds = {"x": 0}  # `Feb. 3`
+            if parts and "A" in parts[-1].kinds and token["ordinal"] == ".":
+                kinds = {kind: value for kind, value in kinds.items() if kind != "o"}  # `at 9.` ends a sentence
         else:
             kinds, length, extra = lexicon.read(words, at)
         if words[at] in _HAN and (not kinds or (parts and "J" in parts[-1].kinds)):

@@ -101,6 +101,8 @@ def choose_step(m: Moment, time: Time, step: int) -> Time | None:
 
 
 def choose_weekday(m: Moment, weekday: int, step: int) -> Time | None:
+    if step == 0 and weekday < m.today.weekday():  # said on Saturday, `this Friday` may be yesterday or the next one
+        return spans.every_week(weekday)
     if m.lexicon.is_strict or step == 0:
         return take_day(weekday, fixed(spans.of_unit("week", m.today, step), "week"))
     return choose_step(m, spans.every_week(weekday), step)

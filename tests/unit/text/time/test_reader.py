@@ -113,6 +113,8 @@ PECULIAR = [
     ("03-02..03-09", "en", "what did i say in the week of 5 march"),
     ("03-07..03-09", "en", "what did i do the past weekend"),
     ("03-13..03-14", "en", "What's coming up on Friday?"),
+    ("03-16..03-17", "en", "What do I have this Monday?"),
+    ("03-09..03-10", "en", "What did I do this Monday?"),
     ("03-11..03-14", "en", "what is due by Friday"),
     ("03-25..04-01", "de", "Was ist am Ende des Monats?"),
     ("01-01..now", "en", "since the start of the year"),
