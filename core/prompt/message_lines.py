@@ -33,9 +33,9 @@ from .messages import (
 )
 from .structure import MESSAGES, Actions, write_line, write_opening
 
-MOST_MEMORIES, MEMORY_CHARS = 100, 150
-"""If MEMORY_ITEMS is not set, so many memories are searched for: 100, or in longer prompts one for each 150 characters,
-at most MOST_HITS. Those that do not fit are left out.
+MOST_MEMORIES, MEMORY_CHARS, LISTED_CHARS = 100, 150, 60
+"""If MEMORY_ITEMS is not set, so many memories are searched for: 100, or in longer prompts one for each MEMORY_CHARS
+characters, LISTED_CHARS if a list or a count is asked for, at most MOST_HITS. Those that do not fit are left out.
 """
 CHARS_OF_TOKEN = 4
 LIST_CHARS = 400
@@ -81,11 +81,11 @@ class Line(NamedTuple):
         return f"{self.head}{self.said}"
 
 
-def find_most_memories(limit_chars: int | None, limit_tokens: int | None) -> int:
+def find_most_memories(limit_chars: int | None, limit_tokens: int | None, *, wants_list: bool) -> int:
     """Return how many memories to search for, for a prompt within these limits."""
     limits = [limit_chars, None if limit_tokens is None else limit_tokens * CHARS_OF_TOKEN]
     room = min((limit for limit in limits if limit), default=0)
-    return max(MOST_MEMORIES, min(room // MEMORY_CHARS, MOST_HITS))
+    return max(MOST_MEMORIES, min(room // (LISTED_CHARS if wants_list else MEMORY_CHARS), MOST_HITS))
 
 
 class MessageLines:
@@ -107,9 +107,10 @@ class MessageLines:
         self.text = message.text_with_attachments()
         turns = read_turns(gathered.context, self.asker) if as_turns else []
         recalled = gathered.recalled
-        self.matching = sum(not one.scored.context for one in recalled.chosen) if recalled.wants_list else 0
-        """Number of memories that match a question for a list or a count; 0 for other questions."""
-        self.may_match_more = len(recalled.chosen) >= call.hits_wanted
+        rows = [one.scored for one in recalled.chosen if recalled.wants_list and not one.scored.context]
+        self.matching = sum(bool(row.matched) for row in rows) or len(rows)
+        """Number of memories that match a question for a list or a count, by its words if any does; else 0."""
+        self.may_match_more = self.matching >= call.hits_wanted
         self.recap_at, self.recap_depth = s.scene_recap_position, s.scene_recap_depth
         self.lines = self._list_lines(turns, s.scene_recap_role if as_turns else None)
 
@@ -271,8 +272,9 @@ class MessageLines:
         sections: dict[str, list[str]] = {}
         for line in lines:
             sections.setdefault(line.section, []).append(line.text)
-        if self.matching > len(sections.get(MEMORIES, ())) > 0:
-            sections[MEMORIES].insert(0, self._count_shown(len(sections[MEMORIES])))
+        shown = len(sections.get(MEMORIES, ()))
+        if shown and (self.matching > shown or self.may_match_more):
+            sections[MEMORIES].insert(0, self._count_shown(shown))
         return ["\n".join(filter(None, [self._find_title(name), *texts])) for name, texts in sections.items()]
 
     def _count_shown(self, shown: int) -> str:

@@ -47,6 +47,7 @@ from ..text.folding import clean
 from ..text.hits import content_digest
 from ..text.host_values import as_text
 from ..text.languages import likely_languages
+from ..text.question_words import asked_words, holds
 from ..text.sizes import resolve_counter
 from ..text.time import find_relative_day
 from . import access, search
@@ -148,7 +149,9 @@ class CounterError(Exception):
 def _for_lines(request: PromptRequest) -> PromptCall:
     """Return the call for plain lines: as many memories as fit, and times in the asker's zone."""
     call = open_call(request)
-    most = find_most_memories(request.max_chars or call.settings.max_prompt_chars, request.limit_tokens)
+    text, limit_chars = call.message.text, request.max_chars or call.settings.max_prompt_chars
+    wants_list = holds(asked_words(text), "list", likely_languages(text, call.settings.languages))
+    most = find_most_memories(limit_chars, request.limit_tokens, wants_list=wants_list)
     return replace(with_asker_zone(call), most_memories=most)
 
 

@@ -408,7 +408,11 @@ def test_t63_a_list_does_not_count_as_all_what_the_search_cut_off(stage: Stage) 
         stage.say(f"I swam to the buoy, number {n}.", minutes=DAY * (200 - n))
     asked = "How often did I swim to the buoy?"
     assert "\nAt least 100 lines match; the " in contents(ask(stage, asked, max_chars=3000))[-1]
-    long = "\n".join(contents(ask(stage, asked, max_chars=40_000)))
+    assert "\nAt least 20 lines match; the 20 best are shown." in contents(ask(stage, asked, MEMORY_ITEMS=20))[-1]
+    stage.say("We saw seals at the pier.", minutes=DAY)
+    seals = ask(stage, "How often did we see seals in the last 150 days?", max_chars=3000)
+    assert "seals at the pier" in contents(seals)[-1] and "lines match" not in contents(seals)[-1], "one does"
+    long = "\n".join(contents(ask(stage, asked, max_chars=8000)))
     assert long.count("I swam to the buoy") == 130 and "lines match" not in long
 
 
