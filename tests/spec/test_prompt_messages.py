@@ -409,7 +409,7 @@ def test_t63_a_list_does_not_count_as_all_what_the_search_cut_off(stage: Stage) 
     asked = "How often did I swim to the buoy?"
     assert "\nAt least 100 lines match; the " in contents(ask(stage, asked, max_chars=3000))[-1]
     assert "\nAt least 20 lines match; the 20 best are shown." in contents(ask(stage, asked, MEMORY_ITEMS=20))[-1]
-    stage.say("We saw seals at the pier.", minutes=DAY)
+    stage.say("We saw seals at the pier.", minutes=DAY * 100 + 5)
     seals = ask(stage, "How often did we see seals in the last 150 days?", max_chars=3000)
     assert "seals at the pier" in contents(seals)[-1] and "lines match" not in contents(seals)[-1], "one does"
     long = "\n".join(contents(ask(stage, asked, max_chars=8000)))
