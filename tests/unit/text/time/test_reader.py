@@ -178,6 +178,14 @@ def test_t62_a_stored_text_is_about_days_in_other_languages(day: str, language: 
     assert [f"{each:%d}" for each in find_about_days(text, NOW, UTC, (language,))] == ([day] if day else [])
 
 
+@pytest.mark.parametrize("behind", [".", "!", ", ok", ")", "... Ok.", "\n- ok"])
+def test_t62_punctuation_behind_a_time_changes_nothing(behind: str) -> None:
+    """`from January to March 2025.` lost its end, and `on Friday at 9.` was a day of December."""
+    for _, language, text in _rows(*SPANS):
+        plain, ended = (read_spans(each, NOW, UTC, (language,)) for each in (text, text + behind))
+        assert [(x.start, x.end, x.role) for x in ended] == [(x.start, x.end, x.role) for x in plain], text
+
+
 def test_t62_a_name_with_a_weekday_is_about_no_day() -> None:
     about = [find_about_days(f"The saturday {noun} is small.", NOW, UTC, ("en",)) for noun in ("market", "flight")]
     assert list(map(len, about)) == [0, 1]
