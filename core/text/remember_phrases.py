@@ -51,6 +51,12 @@ _NOT_TYPED = lazy_pattern(r"```.*?(?:```|\Z)|^[ \t]*>[^\n]*$", re.DOTALL | re.MU
 """Code blocks and quoted lines."""
 _QUOTED = lazy_pattern('["“„«»”‟「『]([^"“„«»”‟「」『』\n]{0,400})["”“»«‟」』]')
 _QUOTES = str.maketrans(dict.fromkeys('"“„«»”‟「」『』'))
+_SHORT_FORMS = {
+    "u": "you", "ur": "your", "pls": "please", "plz": "please", "dont": "don't", "cant": "can't", "wont": "won't",
+    "doesnt": "doesn't", "didnt": "didn't", "isnt": "isn't",
+}  # fmt: skip
+"""Spellings of chats, and the words that phrases have for them."""
+_BOLD = lazy_pattern(r"(\*\*|__)(?=\S)(.{1,300}?)(?<=\S)\1")
 _ACTION = lazy_pattern(r"\*[^*\n]+\*")
 """Action in role play: `*smiles*`."""
 _PASTED = lazy_pattern(
@@ -106,7 +112,8 @@ class Statement:
 def phrase_form(text: str) -> str:
     """Return the text in the form in which phrases are compared: folded, with plain spaces and apostrophes."""
     # Before folding: NFKC turns the acute accent, which many type as an apostrophe, into a space and a mark.
-    return " ".join(fold_letters(clean(text).translate(_APOSTROPHES)).split())
+    words = fold_letters(clean(text).translate(_APOSTROPHES)).split()
+    return " ".join(_SHORT_FORMS.get(word, word) for word in words)
 
 
 def _pattern(phrase: str) -> tuple[bool, str]:
@@ -160,7 +167,7 @@ def _own_lines(text: str) -> Iterator[str]:
     if len(written) > 2 and _GREETING.match(written[0]) and any(map(_CLOSING.match, written[2:])):  # a mail
         return
     for line in lines:
-        typed = _QUOTED.sub(_unquote, _ACTION.sub(" … ", line)).strip()
+        typed = _QUOTED.sub(_unquote, _ACTION.sub(" … ", _BOLD.sub(r"\2", line))).strip()
         if _PASTED.match(typed) or _CHAT_LINE.match(typed):
             return
         if typed and not _LISTED.match(typed):
@@ -219,7 +226,7 @@ def may_state(text: str, groups: Sequence[str], known: Sequence[Phrases]) -> boo
     """Return whether a text contains a phrase of these groups: a fast check, as nearly no message has a statement."""
     if len(text) > MOST_CHARS:
         return False
-    form = _without_marks(text.translate(_QUOTES))
+    form = _without_marks(_BOLD.sub(r"\2", text.translate(_QUOTES)))
     return any(_holds(form, [each for group in groups for each in phrases.get(group, ())]) for phrases in known)
 
 

@@ -144,6 +144,18 @@ def test_t46_t47_the_table(user_text: str | None, response_text: str | None, exp
     assert should_remember(user_text, response_text, [ENGLISH]) is expected
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pls dont use emojis", "u can call me jo", "can u always answer in german?", "plz keep ur answers short",
+        "please **never** use emojis", "Call me **Jo**", "__Always__ answer in metric units",
+    ],
+)  # fmt: skip
+def test_c12_spellings_of_chats_and_bold_words_are_understood(text: str) -> None:
+    assert len(read_instructions(text, Settings())) == 1
+    assert not read_instructions("u should call me when ur home", Settings())
+
+
 def test_t46_given_phrases_replace_their_group_alone() -> None:
     own = load_phrases("en", {"explicit": ["mark my words"]})
     assert should_remember("Mark my words, it rains", None, [own]) is True
