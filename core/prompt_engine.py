@@ -141,8 +141,9 @@ def build_messages(
         `explain_messages`, maps `m3` to its row: source, id, conversation, speaker, timestamp.
 
     Returns:
-        openai: a list of `{role, content}`. anthropic: `{system, messages}` of text blocks. They hold as many memories
-        as fit unless MEMORY_ITEMS is set. Attachments are named; to show a picture, add it to the last message.
+        openai: a list of `{role, content}`. anthropic: `{system, messages}` of text blocks. They hold those of the best
+        100 to 200 memories that fit, or at most MEMORY_ITEMS. Attachments are named; to show a picture, add it to the
+        last message.
 
     Raises:
         MessageError: the message is unusable.
