@@ -109,6 +109,10 @@ def test_r8_every_tool_with_right_wrong_and_missing_arguments(world: World) -> N
             sentence = refused(await call(client, tool, **{**RIGHT[tool], field: value}))
             assert sentence.startswith(field), (tool, field, sentence)
             assert len(sentence) < 400, sentence
+        missing = " query is missing. Give query, tags, or both."
+        for given, said in (({}, missing), ({"query": "cat"}, ""), ({"tags": ["pets"]}, "")):
+            sentence = refused(await call(client, "memory_search", q="cat", **given))
+            assert sentence == f"q is not known here. Leave it out.{said}"
         with pytest.raises(MCPError, match="no tool of this name"):
             await call(client, "forget", person="web/bob")
 

@@ -65,6 +65,8 @@ Text = Annotated[str, Field(min_length=1, max_length=TEXT_CHARS)]
 
 class Arguments(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
+    any_of: ClassVar[tuple[str, ...]] = ()
+    """Arguments of which at least one is needed."""
 
 
 class ContextArguments(Arguments):
@@ -73,6 +75,7 @@ class ContextArguments(Arguments):
 
 
 class SearchArguments(Arguments):
+    any_of = ("query", "tags")
     query: str = Field("", max_length=10_000, description="A question or words, in any language.")
     limit: Number = Field(10, ge=1, le=MOST_HITS, description="Maximum number of hits.")
     since: str = Field(
@@ -157,6 +160,9 @@ def read_arguments(model: type[Model], given: Mapping[str, Any]) -> Model:
         else describe_problem(name, {"ctx": {"known": model.model_fields}, **problem})
         for name, problem in zip(names, problems, strict=True)
     )
+    if model.any_of and not any(given.get(name) for name in model.any_of):
+        names.append(model.any_of[0])
+        sentences[f"{names[-1]} is missing. Give {', '.join(model.any_of)}, or both."] = None
     raise MessageError(" ".join(sentences), fields=tuple(dict.fromkeys(names)))
 
 
