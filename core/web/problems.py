@@ -44,7 +44,7 @@ def describe_problem(name: str, problem: Mapping[str, Any]) -> str:
         return "This path takes no body. Its values are parameters of the address, such as ?dry_run=true."
     if kind == "extra_forbidden":
         hint = hint_name(name.rpartition(".")[2], (problem.get("ctx") or {}).get("known", ()))
-        return f"{name} is not known here.{hint} Leave it out."
+        return f"{name} is not known here.{hint or ' Leave it out.'}"
     is_number = isinstance(given, (bool, int, float)) and abs(given) < 1e30
     is_number = is_number or (isinstance(given, str) and _NUMBER.fullmatch(given) is not None)
     said = str(problem.get("msg", "it does not fit")).rstrip(".")
