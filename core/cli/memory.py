@@ -25,7 +25,7 @@ from .run import (
     command,
     participant,
     refusals,
-    warn_of_persona,
+    warn_of_scope,
 )
 
 if TYPE_CHECKING:
@@ -64,26 +64,7 @@ def search(
         hits, report = explain_search(query=query, tags=tag, keywords=word, db=run.db, scope=scope, **asked)
     run.answer({"hits": hits, "report": report}, lambda: _print_hits(hits, report))
     if not hits:
-        for sentence in _describe_elsewhere(run, scope):
-            output.note(sentence, style="yellow")
-        warn_of_persona(run, scope.persona)
-
-
-def _describe_elsewhere(run: Run, scope: Scope) -> list[str]:
-    """Return sentences that say where rows outside of this scope are: a wrong scope looks like an empty memory."""
-    from ..access import overview
-
-    sentences = []
-    places = overview.count_places(run.db, scope.persona)
-    private = sum(place.rows for place in places if place.kind in ("direct", "saved", "conversation"))
-    if private and scope.conversation is None:
-        sentences.append(f"{output.count(private, 'row')} in private conversations: --conversation KEY --user ID")
-    for place in places:
-        rows = output.count(place.rows, "row")
-        if place.kind == "server" and place.server != scope.server:
-            where = f"server {place.server}: --server {place.server}"
-            sentences.append(f"{rows} in {where if place.server else 'no server: leave out --server'}")
-    return sentences[:5]
+        warn_of_scope(run, scope)
 
 
 def _print_hits(hits: list[Hit], report: Mapping[str, Any]) -> None:

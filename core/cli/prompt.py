@@ -10,7 +10,17 @@ from typing import Annotated, Any, Literal, NamedTuple
 from typer import Argument, Option
 
 from . import output
-from .run import ConversationOption, LocalOption, Run, ServerOption, UserOption, command, participant, refusals
+from .run import (
+    ConversationOption,
+    LocalOption,
+    Run,
+    ServerOption,
+    UserOption,
+    command,
+    participant,
+    refusals,
+    warn_of_scope,
+)
 
 
 class MessageOptions(NamedTuple):
@@ -58,6 +68,8 @@ def explain(run: Run, options: MessageOptions) -> None:
     with refusals():
         _, report = explain_json_prompt(message, **asking)
     run.answer(report, lambda: _print_report(report))
+    if not any(part["found"] for part in report["sections"].values()):
+        warn_of_scope(run, run.scope(options.conversation, server=options.server))
 
 
 def _read_options(run: Run, given: MessageOptions) -> tuple[dict[str, Any], dict[str, Any]]:

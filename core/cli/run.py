@@ -214,3 +214,22 @@ def warn_of_persona(run: Run, persona: str) -> None:
 
     if names := overview.name_other_personas(run.db, persona):
         output.note(f"Nothing is stored of the persona {persona!r}, but of {names}: --persona-id KEY", style="yellow")
+
+
+def warn_of_scope(run: Run, scope: Scope) -> None:
+    """Say where rows outside of this scope are: a wrong scope looks like an empty memory."""
+    from ..access import overview
+
+    sentences = []
+    places = overview.count_places(run.db, scope.persona)
+    private = sum(place.rows for place in places if place.kind in ("direct", "saved", "conversation"))
+    if private and scope.conversation is None:
+        sentences.append(f"{output.count(private, 'row')} in private conversations: --conversation KEY --user ID")
+    for place in places:
+        rows = output.count(place.rows, "row")
+        if place.kind == "server" and place.server != scope.server:
+            where = f"server {place.server}: --server {place.server}"
+            sentences.append(f"{rows} in {where if place.server else 'no server: leave out --server'}")
+    for sentence in sentences[:5]:
+        output.note(sentence, style="yellow")
+    warn_of_persona(run, scope.persona)

@@ -39,13 +39,16 @@ def test_a_search_in_a_wrong_place_says_where_something_stands(run: Command, cal
         _say(call, "discord/c1", f"the cat is called Tofu {number}", server="5001")
     ran = run("search", "cat")
     assert (ran.code, ran.json["hits"]) == (0, []) and "3 rows in server 5001: --server 5001" in ran.err
+    assert "3 rows in server 5001: --server 5001" in run("explain", "cat").err
+    assert run("explain", "cat", "--server", "5001").err == ""
     found = run("search", "cat", "--server", "5001")
     assert len(found.json["hits"]) == 3 and "rows in server" not in found.err
     assert run("search", "dog", "--server", "5001").err == ""
     _say(call, "telegram/7", "a canary sings")
     assert "1 row in no server: leave out --server" in run("search", "dog", "--server", "5001").err
-    other = run("search", "cat", "--persona-id", "iris")
-    assert "Nothing is stored of the persona 'iris', but of default: --persona-id KEY" in other.err
+    for named in ("search", "explain"):
+        other = run(named, "cat", "--persona-id", "iris")
+        assert "Nothing is stored of the persona 'iris', but of default: --persona-id KEY" in other.err
 
 
 def test_a_search_counts_private_conversations_once(run: Command, call: dict[str, Any]) -> None:
