@@ -26,7 +26,7 @@ from ..database.engine import Connection
 from ..errors import ModelError
 from ..jobs import table as jobs_table
 from ..jobs.handlers import Effect, Tools, operation_scope
-from ..jobs.rules import UNREADABLE_ANSWER
+from ..jobs.rules import UNREADABLE_ANSWER, error_text
 from ..messages import table_lines, table_recaps, table_scenes
 from ..messages.table_lines import Line
 from ..messages.table_recaps import Recap
@@ -258,6 +258,8 @@ def scene_detection(operation: Operation, tools: Tools) -> Effect | None:
     story = read_layout(task.db.read, task.persona, task.conversation)
     limits = BreakLimits(len(story.rows) - 1, story.last_break, task.settings.scene_min_length)
     if limits.last < limits.first:
+        there, least = limits.newest - limits.earlier, f"SCENE_MIN_LENGTH {limits.min_length} and {rules_scenes.OFFSET}"
+        task.notes.append(error_text("TooFewMessages", f"{there} since the last break, needed are {least} more"))
         return None
     detection = (_detect_pauses if task.model is None else _ask_break)(task, story, limits)
     if detection == _Detection():

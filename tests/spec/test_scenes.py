@@ -168,6 +168,16 @@ def test_s23_a_conversation_too_long_for_the_model_is_asked_about_in_stretches(s
     assert all(one[1] + 1 == other[0] for one, other in pairwise(ends)), ends
 
 
+def test_a_detection_among_too_few_messages_says_so(story: Story) -> None:
+    story.tell(17)
+    for more in (0, 1):
+        story.tell(more, start=timedelta(minutes=1))
+        jobs.enqueue_operation("SCENE_DETECTION", conversation=HERE, **story.given)
+        story.run()
+    errors = [each["error"] for each in jobs.list_operations("completed", **story.given)]
+    assert sorted(errors) == ["", "TooFewMessages: 17 since the last break, needed are SCENE_MIN_LENGTH 10 and 8 more"]
+
+
 @pytest.mark.engines()
 def test_s24_without_a_model_long_pauses_end_scenes(story: Story, db: Database) -> None:
     rows = story.tell(40)
