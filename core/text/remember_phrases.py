@@ -59,6 +59,9 @@ _SHORT_FORMS = {
 _BOLD = lazy_pattern(r"(\*\*|__)(?=\S)(.{1,300}?)(?<=\S)\1")
 _ACTION = lazy_pattern(r"\*[^*\n]+\*")
 """Action in role play: `*smiles*`."""
+_ASIDE = lazy_pattern(r"(^(?=ooc\s*[:：])|[(\[（]\s*)ooc(?:\s*[:：]\s*|\s+)", re.IGNORECASE)
+"""Mark of words out of character, in role play: `OOC: ...`, `(OOC: ...)`, `[OOC: ...]`."""
+_ROUND = str.maketrans("[]", "()")
 _PASTED = lazy_pattern(
     r"#{1,6}\s|---|===|[{\[<|](?!@)|//|/\*|\w+:\s*[|>]?\s*$|"
     r"(?:export )?[\w.\-]+\s*=\s*\S|(?:def|class) \w+[(:]|(?:select|insert|create|update|delete) [^.]*;\s*$|"
@@ -168,6 +171,8 @@ def _own_lines(text: str) -> Iterator[str]:
         return
     for line in lines:
         typed = _QUOTED.sub(_unquote, _ACTION.sub(" … ", _BOLD.sub(r"\2", line))).strip()
+        if _ASIDE.search(typed):
+            typed = _ASIDE.sub(r"\1", typed).translate(_ROUND)
         if _PASTED.match(typed) or _CHAT_LINE.match(typed):
             return
         if typed and not _LISTED.match(typed):

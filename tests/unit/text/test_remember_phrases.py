@@ -126,6 +126,29 @@ def test_c12_pasted_quoted_and_imagined_text_is_no_wish(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("OOC: please always answer in the past tense.", True),
+        ("[OOC: from now on keep your replies short]", True),
+        ("ooc : call me Robin outside the story", True),
+        ("((OOC: remember that I am afraid of spiders))", True),
+        ("I open the door. (Ooc: please always use metric units.)", True),
+        ("( OOC please remember that my sister is called Mara )", True),
+        ("*bows* [OOC: bitte antworte ab jetzt immer auf Deutsch]", True),
+        ("(OOC\uff1akeep in mind that I have exams on Friday)", True),
+        ("He said OOC: always answer in French.", False),
+        ("(OOC: should you always answer in French?)", False),
+        ('"OOC: call me Jo, please" is what she wrote.', False),
+        ("She told me, OOC: remember that I like tea.", False),
+        ("OOC talk is always welcome.", False),
+    ],
+)
+def test_c12_a_wish_out_of_character_counts_as_in_plain_words(text: str, expected: bool) -> None:
+    assert is_in(text, "wishes", "explicit") is expected
+    assert all("OOC" not in each.text.upper() for each in read_statements(text, known(text)))
+
+
+@pytest.mark.parametrize(
     ("user_text", "response_text", "expected"),
     [
         ("Please remember that my sister is called Ada", None, True),
