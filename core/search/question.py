@@ -17,7 +17,7 @@ tables of some languages are short and give fewer facts.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from functools import lru_cache
@@ -28,7 +28,16 @@ from ..base.patterns import lazy_pattern
 from ..text import question_words as tables
 from ..text.folding import all_runs, clean, fold, runs
 from ..text.languages import bare, common_words, read_language
-from ..text.question_words import LOOKED_AT, Side, asked_words, asks_about_now, begins_with, find_side, holds
+from ..text.question_words import (
+    LOOKED_AT,
+    Side,
+    asked_words,
+    asks_about_now,
+    begins_with,
+    begins_with_call,
+    find_side,
+    holds,
+)
 from ..text.time import CALENDARS, Span, name_words, read_spans, time_words
 from ..text.words import read_lists
 
@@ -37,6 +46,8 @@ from ..text.words import read_lists
 class Question:
     people: frozenset[str] = frozenset()
     """Speaker names that it mentions, as given."""
+    called: frozenset[str] = frozenset()
+    """Speaker names that it is addressed to and does not mention otherwise: `Iris, what did I say?`."""
     self_person: bool = False
     """Whether it speaks of the asker: I, my, me."""
     other: bool = False
@@ -342,6 +353,18 @@ def named(text: str, names: Collection[str], languages: Sequence[str]) -> frozen
     if exact:
         return frozenset(_without_shadowed(exact))
     return frozenset(near)
+
+
+def find_called(text: str, names: Iterable[str], languages: Sequence[str]) -> frozenset[str]:
+    """Return the names to whom a question is addressed, at its beginning or behind a comma at its end."""
+    words, said = asked_words(text), bare(text)
+    called = set()
+    for name in names:
+        for part in {" ".join(_read_name(name).parts), *_read_name(name).parts[:1]} - {""}:
+            is_last = words.endswith(f" {part} ") and re.search(rf",\s*{re.escape(part)}\W*$", said) is not None
+            if words.count(f" {part} ") == 1 and (is_last or begins_with_call(words, part, languages)):
+                called.add(name)
+    return frozenset(called)
 
 
 def _without_shadowed(found: Mapping[str, int]) -> Iterator[str]:

@@ -25,7 +25,7 @@ from ..text.time import Span, name_words, talk_words
 from ..text.words import stop_words, words
 from . import match, profile
 from .match import Matches
-from .question import Question, find_spoken, named, read_question
+from .question import Question, find_called, find_spoken, named, read_question
 from .ranking import days, ranking
 from .ranking.ranking import Ranking
 from .ranking.relevance import Near
@@ -359,8 +359,8 @@ def limit_question(search: Search, question: Question) -> Question:
     if question.is_hint:
         return replace(question, order="")
     views = [one.view for one in search.index.audiences.values()]
-    is_of_other = not (question.self_person or question.other) and _find_people(question, search, views)
-    if is_of_other:
+    people = frozenset() if question.self_person or question.other else _find_people(question, search, views)
+    if people - find_called(search.query.text, people, question.languages):
         return replace(question, order="") if question.spans else question
     return replace(question, is_limited=bool(question.spans))
 
@@ -372,12 +372,14 @@ def _find_people(question: Question, search: Search, views: Iterable[Visible]) -
 
 
 def _with_people(question: Question, search: Search, found: Matches) -> Question:
-    return replace(question, people=_find_people(question, search, [one.view for one in found.audiences]))
+    people = _find_people(question, search, [one.view for one in found.audiences])
+    called = find_called(search.query.text, people, question.languages) if people else people
+    return replace(question, people=people - called, called=called)
 
 
 def _list_name_parts(question: Question, languages: Sequence[str]) -> frozenset[str]:
     """Return the words of the names of the people asked about, and their stems."""
-    parts = {part for name in question.people for part in words(name, 2)}
+    parts = {part for name in question.people | question.called for part in words(name, 2)}
     return frozenset(parts | {stem(part, languages) for part in parts})
 
 

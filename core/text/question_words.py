@@ -174,19 +174,28 @@ def is_question(text: str, languages: Sequence[str]) -> bool:
     return opens_late(words, languages) or any(_asking(code)[1].search(words) for code in languages)
 
 
+def begins_with_call(words: str, name: str, languages: Sequence[str]) -> bool:
+    """Return whether a question begins with the name of who is asked: `hey Iris what did I say`."""
+    for language in languages:
+        called = re.match(rf"{_any_of(language, 'starters')}* {re.escape(name)}(?= )", words)
+        if called and opens_late(words[called.end() :], (language,)):
+            return True
+    return False
+
+
 def opens_late(words: str, languages: Sequence[str]) -> bool:
     """Return whether the words begin a question, also behind words such as `hey so`; `words`: from `asked_words`."""
     return any(_asking(code)[0].match(words) for code in languages)
 
 
+def _any_of(language: str, *names: str) -> str:
+    listed = sorted({re.escape(phrase.strip()) for name in names for phrase in _phrases(name, language)})
+    return f"(?: {'| '.join(listed)})" if listed else "(?!)"
+
+
 @lru_cache(maxsize=64)
 def _asking(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return two patterns of questions behind other words: `ok so what`; `ok did I`, `since May what have I`."""
-
-    def any_of(*names: str) -> str:
-        listed = sorted({re.escape(phrase.strip()) for name in names for phrase in _phrases(name, language)})
-        return f"(?: {'| '.join(listed)})" if listed else "(?!)"
-
-    verbs, starters = any_of("verbs"), any_of("starters")
-    words, persons = f"(?!{verbs} ){any_of('opens')}", any_of("self", "other", "subjects")
+    verbs, starters = _any_of(language, "verbs"), _any_of(language, "starters")
+    words, persons = f"(?!{verbs} ){_any_of(language, 'opens')}", _any_of(language, "self", "other", "subjects")
     return (re.compile(rf"{starters}*{words} (?=\S)"), re.compile(f"(?:^{starters}+|{words}){verbs}{persons} "))
