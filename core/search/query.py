@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -30,6 +31,7 @@ from ..text.question_words import (
 from ..text.search_words import KEYWORD_LIMIT, TAGS_LIMIT
 from ..text.stems import list_forms, stem
 from ..text.time import CALENDARS, Span, mask_time, read_moment
+from ..text.words import small_words
 from .rules_arguments import Exclude, read_exclude, read_keywords, read_limit, read_tags, read_time
 
 if TYPE_CHECKING:
@@ -114,10 +116,15 @@ _SIGN = lazy_pattern(r"[^\W_]|[^\x00-\x7f]")
 
 
 def shorten_asked(text: str) -> str:
-    """Return the text to search for: the beginning and the end of a very long text."""
-    if len(text) <= MOST_ASKED_CHARS:
-        return text
-    return f"{text[: MOST_ASKED_CHARS // 2 - 1]} {text[-MOST_ASKED_CHARS // 2 :]}"
+    """Return the text to search for: without thanks behind a question; of a very long one, its beginning and end."""
+    if len(text) > MOST_ASKED_CHARS:
+        text = f"{text[: MOST_ASKED_CHARS // 2 - 1]} {text[-MOST_ASKED_CHARS // 2 :]}"
+    behind = _BEHIND_MARK.search(text)
+    said = set(re.findall(r"\w+", bare(behind[0]))) if behind else set()
+    return text[: behind.start()] if behind and said and said <= small_words("courtesy") else text
+
+
+_BEHIND_MARK = lazy_pattern("(?<=[?\uff1f\u061f])[^?\uff1f\u061f]{1,60}$")
 
 
 def prepare(request: SearchRequest, settings: Settings, clock: Callable[[], datetime] = now_utc) -> Query:
@@ -129,7 +136,7 @@ def prepare(request: SearchRequest, settings: Settings, clock: Callable[[], date
         raise TypeError(f"query is of type {type(request.query).__name__}. It must be a text, or None.")
     given = request.query or ""
     text = shorten_asked(given)
-    if text != given:
+    if len(given) > MOST_ASKED_CHARS:
         notes.append(f"query has {len(given)} characters; {MOST_ASKED_CHARS} of them are searched for")
     languages = spoken_in(text, settings.languages)
     is_of_text = bool(text) and not (wanted_tags or wanted_words)

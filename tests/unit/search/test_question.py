@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from core.search.question import Question, has_number, named, read_question, tells_time
+from core.search.query import shorten_asked
+from core.search.question import Question, find_called, has_number, named, read_question, tells_time
 from core.text.question_words import asked_words, counting_words
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)  # a Tuesday
@@ -182,6 +183,30 @@ HOW_MANY = (
 def test_t16_when_and_how_many_are_understood(text: str) -> None:
     asked = read(text)
     assert (asked.wants_time, asked.wants_number) == (text in WHEN, text in HOW_MANY)
+
+
+@pytest.mark.parametrize(
+    ("text", "called"),
+    [
+        ("hey Will what did I do yesterday?", {"Will"}), ("Caroline, what did I say in May?", {"Caroline"}),
+        ("Where do I work, Caroline?", {"Caroline"}), ("What did Caroline say?", set()),
+        ("Caroline said what?", set()), ("Caroline, what did Caroline say?", set()),
+    ],
+)  # fmt: skip
+def test_t16_who_is_asked_is_not_who_is_asked_about(text: str, called: set[str]) -> None:
+    """`Iris, what did I do yesterday?` preferred the lines of Iris."""
+    assert find_called(text, NAMES, ["en"]) == called
+
+
+@pytest.mark.parametrize(
+    ("text", "searched"),
+    [
+        ("Who am I? Thanks!", "Who am I?"), ("¿Quién soy? Gracias", "¿Quién soy?"), ("thanks!", "thanks!"),
+        ("Who am I? In Rome, please", "Who am I? In Rome, please"),
+    ],
+)  # fmt: skip
+def test_t16_thanks_behind_a_question_are_not_searched_for(text: str, searched: str) -> None:
+    assert shorten_asked(text) == searched
 
 
 COUNTING = {
