@@ -361,8 +361,8 @@ def find_called(text: str, names: Iterable[str], languages: Sequence[str]) -> fr
     called = set()
     for name in names:
         for part in {" ".join(_read_name(name).parts), *_read_name(name).parts[:1]} - {""}:
-            is_last = words.endswith(f" {part} ") and re.search(rf",\s*{re.escape(part)}\W*$", said) is not None
-            if words.count(f" {part} ") == 1 and (is_last or begins_with_call(words, part, languages)):
+            is_marked = re.search(rf"^\s*@{re.escape(part)}\b|,\s*{re.escape(part)}\W*$", said) is not None
+            if words.count(f" {part} ") == 1 and (is_marked or begins_with_call(words, part, languages)):
                 called.add(name)
     return frozenset(called)
 

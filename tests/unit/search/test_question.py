@@ -190,7 +190,7 @@ def test_t16_when_and_how_many_are_understood(text: str) -> None:
     [
         ("hey Will what did I do yesterday?", {"Will"}), ("Caroline, what did I say in May?", {"Caroline"}),
         ("Where do I work, Caroline?", {"Caroline"}), ("What did Caroline say?", set()),
-        ("Caroline said what?", set()), ("Caroline, what did Caroline say?", set()),
+        ("Caroline said what?", set()), ("Caroline, what did Caroline say?", set()), ("@Will recap May", {"Will"}),
     ],
 )  # fmt: skip
 def test_t16_who_is_asked_is_not_who_is_asked_about(text: str, called: set[str]) -> None:
