@@ -122,8 +122,8 @@ def delete_saved_memory(
         restore: restore an archived memory instead.
 
     Returns:
-        `(True, id, "")`; reason `unchanged` if the scope sees no such memory; `duplicate` with the id of an equal
-        memory that is on the list.
+        `(True, id, "")`; reason `unchanged` if the scope sees no such memory; when restoring, `duplicate` with the
+        id of an equal memory that is on the list.
     """
     call = open_call(db, settings, scope)
     viewer = load_access(call).viewer

@@ -92,7 +92,7 @@ class VectorPart:
         return nearest
 
     def without(self, gone: Mapping[RowId, int]) -> VectorPart:
-        """Return the part without vectors that are older than the deletion of their row's vectors."""
+        """Return the part without the vectors made before the vectors of their row were deleted (`gone`)."""
         at = np.flatnonzero(np.isin(self.row_id, np.array([row_id for _, row_id in gone], np.int64)))
         facts = zip(*(column[at].tolist() for column in (self.source, self.row_id, self.stamp)), strict=True)
         kept = np.ones(len(self), bool)

@@ -140,7 +140,7 @@ def sort_words(counts: Mapping[bytes, int]) -> SortedWords:
 
 
 def merge_words(parts: Iterable[SortedWords]) -> SortedWords:
-    """Merge the words of several parts into one: a search looks up each word in every part."""
+    """Merge the words of several parts into one, since a search looks up each word in every part."""
     counts: dict[bytes, int] = {}
     for part in parts:
         part.count(counts)

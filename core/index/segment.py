@@ -100,7 +100,7 @@ Blocks = dict[IndexTerm, bytes]
 
 
 def pack_rows(entries: Iterable[Entry]) -> tuple[Rows, Blocks]:
-    """Return a segment (rows, postings) of at most MOST_ROWS entries."""
+    """Return the rows and posting blocks of a segment of these entries; the caller gives at most MOST_ROWS."""
     ordered = sorted(entries, key=lambda one: (one.place.thread, one.at_us, one.row_id))
     rows = rows_of(ordered)
     tags, days = ([dict.fromkeys(getattr(one, name), 1) for one in ordered] for name in ("tags", "days"))

@@ -160,7 +160,7 @@ def fit_items(
     cut: Cut,
     memory_share: float = MEMORY_SHARE,
 ) -> list[int]:
-    """Return the indexes of the items that fit, in the order of adding; `items` gets the shortened items.
+    """Return the indexes of the items that fit, in the order of adding; shortened items are replaced in `items`.
 
     `openings` are sizes added by a section's first item, such as a title; `separator` is that between two items.
     """

@@ -284,7 +284,7 @@ _AS_ITS_COPIES = _STAYS | {"duplicate", "visible"}
 
 
 class Repeated(NamedTuple):
-    """A text that a round found in many messages of a conversation."""
+    """A text that one round of a search found in many messages of a conversation."""
 
     conversation: str
     digest: bytes

@@ -35,7 +35,7 @@ class HostCall:
         self.asking: dict[str, Any] = {"db": context.database(), "settings": context.values()}
 
     def by(self, who: bodies.Who) -> dict[str, Any]:
-        """Return the arguments of a public function, with the scope that a body names and the token allows."""
+        """Return db, settings and the scope that the body names; raise if the token does not allow the scope."""
         return {**self.asking, "scope": access.read_scope(self.token, **{name: getattr(who, name) for name in _WHO})}
 
     def read_message(self, message: bodies.HostMessage) -> tuple[dict[str, Any], Scope]:

@@ -53,7 +53,7 @@ class SessionScores(NamedTuple):
 
 
 def find_fitting(reasons: Mapping[str, Floats]) -> Floats:
-    """Return each row's factor for non-word reasons, 0 to 1: its match divided by FULL_MATCH."""
+    """Return how much a row's reasons other than words count, 0 to 1: fully from a match of FULL_MATCH on."""
     match = np.maximum(reasons.get("context", np.float32(0)), reasons.get("own", np.float32(0)))
     if "meaning" in reasons:
         match = np.maximum(match, LIKE * reasons["meaning"])
