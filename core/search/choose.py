@@ -26,6 +26,7 @@ from .query import Query
 from .question import describe_spans
 from .rank import FEW_HITS, Ranked
 from .ranking import relevance
+from .ranking.days import DAY_US
 from .ranking.rows import (
     CHAT,
     UNKNOWN,
@@ -45,7 +46,6 @@ from .table import Repeated, list_repeated
 
 Drop = Callable[[FoundRow], str]
 """Returns the reason to leave out a row, in addition to the reasons of the search; "" to keep it."""
-_DAY_US = 86_400_000_000
 FIRST_HITS = 10
 """Number of first hits; if the question is about the present, the last of them is the newest match."""
 UNREAD_TIME = "Words of time in the question could not be read; no span of time was looked for."
@@ -190,7 +190,7 @@ def _remove_copies(
         row = c.row
         content = row.digest if row.digest is not None and row.texts[0].strip() else _find_content(search, row)
         if is_listing and content is not None and row.source == CHAT:
-            day, said_on = c.candidate.at_us // _DAY_US, days[content]
+            day, said_on = c.candidate.at_us // DAY_US, days[content]
             is_another_day = bool(said_on) and day not in said_on
             said_on.add(day)
             content = None if is_another_day else content

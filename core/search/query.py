@@ -119,12 +119,13 @@ def shorten_asked(text: str) -> str:
     """Return the text to search for: without thanks behind a question; of a very long one, its beginning and end."""
     if len(text) > MOST_ASKED_CHARS:
         text = f"{text[: MOST_ASKED_CHARS // 2 - 1]} {text[-MOST_ASKED_CHARS // 2 :]}"
-    behind = _BEHIND_MARK.search(text)
+    behind = _BEHIND_MARK.search(text, max(0, len(text) - _THANKS_CHARS))
     said = set(re.findall(r"\w+", bare(behind[0]))) if behind else set()
     return text[: behind.start()] if behind and said and said <= small_words("courtesy") else text
 
 
-_BEHIND_MARK = lazy_pattern("(?<=[?\uff1f\u061f])[^?\uff1f\u061f]{1,60}$")
+_THANKS_CHARS = 60
+_BEHIND_MARK = lazy_pattern("(?<=[?\uff1f\u061f])[^?\uff1f\u061f]+$")
 
 
 def prepare(request: SearchRequest, settings: Settings, clock: Callable[[], datetime] = now_utc) -> Query:

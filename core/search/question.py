@@ -17,7 +17,7 @@ tables of some languages are short and give fewer facts.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from functools import lru_cache
@@ -355,8 +355,10 @@ def named(text: str, names: Collection[str], languages: Sequence[str]) -> frozen
     return frozenset(near)
 
 
-def find_called(text: str, names: Iterable[str], languages: Sequence[str]) -> frozenset[str]:
+def find_called(text: str, names: Collection[str], languages: Sequence[str]) -> frozenset[str]:
     """Return the names to whom a question is addressed, at its beginning or behind a comma at its end."""
+    if not names:
+        return frozenset()
     words, said = asked_words(text), bare(text)
     called = set()
     for name in names:

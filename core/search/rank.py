@@ -373,7 +373,7 @@ def _find_people(question: Question, search: Search, views: Iterable[Visible]) -
 
 def _with_people(question: Question, search: Search, found: Matches) -> Question:
     people = _find_people(question, search, [one.view for one in found.audiences])
-    called = find_called(search.query.text, people, question.languages) if people else people
+    called = find_called(search.query.text, people, question.languages)
     return replace(question, people=people - called, called=called)
 
 

@@ -188,6 +188,7 @@ def opens_late(words: str, languages: Sequence[str]) -> bool:
     return any(_asking(code)[0].match(words) for code in languages)
 
 
+@lru_cache(maxsize=256)
 def _any_of(language: str, *names: str) -> str:
     listed = sorted({re.escape(phrase.strip()) for name in names for phrase in _phrases(name, language)})
     return f"(?: {'| '.join(listed)})" if listed else "(?!)"

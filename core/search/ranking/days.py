@@ -16,16 +16,16 @@ from ..question import Question
 from .frame import AudienceMatches, Frame, Seen, find_persons
 from .rows import CHAT, Candidate, RankingQuery
 
-_DAY_US = 86_400_000_000
-A_DAY_OR_TWO = 3 * _DAY_US
+DAY_US = 86_400_000_000
+A_DAY_OR_TWO = 3 * DAY_US
 """Length of a span up to which it means days; a longer one means months or years."""
-EVE, SOON = _DAY_US, 8 * _DAY_US
+EVE, SOON = DAY_US, 8 * DAY_US
 """Time before and after a day in which people speak of it."""
-AFTER_MONTH = 10 * _DAY_US
+AFTER_MONTH = 10 * DAY_US
 """Time after a month in which people speak of it, which counts half."""
 _ALWAYS = 2**62
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-SHORT_US = 8 * _DAY_US
+SHORT_US = 8 * DAY_US
 """Span of a limited question up to which all rows in it are offered; in longer spans, only if nothing matches."""
 MOST_OF_DAYS = 400
 """Maximum number of rows of an audience within the spans that are ranked; the longest are used."""
@@ -37,7 +37,7 @@ NAMES_EVENT, AS_WELL = 0.5, 0.9
 """Share of the question's words that a row about its event must have. Of the rows with AS_WELL of the best row's share
 the newest counts.
 """
-BESIDE, ROWS_BESIDE = 7 * _DAY_US, 12
+BESIDE, ROWS_BESIDE = 7 * DAY_US, 12
 """Minimum time, and number of rows, before or after an event that a question means."""
 
 
