@@ -12,6 +12,7 @@ from ..base.patterns import lazy_pattern
 from ..context.context import CURRENT, INJECTED, MEMORIES, RECENT
 from ..context.incoming import describe_reply
 from ..context.lines import UNKNOWN, ChatLine, has_name, holds_words, mark_lines, mark_opening, reply_note, stamp
+from ..search.ranking.rows import FILLING
 from ..search.rules_arguments import MOST_HITS
 from ..shapes import Citation, Hit
 from ..templates.render import Renderer
@@ -107,7 +108,9 @@ class MessageLines:
         self.text = message.text_with_attachments()
         turns = read_turns(gathered.context, self.asker) if as_turns else []
         recalled = gathered.recalled
+        self.filling = {(one.hit["source"], one.hit["id"]) for one in recalled.chosen if one.scored.tier == FILLING}
         rows = [one.scored for one in recalled.chosen if recalled.wants_list and not one.scored.context]
+        rows = [row for row in rows if row.tier != FILLING]
         self.matching = sum(bool(row.matched) for row in rows) or len(rows)
         """Number of memories that match a question for a list or a count, by its words if any does; else 0."""
         self.may_match_more = self.matching >= call.hits_wanted
@@ -254,8 +257,10 @@ class MessageLines:
         hits = [(n, line.hit) for n, line in enumerate(lines) if line.hit is not None]
         hits.sort(key=lambda one: rank.get((one[1]["source"], one[1]["id"]), len(rank)))
         # Of two about equally good memories the shorter comes first, so that more fit.
-        order = sorted(((ABOUT_AS_GOOD + at) * items[n].size, n) for at, (n, _) in enumerate(hits))
-        best = [n for _, n in order]
+        order = sorted(
+            (self._is_filling(lines[n]), (ABOUT_AS_GOOD + at) * items[n].size, n) for at, (n, _) in enumerate(hits)
+        )
+        best = [n for *_, n in order]
         for n in best if self.matching else ():
             items[n] = (cut(n, LIST_CHARS) if items[n].size > LIST_CHARS else None) or items[n]
         share = fit.LIST_SHARE if self.matching else fit.MEMORY_SHARE
@@ -272,10 +277,13 @@ class MessageLines:
         sections: dict[str, list[str]] = {}
         for line in lines:
             sections.setdefault(line.section, []).append(line.text)
-        shown = len(sections.get(MEMORIES, ()))
+        shown = sum(line.section == MEMORIES and not self._is_filling(line) for line in lines)
         if shown and (self.matching > shown or self.may_match_more):
             sections[MEMORIES].insert(0, self._count_shown(shown))
         return ["\n".join(filter(None, [self._find_title(name), *texts])) for name, texts in sections.items()]
+
+    def _is_filling(self, line: Line) -> bool:
+        return line.hit is not None and (line.hit["source"], line.hit["id"]) in self.filling
 
     def _count_shown(self, shown: int) -> str:
         least = "At least " if self.may_match_more else ""

@@ -35,7 +35,12 @@ def start_search(call: PromptCall, visible: VisibleContext) -> searching.Ranked 
     def start() -> searching.Ranked | None:
         limit = call.hits_wanted
         request = searching.SearchRequest(
-            tags=tags, keywords=words, query=call.asked_text, limit=limit, is_limit_named=call.is_limit_named
+            tags=tags,
+            keywords=words,
+            query=call.asked_text,
+            limit=limit,
+            is_limit_named=call.is_limit_named,
+            may_fill=call.most_memories is not None,
         )
         query = searching.prepare(request, s)
         if query.is_empty:

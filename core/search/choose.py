@@ -29,6 +29,7 @@ from .ranking import relevance
 from .ranking.days import DAY_US
 from .ranking.rows import (
     CHAT,
+    FILLING,
     UNKNOWN,
     Candidate,
     FoundRow,
@@ -231,10 +232,11 @@ def _order(search: Search, kept: Sequence[ScoredRow], asked: RankingQuery | None
     most_contexts = max(1, round(relevance.CONTEXT_SHARE[limit > FEW_HITS] * limit))
     if asked.question.wants_list and limit > FEW_HITS:
         most_contexts = min(most_contexts, max(0, limit - sum(not c.context for c in best)))
-    spaced = without_many_contexts(relevance.space_rows(best), most_contexts)
+    spaced = without_many_contexts(relevance.space_rows([c for c in best if c.tier < FILLING]), most_contexts)
     spaced = _place_kept(spaced, limit)
     own = [c.reasons.get("own", 0.0) for c in spaced]
-    return choose(spaced, limit, spaced[own.index(max(own))] if own else None)  # the best own words always stay
+    chosen = choose(spaced, limit, spaced[own.index(max(own))] if own else None)  # the best own words always stay
+    return [*chosen, *(c for c in best if c.tier == FILLING)][:limit]
 
 
 def _order_by_time(best: Sequence[ScoredRow], *, is_first: bool) -> list[ScoredRow]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..database.dialects import microseconds
-from ..index.numbers import Flags, ViewRows, is_among
+from ..index.numbers import Flags, Ints, ViewRows, is_among, take
 from ..index.shapes import DAY, PHRASE, IndexTerm, RowId
 from ..index.visible import Postings, Visible
 from .question import Question
@@ -21,6 +21,8 @@ from .terms import QueryTerm, list_owners
 
 MOST_OF_PERSON = 3
 """Maximum number of messages that `list_rows_of_person` returns, for all people together."""
+LEAST_TELLING = 4
+"""Minimum number of words of a message that may answer a question with which it shares none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,16 +134,29 @@ def read_bounds(search: Search, view: Visible, inside: Flags | None = None) -> C
 
 def list_rows_of_person(found: Matches, question: Question, asker: Collection[str]) -> list[tuple[int, int]]:
     """Return (id, time) of the newest matching messages of the people a question is about."""
+    return _list_newest(found, question, asker, MOST_OF_PERSON, lambda one: np.unique(one.postings.rows))
+
+
+def list_newest_of_person(
+    found: Matches, question: Question, asker: Collection[str], most: int
+) -> list[tuple[int, int]]:
+    """Return (id, time) of the newest messages of some words of the people a question is about."""
+    return _list_newest(found, question, asker, most, lambda one: np.flatnonzero(one.view.words >= LEAST_TELLING))
+
+
+def _list_newest(
+    found: Matches, question: Question, asker: Collection[str], most: int, list_rows: Callable[[AudienceMatches], Ints]
+) -> list[tuple[int, int]]:
     made: list[tuple[int, int]] = []
     for one in found.audiences:
         view = one.view
         persons = find_persons(question, asker, view)
-        rows = one.keep_readable(ViewRows(np.unique(one.postings.rows)))
-        if persons is None or not len(rows):
+        if persons is None:
             continue
-        kept = view.is_chat[rows] & (persons[view.speaker[rows]] > 0)
+        rows = ViewRows(list_rows(one))
+        rows = one.keep_readable(take(rows, view.is_chat[rows] & (persons[view.speaker[rows]] > 0)))
         if one.left_out is not None:
-            kept &= ~is_among(rows, one.left_out)
-        columns = (column[rows[kept]].tolist() for column in (view.row_id, view.at_us))
-        made += zip(*columns, strict=True)
-    return sorted(made, key=lambda row: -row[1])[:MOST_OF_PERSON]
+            rows = take(rows, ~is_among(rows, one.left_out))
+        newest = rows[np.argsort(-view.at_us[rows], kind="stable")[:most]]
+        made += zip(view.row_id[newest].tolist(), view.at_us[newest].tolist(), strict=True)
+    return sorted(made, key=lambda row: -row[1])[:most]

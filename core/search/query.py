@@ -57,6 +57,8 @@ class SearchRequest:
     limit: object = 5
     is_limit_named: bool = True
     """Whether the caller named the limit: if fewer rows match, keywords match inside words too."""
+    may_fill: bool = False
+    """Whether messages of the people that a question is about fill the hits up."""
     ranking: object = None
     exclude: object = ()
     since: object = None
@@ -73,6 +75,8 @@ class Query:
     limit: int
     enough: int
     """Number of matching rows; with at least so many, keywords do not match inside words."""
+    may_fill: bool
+    """Whether messages of the people asked about fill the hits up."""
     ranking: str
     sources: tuple[sources.SourceTable, ...]
     exclude: Exclude
@@ -163,6 +167,7 @@ def prepare(request: SearchRequest, settings: Settings, clock: Callable[[], date
         keywords=fold_words(wanted_words),
         limit=count,
         enough=count if request.is_limit_named else 1,
+        may_fill=request.may_fill and may_ask and is_asking,
         ranking=mode,
         sources=sources.ALL if yes_no(request.include_chat, "include_chat") else (sources.MEMORIES, sources.AI_DIARY),
         exclude=read_exclude(request.exclude),

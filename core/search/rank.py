@@ -29,7 +29,7 @@ from .question import Question, find_called, find_spoken, named, read_question
 from .ranking import days, ranking
 from .ranking.ranking import Ranking
 from .ranking.relevance import Near
-from .ranking.rows import CHAT, Candidate, Kept, RankingQuery, WordScorer, newest_first
+from .ranking.rows import CHAT, FILLING, Candidate, Kept, RankingQuery, WordScorer, newest_first
 from .ranking.weights import INSIDE, rarity_weight
 from .resolve import Search
 from .table import Errors, Rows
@@ -299,6 +299,26 @@ def offer_person(ranked: Ranked) -> Ranked:
     considered = {**ranked.considered, CHAT: ranked.considered.get(CHAT, 0) + len(offered)}
     query = replace(query, question=question)
     return replace(ranked, candidates=[*ranked.candidates, *offered], query=query, considered=considered)
+
+
+def fill_with_person(ranked: Ranked) -> Ranked:
+    """Return the rows, and the newest messages of the people a question is about, up to the limit of hits.
+
+    `Where do I work?` shares no word with `First day at the bakery!`.
+    """
+    search, query, found = ranked.search, ranked.query, ranked.matches
+    room = search.query.limit - len(ranked.candidates)
+    if room <= 0 or query is None or found is None or not search.query.may_fill:
+        return ranked
+    question = query.question
+    if ranked.round.missed or question.is_limited or question.order or question.has_unread_time:
+        return ranked
+    said = match.match(replace(search, terms=()), list_excluded(search), every=True)
+    known = {c.key for c in ranked.candidates}
+    newest = match.list_newest_of_person(said, question, query.asker, room + len(known))
+    rows = [row for row in newest if (CHAT, row[0]) not in known][:room]
+    offered = [Candidate(CHAT, *row, is_offered=True, tier=FILLING) for row in rows]
+    return replace(ranked, candidates=[*ranked.candidates, *offered])
 
 
 # The query of the ranking

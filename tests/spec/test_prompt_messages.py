@@ -229,6 +229,18 @@ def test_p71_the_messages_are_never_over_the_limit_and_fill_it(stage: Stage, dia
     assert words(" ".join(contents(made))) <= 200
 
 
+def test_p40_a_question_about_somebody_is_filled_with_what_they_said(stage: Stage) -> None:
+    """`Where do I work?` shares no word with the answer; what others said, or days not asked for, do not fill up."""
+    stage.say("Three cakes fell on the floor, what a mess.", minutes=90_000)
+    stage.say("My uncle kept three cakes by the harbour.", who="Tom", minutes=89_000)
+    for n in range(12):
+        stage.say(f"The weather is number {n} of twelve.", who="Tom", minutes=60 - n)
+    asked = contents(ask(stage, "Where do I work?", max_chars=4000))[-1]
+    assert "Three cakes fell" in asked and "My uncle" not in asked
+    for text in ("Where did I work in 2019?", "I work from home."):
+        assert "Three cakes fell" not in contents(ask(stage, text, max_chars=4000))[-1]
+
+
 def test_p71_what_cannot_fit_is_refused_with_both_sizes(stage: Stage) -> None:
     with pytest.raises(PromptTooLargeError, match="the limit is 50"):
         ask(stage, max_chars=50)
