@@ -16,7 +16,7 @@ from ..context.live import LiveHistory
 from ..database.engine import Connection, Database
 from ..database.sources import BY_NUMBER
 from ..scope import KEY_BYTES
-from ..search.query import asks, choose_words, list_words, spoken_in
+from ..search.query import choose_words, list_words, spoken_in
 from ..shapes import Vocabulary
 from ..tags import rules as tag_rules
 from ..tags import table as tags_table
@@ -29,7 +29,7 @@ MOST_CHATS = 50
 
 def load_visible(call: PromptCall) -> VisibleContext:
     db, languages = call.db, spoken_in(call.asked_text, call.settings.languages)
-    words = list_words(call.asked_text, languages, is_asking=asks(call.asked_text, languages))
+    words = list_words(call.asked_text, languages)
     seen = None if db is None or call.is_down else _load_snapshot(call, db)
     if db is None or seen is None:
         call.guard.lose_stored()

@@ -23,6 +23,7 @@ from ..text.question_words import (
     asked_words,
     asks_about_person,
     counting_words,
+    find_asked,
     holds,
     is_question,
     may_ask_about_person,
@@ -146,7 +147,7 @@ def prepare(request: SearchRequest, settings: Settings, clock: Callable[[], date
     languages = spoken_in(text, settings.languages)
     is_of_text = bool(text) and not (wanted_tags or wanted_words)
     is_asking = bool(text) and asks(text, languages)
-    words = list_words(text, languages, is_asking=is_asking) if is_of_text else []
+    words = list_words(text, languages) if is_of_text else []
     if is_of_text:
         wanted_words = choose_words(words, languages, None)
 
@@ -226,8 +227,20 @@ def read_mode(value: object, settings: Settings) -> tuple[str, str]:
 # Words of a message for searching; shared by prompt and search
 
 
-def list_words(text: str, languages: Sequence[str], *, is_asking: bool) -> list[str]:
-    """Return the words of a message to search for; if there are none, its stop words or symbols."""
+def list_words(text: str, languages: Sequence[str]) -> list[str]:
+    """Return the words of a message to search for; if there are none, its stop words or symbols.
+
+    Beside a question that names nothing but a time, other sentences are not searched for.
+    """
+    asked = find_asked(text)
+    words, masked = _list_asked_words(asked, languages), mask_time(asked, languages)
+    if asked == text or (masked != asked and not search_words.salient_words(masked, languages, 1)):
+        return words
+    return list(dict.fromkeys([*words, *search_words.salient_words(text, languages, MOST_WORDS)]))
+
+
+def _list_asked_words(text: str, languages: Sequence[str]) -> list[str]:
+    is_asking = asks(text, languages)
     if is_asking:
         masked = mask_time(text, languages)
         text = text if _names_others(text, masked, languages) else masked

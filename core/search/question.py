@@ -35,6 +35,7 @@ from ..text.question_words import (
     asks_about_now,
     begins_with,
     begins_with_call,
+    find_asked,
     find_side,
     holds,
 )
@@ -89,8 +90,12 @@ def read_question(text: str, *, now: datetime, zone: tzinfo, languages: Sequence
     known, is_found, is_sure = find_spoken(said, given)
     # A few words such as `7 mai 2023` leave the language uncertain: they are read in all languages.
     any_of = known if is_sure else tuple(dict.fromkeys((*known, *given, *CALENDARS)))
-    words = asked_words(said)
-    spans = read_spans(said, now, zone, any_of)
+    asked = find_asked(said)
+    words = asked_words(asked)
+    spans = read_spans(asked, now, zone, any_of)
+    names_time, said = bool(spans), asked if spans else said
+    if not names_time and asked != said:
+        spans = read_spans(said, now, zone, any_of)
     if (
         spans
         and is_found
@@ -101,13 +106,14 @@ def read_question(text: str, *, now: datetime, zone: tzinfo, languages: Sequence
         spans = read_spans(said, now, zone, tuple(dict.fromkeys((*known, *given))))
     named_spans = tuple(span for span in spans if span.role in ("said", "about"))
     order = next((span.role for span in spans if span.role in ("first", "last")), "")
-    is_present = not spans and not begins_with(words, "request", known) and asks_about_now(words, known)
-    wants_time = holds(words, "when", any_of)
+    is_present = not names_time and not begins_with(words, "request", known) and asks_about_now(words, known)
+    other, wants_time = holds(words, "other", known), holds(words, "when", any_of)
     is_coming = wants_time and is_present and not holds(words, "habit", any_of)
     comes = [Span(now, None)] if is_coming else named_spans
     return Question(
-        self_person=holds(words, "self", known),
-        other=holds(words, "other", known),
+        # `I need a book. What do you suggest?` asks about both.
+        self_person=holds(asked_words(said) if other else words, "self", known),
+        other=other,
         spans=named_spans,
         days=list_days(comes, now, zone),
         has_unread_time=not spans

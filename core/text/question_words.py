@@ -30,6 +30,7 @@ from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import Literal
 
+from .extracts import sentences
 from .folding import all_runs, fold
 from .languages import bare
 from .words import read_lists
@@ -45,6 +46,8 @@ MARKS = frozenset("?\uff1f\u061f\u037e\u055e\u2e2e")
 Side = Literal["", "before", "after", "since"]
 SIDES: tuple[Side, ...] = ("before", "after", "since")
 
+SHORT_CHARS = 200
+"""Greatest length of a text whose question is told from the sentences around it: a longer one explains it."""
 LOOKED_AT = 4_000
 """Maximum number of characters of a question that are read: a long message asks at its beginning or not at all."""
 
@@ -172,6 +175,15 @@ def is_question(text: str, languages: Sequence[str]) -> bool:
         if ends and folded.rstrip(" .!~…。！").endswith(ends):
             return True
     return opens_late(words, languages) or any(_asking(code)[1].search(words) for code in languages)
+
+
+def find_asked(text: str) -> str:
+    """Return the sentences of a short text that end as questions, or the whole text if none or all do."""
+    if len(text) > SHORT_CHARS or not MARKS.intersection(text):
+        return text
+    every = list(sentences(text))
+    asking = [each for each in every if MARKS.intersection(each)]
+    return " ".join(asking) if len(asking) < len(every) else text
 
 
 def begins_with_call(words: str, name: str, languages: Sequence[str]) -> bool:

@@ -68,6 +68,14 @@ def test_t64_a_class_noun_finds_its_kinds(db: Database, scope: Scope, question: 
     assert answer in texts_of(find(db, asked, query=question, limit=3))
 
 
+def test_t62_a_sentence_beside_a_question_that_names_a_time_is_not_searched_for(db: Database, scope: Scope) -> None:
+    talked(db, scope, [("Ann", "My phone fell into the river."), *filler(8)], ago(days=40))
+    talked(db, scope, [("Ann", "We saw seals at the pier."), ("Ann", "I repaired the boat.")], ago(days=7))
+    asked = replace(scope, conversation="tg/1", participant="tg/ann")
+    hits = texts_of(find(db, asked, query="My phone nearly died today. What did I do last week?", limit=10))
+    assert {"We saw seals at the pier.", "I repaired the boat."} == set(hits)
+
+
 def test_t63_the_newest_line_about_it_has_a_place_beside_the_best(db: Database, scope: Scope) -> None:
     """Thirty lines that echo the question would take every place, and none of them holds any more."""
     echoes = [("Tom", f"The pump in the cellar is loud tonight, evening {n}.") for n in range(30)]

@@ -98,6 +98,29 @@ def test_t62_a_time_that_is_part_of_a_name_is_no_condition(text: str, is_hint: b
     assert asked.spans and asked.is_hint == is_hint
 
 
+@pytest.mark.parametrize(
+    ("text", "of"),
+    [
+        ("My phone nearly died today. What did Tom say last week?", "What did Tom say last week?"),
+        ("What did Tom say last week? I forgot again. I was ill in May.", "What did Tom say last week?"),
+        ("I was ill in May. Where do I live? Long day today!", "Where do I live?"),
+        ("Ich war gestern krank. Wann fliegt Tom nach Rom?", "Wann fliegt Tom nach Rom?"),
+        ("I need a book. What would you suggest?", "What would you suggest to me?"),
+    ],
+)
+def test_t62_a_question_beside_other_sentences_is_read_alone(text: str, of: str) -> None:
+    asked, alone = read(text), read(of)
+    for name in ("self_person", "other", "order", "wants_time", "wants_list", "is_present"):
+        assert getattr(asked, name) == getattr(alone, name), name
+    if alone.spans:
+        assert asked.days == alone.days and not asked.is_hint
+
+
+def test_t62_a_time_beside_a_question_without_one_is_a_hint() -> None:
+    asked = read("It is for Saturday. What should I cook?")
+    assert asked.spans and asked.is_hint
+
+
 @pytest.mark.parametrize("name", ["Zoe", "zoe_7", "Zoe Ziegler", "田中"])
 def test_t16_a_person_is_named_whatever_the_number_of_speakers(name: str) -> None:
     """The names of a large server came in the order of a set, and all after the first 2,000 were lost."""
