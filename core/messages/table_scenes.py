@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, delete, func, select, update
@@ -46,8 +45,6 @@ class Recap:
 
     version: int
     content: str
-    provenance: str
-    created_at: datetime | None
     metadata: Mapping[str, Any]
 
 
@@ -88,7 +85,7 @@ def find_scene(read: Reader, persona: str, break_row: int) -> Scene | None:
 
 
 _RECAPS = (
-    select(_R.version_index, _R.content, _R.provenance, _R.created_at, _R.metadata)
+    select(_R.version_index, _R.content, _R.metadata)
     .where(_R.persona_id == bindparam("persona"), _R.scene_id == bindparam("id"))
     .order_by(_R.version_index)
 )
@@ -97,9 +94,7 @@ _RECAPS = (
 def read_versions(read: Reader, persona: str, scene_id: int) -> list[Recap]:
     """Return all versions of a scene's recap, the first one first."""
     rows = read(_RECAPS, {"persona": persona, "id": scene_id})
-    return [
-        Recap(r.version_index, r.content, r.provenance or "", r.created_at, read_object(r.metadata) or {}) for r in rows
-    ]
+    return [Recap(r.version_index, r.content, read_object(r.metadata) or {}) for r in rows]
 
 
 # Writing
@@ -172,17 +167,6 @@ def insert_version(
     change = update(scenes).where(_S.persona_id == persona, _S.id == scene_id)
     connection.execute(change.values(current_recap_index=version))
     return version
-
-
-def set_current(connection: Connection, persona: str, scene_id: int, version: int) -> bool:
-    """Make a version of a scene's recap current; return whether a version has this number."""
-    there = select(_R.version_index).where(
-        _R.persona_id == persona, _R.scene_id == scene_id, _R.version_index == version
-    )
-    if not hold_scene(connection, persona, scene_id) or connection.execute(there).scalar() is None:
-        return False
-    stmt = update(scenes).where(_S.persona_id == persona, _S.id == scene_id).values(current_recap_index=version)
-    return bool(connection.execute(stmt).rowcount)
 
 
 _UNDER_WAY = (

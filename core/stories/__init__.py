@@ -52,11 +52,8 @@ from .running import (
 )
 from .scenes import (
     SceneInfo,
-    SceneRecap,
     add_scene_break,
-    choose_scene_recap,
     edit_scene_break,
-    get_scene_recaps,
     list_scenes,
     remove_scene_break,
     set_scene_recap,
@@ -64,13 +61,13 @@ from .scenes import (
 from .values import clear_all, edit_memory, get_data, get_memory, queue_recaps, set_data
 
 __all__ = ["AlternativeShown", "HidePlan", "Injection", "Refreshed", "RunningRecapStorage",
-           "RunningRecapVersion", "SceneInfo", "SceneRecap", "add_alternative",
+           "RunningRecapVersion", "SceneInfo", "add_alternative",
            "add_running_recap_version", "add_scene_break", "auto_hide_plan",
-           "check_message_exclusion", "choose_alternative", "choose_scene_recap", "clear_all", "concatenate_recap",
+           "check_message_exclusion", "choose_alternative", "clear_all", "concatenate_recap",
            "delete_running_recap_version", "edit_memory", "edit_scene_break",
            "from_number", "get_data", "get_memory", "get_recap_text", "get_running_recap",
            "get_running_recap_injection", "get_running_recap_storage", "get_running_recap_versions",
-           "get_scene_recaps", "get_short_token_limit", "list_alternatives",
+           "get_short_token_limit", "list_alternatives",
            "list_scenes", "queue_recaps", "refresh_memory", "remove_scene_break",
            "set_current_running_recap", "set_data", "set_scene_recap", "switch_stories",
            "to_number", "to_numbers", "update_message_inclusion_flags"]  # fmt: skip

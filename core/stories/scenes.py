@@ -15,14 +15,12 @@ from ..messages import table_lines, table_scenes
 from ..messages.table_scenes import Scene
 from ..scope import Scope
 from ..shapes import WriteResult
-from ..text.times import iso_text
 from .calls import NO_MESSAGE, StoryCall, open_conversation, open_message
 from .refresh import refresh
 from .rules_scenes import BEFORE_ALL
 
 SCENE_RECAP, RUNNING = "SCENE_RECAP", "RUNNING_SCENE_RECAP"
 NO_BREAK = WriteResult(False, None, "unchanged", notes=("this message has no scene break",))
-NO_VERSION = WriteResult(False, None, "refused", notes=("the scene has no recap of this number",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,42 +236,6 @@ def list_scenes(
     ]
 
 
-class SceneRecap(TypedDict):
-    """One version of a scene's recap in the result of `get_scene_recaps`. The order of keys is fixed."""
-
-    version: int
-    content: str
-    provenance: str
-    timestamp: str
-    """Time, ISO 8601, UTC; "" if unreadable."""
-    current: bool
-
-
-def get_scene_recaps(
-    message: object,
-    *,
-    interface_path: object = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> list[SceneRecap]:
-    """Return all versions of the recap of the scene that ends with a message, oldest first."""
-    call = open_message(open_call(db, settings, scope), message, interface_path).redacted()
-    scene = _find_scene(call)
-    if scene is None:
-        return []
-    return [
-        {
-            "version": each.version,
-            "content": each.content,
-            "provenance": each.provenance,
-            "timestamp": iso_text(each.created_at),
-            "current": each.version == scene.recap_index,
-        }
-        for each in table_scenes.read_versions(call.db.read, call.persona, scene.id)
-    ]
-
-
 def set_scene_recap(
     message: object,
     content: object,
@@ -307,34 +269,6 @@ def set_scene_recap(
         return WriteResult(True, number)
 
     return _change_scene(open_message(opened, message, interface_path), work)
-
-
-def choose_scene_recap(
-    message: object,
-    version: int,
-    *,
-    interface_path: object = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> WriteResult:
-    """Make a version of a scene's recap current.
-
-    Returns:
-        `(True, number of the version, "")`; `refused` if there is no such version; `unchanged` without a break, or if
-        the version is current.
-    """
-    number = rows.number(version, "version")
-
-    def work(connection: Connection, call: StoryCall, scene: Scene) -> WriteResult:
-        if number is None or number == scene.recap_index:
-            return WriteResult(False, number, "unchanged")
-        if not table_scenes.set_current(connection, call.persona, scene.id, number):
-            return NO_VERSION
-        queue_running_if_kept(connection, call)
-        return WriteResult(True, number)
-
-    return _change_scene(open_message(open_call(db, settings, scope), message, interface_path), work)
 
 
 def _find_scene(call: StoryCall) -> Scene | None:

@@ -57,7 +57,7 @@ def set_data(
     if key in rules_recaps.SCENE:
         raise ValueError(
             f"{key} belongs to the scene that ends with the message. Use add_scene_break, edit_scene_break, "
-            "remove_scene_break, set_scene_recap or choose_scene_recap."
+            "remove_scene_break or set_scene_recap."
         )
     rules_recaps.check_provenance(provenance)
     new = _read_stored(key, value)

@@ -228,8 +228,7 @@ def _of_conversation(name: str) -> None:
            "own right", about=True)  # fmt: skip
 
 
-for _name in ("check_message_exclusion", "concatenate_recap", "get_data", "get_memory",
-              "get_scene_recaps", "list_alternatives"):  # fmt: skip
+for _name in ("check_message_exclusion", "concatenate_recap", "get_data", "get_memory", "list_alternatives"):
     _of_message(_name)
 for _name in ("auto_hide_plan", "get_recap_text", "get_running_recap", "get_running_recap_injection",
               "get_running_recap_storage", "get_running_recap_versions", "list_scenes"):  # fmt: skip
@@ -276,7 +275,7 @@ WRITERS = {
     "core.short_term": "clear_by_channel clear_by_server clear_by_user clear_expired store_short_term_memory "
     "update_short_term_memory write_turn",
     "core.stories": "add_alternative add_running_recap_version add_scene_break "
-    "choose_alternative choose_scene_recap clear_all delete_running_recap_version "
+    "choose_alternative clear_all delete_running_recap_version "
     "edit_memory edit_scene_break queue_recaps refresh_memory remove_scene_break set_current_running_recap set_data "
     "set_scene_recap switch_stories update_message_inclusion_flags",
     "core.synth_core_memory": "silently_record_memory",

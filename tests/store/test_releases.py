@@ -102,7 +102,7 @@ def test_d31_what_a_release_kept_beside_messages_is_as_it_was(release: Database)
     assert stories.get_memory("1", **in_group) == RECAP
     alternatives = [one["text"] for one in stories.list_alternatives("2", **in_group)]
     assert alternatives == ["Take an umbrella, Ann.", "Take a raincoat, Ann."]
-    assert [one["content"] for one in stories.get_scene_recaps("2", **in_group)] == ["They spoke about the festival."]
+    assert stories.get_data("2", "scene_recap_versions", **in_group) == ["They spoke about the festival."]
     recap = stories.get_running_recap(**by)
     assert recap is not None and recap["content"] == "A festival is near."
     liked = relationships.get(ANN, **by)
