@@ -186,7 +186,6 @@ to_numbers = _awaitable(stories.to_numbers)
 update_message_inclusion_flags = _awaitable(stories.update_message_inclusion_flags)
 
 add_facts_with_meta = _awaitable(lifelong.add_facts_with_meta)
-classify_items = _awaitable(lifelong.classify_items)
 consolidate_history = _awaitable(lifelong.consolidate_history)
 deep_consolidation = _awaitable(lifelong.deep_consolidation)
 delete_items = _awaitable(lifelong.delete_items)

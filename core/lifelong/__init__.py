@@ -7,7 +7,7 @@ persona than the scope's, `history_uid` another conversation.
 
 from ..memories.rules import KINDS as KINDS
 from ..memories.shapes import Added, BulkResult, CycleResult, Item, ItemPage, ItemVersion, Pruned
-from .changes import classify_items, delete_items, edit_item, pin_items, purge_items, restore_items, retag_items
+from .changes import delete_items, edit_item, pin_items, purge_items, restore_items, retag_items
 from .cycles import consolidate_history, deep_consolidation, on_stream_end, run_cycle, trigger_memory_consolidation
 from .items import add_facts_with_meta, find_similar_item, get_item, get_item_history, search_items
 from .pruning import prune_ltm, prune_session_by_ttl
@@ -15,7 +15,7 @@ from .statements import profile
 from .table_runs import read_runs as read_runs
 
 __all__ = ["Added", "BulkResult", "CycleResult", "Item", "ItemPage",
-           "ItemVersion", "Pruned", "add_facts_with_meta", "classify_items",
+           "ItemVersion", "Pruned", "add_facts_with_meta",
            "consolidate_history", "deep_consolidation", "delete_items", "edit_item",
            "find_similar_item", "get_item", "get_item_history", "on_stream_end",
            "pin_items", "profile", "prune_ltm", "prune_session_by_ttl", "purge_items", "restore_items", "retag_items",

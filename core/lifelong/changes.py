@@ -1,4 +1,4 @@
-"""Public functions that change items: edit, archive, restore, remove, pin, retag, reclassify."""
+"""Public functions that change items: edit, archive, restore, remove, pin, retag."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from ..conversations import memory_files
 from ..database.engine import Database
 from ..database.rows import text as read_text
 from ..errors import ItemNotFoundError, MessageError
-from ..memories import rules
 from ..memories.rules import read_id, read_ids
 from ..memories.shapes import BulkResult
 from ..scope import Scope
@@ -168,7 +167,7 @@ def pin_items(
     if not isinstance(pinned, bool):
         raise MessageError.of_type("pinned", pinned, "True or False")
     call = open_persona_call(db, settings, scope, conf_uid)
-    return _change(call, operator, item_changes.set_values, ids, pinned=int(pinned))
+    return _change(call, operator, item_changes.set_pinned, ids, pinned=pinned)
 
 
 def retag_items(
@@ -212,41 +211,6 @@ def retag_items(
         remove=set(_read_tags(remove, "remove")),
         only=None if tags is None else _read_tags(tags, "tags"),
     )
-
-
-def classify_items(
-    ids: Sequence[int],
-    kind: str | None = None,
-    importance: float | None = None,
-    conf_uid: str | None = None,
-    *,
-    operator: bool = False,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> BulkResult:
-    """Change the kind or importance of items; instructions are not changed. Otherwise as `delete_items`.
-
-    Args:
-        kind: one of the kinds; None keeps it. A new kind does not change who sees the item.
-        importance: 0 to 1; None keeps it.
-
-    Raises:
-        MessageError: also for no change, an unknown kind or a wrong importance.
-
-    >>> from prompt_engine import lifelong, open_database
-    >>> db = open_database("sqlite://")
-    >>> (item,) = lifelong.add_facts_with_meta(["We were in Rome"], db=db).ids
-    >>> lifelong.classify_items([item], "past_events", 0.8, db=db).count, lifelong.get_item(item, db=db)["kind"]
-    (1, 'PastEvents')
-    """
-    if kind is None and importance is None:
-        raise MessageError("Nothing is to be changed: give kind or importance.", fields=("kind", "importance"))
-    values: dict[str, Any] = {} if kind is None else {"kind": rules.kind_of(kind)}
-    if importance is not None:
-        values["importance"] = rules.read_share(importance, "importance", None)
-    call = open_persona_call(db, settings, scope, conf_uid)
-    return _change(call, operator, item_changes.set_values, ids, **values)
 
 
 def _change(

@@ -112,19 +112,13 @@ def _change(
     return db.idempotent_transaction(change, source="memories")
 
 
-def set_values(db: Database, seen: ReadScope, ids: Sequence[int], **values: Any) -> BulkResult:
-    """Set `pinned`, `kind` or `importance` of items and count those that changed; instructions change `pinned` only."""
+def set_pinned(db: Database, seen: ReadScope, ids: Sequence[int], *, pinned: bool) -> BulkResult:
 
     def work(connection: Connection, rows: Sequence[Any]) -> int:
-        changed = [
-            row.id
-            for row in rows
-            if (row.kind != INSTRUCTION or "pinned" in values)
-            and any(type(value)(getattr(row, name)) != value for name, value in values.items())
-        ]
+        changed = [row.id for row in rows if bool(row.pinned) != pinned]
         for part in chunks(changed):
             where = (_C.persona_id == seen.persona, _C.id.in_(part))
-            connection.execute(update(memories).where(*where).values(**values, updated_at=db.clock()))
+            connection.execute(update(memories).where(*where).values(pinned=int(pinned), updated_at=db.clock()))
         return len(changed)
 
     return _change(db, seen, ids, work)

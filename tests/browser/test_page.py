@@ -114,9 +114,9 @@ def test_l35_parts_of_a_screen_have_their_own_size(window: Window, site: Site) -
     assert fields and max(fields) < 1, fields
     page = window()
     page.goto(site.at(f"memory/item?{IRIS}&id={site.ids['long']}"))
-    facts, card = (page.locator(each).bounding_box() for each in ("#facts + dl", 'form[aria-label^="Kind"]'))
-    assert card["y"] >= facts["y"] + facts["height"] + 8
-    assert page.locator('button:text-is("Change")').bounding_box()["width"] < 100
+    facts, after = (page.locator(each).bounding_box() for each in ("#facts + dl", "#origin"))
+    assert after["y"] >= facts["y"] + facts["height"] + 8
+    assert page.locator('a:text-is("Edit")').bounding_box()["width"] < 100
     assert not re.search(r"^\s*,", page.locator(".versions .facts").first.inner_text(), re.MULTILINE)
 
 

@@ -265,7 +265,7 @@ WRITERS = {
     "core.conversations": "add_recent_conversation add_saved_memory close_conversation delete_saved_memory "
     "import_markdown",
     "core.jobs": "cancel enqueue_operation retry_operation run_pending Worker",
-    "core.lifelong": "add_facts_with_meta classify_items consolidate_history deep_consolidation "
+    "core.lifelong": "add_facts_with_meta consolidate_history deep_consolidation "
     "delete_items edit_item on_stream_end pin_items prune_ltm prune_session_by_ttl purge_items "
     "restore_items retag_items run_cycle trigger_memory_consolidation",
     "core.personas": "set_persona_text",

@@ -196,7 +196,7 @@ def test_l35_a_person_nobody_has_named_is_shown_by_their_readable_key(operator: 
     assert f'<span class="sub">{key}</span>' in operator.ask("GET", "/page/people").text
 
 
-def test_l35_an_item_is_written_by_hand_and_given_another_kind_and_importance(operator: Operator, life: Life) -> None:
+def test_l35_an_item_is_written_by_hand(operator: Operator, life: Life) -> None:
     form = {"text": "Ann was in Rome", "kind": "KeyFacts", "importance": "0,7", "tags": "rome, ann",
             "participant": "tg/ann", "conversation": "tg/42", "pinned": "1"}  # fmt: skip
     assert "note=added" in operator.ask("POST", "/page/memory/add", data=form).headers["location"]
@@ -204,16 +204,6 @@ def test_l35_an_item_is_written_by_hand_and_given_another_kind_and_importance(op
     told = (item["text"], item["importance"], item["tags"], item["participant"], item["conversation"], item["pinned"])
     assert told == ("Ann was in Rome", 0.7, ["rome", "ann"], "tg/ann", "tg/42", True)
     assert item["provenance"] == "manual"
-    change = {"id": str(item["id"]), "kind": "PastEvents", "importance": "0.9"}
-    answer = operator.ask("POST", "/page/memory/classify", data=change)
-    assert "note=classified" in answer.headers["location"] and "count=1" in answer.headers["location"]
-    changed = life.get_item(item["id"], operator=True)
-    assert (changed["kind"], changed["importance"], changed["text"]) == ("PastEvents", 0.9, item["text"])
-    for wrong in ({"importance": "7"}, {"kind": "Nope"}):
-        assert operator.ask("POST", "/page/memory/classify", data={**change, **wrong}).status_code == 422
-    assert life.get_item(item["id"], operator=True) == changed
-    other = Operator(operator.client, "another").ask("POST", "/page/memory/classify", data={**change, "kind": "Mood"})
-    assert "count=0" in other.headers["location"] and life.get_item(item["id"], operator=True) == changed
 
 
 def _try(operator: Operator, **fields: str) -> Any:

@@ -288,7 +288,6 @@ ITEM: dict[str, Callable[..., Any]] = {
     "restore_items": lambda row, **by: lifelong.restore_items([row], **by),
     "pin_items": lambda row, **by: lifelong.pin_items([row], **by),
     "retag_items": lambda row, **by: lifelong.retag_items([row], ["other"], **by),
-    "classify_items": lambda row, **by: lifelong.classify_items([row], importance=0.9, **by),
     "delete_saved_memory": conversations.delete_saved_memory,
 }
 DIARY: dict[str, Callable[..., Any]] = {

@@ -62,7 +62,6 @@ CHANGES: Mapping[str, Screen] = {
     "/memory/bulk": memory.change_items,
     "/memory/edit": memory.edit_item,
     "/memory/add": memory.add_item,
-    "/memory/classify": memory.classify_item,
     "/upkeep/change": upkeep.change_operation,
     "/upkeep/run": upkeep.run_action,
     "/why": why.explain_message,

@@ -92,7 +92,6 @@ def show_item(page: Page) -> Response:
         title="Item",
         item=row,
         names=page.name_items([row]),
-        kinds=lifelong.KINDS,
         versions=lifelong.get_item_history(row["id"], **page.operating())[-2::-1],
         lines=messages.read_lines(page.db.read, page.persona, sources[:MOST_SOURCES]),
         edited=page.field("edit"),
@@ -111,7 +110,6 @@ SENTENCES: Mapping[str, str] = {
     "retagged": "Given other tags.",
     "edited": "Changed. The former text stands in the item's history.",
     "unchanged": "Nothing changed: the text is what it was.",
-    "classified": "Changed.",
     "added": "Stored.",
     "joined": "An item says that already: it has taken over what was new.",
 }
@@ -213,15 +211,7 @@ def add_item(page: Page) -> Response:
 
 class ItemForm(BaseModel):
     id: Id = 0
-    kind: str | None = None
-    importance: Fraction = None
     new_content: str = ""
-
-
-def classify_item(page: Page) -> Response:
-    form = page.read(ItemForm)
-    done = lifelong.classify_items([form.id], form.kind, form.importance, **page.operating())
-    return page.redirect(page.url("memory/item", id=form.id, note="classified", count=str(done.count)))
 
 
 def edit_item(page: Page) -> Response:
