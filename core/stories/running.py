@@ -250,42 +250,22 @@ def _build_version(version: Version) -> RunningRecapVersion:
 def get_running_recap_injection(
     conversation: object = None,
     *,
-    position: object = None,
-    depth: object = None,
-    role: object = None,
-    scan: bool | None = None,
     counter: Counter | None = None,
     db: Database | None = None,
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Injection:
-    """Return the text of the running recap with its position, depth and role in a prompt.
+    """Return the text of the running recap with its position, depth and role in a prompt, as SCENE_RECAP_POSITION and
+    its like set them.
 
     Args:
-        position: before_prompt, in_prompt, in_chat or after_prompt; None is SCENE_RECAP_POSITION.
-        depth: number of chat messages after it, the new one included; None is SCENE_RECAP_DEPTH.
-        role: system, user or assistant; None is SCENE_RECAP_ROLE.
-        scan: whether the host searches it for triggers; None is SCENE_RECAP_SCAN.
         counter: `text -> int`; by default that of LLM_MODEL.
 
     Returns:
         The value is "" without a recap, with stories switched off for the conversation, and if not even one sentence
         fits into RUNNING_RECAP_CONTEXT_LIMIT.
-
-    Raises:
-        ValueError: an unknown position, depth or role; the error names the allowed ones.
     """
-    call = open_conversation(open_call(db, settings, scope), conversation).redacted()
-    placed = _build_injection(call, counter)
-    if position is not None:
-        placed["position"] = injection.check_position(position)
-    if depth is not None:
-        placed["depth"] = injection.check_depth(depth)
-    if scan is not None:
-        placed["scan"] = scan
-    if role is not None:
-        placed["role"] = injection.check_role(role)
-    return placed
+    return _build_injection(open_conversation(open_call(db, settings, scope), conversation).redacted(), counter)
 
 
 def _build_injection(call: StoryCall, counter: Counter | None) -> Injection:
