@@ -209,8 +209,6 @@ cancel = _awaitable(jobs.cancel)
 count_operations = _awaitable(jobs.count_operations)
 enqueue_operation = _awaitable(jobs.enqueue_operation)
 list_operations = _awaitable(jobs.list_operations)
-operation_scope = _awaitable(jobs.operation_scope)
-register_handler = _awaitable(jobs.register_handler)
 retry_operation = _awaitable(jobs.retry_operation)
 run_pending = _awaitable(jobs.run_pending)
 

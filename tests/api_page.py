@@ -19,8 +19,8 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "api.md"
 WIDTH = 110
 
 JOBS = (
-    "cancel count_operations enqueue_operation list_operations ListedOperation Operation operation_scope "
-    "OperationRun register_handler retry_operation run_pending Tools Worker"
+    "cancel count_operations enqueue_operation list_operations ListedOperation Operation OperationRun "
+    "retry_operation run_pending Worker"
 )
 DOORS: dict[str, tuple[str, ...] | None] = {
     "prompt_engine.memory": None,

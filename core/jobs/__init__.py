@@ -21,16 +21,14 @@ from ..shapes import ListedOperation, Operation, OperationRun, WriteResult
 from ..text.host_values import all_items
 from ..text.strict_json import make_strict
 from . import handlers, rules, table
-from .handlers import Effect, Handler, Tools, operation_scope, register_handler
 from .table import read_operations as read_operations
 from .table_claiming import read_personas as read_personas
 
 if TYPE_CHECKING:
     from .worker import Worker
 
-__all__ = ["Effect", "Handler", "ListedOperation", "Operation", "OperationRun", "Tools", "Worker", "cancel",
-           "count_operations", "enqueue_operation", "list_operations", "operation_scope",
-           "register_handler", "retry_operation", "run_pending"]  # fmt: skip
+__all__ = ["ListedOperation", "Operation", "OperationRun", "Worker", "cancel", "count_operations", "enqueue_operation",
+           "list_operations", "retry_operation", "run_pending"]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
@@ -57,9 +55,9 @@ def enqueue_operation(
     """Queue an operation for the scope's persona and return its id, which is above 0.
 
     Args:
-        type: RECAP, SCENE_DETECTION, CONSOLIDATION and others of the package, or one of `register_handler`.
+        type: RECAP, SCENE_DETECTION, CONSOLIDATION or another of the package.
         priority: HIGH, NORMAL or LOW.
-        metadata: plain JSON for the handler. Only the key `texts` may hold texts of messages; it is emptied at the end.
+        metadata: plain JSON, such as `{"message_id": row_id}` for a RECAP.
         depends_on: ids of operations that must complete first; if one fails or is cancelled, this one fails too (except
             a SCENE_RECAP, which runs). An unknown id counts as completed.
         conversation, participant: keys of the operation's subject; None uses those of the scope.
@@ -76,9 +74,7 @@ def enqueue_operation(
     """
     types = sorted(handlers.list_all_types())
     if type not in types:
-        raise ValueError(
-            f"type is {shown(type)}. It must be one of {', '.join(types)}, or be registered." + hint_name(type, types)
-        )
+        raise ValueError(f"type is {shown(type)}. It must be one of {', '.join(types)}." + hint_name(type, types))
     rules.number_of(priority)
     payload, changed = make_strict(metadata or {})
     if changed or not isinstance(payload, dict):

@@ -11,9 +11,8 @@ from typing import Any, TypeAlias
 from ..calls.call import Call
 from ..config import Settings
 from ..database.engine import Connection, Database
-from ..scope import Scope, key_text
+from ..scope import Scope
 from ..shapes import Operation
-from .rules import TYPE_BYTES
 
 Effect: TypeAlias = Callable[[Connection], None]
 """Function that writes the result on the given connection and nowhere else. It runs in the transaction that completes
@@ -62,40 +61,12 @@ QUEUE_DUE = f"{_PACKAGE}.lifelong.cycles:queue_due"
 
 
 def operation_scope(operation: Operation) -> Scope:
-    """Return the scope of an operation: its conversation and participant, without a server.
-
-    >>> operation_scope(Operation(1, "RECAP", "default", "tg/42")).conversation
-    'tg/42'
-    """
+    """Return the scope of an operation: its conversation and participant, without a server."""
     return Scope(operation.persona, operation.conversation, operation.participant)
 
 
 def operation_call(operation: Operation, tools: Tools) -> Call:
     return Call(tools.db, tools.settings, operation_scope(operation))
-
-
-def register_handler(type: str, handler: str | Handler | None) -> None:  # noqa: A002 - the column's name
-    """Set the handler of a type in this process; None removes it.
-
-    `handler` is a function `handle(operation, tools) -> Effect | None`, or its name as `module:function`; a type has at
-    most 32 bytes. Raises MessageError for a type that is blank or too long, ValueError for a handler of another kind.
-
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.jobs import enqueue_operation, register_handler, run_pending
-    >>> db, done = open_database("sqlite://"), []
-    >>> register_handler("GREETING", lambda operation, tools: done.append(operation.payload["name"]))
-    >>> job = enqueue_operation("GREETING", metadata={"name": "Ann"}, db=db)
-    >>> [run.state for run in run_pending(db=db)], done
-    (['completed'], ['Ann'])
-    >>> register_handler("GREETING", None)
-    """
-    name = key_text(type, "type", TYPE_BYTES, required=True)
-    if handler is not None and not callable(handler) and (not isinstance(handler, str) or ":" not in handler):
-        raise ValueError(f"handler of {name!r} is no function and no text 'module:function'.")
-    if handler is None:
-        HANDLERS.pop(name, None)
-    else:
-        HANDLERS[name] = handler
 
 
 def list_types(settings: Settings | None = None) -> tuple[str, ...]:

@@ -156,7 +156,6 @@ def _know(clock: Clock, dice: random.Random, asking: dict[str, Any]) -> None:
 
 
 def _work(db: Database, asking: dict[str, Any]) -> None:
-    jobs.register_handler("NOTE_WEATHER", lambda operation, tools: None)
     for number in range(5):
         jobs.enqueue_operation("CONVERSATION_SUMMARY", conversation="discord/4711", **asking)
         jobs.enqueue_operation("RECAP", "LOW" if number % 2 else "HIGH", conversation="discord/4712", **asking)

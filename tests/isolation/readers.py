@@ -296,7 +296,6 @@ BARE = {
     "core.db": "check_server configure copy_database default_database migrate open_database reindex pack_index "
     "Database",
     "core.llm": "ask",
-    "core.jobs": "operation_scope register_handler",
     "core.prompt_engine": "extract_tags fit_prompt reduce_prompt_for_llm_limit "
     "parse_answer set_hook to_json to_messages expand_tags",
     "core.personas": "get_persona_text",

@@ -102,11 +102,11 @@ class World:
         self._numbers = itertools.count(1)
         self._ids = itertools.cycle(IDS)
         number = 0
-        jobs.register_handler(NOTE, lambda operation, tools: None)
+        jobs.handlers.HANDLERS[NOTE] = lambda operation, tools: None
         while len(self.askings) < scopes:
             number += 1
             self._persona(_persona_id(number), number)
-        jobs.register_handler(NOTE, None)
+        del jobs.handlers.HANDLERS[NOTE]
         self.by_persona: dict[str, list[Place]] = {}
         for place in self.places:
             self.by_persona.setdefault(place.origin.persona, []).append(place)

@@ -17,8 +17,9 @@ from core.config import Settings
 from core.database.dialects import upsert
 from core.database.engine import Database
 from core.database.schema import counters, memory_jobs
-from core.jobs import Effect, Handler, Tools, Worker, register_handler
+from core.jobs import Worker, handlers
 from core.jobs import table as jobs
+from core.jobs.handlers import Effect, Handler, Tools
 from core.jobs.worker import claim_next
 from core.lifelong import table_runs
 from core.shapes import Operation, OperationRun
@@ -43,14 +44,13 @@ def counted(operation: Operation, tools: Tools) -> Effect:
 
 
 @contextmanager
-def handled(**handlers: Handler) -> Iterator[None]:
-    for kind, handler in handlers.items():
-        register_handler(kind, handler)
+def handled(**own: Handler) -> Iterator[None]:
+    handlers.HANDLERS.update(own)
     try:
         yield
     finally:
-        for kind in handlers:
-            register_handler(kind, None)
+        for kind in own:
+            del handlers.HANDLERS[kind]
 
 
 def effects(db: Database, persona: str) -> dict[str, int]:

@@ -11,9 +11,10 @@ import pytest
 from core.access import table_conversations as conversations
 from core.database.schema import conversations as conversations_table
 from core.errors import MessageError, ModelError, StoreError
-from core.jobs import Effect, Tools, worker
 from core.jobs import table as jobs
 from core.jobs import table_claiming as jobs_claiming
+from core.jobs import worker
+from core.jobs.handlers import Effect, Tools
 from core.scope import Scope, current_scope
 from core.shapes import Operation
 from tests.store.job_world import KIND, TOTAL, Queue, counted, handled

@@ -12,9 +12,10 @@ from sqlalchemy import Connection, func, select
 from core.config import Settings
 from core.database.engine import Database
 from core.errors import ModelError
-from core.jobs import Effect, Operation, Tools
+from core.jobs import Operation
 from core.jobs import table as jobs
 from core.jobs import table_claiming as jobs_claiming
+from core.jobs.handlers import Effect, Tools
 from core.jobs.rules import MAX_TRIES
 from core.jobs.worker import keep_lease, run_operation
 from tests.store.job_world import KIND, TOTAL, Queue, count_up, counted, fill, go, handled, start_worker

@@ -14,7 +14,7 @@ from core import jobs, llm
 from core.config import Settings
 from core.database.engine import Database
 from core.errors import ModelError
-from core.jobs import Worker
+from core.jobs import Worker, handlers
 from core.llm import table_usage as usage
 from core.scope import Scope
 from tests.store.world import Clock
@@ -79,13 +79,15 @@ def test_r41_without_llm_model_the_model_of_the_last_request_is_asked(db: Databa
     assert usage.read_usage(db) == []
 
 
-def test_r41_what_is_over_the_budget_waits_without_losing_a_try(db: Database, clock: Clock) -> None:
+def test_r41_what_is_over_the_budget_waits_without_losing_a_try(
+    db: Database, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen: list[str] = []
 
     def handle(operation: Any, tools: Any) -> None:
         seen.append(llm.ask(tools.model, ASKED, tools.settings))
 
-    jobs.register_handler("ASKS_MODEL", handle)
+    monkeypatch.setitem(handlers.HANDLERS, "ASKS_MODEL", handle)
     settings, scope = Settings(llm_daily_calls=1), Scope("iris")
     for _ in "ab":
         jobs.enqueue_operation("ASKS_MODEL", db=db, settings=settings, scope=scope)

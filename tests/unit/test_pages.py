@@ -18,7 +18,6 @@ from core.context.context import order_context
 from core.database.engine import Database
 from core.db import configure
 from core.hooks import clear_hooks
-from core.jobs import register_handler
 from core.jobs.handlers import list_types
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
@@ -55,8 +54,6 @@ def own_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
         defaults._process.db.close()
     configure(None)
     clear_hooks()
-    for name in ("GREET", "BROKEN"):
-        register_handler(name, None)
 
 
 def test_r35_the_readme_is_short_and_shows_the_ways_in_before_its_code() -> None:
@@ -80,7 +77,7 @@ def test_the_ten_lines_run_and_print_what_they_say(own_defaults: None, capsys: p
     ("page", "count"),
     [
         ("privacy", 2), ("embeddings", 2), ("check", 1), ("lifelong", 6), ("conversations", 1), ("forgetting", 1),
-        ("relationships", 4), ("short-term", 4), ("hosting", 7), ("jobs", 4), ("models", 4),
+        ("relationships", 4), ("short-term", 4), ("hosting", 7), ("jobs", 3), ("models", 4),
     ],
 )  # fmt: skip
 def test_the_examples_of_a_page_run_in_their_order(
@@ -105,7 +102,7 @@ def test_the_examples_of_a_page_run_in_their_order(
         assert names["prompt"]["context"]["weather"] == "rain"
         assert list(names["prompt"]["actions"]) == ["message_discord"]
     if page == "jobs":
-        assert names["made"] == ["Ada moved to Rome."] * 3
+        assert len(names["order"]) == 3
 
 
 def test_the_example_of_a_prompt_has_the_keys_of_a_prompt(own_defaults: None) -> None:

@@ -14,8 +14,9 @@ from core import jobs
 from core.chat_history_cache import save_chat_message
 from core.db import open_database
 from core.errors import ModelError
-from core.jobs import Operation, Tools
+from core.jobs import Operation
 from core.jobs import table_claiming as jobs_claiming
+from core.jobs.handlers import Tools
 from core.scope import Scope
 from tests.store.job_world import counted, handled
 from tests.unit.cli.conftest import Command
