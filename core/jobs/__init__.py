@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from ..access.rules import plain_key
 from ..base.hints import hint_name, shown
 from ..base.wire_ids import find_whole
-from ..calls.call import GivenSettings, find_key, open_call
+from ..calls.call import GivenSettings, open_call
 from ..database.engine import Database
 from ..errors import MessageError
-from ..scope import Scope, key_text
+from ..scope import Scope
 from ..shapes import ListedOperation, Operation, OperationRun, WriteResult
 from ..text.host_values import all_items
 from ..text.strict_json import make_strict
@@ -189,10 +189,8 @@ def retry_operation(
 
 def list_operations(
     states: str | Iterable[str] = rules.STATES,
-    types: str | Iterable[str] = (),
     limit: int = 100,
     *,
-    conversation: str | None = None,
     db: Database | None = None,
     settings: GivenSettings = None,
     scope: Scope | None = None,
@@ -203,9 +201,7 @@ def list_operations(
 
     Args:
         states: only operations in these states: in_progress, retrying, pending, failed, cancelled, completed.
-        types: only operations of these types; empty for all.
         limit: maximum number of operations, 1 to 10,000.
-        conversation: only operations of this conversation; None for all.
 
     Raises ValueError for an unknown state or a limit out of range.
 
@@ -217,16 +213,13 @@ def list_operations(
     True
     """
     chosen = [states] if isinstance(states, str) else all_items(states, "states")
-    wanted = [types] if isinstance(types, str) else all_items(types, "types")
     unknown = [each for each in chosen if each not in rules.STATES]
     if unknown:
         raise ValueError(f"state is {shown(unknown[0])}. It must be one of {', '.join(rules.STATES)}.")
     if (most := find_whole(limit)) is None or not 1 <= most <= 10_000:
         raise ValueError(f"limit is {shown(limit)}. It must be a whole number of operations, 1 to 10000.")
-    named = [key_text(each, "types", rules.TYPE_BYTES, required=True) for each in wanted]
     call = open_call(db, settings, scope)
-    key = find_key(call, conversation, "conversation") if conversation else None
-    listed = read_operations(call.db, call.persona, chosen, named, key, most)
+    listed = read_operations(call.db, call.persona, chosen, most)
     return [{**each, "conversation": each["conversation"] and plain_key(each["conversation"])} for each in listed]
 
 

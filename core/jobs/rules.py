@@ -27,7 +27,6 @@ MOST_ASKED_SECONDS = 3600
 MAX_TRIES = 8
 """Maximum number of tries of an operation; their growing pauses outlast some minutes without the model."""
 ERROR_CHARS = 500
-TYPE_BYTES = 32
 
 
 def number_of(priority: str) -> int:

@@ -188,15 +188,9 @@ _STORED_AS: dict[str, tuple[Any, ...]] = {"in_progress": (IS_RUNNING,), "pending
 _listed_columns = [column for column in _J if column.name != "payload"]
 
 
-def read_operations(
-    db: Database, persona: str, states: Sequence[str], types: Sequence[str], conversation: str | None, most: int
-) -> list[ListedOperation]:
+def read_operations(db: Database, persona: str, states: Sequence[str], most: int) -> list[ListedOperation]:
     """Return operations by state: open ones in the order of execution, ended ones newest first."""
     chosen = select(*_listed_columns).where(_J.persona_id == persona).limit(most)
-    if types:
-        chosen = chosen.where(_J.type.in_(types))
-    if conversation is not None:
-        chosen = chosen.where(_J.conversation_key == conversation)
     now = {"now": db.clock()}
     operations: list[ListedOperation] = []
     # one statement per state, in index order: with several states a server would sort all rows

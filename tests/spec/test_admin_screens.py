@@ -118,7 +118,7 @@ def test_l35_two_channels_of_one_name_are_told_apart_by_their_servers(operator: 
     assert "\x1f" not in re.sub(r'"[^"]*"', "", listed)
     other = Scope(stage.persona, "discord/general", server="Tea House")
     queued = jobs.enqueue_operation("CONVERSATION_SUMMARY", db=stage.db, scope=other)
-    asked = jobs.list_operations(conversation="discord/general", db=stage.db, scope=other)
+    asked = jobs.list_operations(db=stage.db, scope=other)
     assert [(each["id"], each["conversation"]) for each in asked] == [(queued, "discord/general")]
     assert "#general · Tea House</span>" in operator.ask("GET", "/page/upkeep").text
 

@@ -232,7 +232,6 @@ ENDLESS: dict[str, Callable[[Stage, Any], Any]] = {
     "items to delete": lambda stage, items: _call(stage, delete_items, items),
     "people to search": lambda stage, items: _call(stage, search_items, participant=items),
     "operations to cancel": lambda stage, items: _call(stage, jobs.cancel, items),
-    "types of operations": lambda stage, items: _call(stage, jobs.list_operations, types=items),
     "entries to restore": lambda stage, items: _call(stage, unarchive_entries, items),
 }
 

@@ -169,8 +169,7 @@ def test_s47_an_operation_acts_only_on_the_conversation_it_was_queued_for(queue:
         queue.enqueue_operation("LOOK", scope=here)
         (report,) = queue.run_pending(model=model, scope=Scope(queue.persona, "tg/B", "tg/ben"))
     assert seen == [here] and report.conversation == "tg/A"
-    assert queue.list_operations(conversation="tg/B") == []
-    assert len(queue.list_operations(conversation="tg/A")) == 1
+    assert [each["conversation"] for each in queue.list_operations()] == ["tg/A"]
 
 
 def test_s43_a_type_nobody_here_knows_waits_for_a_worker_that_does(queue: Queue) -> None:
@@ -216,7 +215,7 @@ def test_d22_lists_and_counts_show_what_is_there(queue: Queue) -> None:
     }  # fmt: skip
     assert queue.count_operations() == {KIND: {"in_progress": 1, "pending": 1}}
     assert [each["id"] for each in queue.list_operations(["pending", "failed"])] == [second]
-    assert queue.list_operations(types="RECAP") == [] and len(queue.list_operations(limit=1)) == 1
+    assert len(queue.list_operations(limit=1)) == 1
     assert jobs_claiming.read_personas(queue.db).count(queue.persona) == 1
 
 

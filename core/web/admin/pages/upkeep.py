@@ -33,7 +33,7 @@ def show_upkeep(page: Page) -> Response:
     state = page.read(Query).state
     counted = jobs.count_operations(**page.admin.asking).values()
     counts = {state: sum(states.get(state, 0) for states in counted) for state in STATES}
-    listed = jobs.read_operations(page.db, page.persona, [state] if state else STATES, (), None, MOST_LISTED)
+    listed = jobs.read_operations(page.db, page.persona, [state] if state else STATES, MOST_LISTED)
     runs = lifelong.read_runs(page.db, page.persona, MOST_RUNS)
     people, places = [each["participant"] for each in listed], [each["conversation"] for each in listed]
     return page.render(
