@@ -324,24 +324,6 @@ def find_place(read: Reader, persona: str, conversation: str) -> StoryPlace | No
     return None
 
 
-PEOPLE_AMONG = 200
-"""Maximum number of earlier messages that are searched for other speakers in a conversation."""
-_PEOPLE = (
-    select(_C.participant_key, _C.sender_id, _C.sender_name, _C.role)
-    .where(*_HERE, _C.timestamp <= bindparam("at", type_=Time()))
-    .order_by(_C.timestamp.desc(), _C.id.desc())
-    .limit(PEOPLE_AMONG)
-)
-
-
-def has_several_people(read: Reader, persona: str, line: Line) -> bool:
-    """Return whether more than one person spoke in the conversation's latest messages up to this one."""
-    if line.at is None:
-        return False
-    here = {"persona": persona, "conversation": line.conversation, "at": line.at}
-    return len({r.participant_key or r.sender_id or r.sender_name for r in read(_PEOPLE, here) if r.role == "user"}) > 1
-
-
 def is_open(connection: Connection, persona: str, line: Line, default: str) -> bool:
     """Return whether privacy levels allow a recap of a message now."""
     return bool(table_participants.keep_allowed(connection, persona, [line], default))

@@ -35,6 +35,7 @@ from ..shapes import Operation
 from ..templates.render import Renderer
 from ..templates.words import refused_patterns
 from ..text.extracts import build_extract
+from ..text.hits import name_persona
 from ..text.replies import is_unreadable, judge_refusal, read_object, strip_thoughts
 from ..text.sizes import Counter, to_json
 from . import rules_running, rules_scenes, table_running
@@ -73,12 +74,13 @@ class Task(StoryCall):
         return max(1, math.floor(self.settings.context_tokens * SHARE))
 
     def read_lines(self, rows: Sequence[int]) -> list[Line]:
-        """Return the messages that a text may use: not excluded, of nobody at level full; the id for a missing name."""
+        """Return the messages that a text may use: not excluded, of nobody at level full; each with a name."""
         lines = table_lines.read_lines(self.db.read, self.persona, rows)
         with self.db.connection(source="participants") as connection:
             lines = table_participants.keep_allowed(connection, self.persona, lines, self.settings.privacy_default)
+        own_name = name_persona(self.persona)
         return [
-            line if line.sender_name else replace(line, sender_name=line.sender_id)
+            replace(line, sender_name=line.sender_name or (own_name if line.role == "persona" else line.sender_id))
             for line in lines
             if line.text.strip() and not left_out(line, line.text, self.settings, self.count)
         ]
@@ -164,7 +166,10 @@ def recap(operation: Operation, tools: Tools) -> Effect | None:
     line = next((line for line in task.read_lines([row_id]) if line.conversation == conversation), None)
     if line is None or _is_done(operation, stored):
         return None
-    text, reason = (_extract_line(task, line), "") if task.model is None else _ask_recap(task, line, stored)
+    if task.model is None:
+        text, reason = build_extract([line.text], speakers=[line.sender_name], most_sentences=1, most_chars=300), ""
+    else:
+        text, reason = _ask_recap(task, line, stored)
     if reason:
         _note_refusal(task, row_id, reason)
         raise ModelError(reason)
@@ -204,11 +209,6 @@ def _is_done(operation: Operation, stored: Recap) -> bool:
         return False
     is_made = stored.provenance in ("model", "extract") and "error" not in stored.data
     return is_made and stored.updated_at > operation.created_at
-
-
-def _extract_line(task: Task, line: Line) -> str:
-    named = [line.sender_name] if table_lines.has_several_people(task.db.read, task.persona, line) else ()
-    return build_extract([line.text], speakers=named, most_sentences=1, most_chars=300)
 
 
 def _ask_recap(task: Task, line: Line, stored: Recap) -> tuple[str, str]:

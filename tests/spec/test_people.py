@@ -116,7 +116,7 @@ def test_t33_a_summary_of_several_names_who_said_what(stage: Stage, who: str, an
     assert one["summary"] == summary
 
 
-def test_t33_recaps_name_who_said_it_where_several_speak(stage: Stage) -> None:
+def test_t33_recaps_name_who_said_it(stage: Stage) -> None:
     story = Story(stage.db, stage.persona)
     story.write("I sold the red house.", who="Ann")
     story.write("I bought a boat in Genoa.", who="Bob")
@@ -125,7 +125,7 @@ def test_t33_recaps_name_who_said_it_where_several_speak(stage: Stage) -> None:
     assert story.call(stories.add_scene_break, story.messages[-1]).stored
     assert story.run()
     told = [story.get(message, "memory") for message in story.messages]
-    assert told == ["I sold the red house.", "Bob: I bought a boat in Genoa.", "Ann: I stay at home."]
+    assert told == ["Ann: I sold the red house.", "Bob: I bought a boat in Genoa.", "Ann: I stay at home."]
     recap = story.get(story.messages[-1], "scene_recap_memory")
     assert recap == "Ann: I sold the red house. Bob: I bought a boat in Genoa. Ann: I stay at home."
 
