@@ -25,6 +25,8 @@ class ConversationFacts:
     direct_person: str | None
     consolidated_to: int | None = None
     """Row id up to which the conversation's messages are consolidated; None if none are."""
+    stories_off: bool = False
+    """Whether stories are switched off for it. Prompts read this and the field above apart."""
 
     @property
     def is_private(self) -> bool:

@@ -303,27 +303,6 @@ def read_log(db: Database, persona: str, conversation: str, limit: int, before: 
 # Reads for stories
 
 
-@dataclass(frozen=True, slots=True)
-class StoryPlace:
-    """A stored conversation."""
-
-    id: int
-    audience_id: int
-    stories_off: bool
-    local_only: bool
-
-
-_PLACE = select(_K.id, _K.audience_id, _K.stories_off, _K.local_only).where(
-    _K.persona_id == bindparam("persona"), _K.conversation_key == bindparam("conversation")
-)
-
-
-def find_place(read: Reader, persona: str, conversation: str) -> StoryPlace | None:
-    for r in read(_PLACE, {"persona": persona, "conversation": conversation}):
-        return StoryPlace(r.id, r.audience_id, bool(r.stories_off), bool(r.local_only))
-    return None
-
-
 def is_open(connection: Connection, persona: str, line: Line, default: str) -> bool:
     """Return whether privacy levels allow a recap of a message now."""
     return bool(table_participants.keep_allowed(connection, persona, [line], default))

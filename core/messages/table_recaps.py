@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, and_, bindparam, case, delete, func, or_, select, update
 
+from ..access import table_conversations
 from ..base.hints import shown
 from ..database.compiled import (
     FIRST,
@@ -32,7 +33,7 @@ from ..database.schema import chat_history_cache, conversations, memory_jobs, me
 from ..database.sources import CHAT, open_to
 from ..jobs import table as jobs_table
 from ..shapes import OPEN_STATES
-from .table_lines import FACTS, OWN, WITH_RECAP, Line, build_line, find_place
+from .table_lines import FACTS, OWN, WITH_RECAP, Line, build_line
 
 _C = chat_history_cache.c
 _R = message_recaps.c
@@ -333,7 +334,7 @@ def queue_operations(
     connection: Connection, db: Database, persona: str, conversation: str, row_id: int, role: str
 ) -> None:
     """Queue the recap of a new message, and one search for scene breaks unless one is waiting."""
-    place = find_place(connection.execute, persona, conversation)
+    place = table_conversations.find(connection, persona, conversation)
     if role in SAID and place is not None and not place.stories_off:
         queue_recap(connection, db, persona, conversation, row_id)
         jobs_table.enqueue(connection, db, persona, DETECTION, conversation=conversation, once=True)

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..access import table_conversations
+from ..access.view import ConversationFacts
 from ..calls.call import Call, find_key, load_access
 from ..config import Settings
 from ..errors import MessageError
 from ..messages import table_lines
-from ..messages.table_lines import StoryPlace
 from ..shapes import WriteResult
 from ..text.sizes import Counter, resolve_counter
 
@@ -23,7 +24,7 @@ NO_CONVERSATION = WriteResult(False, None, "unchanged", notes=("there is no such
 class StoryCall(Call):
     """A call about one conversation or message. Its scope names the conversation, its viewer is the caller."""
 
-    place: StoryPlace | None = None
+    place: ConversationFacts | None = None
     """The stored conversation; None if the caller sees no such conversation."""
     row_id: int | None = None
     """The message; None if the caller sees no such message."""
@@ -90,8 +91,8 @@ def _see(call: Call, key: str, *, is_named: bool) -> StoryCall:
     """Return the call with the conversation if the scope sees it; a scope without conversation uses the named one."""
     named = replace(call, scope=replace(call.scope, conversation=key))
     viewer = load_access(named if is_named and call.scope.conversation is None else call).viewer
-    place = table_lines.find_place(call.db.read, call.persona, key)
+    place = table_conversations.find_among(call.db.read, call.persona, [key]).get(key)
     story = StoryCall(call.db, call.settings, named.scope, viewer)
     if place is None or place.audience_id not in viewer.audiences:
         return story
-    return replace(story, place=place, is_local_only=place.local_only and not viewer.sees_local_only)
+    return replace(story, place=place, is_local_only=bool(place.local_only) and not viewer.sees_local_only)

@@ -117,7 +117,8 @@ def open_task(operation: Operation, tools: Tools) -> Task | None:
     """Return the task of an operation; None if its conversation is gone or has stories switched off."""
     if operation.conversation is None:
         return None
-    place = table_lines.find_place(tools.db.read, operation.persona, operation.conversation)
+    known = table_conversations.find_among(tools.db.read, operation.persona, [operation.conversation])
+    place = known.get(operation.conversation)
     if place is None or place.stories_off:
         return None
     stays = place.local_only and tools.settings.prompt_destination != "local"

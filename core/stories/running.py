@@ -6,6 +6,7 @@ import logging
 from collections.abc import Collection
 from typing import TypedDict
 
+from ..access import table_conversations
 from ..base import logs
 from ..calls.call import GivenSettings, open_call
 from ..context import injection
@@ -14,7 +15,6 @@ from ..context.lines import mark_lines
 from ..database import rows
 from ..database.engine import Connection, Database
 from ..errors import MessageError
-from ..messages import table_lines
 from ..scope import Scope
 from ..shapes import WriteResult
 from ..templates.words import refused_patterns
@@ -100,7 +100,7 @@ def add_running_recap_version(
     )
     # 2. find the conversation
     call = open_conversation(open_call(db, settings, scope), conversation)
-    if call.place is None and table_lines.find_place(call.db.read, call.persona, call.conversation):
+    if call.place is None and table_conversations.find_among(call.db.read, call.persona, [call.conversation]):
         # another writer created it after the first look-up
         call = open_conversation(open_call(db, settings, scope), conversation)
         if call.place is None:
@@ -307,7 +307,7 @@ def switch_stories(
     call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None:
         return NO_CONVERSATION
-    if call.place.stories_off is not switched:
+    if bool(call.place.stories_off) is not switched:
         return WriteResult(False, None, "unchanged")
     is_known = call.change(table_running.update_conversation, stories_off=int(not switched))
     return WriteResult(True, None) if is_known else NO_CONVERSATION
