@@ -197,7 +197,7 @@ def _consolidate(run: Run, result: ImportResult, progress: output.Progress) -> i
     for number, key in enumerate(result.conversations, 1):
         asking = run.asking(run.scope(key))
         queued += conversations.add_recent_conversation(**asking).stored
-        queued += len(lifelong.trigger_memory_consolidation("import", None, key, wait=False, **asking).queued)
+        queued += len(lifelong.trigger_memory_consolidation("import", key, wait=False, **asking).queued)
         progress("queueing", number, len(result.conversations))
     return queued
 

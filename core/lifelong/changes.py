@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..calls.call import Call, GivenSettings
+from ..calls.call import Call, GivenSettings, open_call
 from ..conversations import memory_files
 from ..database.engine import Database
 from ..database.rows import text as read_text
@@ -17,13 +17,12 @@ from ..scope import Scope
 from ..shapes import WriteResult
 from ..tags.rules import stored_form
 from . import table_item_changes as item_changes
-from .items import find_seen, open_persona_call
+from .items import find_seen
 
 
 def edit_item(
     id: int,  # noqa: A002 - the name of the specification
     new_content: str,
-    conf_uid: str | None = None,
     *,
     editor: str = "manual",
     operator: bool = False,
@@ -36,7 +35,6 @@ def edit_item(
     Args:
         id: the item's id.
         new_content: the text, not blank, at most 16 MB.
-        conf_uid: the persona; the scope's by default.
         editor: the name that the history notes for this change.
         operator: reach items of all audiences of the persona.
 
@@ -57,7 +55,7 @@ def edit_item(
     >>> lifelong.get_item(added.ids[0], db=db)["text"]
     'Ann likes green tea'
     """
-    call = open_persona_call(db, settings, scope, conf_uid)
+    call = open_call(db, settings, scope)
     row_id = read_id(id)
     text = read_text(new_content, "new_content")
     if not text.strip():
@@ -72,7 +70,6 @@ def edit_item(
 
 def delete_items(
     ids: Sequence[int],
-    conf_uid: str | None = None,
     *,
     operator: bool = False,
     db: Database | None = None,
@@ -83,7 +80,7 @@ def delete_items(
 
     Args:
         ids: ids of items; each counts once.
-        conf_uid, operator: as for `edit_item`.
+        operator: as for `edit_item`.
 
     Returns:
         How many items this call archived, and the ids that belong to no item that the call sees.
@@ -98,13 +95,12 @@ def delete_items(
     >>> lifelong.delete_items([*ids, 7], db=db)
     BulkResult(count=2, unknown=(7,))
     """
-    call = open_persona_call(db, settings, scope, conf_uid)
+    call = open_call(db, settings, scope)
     return _change(call, operator, item_changes.set_archived, ids, archived=True)
 
 
 def restore_items(
     ids: Sequence[int],
-    conf_uid: str | None = None,
     *,
     operator: bool = False,
     db: Database | None = None,
@@ -120,14 +116,13 @@ def restore_items(
     >>> lifelong.restore_items(ids, db=db)
     BulkResult(count=1, unknown=())
     """
-    call = open_persona_call(db, settings, scope, conf_uid)
+    call = open_call(db, settings, scope)
     ttl = call.settings.session_ttl_sec
     return _change(call, operator, item_changes.set_archived, ids, archived=False, ttl_seconds=ttl)
 
 
 def purge_items(
     ids: Sequence[int],
-    conf_uid: str | None = None,
     *,
     operator: bool = False,
     db: Database | None = None,
@@ -142,14 +137,13 @@ def purge_items(
     >>> lifelong.purge_items(ids, db=db).count, lifelong.search_items(archived=True, db=db)["total"]
     (1, 0)
     """
-    call = open_persona_call(db, settings, scope, conf_uid)
+    call = open_call(db, settings, scope)
     return replace(_change(call, operator, item_changes.purge, ids), out_of_reach=call.db.empty_journal())
 
 
 def pin_items(
     ids: Sequence[int],
     pinned: bool = True,
-    conf_uid: str | None = None,
     *,
     operator: bool = False,
     db: Database | None = None,
@@ -166,7 +160,7 @@ def pin_items(
     """
     if not isinstance(pinned, bool):
         raise MessageError.of_type("pinned", pinned, "True or False")
-    call = open_persona_call(db, settings, scope, conf_uid)
+    call = open_call(db, settings, scope)
     return _change(call, operator, item_changes.set_pinned, ids, pinned=pinned)
 
 
@@ -175,7 +169,6 @@ def retag_items(
     add: Iterable[str] = (),
     remove: Iterable[str] = (),
     tags: Iterable[str] | None = None,
-    conf_uid: str | None = None,
     *,
     operator: bool = False,
     db: Database | None = None,
@@ -197,7 +190,7 @@ def retag_items(
     >>> lifelong.retag_items([item], add=["tea"], db=db).count, lifelong.get_item(item, db=db)["tags"]
     (1, ['ann', 'tea'])
     """
-    call = open_persona_call(db, settings, scope, conf_uid)
+    call = open_call(db, settings, scope)
     if tags is not None and (add or remove):
         raise MessageError("tags stands beside add or remove. Give one or the other.", fields=("tags",))
     if tags is None and not add and not remove:

@@ -41,7 +41,6 @@ LOOK_BACK = timedelta(days=1)
 def consolidate_history(
     history_uid: str | None = None,
     limit_messages: int | None = None,
-    conf_uid: str | None = None,
     *,
     model: Any = None,
     db: Database | None = None,
@@ -57,7 +56,6 @@ def consolidate_history(
     Args:
         history_uid: the conversation; the scope's by default.
         limit_messages: maximum number of messages to read, 20 to 500; CONSOLIDATION_WINDOW by default.
-        conf_uid: the persona; the scope's by default.
         model: the model to ask; by default that of `configure`, else that of LLM_BASE_URL.
 
     Returns:
@@ -74,7 +72,7 @@ def consolidate_history(
     >>> done, done.reason
     (0, 'no_messages')
     """
-    call = open_persona_call(db, settings, scope, conf_uid, history_uid)
+    call = open_persona_call(db, settings, scope, history_uid=history_uid)
     if call.scope.conversation is None:
         raise MessageError(
             "history_uid is missing. Name the conversation, or pass a scope that has one.", fields=("history_uid",)
@@ -87,7 +85,6 @@ def consolidate_history(
 
 def trigger_memory_consolidation(
     reason: str = "by hand",
-    conf_uid: str | None = None,
     history_uid: str | None = None,
     *,
     wait: bool = True,
@@ -100,7 +97,6 @@ def trigger_memory_consolidation(
 
     Args:
         reason: a note for the table consolidation_runs.
-        conf_uid: the persona; the scope's by default.
         history_uid: only this conversation, whose session items then count as active; None for all of the persona.
         wait: run it in the call; False queues it for a worker.
         model: as for `consolidate_history`.
@@ -118,7 +114,7 @@ def trigger_memory_consolidation(
     >>> len(lifelong.trigger_memory_consolidation(wait=False, db=db).queued)
     1
     """
-    call = open_persona_call(db, settings, scope, conf_uid, history_uid)
+    call = open_persona_call(db, settings, scope, history_uid=history_uid)
     if history_uid is None:
         call = replace(call, scope=replace(call.scope, conversation=None))
     if wait:
@@ -130,7 +126,6 @@ def trigger_memory_consolidation(
 
 
 def run_cycle(
-    conf_uid: str | None = None,
     reason: str = "interval",
     *,
     model: Any = None,
@@ -146,11 +141,10 @@ def run_cycle(
     >>> lifelong.run_cycle(db=open_database("sqlite://")).reason
     'no_messages'
     """
-    return trigger_memory_consolidation(reason, conf_uid, model=model, db=db, settings=settings, scope=scope)
+    return trigger_memory_consolidation(reason, model=model, db=db, settings=settings, scope=scope)
 
 
 def deep_consolidation(
-    conf_uid: str | None = None,
     history_uid: str | None = None,
     reason: str = "by hand",
     *,
@@ -170,7 +164,7 @@ def deep_consolidation(
     >>> done.deep, done.pruned
     (True, 1)
     """
-    call = open_persona_call(db, settings, scope, conf_uid, history_uid)
+    call = open_persona_call(db, settings, scope, history_uid=history_uid)
     if history_uid is None:
         call = replace(call, scope=replace(call.scope, conversation=None))
     payload = {"reason": clean(str(reason))[:100], "prune": True}
@@ -179,7 +173,6 @@ def deep_consolidation(
 
 def on_stream_end(
     history_uid: str | None = None,
-    conf_uid: str | None = None,
     *,
     wait: bool = True,
     model: Any = None,
@@ -193,7 +186,6 @@ def on_stream_end(
 
     Args:
         history_uid: the conversation that ended; by default the scope's, else all conversations of the persona.
-        conf_uid: the persona; the scope's by default.
         wait: run it in the call; False, or a cycle that cannot begin now, queues it for a worker.
         model: as for `consolidate_history`.
 
@@ -209,7 +201,7 @@ def on_stream_end(
     >>> [lifelong.on_stream_end("telegram/42", wait=False, db=db).deep for _ in range(5)]
     [False, False, False, False, True]
     """
-    call = open_persona_call(db, settings, scope, conf_uid, history_uid)
+    call = open_persona_call(db, settings, scope, history_uid=history_uid)
     # 1. count the end, and queue what follows it
     due = call.db.transaction(lambda connection: _count_end(connection, call), source="memory_jobs")
     if not wait:

@@ -41,7 +41,7 @@ def open_persona_call(
     db: Database | None,
     settings: GivenSettings,
     scope: Scope | None,
-    conf_uid: str | None,
+    conf_uid: str | None = None,
     history_uid: str | None = None,
 ) -> Call:
     """Return the call for a persona and conversation; for another persona, only the scope's destination is kept."""
@@ -284,7 +284,6 @@ def _read_moment(value: object, name: str) -> datetime | None:
 
 def get_item(
     id: int,  # noqa: A002 - the name of the specification
-    conf_uid: str | None = None,
     *,
     operator: bool = False,
     db: Database | None = None,
@@ -295,7 +294,6 @@ def get_item(
 
     Args:
         id: the item's id.
-        conf_uid: the persona; the scope's by default.
         operator: read all audiences of the persona.
 
     Raises:
@@ -308,7 +306,7 @@ def get_item(
     >>> item["text"], item["kind"], item["tier"]
     ('Ann likes green tea', 'KeyFacts', 'long_term')
     """
-    call = open_persona_call(db, settings, scope, conf_uid)
+    call = open_call(db, settings, scope)
     row_id = rules.read_id(id)
     item = items.find(call.db, find_seen(call, operator), row_id)
     if item is None:
@@ -318,7 +316,6 @@ def get_item(
 
 def get_item_history(
     id: int,  # noqa: A002 - as above
-    conf_uid: str | None = None,
     *,
     operator: bool = False,
     db: Database | None = None,
@@ -336,7 +333,7 @@ def get_item_history(
     >>> [version["text"] for version in lifelong.get_item_history(added.ids[0], db=db)]
     ['Ann likes tea', 'Ann likes green tea']
     """
-    call = open_persona_call(db, settings, scope, conf_uid)
+    call = open_call(db, settings, scope)
     item = get_item(id, operator=operator, db=call.db, settings=call.settings, scope=call.scope)
     previous = table_sources.read_texts(call.db, call.persona, item["id"])
     return [*previous, {"text": item["text"], "until": "", "reason": "", "changed_by": ""}]

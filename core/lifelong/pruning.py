@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..calls.call import GivenSettings, find_key
+from ..calls.call import GivenSettings, find_key, open_call
 from ..config import Settings
 from ..config.flags import PruneMode
 from ..database.engine import Database
@@ -27,7 +27,6 @@ def read_limits(settings: Settings) -> Limits:
 def prune_session_by_ttl(
     ttl_sec: int | None = 0,
     exclude_history_uid: str | None = None,
-    conf_uid: str | None = None,
     *,
     db: Database | None = None,
     settings: GivenSettings = None,
@@ -39,7 +38,6 @@ def prune_session_by_ttl(
         ttl_sec: age in seconds; 0 and None mean SESSION_TTL_SEC, 1 to 59 become 60 with a note.
         exclude_history_uid: an active conversation, whose items stay; the scope's by default. A conversation with a
             message in the last 30 minutes is active too.
-        conf_uid: the persona; the scope's by default.
 
     Returns:
         A number with `items` and `notes`; 0 when run again.
@@ -55,7 +53,7 @@ def prune_session_by_ttl(
     >>> lifelong.prune_session_by_ttl(3600, db=db), lifelong.prune_session_by_ttl(3600, db=db)
     (1, 0)
     """
-    call = open_persona_call(db, settings, scope, conf_uid)
+    call = open_call(db, settings, scope)
     seconds = rules.read_number(ttl_sec, "ttl_sec", 0, 315_360_000, 0)
     is_raised = 0 < seconds < LEAST_TTL_SECONDS
     notes = [f"ttl_sec {seconds} became {LEAST_TTL_SECONDS}, the least there is"] if is_raised else []

@@ -53,12 +53,12 @@ def test_d27_a_cycle_that_fails_says_so_and_ends_are_counted(db: Database, call:
     for n in range(7):
         say(call, f"something was said, number {n}")
         again = Database(db.target.url.render_as_string(hide_password=False), clock=db.clock)
-        lifelong.on_stream_end("tg/1", persona, **{**call, "db": again})
+        lifelong.on_stream_end("tg/1", **{**call, "db": again})
         again.close()
     counted = {one.name: one.value for one in rows_of(db, schema.counters, persona)}
     assert counted["stream_end"] == 7
     say(call, "one more line")
-    lifelong.consolidate_history("tg/1", conf_uid=persona, model=lambda messages: "sorry", **call)
+    lifelong.consolidate_history("tg/1", model=lambda messages: "sorry", **call)
     runs = rows_of(db, schema.consolidation_runs, persona)
     assert [one.finished_at is not None for one in runs if "unreadable" in (one.error or "")] == [True]
 

@@ -146,7 +146,7 @@ def deep_consolidation(
     admin: bodies.MemoryAdmin, reason: bodies.Reason = "admin", history_uid: bodies.HistoryUid = None
 ) -> CycleResult:
     """Prune long-term memory, then extract facts from the newest messages."""
-    return lifelong.deep_consolidation(None, history_uid, reason, model=admin.context.model, **admin.asking)
+    return lifelong.deep_consolidation(history_uid, reason, model=admin.context.model, **admin.asking)
 
 
 # Items
