@@ -168,7 +168,6 @@ def retag_items(
     ids: Sequence[int],
     add: Iterable[str] = (),
     remove: Iterable[str] = (),
-    tags: Iterable[str] | None = None,
     *,
     operator: bool = False,
     db: Database | None = None,
@@ -179,7 +178,6 @@ def retag_items(
 
     Args:
         add, remove: tags to add and tags to remove.
-        tags: the complete new list of tags; do not combine it with add or remove.
 
     Raises:
         MessageError: also if no change is named, or a tag has more than 255 bytes.
@@ -191,10 +189,8 @@ def retag_items(
     (1, ['ann', 'tea'])
     """
     call = open_call(db, settings, scope)
-    if tags is not None and (add or remove):
-        raise MessageError("tags stands beside add or remove. Give one or the other.", fields=("tags",))
-    if tags is None and not add and not remove:
-        raise MessageError("Nothing is to be changed: give add, remove or tags.", fields=("add", "remove", "tags"))
+    if not add and not remove:
+        raise MessageError("Nothing is to be changed: give add or remove.", fields=("add", "remove"))
     return _change(
         call,
         operator,
@@ -202,7 +198,6 @@ def retag_items(
         ids,
         add=_read_tags(add, "add"),
         remove=set(_read_tags(remove, "remove")),
-        only=None if tags is None else _read_tags(tags, "tags"),
     )
 
 

@@ -125,18 +125,10 @@ def set_pinned(db: Database, seen: ReadScope, ids: Sequence[int], *, pinned: boo
 
 
 def retag(
-    db: Database,
-    seen: ReadScope,
-    ids: Sequence[int],
-    *,
-    add: Sequence[str] = (),
-    remove: Collection[str] = (),
-    only: Sequence[str] | None = None,
+    db: Database, seen: ReadScope, ids: Sequence[int], *, add: Sequence[str], remove: Collection[str]
 ) -> BulkResult:
 
     def changed_tags(old: Sequence[str]) -> list[str]:
-        if only is not None:
-            return list(only)
         return list(dict.fromkeys([tag for tag in old if tag not in remove] + [tag for tag in add if tag not in old]))
 
     def work(connection: Connection, rows: Sequence[Any]) -> int:

@@ -214,13 +214,10 @@ class IdsBody(Body):
 
 
 class RetagBody(IdsBody):
-    """Tags to add and remove, or a list that replaces the tags."""
+    """Tags to add and remove."""
 
     add: list[str] = Field(default=[], max_length=100, examples=[["cat"]])
     remove: list[str] = Field(default=[], max_length=100)
-    tags: list[str] | None = Field(
-        default=None, max_length=100, description="Tags that replace all present ones; not with `add` or `remove`."
-    )
 
 
 class PinBody(IdsBody):

@@ -168,11 +168,11 @@ def test_l7_tags_of_many_items_and_pins(life: Life) -> None:
     done = life.retag_items([one, two, 7], add=["C "], remove=["a"])
     assert (done.count, done.unknown) == (2, (7,))
     assert [life.get_item(each)["tags"] for each in (one, two)] == [["b", "c"], ["b", "c"]]
-    assert life.retag_items([one, two], tags=["b", "c"]).count == 0
-    assert life.retag_items([one], tags=[]).count == 1
+    assert life.retag_items([one, two], ["b"], ["x"]).count == 0
+    assert life.retag_items([one], remove=["b", "c"]).count == 1
     uses = {row.tag: row.uses for row in rows_of(life.db, schema.tags, life.persona) if row.uses}
     assert uses == {"b": 1, "c": 1} and index_differences(life.db, life.persona) == []
-    for wrong in ({}, {"add": ["x"], "tags": ["y"]}, {"add": ["x" * 300]}):
+    for wrong in ({}, {"add": ["x" * 300]}):
         with pytest.raises(MessageError):
             life.retag_items([one], **wrong)
     assert [life.pin_items([one]).count, life.pin_items([one]).count, life.pin_items([7]).count] == [1, 0, 0]

@@ -196,7 +196,7 @@ def restore(admin: bodies.MemoryAdmin, body: bodies.IdsBody) -> BulkResult:
 @router.post("/memory/retag")
 def retag(admin: bodies.MemoryAdmin, body: bodies.RetagBody) -> BulkResult:
     """Change the tags of up to 1,000 items in one transaction."""
-    return lifelong.retag_items(body.ids, body.add, body.remove, body.tags, operator=True, **admin.asking)
+    return lifelong.retag_items(body.ids, body.add, body.remove, operator=True, **admin.asking)
 
 
 @router.post("/memory/pin")
