@@ -24,7 +24,6 @@ from ..database.compiled import (
     Reader,
     Shape,
     execute_parts,
-    read_parts,
 )
 from ..database.dialects import ID, Key, Time, insert_ignore
 from ..database.engine import Database
@@ -113,16 +112,6 @@ _INCLUDED = select(_R.message_row, _R.include).where(
 def read_included(read: Reader, persona: str, conversation: str) -> dict[int, str]:
     """Return the stored value of `include` of each included recap, by message row id."""
     return {r.message_row: r.include for r in read(_INCLUDED, {"persona": persona, "conversation": conversation})}
-
-
-_MEMORIES = select(_R.message_row, _R.memory).where(
-    _R.persona_id == bindparam("persona"), _R.alternative == OWN, _R.memory.is_not(None), _R.message_row.in_(IDS)
-)
-
-
-def read_memories(read: Reader, persona: str, rows: Collection[int]) -> dict[int, str]:
-    """Return the recaps of messages by message row id; messages without one are absent."""
-    return {r.message_row: r.memory for r in read_parts(read, _MEMORIES, {"persona": persona}, rows)}
 
 
 # Recaps in a prompt

@@ -9,8 +9,8 @@ StoreReadError if nothing could be read, and StoreWriteError if nothing was chan
 >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
 >>> stories.edit_memory(message, "Ann left.", db=db).stored, stories.get_memory(message, db=db)
 (True, 'Ann left.')
->>> stories.refresh_memory("web/42", db=db)["included"] == [message], stories.get_recap_text("web/42", db=db)
-(True, 'Ann left.')
+>>> stories.refresh_memory("web/42", db=db)["included"] == [message]
+True
 >>> stories.add_scene_break(message, "The harbour", db=db).stored
 True
 >>> stories.set_scene_recap(message, "Ann left for the harbour.", db=db).stored
@@ -31,7 +31,6 @@ from .refresh import (
     auto_hide_plan,
     check_message_exclusion,
     concatenate_recap,
-    get_recap_text,
     get_short_token_limit,
     update_message_inclusion_flags,
 )
@@ -65,7 +64,7 @@ __all__ = ["AlternativeShown", "HidePlan", "Injection", "Refreshed", "RunningRec
            "add_running_recap_version", "add_scene_break", "auto_hide_plan",
            "check_message_exclusion", "choose_alternative", "clear_all", "concatenate_recap",
            "delete_running_recap_version", "edit_memory", "edit_scene_break",
-           "from_number", "get_data", "get_memory", "get_recap_text", "get_running_recap",
+           "from_number", "get_data", "get_memory", "get_running_recap",
            "get_running_recap_injection", "get_running_recap_storage", "get_running_recap_versions",
            "get_short_token_limit", "list_alternatives",
            "list_scenes", "queue_recaps", "refresh_memory", "remove_scene_break",

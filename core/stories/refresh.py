@@ -213,23 +213,6 @@ def update_message_inclusion_flags(
     return call.db.idempotent_transaction(work, source="message_recaps")
 
 
-def get_recap_text(
-    conversation: object = None,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> str:
-    """Return the recaps that the last refresh included, oldest first, one per line."""
-    call = open_conversation(open_call(db, settings, scope), conversation).redacted()
-    if call.place is None:
-        return ""
-    rows = table_recaps.read_included(call.db.read, call.persona, call.conversation)
-    memories = table_recaps.read_memories(call.db.read, call.persona, rows)
-    lines = table_lines.read_lines(call.db.read, call.persona, memories, with_text=False)
-    return rules_recaps.concatenate(memories[line.row_id] for line in lines)
-
-
 def concatenate_recap(
     recap: str,
     message: object,

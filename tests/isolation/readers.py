@@ -230,7 +230,7 @@ def _of_conversation(name: str) -> None:
 
 for _name in ("check_message_exclusion", "concatenate_recap", "get_data", "get_memory", "list_alternatives"):
     _of_message(_name)
-for _name in ("auto_hide_plan", "get_recap_text", "get_running_recap", "get_running_recap_injection",
+for _name in ("auto_hide_plan", "get_running_recap", "get_running_recap_injection",
               "get_running_recap_storage", "get_running_recap_versions", "list_scenes"):  # fmt: skip
     _of_conversation(_name)
 

@@ -114,6 +114,10 @@ class Story(Stage):
     def included(self, **more: Any) -> list[int]:
         return [self.messages.index(row) for row in self.refresh(**more)["included"]]
 
+    def recap_text(self) -> str:
+        """Return the included recaps, oldest first, one a line."""
+        return "\n".join(self.memory(row) for row in self.messages if self.get(row, "include"))
+
     def storage(self, path: str = HERE) -> stories.RunningRecapStorage:
         return stories.get_running_recap_storage(path, **self.given)
 

@@ -68,7 +68,6 @@ def test_s2_the_handler_stores_the_reply_and_refreshes(db: Database) -> None:
     assert [each.state for each in ran] == ["completed"]
     assert f'Said by: "ann"\nMessage: "{text}"' in asked[0][0]["content"], "the id of a speaker without a name"
     assert story.get(message) == {"memory": "she left", "include": "Recap of message(s)", "provenance": "model"}
-    assert story.call(stories.get_recap_text) == "she left"
 
 
 def test_s10_a_message_that_takes_no_part_gets_no_recap(db: Database) -> None:
@@ -356,11 +355,11 @@ def test_s11_s12_what_fits_is_told_oldest_first(story: Story) -> None:
     ]  # fmt: skip
     assert story.included(MESSAGE_RECAP_CONTEXT_LIMIT=8) == [3, 4]
     assert story.included(MESSAGE_RECAP_CONTEXT_LIMIT=12) == [1, 3, 4]
-    text = story.call(stories.get_recap_text)
+    text = story.recap_text()
     assert text == "two three four five\nsix seven eight nine\nten eleven twelve end"
     assert story.call(stories.concatenate_recap, text, story.messages[0]) == "one\n" + text
     assert story.included(MESSAGE_RECAP_CONTEXT_LIMIT=0) == []
-    assert story.call(stories.get_recap_text) == ""
+    assert story.recap_text() == ""
 
 
 def test_s13_a_recap_another_program_wrote_counts_by_its_characters(story: Story) -> None:
@@ -455,9 +454,9 @@ def test_s10_a_message_left_out_later_takes_its_recap_out_of_the_prompt(story: S
     story.recap("one", "two", "three")
     assert story.included() == [0, 1, 2]
     story.set(story.messages[1], "exclude", True)
-    assert story.call(stories.get_recap_text) == "one\nthree"
+    assert story.recap_text() == "one\nthree"
     story.set(story.messages[1], "exclude", None)
-    assert story.call(stories.get_recap_text) == "one\ntwo\nthree"
+    assert story.recap_text() == "one\ntwo\nthree"
 
 
 def test_s34_the_break_of_a_deleted_message_moves_to_the_one_before(story: Story) -> None:
@@ -540,4 +539,4 @@ def test_s34_a_setting_changed_in_the_file_acts_when_a_worker_runs(
     with statements(story, WRITES) as written:
         assert work() == list(range(7)) and written == []
     assert work(AUTO_HIDE_SCENE_COUNT=9) == []
-    assert work(MESSAGE_RECAP_CONTEXT_LIMIT=0) == [] and story.call(stories.get_recap_text) == ""
+    assert work(MESSAGE_RECAP_CONTEXT_LIMIT=0) == [] and story.recap_text() == ""

@@ -189,7 +189,6 @@ def _recap(s: _Story) -> None:
     s.tell("refreshed", stories.refresh_memory, **own)
     s.tell("refreshed again", stories.refresh_memory, **own)
     s.tell("injected", stories.get_running_recap_injection, **own)
-    s.tell("recaps", stories.get_recap_text, **own)
     s.tell("edited line", chat_history_cache.edit_chat_message, "s23", "another end", interface_path="tg/story", **own)
 
 
