@@ -366,10 +366,6 @@ class SavedMemory(TypedDict):
     """Time of saving, ISO 8601, UTC; "" if unreadable."""
     source: str
     """Origin: `user`, `file` for a memory from the Markdown file, `chat` or `host` for an instruction."""
-    archived: bool
-    """Whether it was deleted or replaced; it can be restored."""
-    replaced_by: int | None
-    """Id of the memory that replaced it."""
 
 
 class LoadedMemory(TypedDict):

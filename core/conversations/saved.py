@@ -140,7 +140,6 @@ def delete_saved_memory(
 def list_saved_memories(
     *,
     kind: SavedKind = "saved",
-    archived: bool = False,
     db: Database | None = None,
     settings: GivenSettings = None,
     scope: Scope | None = None,
@@ -149,23 +148,20 @@ def list_saved_memories(
 
     Args:
         kind: `saved`, or `instruction` for the standing instructions of the scope's person.
-        archived: include deleted and replaced memories.
     """
     call = open_call(db, settings, scope)
     viewer = load_access(call).viewer
     check_choice(kind, "kind", SavedKind)
-    return read_saved(call.db, viewer, kind=kind, archived=archived)
+    return read_saved(call.db, viewer, kind=kind)
 
 
-def read_saved(db: Database, viewer: Viewer, *, kind: str = SAVED, archived: bool = False) -> list[SavedMemory]:
+def read_saved(db: Database, viewer: Viewer, *, kind: str = SAVED) -> list[SavedMemory]:
     return [
         {
             "id": item.id,
             "text": item.text,
             "saved_at": iso_text(item.at),
             "source": item.source,
-            "archived": item.is_archived,
-            "replaced_by": item.superseded_by,
         }
-        for item in table_saved.read_items(db, viewer, kind=kind, archived=archived)
+        for item in table_saved.read_items(db, viewer, kind=kind)
     ]

@@ -98,13 +98,9 @@ def restore_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
     return memories_table.change_visible(db, viewer, row_id, change, archived=True)
 
 
-def read_items(db: Database, viewer: Viewer, *, kind: str = SAVED, archived: bool = False) -> list[KeptItem]:
-    """Return the saved memories that a viewer sees, or instructions of the person asking; oldest first, ties by id.
-
-    With `archived`, archived and replaced items are included.
-    """
-    on_list = (_C.kind == kind,) if archived else match_in_force(kind)
-    where, values = [*match_seen(db.family), *on_list], viewer.bound
+def read_items(db: Database, viewer: Viewer, *, kind: str = SAVED) -> list[KeptItem]:
+    """Return the saved memories that a viewer sees, or instructions of the person asking; oldest first, ties by id."""
+    where, values = [*match_seen(db.family), *match_in_force(kind)], viewer.bound
     if kind == INSTRUCTION:
         is_known, person = table_instructions.describe_person(viewer)
         where.append(table_instructions.match_person(is_known))

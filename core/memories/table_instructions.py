@@ -49,13 +49,7 @@ class KeptItem(NamedTuple):
     topics: tuple[str, ...]
     at: datetime | None
     source: str = ""
-    archived_at: datetime | None = None
-    superseded_by: int | None = None
     local_only: int = 0
-
-    @property
-    def is_archived(self) -> bool:
-        return self.archived_at is not None or self.superseded_by is not None
 
 
 Holding = dict[tuple[int, tuple[str, ...]], list[KeptItem]]
@@ -196,9 +190,7 @@ def restore_instruction(connection: Connection, db: Database, persona: str, row:
     memories_table.renew(connection, db, persona, row.id, db.clock())
 
 
-KEPT_ITEM = (
-    _C.id, _C.content, _C.metadata, _C.timestamp, _C.source, _C.archived_at, _C.superseded_by, _C.local_only,
-)  # fmt: skip
+KEPT_ITEM = (_C.id, _C.content, _C.metadata, _C.timestamp, _C.source, _C.local_only)
 
 
 def match_in_force(kind: str) -> tuple[Any, ...]:

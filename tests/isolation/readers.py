@@ -152,7 +152,7 @@ READERS["core.ai_diary.get_entries_with_person"] = Reader(_with_person, about=Tr
 
 _reads("core.conversations.list_recent_conversations",
        lambda p, **by: conversations.list_recent_conversations(**by))  # fmt: skip
-_reads("core.conversations.list_saved_memories", lambda p, **by: conversations.list_saved_memories(archived=True, **by))
+_reads("core.conversations.list_saved_memories", lambda p, **by: conversations.list_saved_memories(**by))
 _reads("core.conversations.load_memory", lambda p, **by: conversations.load_memory(**by))
 _reads("core.conversations.get_user_memory_prompt", lambda p, **by: conversations.get_user_memory_prompt(**by))
 _reads("core.conversations.get_system_prompt_with_memory",

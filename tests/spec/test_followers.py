@@ -164,10 +164,10 @@ def test_p69_an_edited_wish_is_no_wish_any_more_and_a_deleted_one_gives_way(stag
     said = stage.say("I'm vegetarian.")
     assert instructions(stage) == ["I'm vegetarian."]
     chat_history_cache.edit_chat_message(said, "I was vegetarian once, as a joke.", **by(stage))
-    assert instructions(stage, archived=True) == []
+    assert instructions(stage) == [] == lifelong.search_items(archived=True, **by(stage))["items"]
     chat_history_cache.edit_chat_message(said, "I'm vegetarian.", **by(stage))
     chat_history_cache.edit_chat_message(said, "I'm not vegetarian, typo", **by(stage))
-    assert instructions(stage, archived=True) == []
+    assert instructions(stage) == [] == lifelong.search_items(archived=True, **by(stage))["items"]
     chat_history_cache.edit_chat_message(said, "Call me Jo", **by(stage))
     assert instructions(stage) == ["Call me Jo"]
     assert stage.context("hello", path="tg/77")["standing_wishes"] == ["Call me Jo"]
@@ -190,7 +190,7 @@ def test_p69_what_was_said_twice_stays_until_both_are_gone(stage: Stage) -> None
     assert len(instructions(stage)) == 1
     assert search_memories(keywords=["kale"], db=stage.db, scope=stage.scope(HERE))
     chat_history_cache.delete_chat_message(second, **by(stage))
-    assert instructions(stage, archived=True) == []
+    assert instructions(stage) == [] == lifelong.search_items(archived=True, **by(stage))["items"]
     assert not search_memories(keywords=["kale"], db=stage.db, scope=stage.scope(HERE))
 
 

@@ -526,7 +526,7 @@ def test_c32_a_line_removed_by_hand_is_gone_and_a_line_added_is_a_memory(kept: M
     assert kept.text(SAVED) == "# Mine\n- I like tea\n- Rex is my dog\n- I like jazz\n"
     texts = sorted(line.rpartition("] ")[2] for line in shown(kept)["saved_memories"])
     assert texts == ["I like jazz", "I like tea", "Rex is my dog"]
-    (pin,) = [one for one in conversations.list_saved_memories(archived=True, **kept.known) if one["archived"]]
+    (pin,) = lifelong.search_items(archived=True, **kept.known)["items"]
     assert pin["text"] == "My pin is 4711"
     assert forget(memory=pin["id"], **kept.known)["memories"] == 1
 

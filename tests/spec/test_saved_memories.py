@@ -51,10 +51,7 @@ def save(stage: Stage, text: Any, path: str | None = HERE, who: str | None = "an
 
 
 def items(stage: Stage, path: str | None = HERE, who: str | None = "ann", **more: Any) -> list[Any]:
-    archived = more.pop("archived", False)
-    return conversations.list_saved_memories(
-        archived=archived, db=stage.db, settings=PLAIN, scope=where(stage, path, who, **more)
-    )
+    return conversations.list_saved_memories(db=stage.db, settings=PLAIN, scope=where(stage, path, who, **more))
 
 
 def texts(stage: Stage, path: str | None = HERE, who: str | None = "ann", **more: Any) -> list[str]:
@@ -407,9 +404,10 @@ def test_c12_which_wishes_hold(stage: Stage, said: list[Any], holding: list[str]
     for n, each in enumerate(said):
         text, more = each if isinstance(each, tuple) else (each, {})
         stage.say(text, **{"minutes": 90 - n, **more})
-    items = conversations.list_saved_memories(kind="instruction", archived=True, **call(stage))
+    items = conversations.list_saved_memories(kind="instruction", **call(stage))
+    gone = lifelong.search_items(archived=True, **call(stage))["items"]
     assert shown(stage) == [each for each in listed(stage) if each in holding] == holding
-    assert [each["text"] for each in items if each["archived"]] == ended
+    assert [each["text"] for each in gone] == ended
     if said == ["I am vegan", "i am  vegan"]:
         assert [item["saved_at"] for item in items] == [(NOW - timedelta(minutes=89)).isoformat()]
 
@@ -506,7 +504,7 @@ def test_c12_instructions_are_refused_listed_added_deleted_and_restored(stage: S
     assert lifelong.edit_item(newer.id, "I am vegan", **call(stage)).stored
     assert conversations.add_saved_memory("Call me Max", kind="instruction", **call(stage)).stored
     assert listed(stage) == ["I am vegan", "Call me Max"]
-    assert len(listed(stage, archived=True)) == 3
+    assert lifelong.search_items(archived=True, **call(stage))["total"] == 1
 
 
 def test_c12_a_wish_out_of_sight_is_as_one_that_never_was(stage: Stage) -> None:
