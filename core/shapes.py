@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal, NamedTuple, NotRequired, Self, TypedDict
+from typing import Any, Literal, NamedTuple, NotRequired, Self
+
+from typing_extensions import TypedDict  # pydantic reads this one on every Python
 
 Source = Literal["memories", "ai_diary", "chat_history"]
 """memories: memory items. ai_diary: the persona's diary. chat_history: messages (table chat_history_cache)."""

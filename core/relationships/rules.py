@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import TypedDict
+
+from typing_extensions import TypedDict  # pydantic reads this one on every Python
 
 from ..base.hints import shown
 from ..base.wire_ids import find_whole

@@ -6,80 +6,32 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, Field, PlainSerializer
 
-from ..access.rules import AudienceKind
-from ..shapes import Source, StatementKind, WriteReason, WriteResult
+from ..memories.shapes import ItemVersion
+from ..relationships import Relationship
+from ..shapes import Hit, ProfileStatement, WriteReason, WriteResult
 
 RowId = Annotated[int, Field(description="A whole number below 2^53.", examples=[7012345678901])]
 FileId = Annotated[str | int | None, PlainSerializer(lambda uid: uid and str(uid), return_type=str | None)]
-
-
-class ItemAnswer(BaseModel):
-    id: RowId
-    text: str = Field(examples=["The cat is called Tofu."])
-    kind: str = Field(description="A built-in kind, or another one stored by a host.", examples=["FactsAboutUser"])
-    tier: str = Field(description="session: expires. long_term: stays until pruned.", examples=["long_term"])
-    importance: float = Field(description="Importance, 0 to 1.", examples=[0.5])
-    tags: list[str] = Field(examples=[["cat", "tofu"]])
-    emotion: str
-    persona: str = Field(examples=["default"])
-    conversation: str | None = Field(examples=["telegram_bot/42"])
-    participant: str | None = Field(examples=["telegram_bot/u1"])
-    timestamp: str = Field(examples=["2026-03-10T12:00:00+00:00"])
-    expires_at: str
-    pinned: bool
-    provenance: str = Field(description="Origin: host, model, extract, manual or import.", examples=["host"])
-    source_message_ids: list[Any]
-    author: str
-    source: str
-    label: str
-    local_only: bool
-    metadata: dict[str, Any]
-    archived_at: str = Field(description="Time of archiving; blank if active.")
-    superseded_by: RowId | None = Field(description="Id of the item that replaces it.")
-
-
-class ItemPageAnswer(BaseModel):
-    items: list[ItemAnswer]
-    total: int = Field(description="Number of matching items; a minimum if `at_least` is true.", examples=[1])
-    at_least: bool = Field(default=False, description="Whether there may be more than `total`.")
 
 
 class DeletedAnswer(BaseModel):
     deleted: int = Field(description="1; 0 if it was already archived.", examples=[1])
 
 
-class VersionAnswer(BaseModel):
-    text: str
-    until: str = Field(description="Time of the change; blank for the current version.")
-    reason: str
-    changed_by: str
-
-
 class VersionsAnswer(BaseModel):
-    versions: list[VersionAnswer]
-
-
-class RelationshipAnswer(BaseModel):
-    """Relationship of the persona to a person, decayed up to now; zeros for an unknown person."""
-
-    user_id: str = Field(examples=["telegram_bot/u1"])
-    username: str = Field(examples=["Ann"])
-    realname: str
-    affinity: int = Field(description="Affinity, -100 to 100.", examples=[5])
-    trust: int = Field(description="Trust, 0 to 100.", examples=[0])
-    interaction_count: int
-    last_interaction: str | None
-
-
-class RelationshipChanged(RelationshipAnswer):
-    """Present values of the relationship, and whether something was stored."""
-
-    stored: bool
-    reason: str = Field(description="unchanged; privacy, if nothing may be stored about the person; else blank.")
+    versions: list[ItemVersion]
 
 
 class RelationshipsAnswer(BaseModel):
-    relationships: list[RelationshipAnswer]
+    relationships: list[Relationship]
+
+
+class RelationshipChanged(Relationship):
+    """Present values of the relationship, and whether something was stored."""
+
+    stored: bool
+    reason: str
+    """unchanged; privacy, if nothing may be stored about the person; else blank."""
 
 
 class ImportProblem(BaseModel):
@@ -160,31 +112,12 @@ class SavedMessagesAnswer(BaseModel):
     messages: list[SavedAnswer]
 
 
-class HitAnswer(BaseModel):
-    source: Source
-    id: RowId
-    timestamp: str
-    snippet: str
-    tags: list[str]
-    speaker: str | None = None
-
-
-class StatementAnswer(BaseModel):
-    source: Source
-    id: RowId
-    text: str = Field(examples=["I play the cello in a quartet."])
-    about: list[StatementKind]
-    timestamp: str
-    conversation: str
-    seen_by: AudienceKind
-
-
 class ProfileAnswer(BaseModel):
-    statements: list[StatementAnswer] = Field(description="Memories, newest first, then chat lines, newest first.")
+    statements: list[ProfileStatement] = Field(description="Memories, newest first, then chat lines, newest first.")
 
 
 class HitsAnswer(BaseModel):
-    hits: list[HitAnswer]
+    hits: list[Hit]
 
 
 class StoredMemoryAnswer(BaseModel):

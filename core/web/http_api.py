@@ -159,7 +159,7 @@ def search(host: Host, body: bodies.SearchBody) -> answers.HitsAnswer:
     asked = body.model_dump(exclude=set(_WHO))
     with refuse_bad_values():
         hits = synth_core_memory.search_memories(**asked, **host.by(body))
-    return answers.HitsAnswer.model_validate({"hits": hits})
+    return answers.HitsAnswer(hits=hits)
 
 
 @router.post("/memories")
@@ -173,7 +173,7 @@ def add_memory(host: Host, body: bodies.MemoryBody) -> answers.StoredMemoryAnswe
         row = insert_memory(
             body.text, body.author, SOURCE, body.tags, timestamp=body.date, pinned=body.pinned, **more, **asking
         )
-    return answers.StoredMemoryAnswer.model_validate({"id": row})
+    return answers.StoredMemoryAnswer(id=row)
 
 
 def _read_asking(host: Host, who: Annotated[bodies.WhoAsks, Query()]) -> dict[str, Any]:
@@ -184,18 +184,16 @@ Asking = Annotated[dict[str, Any], Depends(_read_asking)]
 
 
 @router.get("/memories")
-def list_memories(asking: Asking, asked: Annotated[bodies.ItemList, Query()]) -> answers.ItemPageAnswer:
+def list_memories(asking: Asking, asked: Annotated[bodies.ItemList, Query()]) -> lifelong.ItemPage:
     """Return a page of the memory items that the scope sees, newest first."""
     with refuse_bad_values():
-        page = lifelong.search_items(**asked.model_dump(), **asking)
-    return answers.ItemPageAnswer.model_validate(page)
+        return lifelong.search_items(**asked.model_dump(), **asking)
 
 
 @router.get("/profile")
 def read_profile(asking: Asking, asked: Annotated[bodies.ProfileQuery, Query()]) -> answers.ProfileAnswer:
     """Return the statements of a person about themselves that the scope may see."""
-    statements = lifelong.profile(asked.about, limit=asked.limit, **asking)
-    return answers.ProfileAnswer.model_validate({"statements": statements})
+    return answers.ProfileAnswer(statements=lifelong.profile(asked.about, limit=asked.limit, **asking))
 
 
 @router.delete("/memories/{id}", responses=bodies.NOT_FOUND)

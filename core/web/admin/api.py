@@ -23,7 +23,6 @@ from ...scope import Scope
 from ...transfer.items import DEFAULT_LIMIT, export_items, import_items
 from ...transfer.items.formats import MAX_BYTES, MAX_ITEMS, Syntax, too_large
 from .. import answers, bodies
-from ..access import AdminCall
 from ..errors import Refused, refuse_bad_values
 
 router: APIRouter = APIRouter(tags=["Operator"])
@@ -158,18 +157,16 @@ OneId = Annotated[int, Path(ge=0, le=LARGEST_ID, description="Id of the item.")]
 
 
 @router.get("/memory/search")
-def search(admin: bodies.MemoryAdmin, asked: Annotated[bodies.ItemSearch, Query()]) -> answers.ItemPageAnswer:
+def search(admin: bodies.MemoryAdmin, asked: Annotated[bodies.ItemSearch, Query()]) -> lifelong.ItemPage:
     """Return a page of items that match all words and filters, newest first, from all audiences of the persona."""
-    return answers.ItemPageAnswer.model_validate(
-        lifelong.search_items(**asked.model_dump(), operator=True, **admin.asking)
-    )
+    return lifelong.search_items(**asked.model_dump(), operator=True, **admin.asking)
 
 
 @router.post("/memory/edit", responses=bodies.NOT_FOUND)
-def edit(admin: bodies.MemoryAdmin, body: bodies.EditBody) -> answers.ItemAnswer:
+def edit(admin: bodies.MemoryAdmin, body: bodies.EditBody) -> lifelong.Item:
     """Change the text of an item and return it; the former text goes to its history."""
     lifelong.edit_item(body.id, body.new_content, editor=EDITOR, operator=True, **admin.asking)
-    return _read_item(admin, body.id)
+    return get(admin, body.id)
 
 
 @router.delete("/memory/delete/{id}", responses=bodies.NOT_FOUND)
@@ -212,20 +209,15 @@ def purge(admin: bodies.MemoryAdmin, body: bodies.IdsBody) -> BulkResult:
 
 
 @router.get("/memory/{id}", responses=bodies.NOT_FOUND)
-def get(admin: bodies.MemoryAdmin, id: OneId) -> answers.ItemAnswer:  # noqa: A002 - as above
+def get(admin: bodies.MemoryAdmin, id: OneId) -> lifelong.Item:  # noqa: A002 - as above
     """Return one item, archived or not."""
-    return _read_item(admin, id)
+    return lifelong.get_item(id, operator=True, **admin.asking)
 
 
 @router.get("/memory/{id}/history", responses=bodies.NOT_FOUND)
 def history(admin: bodies.MemoryAdmin, id: OneId) -> answers.VersionsAnswer:  # noqa: A002 - as above
     """Return every text of an item, oldest first, ending with the current one."""
-    versions = lifelong.get_item_history(id, operator=True, **admin.asking)
-    return answers.VersionsAnswer.model_validate({"versions": versions})
-
-
-def _read_item(admin: AdminCall, row_id: int) -> answers.ItemAnswer:
-    return answers.ItemAnswer.model_validate(lifelong.get_item(row_id, operator=True, **admin.asking))
+    return answers.VersionsAnswer(versions=lifelong.get_item_history(id, operator=True, **admin.asking))
 
 
 # Relationships, forgetting, numbers for Prometheus
@@ -234,9 +226,9 @@ UserId = Annotated[str, Query(min_length=1, max_length=255, description="Person'
 
 
 @router.get("/relationship")
-def get_relationship(admin: bodies.Admin, user_id: UserId) -> answers.RelationshipAnswer:
+def get_relationship(admin: bodies.Admin, user_id: UserId) -> relationships.Relationship:
     """Return the relationship to a person, decayed up to now; zeros for an unknown person."""
-    return answers.RelationshipAnswer.model_validate(relationships.get(user_id, **admin.asking))
+    return relationships.get(user_id, **admin.asking)
 
 
 @router.get("/relationship/recent", name="recent")
@@ -244,8 +236,7 @@ def list_relationships(
     admin: bodies.Admin, limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = 20
 ) -> answers.RelationshipsAnswer:
     """Return the persona's relationships, newest interaction first."""
-    recent = relationships.list_recent(limit, **admin.asking)
-    return answers.RelationshipsAnswer.model_validate({"relationships": recent})
+    return answers.RelationshipsAnswer(relationships=relationships.list_recent(limit, **admin.asking))
 
 
 @router.post("/relationship/update")
@@ -254,9 +245,7 @@ def update_relationship(admin: bodies.Admin, body: bodies.RelationshipBody) -> a
     done = relationships.adjust(
         body.user_id, body.affinity_delta, body.trust_delta, body.username, touch=False, **admin.asking
     )
-    return answers.RelationshipChanged.model_validate(
-        {**done.relationship, "stored": done.stored, "reason": done.reason}
-    )
+    return {**done.relationship, "stored": done.stored, "reason": done.reason}
 
 
 @router.post("/forget")
