@@ -11,9 +11,10 @@ import re
 import sys
 import textwrap
 from pathlib import Path
-from typing import Any, is_typeddict
+from typing import Any
 
 import prompt_engine
+from typing_extensions import is_typeddict
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "api.md"
 WIDTH = 110
