@@ -1,4 +1,4 @@
-"""`search`, `remember`, `forget`, `tags` and `memory`: read and change stored content."""
+"""`search`, `remember`, `forget` and `memory`: read and change stored content."""
 
 from __future__ import annotations
 
@@ -213,17 +213,6 @@ def _print_counts(done: Forgotten) -> None:
 def _print_left(paths: Sequence[str]) -> None:
     for path in paths:
         output.note(f"Out of reach: {path}", style="yellow")
-
-
-@command("tags list")
-def list_tags(
-    run: Run, limit: Annotated[int, Option("--limit", "-n", metavar="N", min=1, max=10_000, help="Most tags.")] = 100
-) -> None:
-    """List the tags, the most used first."""
-    from .. import synth_tagging
-
-    tags = synth_tagging.list_tags(db=run.db, scope=run.scope())[:limit]
-    run.answer(tags, nothing="There are no tags yet.")
 
 
 @command("memory consolidate")

@@ -49,7 +49,6 @@ YesOption = Annotated[bool, Option("--yes", "-y", help="Do not ask for confirmat
 ForceOption = Annotated[bool, Option("--force", help="Overwrite an existing file.")]
 
 GROUPS = {
-    "tags": "List the tags.",
     "memory": "Make facts from messages; archive old, unimportant ones.",
     "db": "Make, check, repair, copy and back up the database.",
     "config": "List, check and set flags; write a config.yaml.",

@@ -71,7 +71,7 @@ def test_f78_what_cannot_be_done_is_one_sentence(made: Command, command: str, co
 
 
 _READING = (
-    "build hi", "explain hi", "search tea", "export --items -", "export --person tg/ann -", "tags list",
+    "build hi", "explain hi", "search tea", "export --items -", "export --person tg/ann -",
     "db check", "db reindex", "db pack", "db maintenance health",
     "db backup copy.db", "memory consolidate", "memory prune",
     "forget --participant tg/ann --yes", "jobs list", "jobs cancel 1", "jobs cancel --all", "jobs retry 1",

@@ -69,9 +69,6 @@ def test_hostile_texts_cannot_touch_the_terminal(run: Command) -> None:
 def test_remember_and_tags_build_a_vocabulary(run: Command) -> None:
     """Known tags of the text, else its words; the persona of --persona-id alone sees them."""
     assert run("remember", "Lena must not eat cashews", "--tag", "Lena", "--tag", "allergy").json["stored"]
-    assert [each["tag"] for each in run("tags", "list").json] == ["allergy", "lena"]
-    assert run("tags", "list", "--text").out.split()[:2] == ["tag", "uses"]
-    assert run("tags", "list", "--persona-id", "other").json == []
     assert run("remember", "Lena likes trains").json["tags"] == ["lena"]
     assert run("remember", "Lena likes fast trains").json["similar"]["text"] == "Lena likes trains"
     assert [hit["tags"] for hit in run("search", "--tag", "allergy").json["hits"]] == [["lena", "allergy"]]
