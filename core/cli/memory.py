@@ -11,7 +11,6 @@ import typer
 from typer import Argument, BadParameter, Option
 
 from ..base.wire_ids import find_id
-from ..scope import Scope
 from ..shapes import Hit
 from . import output
 from .run import (
@@ -90,37 +89,21 @@ def remember(
     run: Run,
     text: Annotated[str, Argument(metavar="TEXT", help="Text to remember.", show_default=False)],
     tag: TagOption = None,
-    label: Annotated[str, Option(metavar="TEXT", help="Category of the memory, free text.")] = "general",
-    author: Annotated[str, Option(metavar="NAME", help="Name of the memory's author.")] = "user",
     conversation: ConversationOption = None,
     user: UserOption = None,
     server: ServerOption = "",
 ) -> None:
-    """Store a memory. Without --tag it gets the known tags in the text, else the text's content words.
-
-    Without --conversation all conversations of the persona see it.
-    """
+    """Store a memory. Without --conversation all conversations of the persona see it."""
     from .. import db, lifelong
 
     scope = run.scope(conversation, participant(conversation, user), server)
     with refusals():
-        tags = _choose_tags(run, text, scope) if tag is None else tag
         similar = lifelong.find_similar_item(text, db=run.db, settings=run.settings, scope=scope)
-        row_id = db.insert_memory(text, author, "cli", tags, scope, label=label, db=run.db)
-    said = f"Stored as {row_id}, tags: {', '.join(tags) or 'none'}."
+        row_id = db.insert_memory(text, "user", "cli", tag, scope, db=run.db)
+    said = f"Stored as {row_id}."
     if similar is not None:
         said += f" An older one is about the same, {similar['id']} of {similar['day']}: {similar['text']}"
-    run.answer({"stored": True, "id": row_id, "tags": list(tags), "similar": similar}, said)
-
-
-def _choose_tags(run: Run, text: str, scope: Scope) -> list[str]:
-    from ..synth_tagging import extract_keywords, extract_tags
-    from ..tags import load
-    from ..text.search_words import TAGS_LIMIT
-
-    settings = run.settings
-    tags = extract_tags(text, load(run.db, scope.persona), settings=settings)
-    return tags or extract_keywords(text, settings=settings)[:TAGS_LIMIT]
+    run.answer({"stored": True, "id": row_id, "similar": similar}, said)
 
 
 @command("forget")

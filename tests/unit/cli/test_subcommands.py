@@ -66,10 +66,9 @@ def test_hostile_texts_cannot_touch_the_terminal(run: Command) -> None:
     assert "[bold]x[/bold] second" in shown
 
 
-def test_remember_and_tags_build_a_vocabulary(run: Command) -> None:
-    """Known tags of the text, else its words; the persona of --persona-id alone sees them."""
+def test_a_remembered_text_is_found_by_its_tags_and_names_a_similar_one(run: Command) -> None:
     assert run("remember", "Lena must not eat cashews", "--tag", "Lena", "--tag", "allergy").json["stored"]
-    assert run("remember", "Lena likes trains").json["tags"] == ["lena"]
+    run("remember", "Lena likes trains")
     assert run("remember", "Lena likes fast trains").json["similar"]["text"] == "Lena likes trains"
     assert [hit["tags"] for hit in run("search", "--tag", "allergy").json["hits"]] == [["lena", "allergy"]]
 
@@ -159,15 +158,6 @@ def test_the_persona_has_one_option(run: Command) -> None:
     ran = run("worker", "--once", "--persona-id", "iris", "--persona-id", "default", "--text")
     assert ran.err.startswith("Working for iris, default")
     assert run("jobs", "list", "--persona-id", "iris").json["persona"] == "iris"
-
-
-def test_a_memory_without_tags_gets_words_that_say_something(run: Command) -> None:
-    assert run("remember", "The map is under the third board and not in the attic.").json["tags"] == [
-        "map", "board", "attic"
-    ]  # fmt: skip
-    assert run("remember", "The keeper has the map.").json["tags"] == ["map"]
-    many = " ".join(f"word{chr(97 + n)}" for n in range(20))
-    assert len(run("remember", many).json["tags"]) == 12
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
