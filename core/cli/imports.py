@@ -254,7 +254,7 @@ def _import_card(run: Run, file: Path, *, dry_run: bool) -> bool:
     if read_card(file) is None:
         return False
     done = import_card(file, dry_run=dry_run, **run.asking())
-    run.answer(done.as_dict(), lambda: _print_card(done))
+    run.answer(asdict(done), lambda: _print_card(done))
     return True
 
 
@@ -273,7 +273,7 @@ def _import_items(run: Run, file: Path, scope: Scope, *, dry_run: bool) -> None:
 
     with _says_how_to_go_on(), output.bar() as bar:
         items = import_items(file, dry_run=dry_run, progress=bar, **run.asking(scope))
-    run.answer(items.as_dict(), lambda: _print_items(items))
+    run.answer(asdict(items), lambda: _print_items(items))
     _end(items, file, items.imported + items.duplicates)
 
 

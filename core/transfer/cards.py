@@ -10,7 +10,7 @@ import struct
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -66,10 +66,6 @@ class CardImport:
     items: ItemImport = field(default_factory=ItemImport)
     notes: tuple[str, ...] = ()
     dry_run: bool = False
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the result as plain JSON values, fields in the order of declaration."""
-        return {**asdict(self), "items": self.items.as_dict(), "notes": list(self.notes)}
 
 
 def import_card(

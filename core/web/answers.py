@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, Field, PlainSerializer
+from pydantic import BaseModel, Field
 
 from ..memories.shapes import ItemVersion
 from ..relationships import Relationship
 from ..shapes import Hit, ProfileStatement, WriteReason, WriteResult
 
 RowId = Annotated[int, Field(description="A whole number below 2^53.", examples=[7012345678901])]
-FileId = Annotated[str | int | None, PlainSerializer(lambda uid: uid and str(uid), return_type=str | None)]
 
 
 class DeletedAnswer(BaseModel):
@@ -32,27 +31,6 @@ class RelationshipChanged(Relationship):
     stored: bool
     reason: str
     """unchanged; privacy, if nothing may be stored about the person; else blank."""
-
-
-class ImportProblem(BaseModel):
-    """A refused row of a file. Quotes nothing of its text."""
-
-    row: int = Field(description="1-based position in the list, or line number.", examples=[3])
-    reason: str = Field(examples=["kind is 'Nope'. It must be one of FactsAboutUser, PastEvents, ..."])
-    uid: FileId = Field(default=None, description="Id of the item in the file.")
-
-
-class ImportAnswer(BaseModel):
-    """Result of an import, or of its dry run."""
-
-    format: str = Field(examples=["items"])
-    imported: int = Field(examples=[1])
-    skipped: int = Field(description="Number of blank items and duplicates.", examples=[1])
-    duplicates: int = Field(description="Number of items that were stored before; part of `skipped`.")
-    errors: list[ImportProblem] = Field(description="The first 1,000 refused rows.")
-    error_count: int
-    notes: list[str]
-    dry_run: bool
 
 
 class PrunedItem(BaseModel):

@@ -151,8 +151,8 @@ def test_l38_texts_and_objects_blank_and_unknown_kinds(db: Database) -> None:
     given = {"items": ["a", "", {"text": "b", "kind": "Nope"}]}
     done = _import(db, scope, given)
     assert (done.imported, done.skipped, done.error_count) == (1, 1, 1)
-    told = done.as_dict()["errors"]
-    assert [each["row"] for each in told] == [3] and told[0]["reason"].startswith("kind is 'Nope'. It must be one of ")
+    (problem,) = done.errors
+    assert problem.row == 3 and problem.reason.startswith("kind is 'Nope'. It must be one of ")
     again = _import(db, scope, given)
     assert (again.imported, again.skipped, again.duplicates, again.error_count) == (0, 2, 1, 1)
     (row,) = _stored(db, scope)
@@ -213,7 +213,7 @@ def test_l38_values_that_cannot_be_used_are_noted_or_refused(db: Database) -> No
     reasons = {problem.row: problem.reason for problem in done.errors}
     assert reasons[4] == "text is of type int. It must be a text" and reasons[5] == "text is missing"
     assert reasons[6] == "the item is a number, it must be a text or an object"
-    assert "canary" not in json.dumps(done.as_dict())
+    assert "canary" not in str(done)
     stored = {row.content: row for row in _stored(db, scope)}
     assert (stored["b"].importance, stored["c"].importance, stored["d"].timestamp) == (1.0, 0.5, NOW)
     assert json.loads(stored["e"].metadata) == {"provenance": "log"}

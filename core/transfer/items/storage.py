@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
 from typing import Any, NamedTuple
@@ -40,7 +40,8 @@ _MACRO = re.compile(r"\{\{\s*(?:(char)|(user))\s*\}\}|<(?:(BOT|CHAR)|(USER))>", 
 _USER_NAME = "the user"
 
 
-class ItemProblem(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ItemProblem:
     """A refused row. The reason quotes no part of its text."""
 
     row: int
@@ -66,11 +67,6 @@ class ItemImport:
     error_count: int = 0
     notes: tuple[str, ...] = ()
     dry_run: bool = field(default=False, compare=False)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the result as plain JSON values, fields in the order of declaration."""
-        errors = [{name: value for name, value in each._asdict().items() if value is not None} for each in self.errors]
-        return {**asdict(self), "errors": errors, "notes": list(self.notes)}
 
 
 class _ReadyItem(NamedTuple):

@@ -20,7 +20,7 @@ from ...lifelong import BulkResult, CycleResult
 from ...memories.rules import DEFAULT_KIND, KINDS, TIERS
 from ...relationships.rules import MOST_LISTED
 from ...scope import Scope
-from ...transfer.items import DEFAULT_LIMIT, export_items, import_items
+from ...transfer.items import DEFAULT_LIMIT, ItemImport, export_items, import_items
 from ...transfer.items.formats import MAX_BYTES, MAX_ITEMS, Syntax, too_large
 from .. import answers, bodies
 from ..errors import Refused, refuse_bad_values
@@ -78,7 +78,7 @@ def import_file(
     default_kind: Annotated[str, Query(max_length=64, description="Kind for items that name none.")] = DEFAULT_KIND,
     fmt: Annotated[Syntax | None, Query(description="Format. Default: found from the content.")] = None,
     dry_run: bodies.DryRun = False,
-) -> answers.ImportAnswer:
+) -> ItemImport:
     """Store the items of a file, each once; the same file again stores nothing. Bad rows are listed, good ones
     stored.
     """
@@ -87,8 +87,7 @@ def import_file(
         asking["scope"] = Scope(admin.scope.persona, history_uid)
     if (file.size or 0) > MAX_BYTES:
         raise Refused(413, str(too_large(MAX_BYTES)))
-    done = import_items(file.file, default_kind=default_kind, fmt=fmt, dry_run=dry_run, **asking)
-    return answers.ImportAnswer.model_validate(done.as_dict())
+    return import_items(file.file, default_kind=default_kind, fmt=fmt, dry_run=dry_run, **asking)
 
 
 # Pruning and consolidation
