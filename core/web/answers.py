@@ -39,12 +39,11 @@ class PrunedItem(BaseModel):
 
 
 class PrunedAnswer(BaseModel):
-    """Number of archived items, or with dry_run of items that would be archived, and the first 1,000 of them."""
+    """Number of archived items, and the first 1,000 of them."""
 
     pruned: int = Field(examples=[3])
     notes: list[str]
     items: list[PrunedItem]
-    dry_run: bool = False
 
 
 class ForgottenAnswer(BaseModel):

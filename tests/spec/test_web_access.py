@@ -38,7 +38,7 @@ from tests.store.world import Clock
 pytestmark = pytest.mark.engines("sqlite")
 
 LISTED = "/admin/relationship/recent"
-CHANGING = "/admin/memory/prune_ltm"
+CHANGING = "/admin/memory/prune_session_ttl"
 
 _days = itertools.count(1)
 

@@ -106,8 +106,8 @@ REFUSED: list[tuple[str, str, dict[str, Any], str]] = [
     ("POST", "/memory/edit", {"json": {"id": 1, "new_content": "x", "conf_uid": "b"}}, "conf_uid is not known here."),
     ("POST", "/memory/edit", {"content": b'{"id": 1,'}, "The body is no JSON."),
     ("POST", "/memory/delete", {"json": {"ids": list(range(1001))}}, "ids: list should have at most 1000 items"),
-    ("POST", "/memory/prune_ltm", {"params": {"dryrun": "1"}}, "dryrun is not known here. Did you mean 'dry_run'?"),
-    ("POST", "/memory/prune_ltm", {"json": {"dry_run": True}}, "This path takes no body."),
+    ("POST", "/memory/import", {"params": {"dryrun": "1"}, "files": {"file": b"[]"}}, "Did you mean 'dry_run'?"),
+    ("POST", "/memory/prune_session_ttl", {"json": {"ttl_sec": 60}}, "This path takes no body."),
     ("POST", "/memory/import", {"files": {"file": b"[]"}, "data": {"dry_run": "1"}}, "dry_run is not known here."),
     ("POST", "/forget", {"params": {"dry-run": "1"}, "json": {"memory": 1}}, "dry-run is not known here."),
     ("DELETE", "/memory/delete/1", {"params": {"dry_run": "1"}}, "dry_run is not known here."),
@@ -165,9 +165,6 @@ def test_l32_consolidation_and_pruning_by_hand(operator: Operator, life: Life) -
     assert (done["stored"], done["pruned"], done["deep"]) == (2, 1, False)
     assert operator.post("/memory/consolidate")["stored"] == 0
     life.item("old and of no use", days=400, importance=0.1)
-    dry = operator.post("/memory/prune_ltm", dry_run=True)
-    assert (dry["pruned"], dry["dry_run"]) == (1, True) and set(dry["items"][0]["reasons"]) == {"age", "importance"}
-    assert operator.post("/memory/prune_ltm", mode="all", max_importance=0.05)["pruned"] == 0
     assert operator.post("/memory/deep_consolidation", reason="deeply")["pruned"] == 1
     life.item("a mood", days=8, tier="session")
     life.item("a mood here", days=8, tier="session", path=HERE)

@@ -13,7 +13,6 @@ from starlette.responses import PlainTextResponse, StreamingResponse
 from ... import forgetting, jobs, lifelong, memories, relationships
 from ...access import overview
 from ...base.wire_ids import LARGEST_ID
-from ...config.flags import PruneMode
 from ...errors import ItemNotFoundError
 from ...jobs.rules import STATES
 from ...lifelong import BulkResult, CycleResult
@@ -105,25 +104,9 @@ def prune_session_ttl(
     ] = None,
 ) -> answers.PrunedAnswer:
     """Archive expired session items."""
-    return _answer_pruned(lifelong.prune_session_by_ttl(ttl_sec, history_uid, **admin.asking))
-
-
-@router.post("/memory/prune_ltm")
-def prune_ltm(
-    admin: bodies.MemoryAdmin,
-    max_age_days: Annotated[int | None, Query(ge=1, le=36_500, description="Default: PRUNE_MAX_AGE_DAYS.")] = None,
-    max_importance: Annotated[float | None, Query(ge=0, le=1, description="Default: PRUNE_MAX_IMPORTANCE.")] = None,
-    mode: Annotated[PruneMode | None, Query(description="any or all of the two limits. Default: PRUNE_MODE.")] = None,
-    dry_run: bodies.DryRun = False,
-) -> answers.PrunedAnswer:
-    """Archive long-term items that are too old, too unimportant, or both (`mode`); pinned and saved ones stay."""
-    done = lifelong.prune_ltm(None, max_age_days, max_importance, mode, dry_run=dry_run, **admin.asking)
-    return _answer_pruned(done, dry_run=dry_run)
-
-
-def _answer_pruned(done: lifelong.Pruned, *, dry_run: bool = False) -> answers.PrunedAnswer:
+    done = lifelong.prune_session_by_ttl(ttl_sec, history_uid, **admin.asking)
     items = [answers.PrunedItem(id=item, reasons=list(reasons)) for item, reasons in done.items[:MOST_SHOWN]]
-    return answers.PrunedAnswer(pruned=int(done), notes=list(done.notes), items=items, dry_run=dry_run)
+    return answers.PrunedAnswer(pruned=int(done), notes=list(done.notes), items=items)
 
 
 @router.post("/memory/consolidate")
