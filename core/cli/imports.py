@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from ..transfer.items import ItemImport
 
 _SHOWN = 20
-_SHOWN_NAMES = 5
+_APART = ("errors", "error_count", "notes", "dry_run")
+"""Fields of a result that are not printed with the others."""
 
 
 @command("import", creates=True)
@@ -138,14 +139,17 @@ def _holds_chats(file: Path) -> bool:
         return True
 
 
-def _print_rest(
-    result: ImportResult | ItemImport, columns: Sequence[str], rows: Sequence[Sequence[object]], next_step: str = ""
+def _print_result(
+    result: ImportResult | ItemImport, problems: Sequence[Mapping[str, Any]], next_step: str = ""
 ) -> None:
+    """Print what a result holds, the first refused rows, and what to do next."""
+    values = {name: getattr(result, name) for name in result.__dataclass_fields__ if name not in _APART}
+    output.show({name: value for name, value in values.items() if value})
     for note in result.notes:
         output.say(output.sentence(f"Note: {note}"))
-    if result.error_count:
+    if problems:
         output.heading(f"Rows not taken: {result.error_count}")
-        output.table(columns, rows, right=(0,))
+        output.show(problems[:_SHOWN])
         if result.error_count > _SHOWN:
             output.say(f"... and {result.error_count - _SHOWN} more; --json lists up to 1000.")
     if result.dry_run:
@@ -203,48 +207,12 @@ def _consolidate(run: Run, result: ImportResult, progress: output.Progress) -> i
 
 
 def _print_chats(result: ImportResult, queued: int) -> None:
-    output.facts(_list_facts(result))
     next_step = ""
     if queued:
         next_step = f"Operations that wait: {queued:,}. To do them: prompt-engine worker --once"
     elif result.imported or result.edited:
         next_step = "Searchable from now on. The same command with --consolidate makes summaries and memories of it."
-    column = "place" if result.errors and result.errors[0].place else "row"
-    shown = [(p.place or p.row, p.reason) for p in result.errors[:_SHOWN]]
-    _print_rest(result, (column, "reason"), shown, next_step)
-
-
-def _list_facts(result: ImportResult) -> list[tuple[str, str]]:
-    from ..transfer.formats import TITLES
-
-    chats, private = result.conversations, result.private_count
-    most = sorted(result.speakers.items(), key=lambda pair: (-pair[1], pair[0]))
-    marks: dict[str, list[str]] = {name: ["persona"] for name in result.persona}
-    for key, name in result.participants.items():
-        marks.setdefault(name, []).append(key)
-    speakers = [f"{name}{f' ({_first(marks[name])})' if name in marks else ''} {count}" for name, count in most]
-    beside = {"program lines, hidden": result.service, "memories": result.memories, **result.story}
-    beside |= {"blank": result.skipped, **result.left_out}
-    taken = result.could_import if result.dry_run else result.imported
-    there = ", seen only there" if private else ""
-    first, last = (time[:16].replace("T", " ") for time in (result.first, result.last))
-    facts = [
-        ("Format", " and ".join(TITLES.get(name, name) for name in result.format.split("+"))),
-        ("Could import" if result.dry_run else "Imported", output.count(taken, "message")),
-        ("There already", f"{result.duplicates:,}" if result.duplicates else ""),
-        ("Edited", f"{result.edited:,}" if result.edited else ""),
-        ("Time", f"{first} to {last}, {output.count(result.days, 'day')} (UTC)" if first else ""),
-        ("Speakers", _first(speakers)),
-        ("Conversations", f"{len(chats):,}, of which {private:,} private{there}: {_first(chats)}" if chats else ""),
-        ("Besides", "; ".join(f"{what} {count:,}" for what, count in beside.items() if count)),
-        ("Instructions", f"{result.instructions:,}" if result.instructions else ""),
-    ]
-    return [(name, value) for name, value in facts if value]
-
-
-def _first(names: Sequence[str]) -> str:
-    more = len(names) - _SHOWN_NAMES
-    return ", ".join(names[:_SHOWN_NAMES]) + (f" and {more:,} more" if more > 0 else "")
+    _print_result(result, [each._asdict() for each in result.errors], next_step)
 
 
 def _import_card(run: Run, file: Path, *, dry_run: bool) -> bool:
@@ -278,9 +246,4 @@ def _import_items(run: Run, file: Path, scope: Scope, *, dry_run: bool) -> None:
 
 
 def _print_items(result: ItemImport) -> None:
-    blank = result.skipped - result.duplicates
-    counts = {"There already": result.duplicates, "Blank": blank}
-    facts = [("Format", result.format), ("Could import" if result.dry_run else "Imported", result.imported)]
-    output.facts([*facts, *((name, count) for name, count in counts.items() if count)])
-    shown = [(p.row, "" if p.uid is None else p.uid, p.reason) for p in result.errors[:_SHOWN]]
-    _print_rest(result, ("row", "uid", "reason"), shown)
+    _print_result(result, [asdict(each) for each in result.errors])

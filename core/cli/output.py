@@ -22,6 +22,8 @@ _HIDING = (range(9), range(11, 32), range(127, 160), range(0x202A, 0x202F), rang
 _UNREADABLE = dict.fromkeys(code for codes in _HIDING for code in codes)
 """Control characters and direction marks, mapped to None for `str.translate`."""
 _WIDE = 160
+_MOST = 10
+"""Maximum number of values shown in one cell."""
 
 
 def console(stream: TextIO) -> Console:
@@ -118,9 +120,10 @@ def show(value: Any, nothing: str = "") -> None:
 
 def _cell(name: str, value: Any) -> object:
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {each}" for key, each in value.items())
+        value = [f"{key} {each}" for key, each in value.items()]
     if isinstance(value, list | tuple):
-        return ", ".join(map(str, value))
+        more = f" and {len(value) - _MOST:,} more" if len(value) > _MOST else ""
+        return ", ".join(map(str, value[:_MOST])) + more
     if name.endswith("_at"):
         return str(value)[:16].replace("T", " ")
     return "yes" if value is True else "no" if value is False else "" if value is None else value

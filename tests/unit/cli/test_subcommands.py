@@ -82,7 +82,7 @@ def test_f76_import_reports_and_is_idempotent(run: Command, tmp_path: Path) -> N
     assert (look.json["could_import"], look.json["imported"], look.json["dry_run"]) == (1, 0, True)
     assert not (tmp_path / "own.db").exists()
     shown = run("import", file, "--dry-run", "--text").out
-    assert "Could import   1 message\n" in shown and "Besides        blank 1\n" in shown
+    assert "Could import   1\n" in shown and "Skipped        1\n" in shown
     assert "Nothing was stored." in shown
     first = run("import", file)
     assert (first.code, first.json["imported"]) == (0, 1)
