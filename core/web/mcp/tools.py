@@ -22,7 +22,7 @@ from ...lifelong import delete_items, edit_item, profile, retag_items, search_it
 from ...memories.rules import INSTRUCTION, KINDS
 from ...prompt.pipeline import build_records
 from ...prompt.request import PromptRequest
-from ...shapes import WriteResult
+from ...shapes import SimilarMemory, WriteResult
 from ...synth_core_memory import search_memories
 from ...transcripts import build_reply, save_turn
 from ..answers import WrittenAnswer
@@ -173,26 +173,19 @@ class Answer(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
 
 
-class SimilarAnswer(Answer):
-    id: int
-    text: str
-    day: str
-
-
 class WriteAnswer(Answer):
     done: bool
     id: int | None = Field(description="Id of the memory; for a duplicate, of the equal memory stored before.")
     reason: str = Field(description="Reason why nothing changed, such as duplicate, privacy, unchanged; blank if done.")
     notes: list[str]
-    similar: SimilarAnswer | None = Field(
+    similar: SimilarMemory | None = Field(
         None, description="An older memory about the same subject, which may be outdated."
     )
 
     @classmethod
     def of_result(cls, result: WriteResult) -> WriteAnswer:
-        similar = None if result.similar is None else SimilarAnswer(**result.similar)
         notes = [str(note) for note in result.notes]
-        return cls(done=result.stored, id=result.id, reason=result.reason, notes=notes, similar=similar)
+        return cls(done=result.stored, id=result.id, reason=result.reason, notes=notes, similar=result.similar)
 
 
 class TurnAnswer(Answer):
