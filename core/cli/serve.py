@@ -93,7 +93,7 @@ def serve(
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
     with _open_socket(settings.admin_host, settings.admin_port, share_port=share_port) as listening:
         db = run.db  # a refusal above leaves no new file
-        _print_place(settings, public_url.rstrip("/"), **served)
+        _print_place(settings)
         with (
             _run_queue(db, asked) if worker else nullcontext(),
             suppress(KeyboardInterrupt),
@@ -204,20 +204,12 @@ def _open_socket(host: str, port: int, *, share_port: bool = False) -> socket.so
         ) from None
 
 
-def _print_place(settings: Settings, public_url: str, *, admin: bool, mcp: bool, proxy: bool) -> None:
+def _print_place(settings: Settings) -> None:
     from ..web.guard import is_loopback
 
     host = f"[{settings.admin_host}]" if ":" in settings.admin_host else settings.admin_host
-    place = f"http://{host}:{settings.admin_port}"
-    if admin:
-        output.note(f"The admin page is on {place}/admin/, until Ctrl-C.")
-    output.note(f"The HTTP API is on {place}/v1; `prompt-engine token add` makes a token for it.")
-    if mcp:
-        output.note(f"MCP is on {place}/mcp, with a token of one person.")
-        if public_url:
-            output.note(f"Remote programs connect to {public_url}/mcp, after you allow each on the admin page.")
-    if proxy:
-        output.note(f"The proxy answers as a model server: set {place}/v1 as base URL, and a token as API key.")
+    place = f"http://{host}:{settings.admin_port}/"
+    output.note(f"Serving on {place} until Ctrl-C. This page lists the parts and their addresses.")
     if not is_loopback(settings.admin_host):
         output.note(
             f"It listens on {settings.admin_host}: every machine that reaches this one can try the token, and nothing "

@@ -214,6 +214,8 @@ def test_l35_the_first_page_says_what_runs_here_and_nothing_more(db: Database) -
     with client_of(made(db, Settings(llm_base_url="http://127.0.0.1:9/v1"), admin=False, proxy=True, mcp=True)) as bare:
         shown = bare.get("/")
         assert "/mcp" in shown.text and "front end" in shown.text and "/admin" not in shown.text
+    with client_of(made(db, mcp=True, public_url="https://memory.example.org")) as remote:
+        assert "https://memory.example.org/mcp" in remote.get("/").text
 
 
 ROUTES: list[tuple[str, str, Any]] = [
