@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from typer import Argument, BadParameter, Option
+from typer import Argument, BadParameter
 
 from .. import config
 from ..base import logs
@@ -24,21 +24,12 @@ PRESETS = Path(__file__).resolve().parent / "presets"
 
 
 @command("config list")
-def list_(
-    run: Run,
-    flags: Annotated[list[str] | None, Argument(metavar="[FLAG]...", help="Flags to show.", show_default=False)] = None,
-    changed: Annotated[bool, Option("--changed", help="Show only flags that differ from their default.")] = False,
-) -> None:
+def list_(run: Run) -> None:
     """List each flag, its value and its source.
 
     A source is argument, environment, file or default.
     """
-    names = {_read_name(name) for name in flags or ()}
-    rows = [
-        row
-        for row in config.show(_load_settings(run))
-        if (not names or row.flag in names) and (not changed or row.source != "default")
-    ]
+    rows = config.show(_load_settings(run))
     run.answer(
         [row._asdict() for row in rows],
         lambda: output.table(("flag", "value", "source"), [(row.flag, row.value or "-", row.source) for row in rows]),

@@ -32,7 +32,7 @@ from tests.unit.cli.conftest import ROOT, Command
         ("search", 2, "say what to look for"),
         ("search x --since soon", 2, "since"),
         ("import x --timezone Mars", 2, "time_zone is 'Mars'"),
-        ("config list CONTEXT_VERBOSTY", 2, "CONTEXT_VERBOSITY"),
+        ("config set CONTEXT_VERBOSTY 4", 2, "CONTEXT_VERBOSITY"),
         ("db maintenance helth", 2, "known are"),
         ("db maintenance health --set x", 2, "NAME=VALUE"),
         ("db maintenance health --apply", 2, "nothing to apply"),
