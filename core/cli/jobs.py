@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 IdArgument = Annotated[int | None, Argument(metavar="ID", help="Id of the operation.", show_default=False)]
 _STYLES = {"completed": "", "retrying": "yellow", "failed": "red", "dropped": "dim"}
+_LISTED: Sequence[OperationState] = ("in_progress", "pending", "retrying", "failed")
 _SHOWN = 20
 _MOST = 10_000
 
@@ -115,7 +116,7 @@ def list_jobs(run: Run) -> None:
 
     asking = run.asking()
     queue: dict[str, Any] = {"persona": asking["scope"].persona, "counts": jobs.count_operations(**asking)}
-    queue |= {state: jobs.list_operations(state, limit=_SHOWN, **asking) for _, state, _ in _LISTED}
+    queue |= {state: jobs.list_operations(state, limit=_SHOWN, **asking) for state in _LISTED}
     run.answer(queue, lambda: _print_queue(run, queue))
     if not queue["counts"]:
         warn_of_persona(run, queue["persona"])
@@ -132,22 +133,12 @@ def _print_queue(run: Run, queue: dict[str, Any]) -> None:
         return
     numbers = [(kind, state, number) for kind, states in counts.items() for state, number in states.items()]
     output.table(("type", "state", "operations"), numbers, right=(2,))
-    for title, state, moment in _LISTED:
-        if queue[state]:
-            output.heading(f"{title} (times in UTC)")
-            names = ("id", "type", "conversation", "tries", moment, "error")
-            output.show([{name: row[name] for name in names} for row in queue[state]])
+    names = ("id", "type", "state", "conversation", "tries", "created_at", "available_at", "error")
+    if rows := [{name: row[name] for name in names} for state in _LISTED for row in queue[state]]:
+        output.heading("Operations (times in UTC)")
+        output.show(rows)
     if queue["failed"]:
         output.say("`prompt-engine jobs retry ID` puts one back into the queue, `jobs retry --all` all of them.")
-
-
-_LISTED = (
-    ("Running", "in_progress", "updated_at"),
-    ("Waiting", "pending", "created_at"),
-    ("Tried again", "retrying", "available_at"),
-    ("Failed", "failed", "updated_at"),
-)
-"""Heading and state of each list, and the column of the time it shows."""
 
 
 @command("jobs cancel")

@@ -85,7 +85,7 @@ def test_s46_the_view_shows_what_runs_and_what_failed_and_why(run: Command, queu
     assert [shown[state][0]["id"] for state in list(shown)[2:]] == [running, waiting, tried, failed]
     text = run("jobs", "list", "--text").out
     failures = ("ModelError: timeout", "ModelError: auth (401)")
-    for said in ("in_progress", "Running", "Waiting", str(waiting), "Tried again", "Failed", *failures):
+    for said in (*counts, *shown["counts"]["COUNTED"], str(waiting), "retrying", "failed", *failures):
         assert said in text, text
     assert "jobs retry ID" in text and run("jobs", "list", "--persona-id", "iris").json["counts"] == {}
 
