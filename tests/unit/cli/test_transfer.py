@@ -137,7 +137,7 @@ def test_r27_consolidate_queues_summaries_and_memories(run: Command) -> None:
 
 @pytest.mark.parametrize(("option", "month"), [("--day-first", "04"), ("--month-first", "03")])
 def test_r26_the_order_of_day_and_month_is_an_option(run: Command, tmp_path: Path, option: str, month: str) -> None:
-    path = tmp_path / "chat.txt"
+    path = tmp_path / "chat.txt"  # a wrong guess would move years of talk; so there is none
     path.write_text("03/04/21, 10:00 - Ann: a\n05/06/21, 10:00 - Ann: b\n", encoding="utf-8")
     asked = run("import", path)
     assert (asked.code, "Say --day-first or --month-first" in asked.err) == (1, True)

@@ -8,7 +8,6 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from core.errors import TransferError
 from core.transfer.files import Export
 from core.transfer.formats import whatsapp
 from core.transfer.shapes import Fault, Left, Line, Read, Reading
@@ -52,15 +51,6 @@ def test_r26_day_and_month_are_found_from_the_whole_file(tmp_path: Path) -> None
     # By the order of the lines alone: with the day first, the second would lie before the first.
     lines = _lines(_read(tmp_path, "02/05/21, 10:00 - Ann: a\n03/04/21, 10:00 - Ann: b\n"))
     assert [line.at.month for line in lines] == [2, 3]
-
-
-def test_r26_what_cannot_be_found_is_asked_for(tmp_path: Path) -> None:
-    """A wrong guess would move years of talk; so there is none."""
-    text = "03/04/21, 10:00 - Ann: a\n05/06/21, 10:00 - Ann: b\n"
-    with pytest.raises(TransferError, match="Say --day-first or --month-first"):
-        _read(tmp_path, text)
-    assert [line.at.month for line in _lines(_read(tmp_path, text, Reading(day_first=True)))] == [4, 6]
-    assert [line.at.month for line in _lines(_read(tmp_path, text, Reading(day_first=False)))] == [3, 5]
 
 
 def test_r26_lines_that_go_on_and_lines_out_of_order(tmp_path: Path) -> None:
