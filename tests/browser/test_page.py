@@ -83,8 +83,8 @@ def test_l35_every_screen_is_readable_named_and_fits_in_light_dark_and_on_a_phon
     assert page.locator("#keys").is_visible()
     look_everywhere(page, "keys")
     page.goto(site.at(f"upkeep?{IRIS}"))
-    press(page, "Try pruning")
-    look_everywhere(page, "pruning")
+    press(page, "Deep consolidation")
+    look_everywhere(page, "deep consolidation")
     page.goto(site.at(f"people/one?{IRIS}&key=discord/jonas"))
     click(page, "button:has-text('Forget Jonas')")
     look_everywhere(page, "forgetting")
@@ -325,7 +325,7 @@ def test_l35_jobs_are_counted_cancelled_and_tried_again_and_pruning_is_tried_fir
     assert int(page.locator(".states a", has_text="Pending").locator("b").inner_text()) == pending - 1
     press(page, "Try again")
     page.wait_for_selector("#toast >> text=Put back")
-    press(page, "Try pruning")
+    press(page, "Deep consolidation")
     told = page.inner_text("main")
     taken = re.search(r"(\d+) items would be archived", told)
     assert taken and int(taken[1]) > 0

@@ -74,7 +74,7 @@ def change_operation(page: Page) -> Response:
     return page.redirect(page.url("upkeep", note=note, state=page.field("state")))
 
 
-# Consolidation and pruning by hand
+# Consolidation by hand
 
 
 def run_action(page: Page) -> Response:
@@ -85,25 +85,19 @@ def run_action(page: Page) -> Response:
     if action == "deep":
         done = lifelong.deep_consolidation(reason=REASON, model=model, **page.admin.asking)
         return _render_outcome(page, "Deep consolidation", _describe_cycle(done))
-    if action in ("try_deep", "try_pruning", "prune"):
-        return _prune(page, action)
+    if action == "try_deep":
+        return _preview_deep(page)
     raise Refused(422, "The form named no action. Press one of its buttons.")
 
 
 def _render_outcome(
-    page: Page,
-    title: str,
-    lines: list[str],
-    pruned: Sequence[tuple[int, tuple[str, ...]]] = (),
-    *,
-    next_action: str = "",
-    button: str = "",
+    page: Page, title: str, lines: list[str], pruned: Sequence[tuple[int, tuple[str, ...]]] = (), button: str = ""
 ) -> Response:
-    """Show the result; for a dry run also the items that would be archived, and the button that archives them."""
+    """Show the result; for a preview also the items that would be archived, and the button that goes on."""
     texts = memories.read_item_texts(page.db, page.persona, [row_id for row_id, _ in pruned[:MOST_SHOWN]])
     return page.render(
         "outcome.html.j2", title=title, screen="upkeep", most=MOST_SHOWN, lines=lines, pruned=pruned, texts=texts,
-        next_action=next_action, button=button,
+        button=button,
     )  # fmt: skip
 
 
@@ -120,9 +114,9 @@ def _describe_cycle(done: CycleResult) -> list[str]:
     return lines
 
 
-def _prune(page: Page, action: str) -> Response:
-    """Prune, or show the items that pruning or a deep consolidation would archive."""
-    done = lifelong.prune_ltm(dry_run=action != "prune", **page.admin.asking)
+def _preview_deep(page: Page) -> Response:
+    """Show the items that a deep consolidation would archive."""
+    done = lifelong.prune_ltm(dry_run=True, **page.admin.asking)
     count, settings = plural(done, "item"), page.settings
     joint = "or" if settings.prune_mode == "any" else "and"
     rule = (
@@ -130,11 +124,6 @@ def _prune(page: Page, action: str) -> Response:
         f"{settings.prune_max_importance:g}. Pinned items, those saved on request, instructions, and items of "
         f"importance {PROTECTED_IMPORTANCE:g} and above stay. What was archived can be restored from the archive."
     )
-    if action == "prune":
-        return _render_outcome(page, "Pruning", [f"{count} archived.", rule], done.items)
-    lines = [f"{count} would be archived{' first' if action == 'try_deep' else ''}. Nothing was changed yet.", rule]
-    if action == "try_deep":
-        button = f"Archive {count} and consolidate" if done else "Consolidate deeply"
-        return _render_outcome(page, "Deep consolidation", lines, done.items, next_action="deep", button=button)
-    button = f"Archive these {count}" if done else ""
-    return _render_outcome(page, "Pruning, tried", lines, done.items, next_action="prune", button=button)
+    lines = [f"{count} would be archived first. Nothing was changed yet.", rule]
+    button = f"Archive {count} and consolidate" if done else "Consolidate deeply"
+    return _render_outcome(page, "Deep consolidation", lines, done.items, button)
