@@ -29,6 +29,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
+from starlette.staticfiles import StaticFiles
 
 from ..calls.call import GivenSettings
 from ..calls.defaults import check_model, settings_for
@@ -106,7 +107,7 @@ def create_app(
         app.include_router(api.router, prefix=ADMIN, dependencies=dependencies, responses=bodies.REFUSALS)
         app.include_router(pages.router(context), prefix=ADMIN)
         app.add_api_route(guard.METRICS, api.metrics, dependencies=dependencies, include_in_schema=False)
-        app.mount(f"{ADMIN}/static", pages.StaticPage(directory=pages.STATIC))
+        app.mount(f"{ADMIN}/static", StaticFiles(directory=pages.STATIC))
     if mcp:
         from .mcp.http import McpEndpoint  # noqa: PLC0415 - an extra of its own
 

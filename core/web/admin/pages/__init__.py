@@ -14,12 +14,11 @@ show the sentences of their errors.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Form
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.staticfiles import StaticFiles
 
 from ....base import logs
 from ... import access, guard
@@ -29,15 +28,6 @@ from ...errors import Refused, name_route
 from . import memory, people, programs, upkeep, why
 from .page import BASE, Page, Screen, add_screen
 from .page import STATIC as STATIC
-
-
-class StaticPage(StaticFiles):
-    """Style sheet and script; browsers revalidate them at each use."""
-
-    def file_response(self, *args: Any, **more: Any) -> Response:
-        answer = super().file_response(*args, **more)
-        answer.headers["cache-control"] = "no-cache"
-        return answer
 
 
 def _refuse_address(_: Page) -> Response:
