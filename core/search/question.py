@@ -39,6 +39,7 @@ from ..text.question_words import (
     find_side,
     holds,
 )
+from ..text.stems import script_language
 from ..text.time import CALENDARS, Span, name_words, read_spans, time_words
 from ..text.words import read_lists
 
@@ -265,44 +266,20 @@ MOST_NAMES = 2_000
 _PARTS = lazy_pattern(r"[^\W\d_]+")
 _SHORTEST = 2
 _SHORTEST_DECLINED = 3
+_VOWELS = "аяьиоеayiouě\u03b1\u03b7\u03bfς"
+_WITH_PREFIXES = frozenset({"ar", "he"})
+"""Scripts in which prefixes are written as one word with a name."""
 
-_WRITTEN_PARTICLES = "de da di van von der la le el al bin the and of mr mrs ms dr user assistant bot self persona ai"
-_PARTICLES = frozenset(_WRITTEN_PARTICLES.split())
-"""Parts of names that are not names by themselves."""
 
-_INNER_PARTICLES = frozenset({"ben"})
-"""Particles inside a name (Omar ben Salah) that are first names at its beginning (Ben Carter)."""
+@lru_cache(maxsize=16)
+def _list(name: str) -> frozenset[str]:
+    """Return a list of `prompts/names.txt`.
 
-_WRITTEN_WORDS = (
-    "will may mark grace hope faith joy rose bill rob art sue pat jack frank dawn june april august summer angel drew "
-    "chase dean guy max ray ben miles penny sunny young long king so an in ein man mai vera marie can do my are was "
-    "were it is has"
-)
-_ALSO_WORDS = frozenset(_WRITTEN_WORDS.split())
-"""Names that are also words: they count if the question capitalizes them inside a sentence."""
-
-_WRITTEN_ENDINGS = {
-    "cyrillic": "а у ы и е о ом ои ою ем еи я ю ин ина ину иного",
-    "latin": "s es a u y e i o ie ou em om ovi owi owie ova in en",
-    "hangul": "이 가 은 는 을 를 의 와 과 에게 한테 도 랑 이랑 씨 님 이가 이는 야 아 하고 씨가 씨는 씨의 에게서",
-    "greek": "ς σ ν υ α ε ο ου η",
-}
-_ENDINGS = {script: frozenset(endings.split()) for script, endings in _WRITTEN_ENDINGS.items()}
-_FINAL_S = frozenset("s")
-_PREFIXES = {
-    "arabic": ("و", "ف", "ب", "ل", "ك", "ول", "وب"),
-    "hebrew": ("ו", "ה", "ב", "ל", "מ", "ש", "כ", "ול", "וש", "של"),
-}
-_SCRIPTS = (
-    ("cyrillic", lazy_pattern("[\u0400-\u052f]")),
-    ("hangul", lazy_pattern("[\uac00-\ud7a3]")),
-    ("greek", lazy_pattern("[\u0370-\u03ff]")),
-    ("arabic", lazy_pattern("[\u0600-\u06ff]")),
-    ("hebrew", lazy_pattern("[\u0590-\u05ff]")),
-)
-_VOWELS = "аяьиоеayiouě\u03b1\u03b7\u03bf"
-_DECLINING = frozenset({"pl", "cs", "sk", "sl", "hr", "sr", "lt", "lv", "fi", "hu", "et", "la"})
-"""Languages in Latin script that decline names; in others only a final s is allowed."""
+    particles: no names by themselves. inner: particles inside a name (Omar ben Salah) that are first names at its
+    beginning (Ben Carter). words: names that are also words. endings, prefixes: of names, by script. declining:
+    languages in Latin script that decline names; in others only a final s is allowed.
+    """
+    return frozenset(read_lists("names").get(name, "").split())
 
 
 class _Name(NamedTuple):
@@ -320,9 +297,9 @@ def _read_name(name: str) -> _Name:
     spaceless = bool(found) and all(kind for _, kind in found)
     parts = tuple(part for run, _ in found for part in re.split(r"[_\d]+", run) if part)
     naming = [
-        (part, next((script for script, letters in _SCRIPTS if letters.search(part)), "latin"))
+        (part, script_language(part) or "latin")
         for at, part in enumerate(parts)
-        if len(part) >= _SHORTEST and part not in _PARTICLES and not (at and part in _INNER_PARTICLES)
+        if len(part) >= _SHORTEST and part not in _list("particles") and not (at and part in _list("inner"))
     ]
     return _Name(parts, spaceless, tuple(naming))
 
@@ -350,10 +327,10 @@ def named(text: str, names: Collection[str], languages: Sequence[str]) -> frozen
             continue
         if len(parts) > 1 and f" {' '.join(parts)} " in padded:
             exact[name] = len(parts)
-        elif any(part in known and (part not in _ALSO_WORDS or part in capitals) for part, _ in naming):
+        elif any(part in known and (part not in _list("words") or part in capitals) for part, _ in naming):
             exact[name] = 1
         for part, script in () if name in exact else naming:
-            said_so = words if script in _PREFIXES else by_letter.get(part[0], ())
+            said_so = words if script in _WITH_PREFIXES else by_letter.get(part[0], ())
             if said_so and _declined(part, script, said_so, languages):
                 near.add(name)
     if exact:
@@ -384,25 +361,19 @@ def _without_shadowed(found: Mapping[str, int]) -> Iterator[str]:
 
 
 def _declined(name: str, script: str, words: Sequence[str], languages: Sequence[str]) -> bool:
-    if len(name) < _SHORTEST_DECLINED and not (len(name) == _SHORTEST and script == "hangul"):
+    """Return whether one of the words is a form of a name."""
+    if len(name) < _SHORTEST_DECLINED and not (len(name) == _SHORTEST and script == "ko"):
         return False
-    return any(_fits(name, word, script, languages) for word in words)
-
-
-def _fits(name: str, word: str, script: str, languages: Sequence[str]) -> bool:
-    if script in _PREFIXES:
-        return word.endswith(name) and word[: len(word) - len(name)] in _PREFIXES[script]
-    if word.startswith(name):
-        rest = word[len(name) :]
-        return rest in (_ENDINGS[script] if script != "latin" or _DECLINING.intersection(languages) else _FINAL_S)
-    if script == "hangul" or (script == "latin" and not _DECLINING.intersection(languages)):
-        return False
-    root = name[:-1]
-    return (
-        name[-1] in _VOWELS + "ς"
-        and len(root) >= _SHORTEST
-        and word.startswith(root)
-        and word[len(root) :] in _ENDINGS[script]
+    if script in _WITH_PREFIXES:
+        prefixes = _list(f"prefixes {script}")
+        return any(word.endswith(name) and word[: len(word) - len(name)] in prefixes for word in words)
+    declines = script != "latin" or not _list("declining").isdisjoint(languages)
+    endings = _list(f"endings {script}") if declines else frozenset("s")
+    root = name[:-1] if declines and script != "ko" and name[-1] in _VOWELS and len(name) > _SHORTEST else ""
+    return any(
+        word[len(start) :] in endings
+        for word in words
+        if (start := name if word.startswith(name) else root) and word.startswith(start)
     )
 
 
