@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Integer, bindparam, or_, select
+from sqlalchemy import bindparam, select
 
 from ..database.compiled import CompiledStatement
 from ..database.dialects import ID, Key
@@ -23,7 +23,7 @@ from .shapes import RowId
 HELD = "vectors.held"
 """Key of the held vectors in the caches of a database handle."""
 CHUNK = 8192
-"""Maximum number of vectors in the first read's statements, and in a merged part."""
+"""Maximum number of vectors in a merged part."""
 COMPARED = 1024
 """Number of vectors compared in one step: their arrays fit into the cache of a processor."""
 
@@ -117,7 +117,7 @@ def build_part(rows: Sequence[_Vector], dimensions: int) -> VectorPart:
 
 
 def _sort(part: VectorPart) -> VectorPart:
-    """Return a part sorted by row; the vectors of one row keep their order."""
+    """Return a part sorted by row."""
     return part.take(np.lexsort((part.source, part.row_id)))
 
 
@@ -137,6 +137,7 @@ class _Held:
         return 0 <= version - self.version <= KEPT
 
 
+_NOTHING = _Held(-1, ())
 _Key = tuple[str, int, int]
 """Model, dimensions and audience."""
 
@@ -150,8 +151,8 @@ def read_parts(db: Database, model: str, audiences: Collection[int], dimensions:
         key, version = (model, dimensions, audience), versions.get(audience, 0)
         one = held.get(key)
         if one is None or not one.can_follow(version):
-            one = _Held(version, tuple(_walk(db, *key)))
-        elif one.version != version:
+            one = _NOTHING
+        if one.version != version:
             one = _follow(db, model, audience, dimensions, one, version)
         in_use[key] = one
     outdated = {key for key, one in held.items() if not one.can_follow(versions.get(key[2], 0))}
@@ -159,27 +160,13 @@ def read_parts(db: Database, model: str, audiences: Collection[int], dimensions:
     return [part for one in in_use.values() for part in one.parts if len(part)]
 
 
-def _walk(db: Database, model: str, dimensions: int, audience: int) -> Iterator[VectorPart]:
-    """Yield the vectors of an audience in parts of at most CHUNK."""
-    at_us, source, row_id = -(2**63), -1, -1
-    while True:
-        values = {"audience": audience, "model": model, "at": at_us, "after": source, "row": row_id, "most": CHUNK}
-        rows = _read(db, _after(db.family), values)
-        is_last = len(rows) < CHUNK
-        # The vectors of the last row may be incomplete.
-        whole = rows if is_last else [row for row in rows if row[:2] != rows[-1][:2]]
-        if whole:
-            yield build_part(whole, dimensions)
-        if is_last:
-            return
-        source, row_id, at_us = whole[-1][:3]
-
-
 def _follow(db: Database, model: str, audience: int, dimensions: int, one: _Held, version: int) -> _Held:
     """Return the held vectors of an audience, updated to this version."""
-    gone = {(source, row_id): stamp for source, row_id, stamp in embeddings.read_gone(db, audience, one.version)}
+    removed = embeddings.read_gone(db, audience, one.version) if one.parts else ()
+    gone = {(source, row_id): stamp for source, row_id, stamp in removed}
     values = {"audience": audience, "model": model, "since": one.version}
-    fresh = build_part(_read(db, _since(db.family), values), dimensions)
+    rows = db.read(_since(db.family), values, source="search_vector")
+    fresh = build_part([(*row[:4], bytes(row[4])) for row in rows], dimensions)
     # A row with new vectors loses its old ones.
     gone |= dict.fromkeys(zip(fresh.source.tolist(), fresh.row_id.tolist(), strict=True), 2**63 - 1)
     parts = [part.without(gone) for part in one.parts] if gone else list(one.parts)
@@ -198,25 +185,8 @@ def _merged(parts: Iterable[VectorPart]) -> list[VectorPart]:
     return made
 
 
-def _read(db: Database, statement: CompiledStatement, values: Mapping[str, object]) -> list[_Vector]:
-    return [(*row[:4], bytes(row[4])) for row in db.read(statement, values, source="search_vector")]
-
-
-_COLUMNS = (_V.source, _V.row_id, _V.at_us, _V.stamp, _V.vector)
-_OF_MODEL = _V.model == bindparam("model", type_=Key(100))
-_OF_AUDIENCE = _V.audience_id == bindparam("audience", type_=ID)
-
-
-@lru_cache(maxsize=2)
-def _after(family: str) -> CompiledStatement:
-    at, after, row = (bindparam(name, type_=ID) for name in ("at", "after", "row"))
-    later = or_(_V.at_us > at, _V.source > after, (_V.source == after) & (_V.row_id > row))
-    chosen = select(*_COLUMNS).where(_OF_AUDIENCE, _OF_MODEL, _V.at_us >= at, later)
-    most = bindparam("most", type_=Integer())
-    return CompiledStatement(chosen.order_by(_V.at_us, _V.source, _V.row_id, _V.part).limit(most), family)
-
-
 @lru_cache(maxsize=2)
 def _since(family: str) -> CompiledStatement:
-    chosen = select(*_COLUMNS).where(_OF_AUDIENCE, _OF_MODEL, _V.stamp > bindparam("since", type_=ID))
-    return CompiledStatement(chosen.order_by(_V.source, _V.row_id, _V.part), family)
+    of_audience = (_V.audience_id == bindparam("audience", type_=ID), _V.model == bindparam("model", type_=Key(100)))
+    chosen = select(_V.source, _V.row_id, _V.at_us, _V.stamp, _V.vector)
+    return CompiledStatement(chosen.where(*of_audience, _V.stamp > bindparam("since", type_=ID)), family)
