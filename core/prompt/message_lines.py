@@ -180,7 +180,7 @@ class MessageLines:
         head, text = f"[{mark}] {time}" if mark else time, one_line(hit["snippet"])
         if not hit.get("speaker"):
             return Line(MEMORIES, mark_opening(text), head, hit, mark=mark)
-        return Line(MEMORIES, text, f"{head}{one_line(hit['speaker'])}: ", hit, mark=mark)
+        return Line(MEMORIES, text, f"{head}{hit['speaker']}: ", hit, mark=mark)
 
     def _name_hits(self, fitted: Fitted) -> Fitted:
         """Return the result with the hits of its lines as memories, and the citations of these lines."""
@@ -248,7 +248,8 @@ class MessageLines:
         if space.most is None:
             return items, list(range(len(items)))
         room = space.most - measure(base)
-        openings = {line.section: measure(self._find_title(line.section)) + 3 for line in lines if line.turn is None}
+        titled = {line.section for line in lines if line.turn is None}
+        openings = {section: measure(self._find_title(section)) + 3 for section in titled}
         if self.matching and MEMORIES in openings:
             openings[MEMORIES] += measure(self._count_shown(self.matching)) + 1
         if sum(item.size for item in items) + sum(openings.values()) <= room:

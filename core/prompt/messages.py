@@ -128,14 +128,14 @@ def find_day_marks(turns: Sequence[MessagePart], now: datetime, zone: tzinfo) ->
     The first turn of today needs none if there are no older turns.
     """
     marks: dict[int, str] = {}
-    last = now
+    last, last_mark = now, stamp(now, zone)
     for at, turn in enumerate(turns):
         if turn.time is None:
             continue
         mark, has_pause = stamp(turn.time, zone), abs(turn.time - last) >= PAUSE and at > 0
-        if mark[:11] != stamp(last, zone)[:11] or has_pause:
+        if mark[:11] != last_mark[:11] or has_pause:
             marks[at] = mark
-        last = turn.time
+        last, last_mark = turn.time, mark
     return marks
 
 

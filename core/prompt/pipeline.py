@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import date, tzinfo
 from functools import partial
 from typing import Any
 
@@ -265,7 +266,7 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
         recalled = search.finish_search(call, started, drop)
     else:
         recalled = search.ask_search_hook(call, seeing, lists, drop) if memories is None else Recalled(memories)
-    hits = _add_days(call, _name_speakers(recalled.hits, recalled, lists), recalled)
+    hits = _finish_hits(call, recalled, lists)
     sections["memory_gap"] = Built(recalled.gap)
     if seeing.index is not None and call.settings.enable_upcoming and not call.is_down:
         from .upcoming import build_upcoming  # noqa: PLC0415 - loads numpy, which only a search needs
@@ -278,30 +279,29 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
     return Gathered(context, "", recalled, lists.names, ids, seeing.words, rows)
 
 
-def _name_speakers(hits: Sequence[Hit], recalled: Recalled, lists: HistoryLists) -> list[Hit]:
-    """Return the hits with the speaker names used in the history, named from the oldest hit on."""
-    keys = {(one.hit["source"], one.hit["id"]): one.row.said_by_key for one in recalled.chosen}
-    labels: dict[tuple[str, str], str] = {}
-    named: list[Hit] = []
-    for hit in reversed(hits):
-        person = keys.get((hit["source"], hit["id"]), ""), hit.get("speaker", "")
-        if person not in labels:
-            labels[person] = lists.names.label_participant(*person) if person[1] else ""
-        named.append({**hit, "speaker": labels[person]} if person[1] else hit)
-    return named[::-1]
+def _finish_hits(call: PromptCall, recalled: Recalled, lists: HistoryLists) -> list[Hit]:
+    """Return the hits with the speaker names used in the history, and with the dates of words such as `tomorrow`."""
+    chosen = {(one.hit["source"], one.hit["id"]): one for one in recalled.chosen}
+    zone, labels, finished = with_asker_zone(call).zone, dict[tuple[str, str], str](), list[Hit]()
+    for hit in reversed(recalled.hits):  # names are given from the oldest hit on
+        one, more = chosen.get((hit["source"], hit["id"])), dict[str, str]()
+        person = "" if one is None else one.row.said_by_key, hit.get("speaker", "")
+        if person[1]:
+            if person not in labels:
+                labels[person] = lists.names.label_participant(*person)
+            more["speaker"] = labels[person]
+        if (one is None or one.rank <= MOST_DATED) and (day := _find_day(call, hit, zone)):
+            more["snippet"] = f"{hit['snippet']} ({day})"
+        finished.append({**hit, **more} if more else hit)  # type: ignore[typeddict-item]
+    return finished[::-1]
 
 
-def _add_days(call: PromptCall, hits: Sequence[Hit], recalled: Recalled) -> list[Hit]:
-    """Add, to hits of earlier days, the date that words such as `tomorrow` mean."""
-    asker, marked = with_asker_zone(call), list[Hit]()
-    today = call.message.date.astimezone(asker.zone).date()
-    others = {(one.hit["source"], one.hit["id"]) for one in recalled.chosen if one.rank > MOST_DATED}
-    for hit in hits:
-        text, said_at, day = hit["snippet"], times.parse_time(hit["timestamp"]), None
-        if said_at and (hit["source"], hit["id"]) not in others and said_at.astimezone(asker.zone).date() != today:
-            day = find_relative_day(text, said_at, asker.zone, likely_languages(text, call.settings.languages))
-        marked.append(hit if day is None else {**hit, "snippet": f"{text} ({day})"})
-    return marked
+def _find_day(call: PromptCall, hit: Hit, zone: tzinfo) -> date | None:
+    """Return the date that a hit of an earlier day means by a word such as `tomorrow`; None if it has none."""
+    said_at, text = times.parse_time(hit["timestamp"]), hit["snippet"]
+    if said_at is None or said_at.astimezone(zone).date() == call.message.date.astimezone(zone).date():
+        return None
+    return find_relative_day(text, said_at, zone, likely_languages(text, call.settings.languages))
 
 
 # Keys of the hook `context`
