@@ -16,7 +16,8 @@ from ..context.live import LiveHistory
 from ..database.engine import Connection, Database
 from ..database.sources import BY_NUMBER
 from ..scope import KEY_BYTES
-from ..search.query import choose_words, list_words, spoken_in
+from ..search.query import choose_words, fold_words
+from ..search.rules_arguments import read_tags
 from ..shapes import Vocabulary
 from ..tags import rules as tag_rules
 from ..tags import table as tags_table
@@ -28,24 +29,32 @@ MOST_CHATS = 50
 
 
 def load_visible(call: PromptCall) -> VisibleContext:
-    db, languages = call.db, spoken_in(call.asked_text, call.settings.languages)
-    words = list_words(call.asked_text, languages)
+    db, s = call.db, call.settings
+    request = searching.SearchRequest(
+        query=call.asked_text,
+        limit=call.hits_wanted,
+        is_limit_named=call.is_limit_named,
+        may_fill=call.most_memories is not None,
+    )
+    query = call.guard("search_index", lambda: searching.prepare(request, s), None)
     seen = None if db is None or call.is_down else _load_snapshot(call, db)
     if db is None or seen is None:
         call.guard.lose_stored()
         known = tags_table.NO_TAGS if db is None else tags_table.get_held(db, call.scope.persona)[1]
         named, tags = find_tags(call, known)
-        return VisibleContext(None, (), named, tags, choose_words(words, languages, None))
+        return VisibleContext(named_tags=named, tags=tags, keywords=query.keywords if query else ())
     if _register_private(call, db, seen):
         seen = _load_snapshot(call, db) or seen
     call.report.note(*seen.notes)
     named, tags = find_tags(call, tags_table.hold(db, call.scope.persona, seen.vocabulary_version, seen.vocabulary))
     index = None
-    s = call.settings
-    if (words or tags or s.enable_upcoming) and s.enable_memories and s.memory_ranking == "relevance":
+    if ((query and query.words) or tags or s.enable_upcoming) and s.enable_memories and s.memory_ranking == "relevance":
         index = searching.read_index(seen.viewer, db)[0]
-    keywords = choose_words(words, languages, index)
-    return VisibleContext(seen.viewer, seen.recent, named, tags, keywords, index)
+    if query is not None:
+        normal, notes = read_tags(tags)
+        keywords = fold_words(choose_words(query.words, query.languages, index))
+        query = replace(query, tags=tuple(normal), keywords=keywords, words=(), notes=(*query.notes, *notes))
+    return VisibleContext(seen.viewer, seen.recent, named, tags, query.keywords if query else (), index, query)
 
 
 def _load_snapshot(call: PromptCall, db: Database) -> AccessSnapshot | None:

@@ -24,7 +24,7 @@ from ..context.live import LiveHistory, add_lines, read_context_memory
 from ..database.engine import Database
 from ..errors import CoreError, StoreError
 from ..scope import Scope
-from ..search.query import shorten_asked
+from ..search.query import Query, shorten_asked
 from ..shapes import Citation, Hit, LeftOut
 from ..text import times
 from ..text.strict_json import make_strict
@@ -277,6 +277,8 @@ class VisibleContext:
     keywords: Sequence[str] = ()
     index: IndexState | None = None
     """State of the index for the visible audiences; None if nothing is searched or the index cannot be read."""
+    query: Query | None = None
+    """Query of the search for the message, with its tags and words; None if nothing stored can be read."""
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -26,28 +26,16 @@ from .call import PromptCall, Recalled, VisibleContext, with_asker_zone
 
 def start_search(call: PromptCall, visible: VisibleContext) -> searching.Ranked | None:
     """Run the first round of the search; None if there is nothing to search for, or it failed."""
-    db, viewer = call.db, visible.viewer
-    s = with_asker_zone(call).settings
-    tags, words = list(visible.tags), list(visible.keywords)
+    db, viewer, query, s = call.db, visible.viewer, visible.query, with_asker_zone(call).settings
     if not s.enable_memories or db is None or viewer is None or hooks.get_hook("search") is not None:
         return None
+    if query is None or query.is_empty:
+        return None
+    call.report.note(*query.notes)
+    # Some of the best rows are in the history lists too: seldom more than half as many as the lists have lines.
+    extra = (call.caps.history + call.caps.recent) // 2 + 2
 
-    def start() -> searching.Ranked | None:
-        limit = call.hits_wanted
-        request = searching.SearchRequest(
-            tags=tags,
-            keywords=words,
-            query=call.asked_text,
-            limit=limit,
-            is_limit_named=call.is_limit_named,
-            may_fill=call.most_memories is not None,
-        )
-        query = searching.prepare(request, s)
-        if query.is_empty:
-            return None
-        call.report.note(*query.notes)
-        # Some of the best rows are in the history lists too: seldom more than half as many as the lists have lines.
-        extra = (call.caps.history + call.caps.recent) // 2 + 2
+    def start() -> searching.Ranked:
         return searching.start(searching.build_search(query, viewer, s, db, index=visible.index), db, extra=extra)
 
     return call.guard("search_index", start, None)
