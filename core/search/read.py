@@ -5,9 +5,8 @@ docs/embeddings.md describes the comparison.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -33,10 +32,8 @@ SEARCH_SECONDS = 5.0
 """Longest wait of a search for the vector of its text, in seconds."""
 MOST_ADDED = 24
 """Maximum number of rows that become candidates by their meaning alone."""
-ASKED_AT_ONCE = 96
-"""Number of nearest rows that are checked at once for whether they may be hits."""
-MOST_ASKED = 20
-"""Maximum number of checks of ASKED_AT_ONCE rows, if too few of the rows may be hits."""
+MOST_ASKED = 1920
+"""Maximum number of nearest rows that are checked for whether they may be hits."""
 NEAR_BEST = 24
 """Number of best rows, by words and meaning together, whose neighbours become candidates."""
 LEAST_LIKE = 0.45
@@ -212,19 +209,13 @@ def _list_nearest(ranked: Ranked, meanings: Meanings) -> list[Candidate]:
     """Return similar rows that may be hits and are not candidates yet, the most similar first."""
     search, known = ranked.search, {c.key for c in ranked.candidates if not c.context}
     known |= {*list_excluded(search)}
-    added: list[Candidate] = []
-    near = (row_id for row_id in _by_nearness(search, meanings) if row_id not in known)
-    for _ in range(MOST_ASKED):
-        ids = list(islice(near, ASKED_AT_ONCE))
-        seen = {} if ranked.matches is None else ranked.matches.find_times(ids)
-        added += [Candidate(*row_id, seen[row_id], by_meaning=True) for row_id in ids if row_id in seen]
-        if len(added) >= MOST_ADDED or not ids:
-            break
-    return added[:MOST_ADDED]
+    ids = [row_id for row_id in _by_nearness(search, meanings)[:MOST_ASKED] if row_id not in known]
+    seen = {} if ranked.matches is None else ranked.matches.find_times(ids)
+    return [Candidate(*row_id, seen[row_id], by_meaning=True) for row_id in ids if row_id in seen][:MOST_ADDED]
 
 
-def _by_nearness(search: Search, meanings: Meanings) -> Iterable[RowId]:
-    """Yield similar rows of the sources and time asked for: the most similar first; of equals, the newest."""
+def _by_nearness(search: Search, meanings: Meanings) -> list[RowId]:
+    """Return similar rows of the sources and time asked for: the most similar first; of equals, the newest."""
     wanted = np.array([s.number for s in search.query.sources], np.uint8)
     least, query = meanings.mean + LEAST_LIKE * STEPS * meanings.spread, search.query
     columns = list[tuple[Floats, Column, Column, Column]]()
@@ -236,7 +227,8 @@ def _by_nearness(search: Search, meanings: Meanings) -> Iterable[RowId]:
         if query.until is not None:
             near &= at_us < microseconds(query.until)
         columns.append((one.like[near], row_id[near], source[near], at_us[near]))
-    if columns:
-        like, row_id, source, at_us = (np.concatenate(column) for column in zip(*columns, strict=True))
-        order = np.lexsort((row_id, source, -at_us, -like))
-        yield from zip(source[order].tolist(), row_id[order].tolist(), strict=True)
+    if not columns:
+        return []
+    like, row_id, source, at_us = (np.concatenate(column) for column in zip(*columns, strict=True))
+    order = np.lexsort((row_id, source, -at_us, -like))
+    return list(zip(source[order].tolist(), row_id[order].tolist(), strict=True))

@@ -47,7 +47,6 @@ def _small_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read, compare and hold a few vectors at a time, so that a small table is many parts."""
     monkeypatch.setattr(held_vectors, "CHUNK", 7)
     monkeypatch.setattr(held_vectors, "COMPARED", 3)
-    monkeypatch.setattr(read, "ASKED_AT_ONCE", 4)
 
 
 class Directions:
