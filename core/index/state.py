@@ -277,7 +277,7 @@ def _read_blocks(
         if index.state.segments
     }
     for kind in (WORD, TAG, DAY):
-        terms = sorted(term for of, term in numbers if of == kind)
+        terms = sorted([term for of, term in numbers if of == kind])
         for some in chunks(segments) if terms else ():
             for keys in chunks(terms):
                 wanted = {"audiences": some, "keys": keys, "kind": kind}

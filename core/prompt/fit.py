@@ -164,7 +164,7 @@ def fit_items(
 
     `openings` are sizes added by a section's first item, such as a title; `separator` is that between two items.
     """
-    whole, counts = list(items), Counter(item.section for item in items)
+    whole, counts = list(items), Counter([item.section for item in items])
     newest = max((n for n, item in enumerate(items) if item.section == CURRENT), default=-1)
     quarter = room // SHARE
     for n, item in enumerate(items):
@@ -249,11 +249,11 @@ def keep_within(
 
 def build_fitted(items: Sequence[Item], kept: Iterable[int], prompt: Any, text: str) -> Fitted:
     there = set(kept)
-    counts = dict.fromkeys((item.section for item in items), 0)
+    counts = dict.fromkeys([item.section for item in items], 0)
     for n in there:
         counts[items[n].section] += 1
     memories = [item.value for n, item in enumerate(items) if n in there and item.section == MEMORIES]
-    lost = (LeftOut(item.section, "cut", item.id) for n, item in enumerate(items) if n not in there)
+    lost = [LeftOut(item.section, "cut", item.id) for n, item in enumerate(items) if n not in there]
     return Fitted(prompt, text, counts, memories, tuple(lost))
 
 
