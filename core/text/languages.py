@@ -22,25 +22,24 @@ WEAK = 0.25
 _ACCENTS = lazy_pattern("[\u0300-\u036f]+")
 _WORD = lazy_pattern(r"[^\W\d_]+")
 
-_SCRIPTS = (
-    ("ja", lazy_pattern("[\u3040-\u30ff\uff66-\uff9f]")),
-    ("ko", lazy_pattern("[\uac00-\ud7a3\u1100-\u11ff\u3130-\u318f]")),
-    ("zh", lazy_pattern("[\u3400-\u4dbf\u4e00-\u9fff]")),
-    ("th", lazy_pattern("[\u0e00-\u0e7f]")),
-    ("uk", lazy_pattern("[\u0456\u0457\u0454\u0491]")),
-    ("ru", lazy_pattern("[\u0400-\u052f]")),
-    ("el", lazy_pattern("[\u0370-\u03ff\u1f00-\u1fff]")),
-    ("he", lazy_pattern("[\u0590-\u05ff]")),
-    ("fa", lazy_pattern("[\u067e\u0686\u0698\u06af\u06cc]")),
-    ("ar", lazy_pattern("[\u0600-\u06ff\u0750-\u077f]")),
-    ("hi", lazy_pattern("[\u0900-\u097f]")),
-    ("hy", lazy_pattern("[\u0530-\u058f]")),
-    ("ta", lazy_pattern("[\u0b80-\u0bff]")),
-)
+SCRIPTS = {
+    "ja": lazy_pattern("[\u3040-\u30ff\uff66-\uff9f]"),
+    "ko": lazy_pattern("[\uac00-\ud7a3\u1100-\u11ff\u3130-\u318f]"),
+    "zh": lazy_pattern("[\u3400-\u4dbf\u4e00-\u9fff]"),
+    "th": lazy_pattern("[\u0e00-\u0e7f]"),
+    "uk": lazy_pattern("[\u0456\u0457\u0454\u0491]"),
+    "ru": lazy_pattern("[\u0400-\u052f]"),
+    "el": lazy_pattern("[\u0370-\u03ff\u1f00-\u1fff]"),
+    "he": lazy_pattern("[\u0590-\u05ff]"),
+    "fa": lazy_pattern("[\u067e\u0686\u0698\u06af\u06cc]"),
+    "ar": lazy_pattern("[\u0600-\u06ff\u0750-\u077f]"),
+    "hi": lazy_pattern("[\u0900-\u097f]"),
+    "hy": lazy_pattern("[\u0530-\u058f]"),
+    "ta": lazy_pattern("[\u0b80-\u0bff]"),
+}
 """The first script found decides: Kana before Han, letters of one language before shared letters."""
 
-_BY_LANGUAGE = dict(_SCRIPTS)
-_WIDER = {"uk": _BY_LANGUAGE["ru"], "fa": _BY_LANGUAGE["ar"], "ja": lazy_pattern("[\u3040-\u30ff\u3400-\u9fff]")}
+_WIDER = {"uk": SCRIPTS["ru"], "fa": SCRIPTS["ar"], "ja": lazy_pattern("[\u3040-\u30ff\u3400-\u9fff]")}
 """All letters of languages that a few letters identify."""
 
 _LATIN = lazy_pattern("[a-z\u00e0-\u024f\u1e00-\u1eff]")
@@ -92,7 +91,7 @@ def _by_script(said: str) -> str:
         return ""
     folded = fold_case(said)
     letters = len(_LATIN.findall(folded))
-    for language, script in _SCRIPTS:
+    for language, script in SCRIPTS.items():
         # A foreign name in a Latin-script text does not decide; neither does a brand name in a Thai text.
         found = script.search(folded)
         if found is not None and len(_WIDER.get(language, script).findall(folded)) * 3 >= letters:

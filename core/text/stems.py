@@ -10,17 +10,10 @@ import Stemmer
 
 from ..base.patterns import lazy_pattern
 from .forms.paradigms import read_families, read_rules
+from .languages import SCRIPTS
 
-_SCRIPTS = (
-    ("el", lazy_pattern("[\u0370-\u03ff\u1f00-\u1fff]")),
-    ("ru", lazy_pattern("[\u0400-\u052f]")),
-    ("he", lazy_pattern("[\u05d0-\u05ea]")),
-    ("ar", lazy_pattern("[\u0620-\u06d3]")),
-    ("hi", lazy_pattern("[\u0900-\u097f]")),
-    ("ta", lazy_pattern("[\u0b80-\u0bff]")),
-    ("hy", lazy_pattern("[\u0531-\u0587]")),
-    ("ko", lazy_pattern("[\uac00-\ud7a3]")),
-)
+_STEMMED = ("el", "ru", "he", "ar", "hi", "ta", "hy", "ko")
+"""Languages whose script tells that a word has their stems: all Cyrillic is Russian here."""
 _SHORTEST = 3
 _SHORTEST_HANGUL = 2
 _SPELT_OUT = lazy_pattern("ae|oe|(?<![aeq])ue")
@@ -33,7 +26,7 @@ def script_language(word: str) -> str:
     """Return the language that the script of a word suggests, "" for Latin script and scripts without stems."""
     if word.isascii():
         return ""
-    return next((language for language, letters in _SCRIPTS if letters.search(word)), "")
+    return next((language for language in _STEMMED if SCRIPTS[language].search(word)), "")
 
 
 @lru_cache(maxsize=16)
