@@ -14,6 +14,7 @@ from functools import lru_cache
 from ..base.patterns import lazy_pattern
 from .extracts import sentences
 from .folding import SPACELESS, SPACELESS_PATTERN, clean, fold_letters
+from .words import read_lists
 
 WANTED_GROUPS = ("explicit", "facts", "preferences", "feelings")
 """explicit: asks to remember. facts: about the person. preferences: likes and dislikes. feelings: how someone feels."""
@@ -62,37 +63,6 @@ _ACTION = lazy_pattern(r"\*[^*\n]+\*")
 _ASIDE = lazy_pattern(r"(^(?=ooc\s*[:：])|[(\[（]\s*)ooc(?:\s*[:：]\s*|\s+)", re.IGNORECASE)
 """Mark of words out of character, in role play: `OOC: ...`, `(OOC: ...)`, `[OOC: ...]`."""
 _ROUND = str.maketrans("[]", "()")
-_PASTED = lazy_pattern(
-    r"#{1,6}\s|---|===|[{\[<|](?!@)|//|/\*|\w+:\s*[|>]?\s*$|"
-    r"(?:export )?[\w.\-]+\s*=\s*\S|(?:def|class) \w+[(:]|(?:select|insert|create|update|delete) [^.]*;\s*$|"
-    r"[\w./\-]+\.(?:md|txt|ya?ml|json|toml|ini|cfg|conf|env|py|js|sh|sql)$|"
-    r"(?:from|to|cc|subject|sent|date|von|an|betreff|gesendet|de|à|objet|asunto|para|da|oggetto|assunto|onderwerp|aan|"
-    r"от|кому|тема|差出人|宛先|件名|发件人|收件人|主题|fwd?|re|aw|wg|tr)\s*[:：]|"
-    r"(?:dear|sehr geehrte\w*|liebe[r]?|chère?|cher|estimad[oa]|querid[oa]|gentile|caro|cara|prezad[oa]|geachte|beste|"
-    r"уважаем\w+|尊敬的)\s+[^,]{1,40},\s*$",
-    re.IGNORECASE,
-)
-"""Line that begins a file or a mail."""
-_TIME = r"\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?:\s?[ap]m)?"
-_CHAT_LINE = lazy_pattern(
-    rf"[\[(](?:[\d./-]+,?\s)?{_TIME}[\])]\s+\S|{_TIME}\s+(?:[-–]\s+)?<?[\w .]{{1,30}}[>:]\s|"
-    rf"\S{{1,30}}(?: \S{{1,30}})? (?:[—–|] .{{0,30}})?{_TIME}$",
-    re.IGNORECASE,
-)
-"""Line of a copied chat: a time and a name, or a name and a time alone."""
-_GREETING = lazy_pattern(
-    r"(?:hi|hello|hey|dear|hallo|hej|bonjour|salut|hola|buenas|ciao|salve|olá|oi|dag|hoi|привет|здравствуйте)\b[^,.!?]{0,40},$",
-    re.IGNORECASE,
-)
-_CLOSING = lazy_pattern(
-    r"(?:(?:best|kind|warm)(?: regards| wishes)?|regards|sincerely|yours|cheers|thanks|thank you|love|"
-    r"(?:viele|liebe|beste|herzliche|schöne) grüße|mit freundlichen grüßen|gruß|mfg|lg|vg|danke|cordialement|"
-    r"bien à vous|amicalement|merci|(?:un |cordiales )?saludos?|atentamente|gracias|(?:cordiali )?saluti|grazie|"
-    r"atenciosamente|abraços?|obrigad[oa]|(?:met vriendelijke )?groet(?:en|jes)?|bedankt|"
-    r"с уважением|спасибо)(?:,.{0,30})?$",
-    re.IGNORECASE,
-)
-"""Greeting and closing lines of a mail."""
 _LISTED = lazy_pattern(r"(?:[-*•·–]|\d{1,2}[.)])\s")
 _CLAUSES = lazy_pattern("[,，、;；()（）–—¿¡]| - ")
 _COLON = lazy_pattern(r"[:：](?=\s|$)|：")
@@ -163,17 +133,23 @@ def _holds(form: str, phrases: Sequence[str]) -> bool:
 # Whose words
 
 
+@lru_cache(maxsize=8)
+def _line(name: str) -> re.Pattern[str]:
+    """Return a pattern of `prompts/lines.txt` (`prompts/README.md`), for a line that a person did not say here."""
+    return re.compile(read_lists("lines")[name], re.IGNORECASE)
+
+
 def _own_lines(text: str) -> Iterator[str]:
     """Yield the lines a person typed, up to the first line that begins a mail, a file or a copied chat."""
     lines = _NOT_TYPED.sub("\n", clean(text)).splitlines()
     written = [line.strip() for line in lines if line.strip()]
-    if len(written) > 2 and _GREETING.match(written[0]) and any(map(_CLOSING.match, written[2:])):  # a mail
+    if len(written) > 2 and _line("greeting").match(written[0]) and any(map(_line("closing").match, written[2:])):
         return
     for line in lines:
         typed = _QUOTED.sub(_unquote, _ACTION.sub(" … ", _BOLD.sub(r"\2", line))).strip()
         if _ASIDE.search(typed):
             typed = _ASIDE.sub(r"\1", typed).translate(_ROUND)
-        if _PASTED.match(typed) or _CHAT_LINE.match(typed):
+        if any(_line(kind).match(typed) for kind in ("file", "mail", "chat")):
             return
         if typed and not _LISTED.match(typed):
             yield typed
