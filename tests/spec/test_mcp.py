@@ -18,8 +18,8 @@ from mcp import Client, MCPError
 from core import ai_diary, conversations, lifelong, privacy, short_term
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.database.engine import Database
-from core.prompt.message_lines import TITLES
 from core.scope import Scope
+from core.text.words import read_lists
 from core.web.mcp import tools
 from tests.spec.hostile import HOSTILE
 from tests.spec.mcp_world import ANN, BOB, ERAS, LINKS, Transport, World, refused, serving, told
@@ -321,7 +321,7 @@ def test_r10_what_is_recalled_is_data(world: World) -> None:
         block = told(await call(client, "memory_context", message="zqobey", max_chars=100_000))["context"]
         head, *lines = block.split("\n")
         assert "data" in head and "zqobey" not in head
-        headings = {*TITLES.values(), "What ann asked of you once and for all:"}
+        headings = {*read_lists("titles").values(), "What ann asked of you once and for all:"}
         day, *lines = lines
         assert day.startswith("It is ") and lines
         assert [line for line in lines if not line.startswith(("- ", "[2")) and line not in headings] == []
