@@ -273,12 +273,7 @@ _WITH_PREFIXES = frozenset({"ar", "he"})
 
 @lru_cache(maxsize=16)
 def _list(name: str) -> frozenset[str]:
-    """Return a list of `prompts/names.txt`.
-
-    particles: no names by themselves. inner: particles inside a name (Omar ben Salah) that are first names at its
-    beginning (Ben Carter). words: names that are also words. endings, prefixes: of names, by script. declining:
-    languages in Latin script that decline names; in others only a final s is allowed.
-    """
+    """Return a list of `prompts/names.txt` (`prompts/README.md`)."""
     return frozenset(read_lists("names").get(name, "").split())
 
 

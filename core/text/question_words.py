@@ -1,26 +1,6 @@
 """How languages ask: whether a message asks something, asks for a time or number, or says `I` and `you`.
 
-The phrases are in `prompts/questions`, one file for each language; `_` means a space.
-
-| list | phrases |
-|---|---|
-| when, count | that ask for a day or a span; for a number |
-| counting | that ask how often, in words that no answer has: `how many times` |
-| self, other | for the asker; for the persona |
-| request | that begin a message that wants something done instead of an answer |
-| opens | that begin a question; in languages without spaces, that a question contains |
-| verbs | those of `opens` that ask only as the first word or before a person: `was` |
-| subjects | further persons after such a verb: `we` |
-| starters | that may stand before a question: `hey so` |
-| inside, ends | that begin a word of a question, or end a question, without a question mark |
-| never | that contain such a word but ask nothing |
-| numbers | number words, except those that are also articles |
-| corrects | that begin a line that corrects the one before it |
-| list | that ask for several things or their number |
-| now, past, habit, duration | about the present; the past; a habit; how long |
-| events | that ask what happened: `did I do` |
-| before, after, since | that begin an event, after a phrase of `events` or before one at the end |
-| about, profile | that end a question about a person as a whole; that such a question contains; `@` is the person |
+The phrases are in `prompts/questions`, one file for each language (`prompts/README.md`).
 """
 
 from __future__ import annotations

@@ -102,12 +102,7 @@ def read_lists(name: str) -> Mapping[str, str]:
 
 @lru_cache(maxsize=8)
 def small_words(name: str) -> frozenset[str]:
-    """Return a list of words with little meaning, folded, from `prompts/small_words.txt`.
-
-    two_letters: of any language, if written in lower case. tells_nothing: English, useless even in short messages.
-    about_talk: English, about the conversation itself. polite: capitalized words that are not names. courtesy: said
-    whatever the subject. first_person.
-    """
+    """Return a list of words with little meaning, folded, from `prompts/small_words.txt` (`prompts/README.md`)."""
     return frozenset(read_lists("small_words")[name].split())
 
 

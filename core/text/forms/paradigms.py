@@ -1,22 +1,6 @@
 """The inflection of words in a language: endings, changes inside stems, and prefixes.
 
-The rules are in `prompts/word_forms`, one file for each language; a line without a colon is a family of irregular
-forms, and `_` means nothing. Each paradigm (`noun`, `verb`) has these lines:
-
-| line | content |
-|---|---|
-| endings | the endings; `/` separates positions that follow one another |
-| stem | the letters that a stem may end in |
-| tail | letters after a changed part: the last vowels of a Finnish stem |
-| changes | ends of stems: `k:c` either way; `ů>o` ů without and o with an ending; `~` in the last syllable |
-| fleeting | vowels before the last consonant if there is no ending |
-| prefixes | prefixes of the stem; `men<t` replaces its first letter |
-| shortest | fewest letters of a stem |
-
-Lines for the whole language: `stems` (fewest letters of a Snowball stem), `apart` (different words with one stem),
-`links` (letters between the parts of a compound), `spelt` (`ä:ae`), `letters` (of two scripts), `numbers` (to 20,
-then tens to 100), `participle` (letters that it loses after a prefix), `patterns` (of consonants 1 to 4 and vowels),
-`before` and `behind` (articles, prepositions and particles written as one with a word; see `stems`).
+The rules are in `prompts/word_forms`, one file for each language (`prompts/README.md`).
 """
 
 from __future__ import annotations
