@@ -52,11 +52,6 @@ _NOT_TYPED = lazy_pattern(r"```.*?(?:```|\Z)|^[ \t]*>[^\n]*$", re.DOTALL | re.MU
 """Code blocks and quoted lines."""
 _QUOTED = lazy_pattern('["“„«»”‟「『]([^"“„«»”‟「」『』\n]{0,400})["”“»«‟」』]')
 _QUOTES = str.maketrans(dict.fromkeys('"“„«»”‟「」『』'))
-_SHORT_FORMS = {
-    "u": "you", "ur": "your", "pls": "please", "plz": "please", "dont": "don't", "cant": "can't", "wont": "won't",
-    "doesnt": "doesn't", "didnt": "didn't", "isnt": "isn't",
-}  # fmt: skip
-"""Spellings of chats, and the words that phrases have for them."""
 _BOLD = lazy_pattern(r"(\*\*|__)(?=\S)(.{1,300}?)(?<=\S)\1")
 _ACTION = lazy_pattern(r"\*[^*\n]+\*")
 """Action in role play: `*smiles*`."""
@@ -86,7 +81,14 @@ def phrase_form(text: str) -> str:
     """Return the text in the form in which phrases are compared: folded, with plain spaces and apostrophes."""
     # Before folding: NFKC turns the acute accent, which many type as an apostrophe, into a space and a mark.
     words = fold_letters(clean(text).translate(_APOSTROPHES)).split()
-    return " ".join(_SHORT_FORMS.get(word, word) for word in words)
+    short_forms = _short_forms()
+    return " ".join([short_forms.get(word, word) for word in words])
+
+
+@lru_cache(maxsize=1)
+def _short_forms() -> dict[str, str]:
+    """Return the spellings of chats, and the words that phrases have for them."""
+    return dict(pair.split("=") for pair in read_lists("small_words")["short_forms"].split())
 
 
 def _pattern(phrase: str) -> tuple[bool, str]:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from ..base.patterns import lazy_pattern
 from .folding import clean
 from .strict_json import make_strict
+from .words import read_lists
 
 MAX_DEPTH = 100
 MAX_DIGITS = 4000
@@ -229,14 +230,6 @@ _OPENING = lazy_pattern(
 )
 """Mark at the beginning of a reply, with any name: `<plan>`, `<|plan|>`, `<|begin_of_plan|>`, `[PLAN]`."""
 _THOUGHT = lazy_pattern(r"\W*(?:\w+\W)?\W*(?:start_|begin_of_)?(?:think|thought|reason|analy)", re.IGNORECASE)
-_SAID = lazy_pattern(
-    r"h\d|[a-z]|abbr|action|article|aside|big|blockquote|center|cite|code|color|del|div|dl|em|emote|emotion|figure|font"
-    r"|footer|header|html|img|ins|kbd|li|main|mark|mood|narration|ol|pre|quote|ruby|scene|section|si[zd]e|small|spoiler"
-    r"|span|status|strike|strong|style|sub|sup|svg|table|title|tt|ul|url|whisper|xml"
-    r"|.*(?:answer|call|final|function|message|output|recap|reply|respon[ds]|result|solution|speech|summar|text|tool).*",
-    re.IGNORECASE,
-)
-"""Names of marks that are not thoughts: markup, stage directions, answers."""
 _SPECIAL = lazy_pattern(r"(?:<\|\w+\|>\s*)+")
 """Special tokens of a model's template, which stand around a reply."""
 _DETAILS = lazy_pattern(
@@ -306,7 +299,7 @@ def _strip_channels(reply: str) -> str:
 def _find_behind_marks(reply: str, begin: int) -> int | None:
     """Return the position behind a pair of marks around thoughts at a position; None without such marks."""
     opening = _OPENING.match(reply, begin)
-    if opening is None or _SAID.fullmatch(opening["name"]):
+    if opening is None or re.fullmatch(read_lists("lines")["no_thoughts"], opening["name"], re.IGNORECASE):
         return None
     left, right, name = opening["left"], opening["right"], re.escape(opening["name"])
     closing = rf"{re.escape(left)}(?:/|(?:end|stop)(?:_of)?_){name}{re.escape(right)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -45,13 +46,6 @@ _DATE = lazy_pattern(
 )
 YEAR_DIGITS = 4
 _NUMBER = lazy_pattern(r"(?<![^\W_])[0-9]{1,12}(?![^\W_])")
-_FEELING = lazy_pattern(
-    "[\u2605-\u2606\u2639-\u263b\u2661-\u2665\u2714\u2728\u270a-\u270d\u2763-\u2764\u00a9\u00ae\u2122"
-    "\U0001f389-\U0001f38a\U0001f440-\U0001f450\U0001f485\U0001f48b-\U0001f49f\U0001f4a2-\U0001f4ab\U0001f4af\U0001f525"
-    "\U0001f595-\U0001f596\U0001f5a4\U0001f600-\U0001f64f\U0001f90c-\U0001f92f\U0001f932\U0001f937\U0001f970-\U0001f97a"
-    "\U0001f9d0\U0001fae0-\U0001fae8\U0001faf0-\U0001faf8]"
-)
-"""Symbols of feelings: faces, hands, hearts, sparks."""
 
 
 # Salient words
@@ -167,7 +161,8 @@ def _function_signs() -> frozenset[str]:
 
 def telling_symbols(text: str, limit: int) -> list[str]:
     """Return the symbols of a text that name a thing, such as a hedgehog or a key, for a message without words."""
-    named = (char for char in list_symbols(fold(clean(text))) if not _FEELING.match(char))
+    feelings = re.compile(f"[{''.join(small_words('feelings'))}]")  # faces, hands, hearts, sparks
+    named = (char for char in list_symbols(fold(clean(text))) if not feelings.match(char))
     return list(islice(dict.fromkeys(named), limit))
 
 
