@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 
 from ..context.history import HistoryLists
 from ..context.lines import mark_opening, stamp
 from ..context.section_base import Built
 from ..database.dialects import from_microseconds, microseconds
-from ..database.engine import Database
 from ..database.sources import BY_NUMBER, CHAT, MEMORIES
 from ..index.entries import Calendar, calendar_of
 from ..index.numbers import is_among, take
@@ -17,7 +16,7 @@ from ..index.shapes import DAY, RowId
 from ..index.state import IndexState
 from ..search.query import asks
 from ..search.ranking.rows import FoundRow
-from ..search.table import read_rows
+from ..search.table import read_rows, read_values
 from ..shapes import LeftOut
 from ..text.folding import one_line
 from ..text.hits import snippet_around
@@ -39,10 +38,13 @@ def build_upcoming(
 ) -> Built:
     """Return what people said earlier about the next days, without rows that a section shows or `drop` refuses."""
     call, db = with_asker_zone(call), call.db
-    assert db is not None and seeing.index is not None
+    assert db is not None and seeing.index is not None and seeing.viewer is not None
     about = sorted((day, -at_us, row) for day, at_us, row in _find_rows(call, seeing, seeing.index))[:MOST_READ]
     days = {row: day for day, _, row in reversed(about)}
-    rows = _read_rows(call, seeing, db, list(days)) if days else {}
+    chars = max(call.settings.snippet_chars + 1, LOOKED_AT)
+    rows, errors = read_rows(db, days, read_values(seeing.viewer, db, chars))
+    for error in errors.values():
+        raise error
     shown = {one.row.digest for one in recalled.chosen[: call.caps.memories]} - {None}
     lines: dict[RowId, str] = {}
     for key, day in sorted(days.items(), key=lambda one: one[1]):
@@ -87,17 +89,3 @@ def _find_rows(call: PromptCall, seeing: VisibleContext, index: IndexState) -> I
                     continue
                 if said_at.astimezone(call.zone).date().isoformat() < term[1]:
                     yield term[1], at_us, (source, row_id)
-
-
-def _read_rows(call: PromptCall, seeing: VisibleContext, db: Database, found: Sequence[RowId]) -> dict[RowId, FoundRow]:
-    viewer = seeing.viewer
-    assert viewer is not None
-    values = viewer.bound | {
-        "here": call.scope.conversation or "",
-        "now": db.clock(),
-        "chars": max(call.settings.snippet_chars + 1, LOOKED_AT),
-    }
-    rows, errors = read_rows(db, found, values)
-    for error in errors.values():
-        raise error
-    return rows

@@ -79,7 +79,7 @@ def read_person(search: Search, db: Database, keys: Collection[str]) -> list[Sta
         newest = mine[np.argsort(-view.at_us[mine], kind="stable")[:MOST_READ]]
         places = zip(view.source[newest].tolist(), view.row_id[newest].tolist(), strict=True)
         audiences |= dict.fromkeys(places, view.audience)
-    rows, _ = read_rows(db, audiences, read_values(search, db))
+    rows, _ = read_rows(db, audiences, read_values(search.viewer, db, search.chars, search.searched_chars))
     settings = replace(search.settings, languages=search.query.languages)
     judged = [_judge(settings, row, audiences[row_id]) for row_id, row in rows.items()]
     stated = [each for each in judged if each is not None]

@@ -56,7 +56,9 @@ LEAST_SPREAD = 0.25
 def read_rows(ranked: Ranked, db: Database) -> Ranked:
     """Return the candidates with their rows; rows that are read already are not read again."""
     missing = [key for c in ranked.candidates if (key := (c.source, c.id)) not in ranked.rows]
-    rows, errors = table.read_rows(db, missing, table.read_values(ranked.search, db))
+    search = ranked.search
+    values = table.read_values(search.viewer, db, search.chars, search.searched_chars)
+    rows, errors = table.read_rows(db, missing, values)
     return replace(ranked, rows={**ranked.rows, **rows}, errors={**ranked.errors, **errors})
 
 

@@ -24,6 +24,7 @@ from ..text.words import rough_words
 from .ranking.rows import FOLDED_CHARS, PERSONA, Candidate, FoundRow
 
 if TYPE_CHECKING:
+    from ..access.view import Viewer
     from .resolve import Search
 
 OFTEN = 8
@@ -46,12 +47,11 @@ def read_rows(db: Database, ids: Collection[RowId], values: Mapping[str, Any]) -
     """Return those of these rows that may be read, and the errors of unreadable sources.
 
     Args:
-        values: persona, audiences, `here`, `now`, and `chars`, the maximum number of characters of each text; that of
-            the folded text is `searched`, else FOLDED_CHARS.
+        values: the result of `read_values`.
     """
     rows, errors = dict[RowId, FoundRow](), dict[int, StoreReadError]()
     for number in sorted({source for source, _ in ids}):
-        asked = {"searched": FOLDED_CHARS, **values, "ids": [row_id for source, row_id in ids if source == number]}
+        asked = {**values, "ids": [row_id for source, row_id in ids if source == number]}
         try:
             found = db.read(_by_id(number, db.family), asked, source=sources.BY_NUMBER[number].table.name)
             rows |= {(number, row[0]): read_row(number, row, values["persona"]) for row in found}
@@ -60,14 +60,10 @@ def read_rows(db: Database, ids: Collection[RowId], values: Mapping[str, Any]) -
     return rows, errors
 
 
-def read_values(search: Search, db: Database) -> dict[str, Any]:
-    """Return the parameters of `read_rows` for a search."""
-    return search.viewer.bound | {
-        "here": search.viewer.scope.conversation or "",
-        "now": db.clock(),
-        "chars": search.chars,
-        "searched": search.searched_chars,
-    }
+def read_values(viewer: Viewer, db: Database, chars: int, searched: int = FOLDED_CHARS) -> dict[str, Any]:
+    """Return the parameters of `read_rows`: the viewer's, and the maximum number of characters of each text."""
+    here = viewer.scope.conversation or ""
+    return viewer.bound | {"here": here, "now": db.clock(), "chars": chars, "searched": searched}
 
 
 @lru_cache(maxsize=8)
@@ -255,7 +251,7 @@ def read_newest(
         "rows": sorted(row_id for name, row_id in exclude.rows if name == source.name),
     }
     given = {name: value for name, value in given.items() if value}
-    values = read_values(search, db) | given | {"pool": pool}
+    values = read_values(viewer, db, search.chars, search.searched_chars) | given | {"pool": pool}
     values |= {f"tag{i}": tag for i, tag in enumerate(tags)}
     values |= {f"word{i}": like_pattern(text) for i, text in enumerate(keywords)}
     values |= {f"tagword{i}": like_pattern(text) for i, text in enumerate(tag_words)}
