@@ -319,7 +319,9 @@ def _fit(prompt: Mapping[str, Any], space: Space) -> Fitted:
     """Return the prompt within the limits; log if there are none, or if they cannot be met."""
     if space.most is None:
         logs.warning("no_limit", function="fit_prompt")
-    plain, notes = make_strict(prompt) if isinstance(prompt, Mapping) else (prompt, [])
+    if not isinstance(prompt, Mapping):
+        raise TypeError(f"prompt is of type {type(prompt).__name__}. Pass the dict build_json_prompt gave.")
+    plain, notes = make_strict(prompt)
     fitted = fit(plain, space)
     if fitted.broken is not None:
         logs.event(40, "prompt_over_limit", size=fitted.size, limit=space.most, unit=fitted.broken)

@@ -22,7 +22,6 @@ from ..text.hits import find_cut, find_match, snippet_around
 from ..text.host_values import get, text_at
 from ..text.languages import likely_languages
 from ..text.sizes import without_base64, write_json
-from ..text.strict_json import make_strict
 
 STAYING = (CURRENT, RECENT, "thoughts", MEMORIES, "tags_placeholder")
 """Lists that stay in the prompt even if they are empty."""
@@ -116,7 +115,7 @@ class Fitted:
     memories: Sequence[Any] = ()
     left_out: tuple[LeftOut, ...] = ()
     notes: tuple[str, ...] = ()
-    """Notes on values that were converted to strict JSON, and on sections that are shown in part."""
+    """Notes on sections that are shown in part."""
     parts: Mapping[str, int] = field(default_factory=dict)
     """Size of each part if the parts that are never cut exceed a limit; listed by `PromptTooLargeError`."""
     broken: Literal["characters", "tokens"] | None = None
@@ -334,20 +333,13 @@ def fit(
     ids: Mapping[str, Sequence[str]] | None = None,
     words: Sequence[str] = (),
 ) -> Fitted:
-    """Return the prompt within the limits, with as many items as fit.
+    """Return the prompt, strict JSON, within the limits, with as many items as fit.
 
     `rank` has source and id of the memories, best first; None ranks them by the words of the message in `input`. `ids`
     has the ids of each section's items, for the report. A long memory is cut around `words`, which are folded.
     """
-    if not isinstance(prompt, Mapping):
-        raise TypeError(f"prompt is of type {type(prompt).__name__}. Pass the dict build_json_prompt gave.")
-    whole, notes = dict(prompt), list[str]()
-    try:
-        text = write_json(without_base64(whole))
-    except (TypeError, ValueError, RecursionError):
-        whole, notes = make_strict(prompt)
-        text = write_json(without_base64(whole))
-    context = whole.get("context")
+    whole, context = dict(prompt), prompt.get("context")
+    text = write_json(without_base64(whole))
     sections: Mapping[str, Any] = context if isinstance(context, dict) else {}
     items = list(_list_items(sections, ids or {}))
     if space.find_broken(text) is None:
@@ -355,7 +347,7 @@ def fit(
     else:
         part = _fit_context(whole, sections, items, space, rank, words) if sections else None
         fitted = part or _drop_context(whole, items, space)
-    return replace(fitted, kept={**dict.fromkeys(sections, 0), **fitted.kept}, notes=(*notes, *fitted.notes))
+    return replace(fitted, kept={**dict.fromkeys(sections, 0), **fitted.kept})
 
 
 def _fit_context(

@@ -298,10 +298,9 @@ def test_f64_a_context_of_another_shape_is_only_ever_cut_whole(context: Any) -> 
 
 
 def test_p18_a_prompt_that_is_no_strict_json_is_made_so_and_noted() -> None:
-    fitted = fit({"context": {"memories": [float("nan"), {1}]}, "input": b"x"}, 40)
-    assert fitted.prompt == {"context": {}, "input": "bytes"}
-    assert len(fitted.notes) == 3
-    assert fitted.size == 33
+    prompt, report = fit_prompt({"context": {"memories": [float("nan"), {1}]}, "input": b"x"}, 40)
+    assert prompt == {"context": {}, "input": "bytes"}
+    assert (len(report["notes"]), report["size"]) == (3, 33)
 
 
 @pytest.mark.parametrize("bad", ["3", None, float("nan"), -1, True, float("inf")], ids=repr)
