@@ -110,7 +110,7 @@ def body(entry: HistoryEntry, *, zone: tzinfo, now: datetime | None, name: str =
     if entry.reply is not None:
         said = f"{said} {reply_note(entry.reply.name, entry.reply.text)}"
     marks = (stamp(entry.time, zone, entry.shown_time), age_mark(entry.time, now))
-    return f'{"".join(f"{mark} " for mark in marks if mark)}{said}: "{quoted(entry.text)}"'
+    return f'{"".join([f"{mark} " for mark in marks if mark])}{said}: "{quoted(entry.text)}"'
 
 
 def place_of(entry: HistoryEntry) -> str:

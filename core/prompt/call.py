@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import hooks
@@ -310,5 +311,5 @@ class Gathered:
 
     @property
     def rank(self) -> list[tuple[str, int]]:
-        ranked = sorted(self.recalled.chosen, key=lambda one: one.rank)
+        ranked = sorted(self.recalled.chosen, key=attrgetter("rank"))
         return [(one.hit["source"], one.hit["id"]) for one in ranked]

@@ -175,18 +175,18 @@ def fit_items(
     kept: dict[int, None] = {}
     opened: set[str] = set()
 
-    def find_cost(section: str) -> int:
-        return separator if section in opened else openings.get(section, 0)
-
     order = order_items(items, best, room, memory_share)
     for n in order:
-        cost = items[n].size + find_cost(items[n].section)
+        section = items[n].section
+        cost = items[n].size + (separator if section in opened else openings.get(section, 0))
         if cost <= room:
             room -= cost
             kept[n] = None
-            opened.add(items[n].section)
+            opened.add(section)
     for n in order if room > LEAST_PART else ():
-        part = None if n in kept else cut(n, room - find_cost(items[n].section))
+        section = items[n].section
+        cost = separator if section in opened else openings.get(section, 0)
+        part = None if n in kept else cut(n, room - cost)
         if part is not None:
             items[n] = part
             return [*kept, n]

@@ -205,7 +205,7 @@ def tells_time(text: str, languages: Sequence[str] = ()) -> bool:
     known = _list_telling("times", tuple(languages))
     return (
         not known.isdisjoint(_LETTERS.findall(bare(said)))
-        or any(pattern.search(said) for pattern in (_DATE, _CAPITAL_MONTH))
+        or (_DATE.search(said) or _CAPITAL_MONTH.search(said)) is not None
         or (not said.isascii() and _build_signed_times().search(fold(said)) is not None)
     )
 

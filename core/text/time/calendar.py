@@ -113,7 +113,8 @@ class Leading:
         """Return whether a folded text contains one of the words or stems."""
         if not self.words.isdisjoint(words) or (self.signs and any(each in text for each in self.signs)):
             return True
-        return any(word.startswith(stems) for word in words if (stems := self.stems.get(word[:_SHORTEST_STEM])))
+        by_start = self.stems
+        return bool([1 for word in words if (stems := by_start.get(word[:_SHORTEST_STEM])) and word.startswith(stems)])
 
 
 @lru_cache(maxsize=64)

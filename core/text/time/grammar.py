@@ -82,7 +82,8 @@ def read_parts(m: Moment, parts: Sequence[TimePart]) -> list[TimePart]:
             sure.append(_make_sure(m, parts, n, sure) if _UNSURE & part.kinds.keys() else part)
     line = _Line(sure)
     for table in tables():
-        rules = line.find_rules(table)
+        kinds = line.kinds
+        rules = [rule for rule in table if rule.needs <= kinds and not any(map(kinds.isdisjoint, rule.choices))]
         if rules:
             read = _apply(m, line, rules)
             line = line if read is line.parts else _Line(read)
@@ -106,11 +107,6 @@ class _Line:
         self.text = "".join(codes)
         self.kinds = frozenset(self.text)
         self.offsets = list(accumulate(map(len, codes), initial=0))
-
-    def find_rules(self, table: Sequence[Rule]) -> list[Rule]:
-        """Return the rules of a table whose kinds all occur in the parts."""
-        kinds = self.kinds
-        return [rule for rule in table if rule.needs <= kinds and not any(map(kinds.isdisjoint, rule.choices))]
 
 
 def _make_sure(m: Moment, parts: Sequence[TimePart], n: int, made: Sequence[TimePart]) -> TimePart:
