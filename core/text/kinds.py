@@ -19,13 +19,17 @@ MOST_CLASSES = 3
 
 @lru_cache(maxsize=16)
 def _read_classes(language: str) -> Mapping[str, frozenset[str]]:
-    """Return the folded kinds of each class noun by the noun's stem."""
+    """Return the folded kinds of each class noun by the noun and by its stem, unless that is another class noun."""
     classes: dict[str, set[str]] = {}
     for nouns, kinds in read_lists(f"kinds/{language}").items():
         for noun in () if nouns.startswith("#") else fold(nouns).split():
-            form = noun if language in WITHOUT_SPACES else stem(noun, (language,))
-            classes.setdefault(form, set()).update(fold(kinds).split())
-    return {form: frozenset(kinds) for form, kinds in classes.items()}
+            classes.setdefault(noun, set()).update(fold(kinds).split())
+    stems: dict[str, set[str]] = {}
+    for noun in () if language in WITHOUT_SPACES else set(classes):
+        form = stem(noun, (language,))
+        if form not in classes:  # `living` asks about a job, `live` about a home
+            stems.setdefault(form, set()).update(classes[noun])
+    return {form: frozenset(kinds) for form, kinds in (classes | stems).items()}
 
 
 def find_kinds(text: str, languages: Sequence[str]) -> dict[str, frozenset[str]]:
@@ -39,6 +43,6 @@ def find_kinds(text: str, languages: Sequence[str]) -> dict[str, frozenset[str]]
         else:
             named = {word: stem(word, (language,)) for word in iter_words(folded)} if classes else {}
         for word, form in named.items():
-            if form in classes:
-                found[word] = found.get(word, frozenset()) | classes[form]
+            if kinds := classes.get(word) or classes.get(form):
+                found[word] = found.get(word, frozenset()) | kinds
     return dict(list(found.items())[:MOST_CLASSES])
