@@ -190,7 +190,7 @@ def _remove_copies(
     for c in found:
         row = c.row
         content = row.digest if row.digest is not None and row.texts[0].strip() else _find_content(search, row)
-        if is_listing and content is not None and row.source == CHAT:
+        if is_listing and content is not None and row.source == CHAT and c.matched:
             day, said_on = c.candidate.at_us // DAY_US, days[content]
             is_another_day = bool(said_on) and day not in said_on
             said_on.add(day)
@@ -250,7 +250,7 @@ def _order_by_time(best: Sequence[ScoredRow], *, is_first: bool) -> list[ScoredR
 
 
 def _place_kept(ordered: Sequence[ScoredRow], limit: int) -> list[ScoredRow]:
-    """Return the rows; those kept as "others" move behind the first row, those kept as "newest" into the first ten.
+    """Return the rows; those kept for who said them move behind the first row, the newest into the first ten.
 
     Each correction comes right behind the row it corrects.
     """
@@ -261,7 +261,7 @@ def _place_kept(ordered: Sequence[ScoredRow], limit: int) -> list[ScoredRow]:
 
     last = max(1, min(limit, FIRST_HITS) - 1)
     newest = with_corrections(c for c in ordered[last:] if c.kept == "newest")
-    others = [c for c in ordered[1:] if c.kept == "others"]
+    others = [c for c in ordered[1:] if c.kept in ("others", "person")]
     moved = {*newest, *others, *corrections.values()}
     rest = [c for c in ordered if c not in moved]
     placed = with_corrections([*rest[:1], *others, *rest[1:]])
