@@ -281,7 +281,7 @@ def is_by_name_alone(ranked: Ranked) -> bool:
 
 
 def offer_person(ranked: Ranked) -> Ranked:
-    """Return the rows, and the latest messages with words such as `I` by the person that a question is about."""
+    """Return the rows, and the latest messages of the person asked about, with words such as `I` if there are any."""
     search, query, question = ranked.search, ranked.query, ranked.round.question
     if search.index is None or not search.query.is_question or query is None:
         return ranked
@@ -289,12 +289,14 @@ def offer_person(ranked: Ranked) -> Ranked:
         return ranked
     words_of_self = self_words(question.languages)
     terms = tuple(QueryTerm(word, "keyword", index_terms={(WORD, word): True}) for word in words_of_self)
-    found = match.match(replace(search, terms=terms), list_excluded(search))
+    found = match.match(replace(search, terms=terms), list_excluded(search), every=True)
     question = _with_people(question, search, found)
     if not (question.people or question.self_person):
         return ranked
     known = {c.key for c in ranked.candidates}
     newest = match.list_rows_of_person(found, question, query.asker)
+    if question.people and not newest:
+        newest = match.list_newest_of_person(found, question, query.asker, match.MOST_OF_PERSON)
     offered = [Candidate(CHAT, *row, is_offered=True) for row in newest if (CHAT, row[0]) not in known]
     considered = {**ranked.considered, CHAT: ranked.considered.get(CHAT, 0) + len(offered)}
     query = replace(query, question=question)
@@ -310,10 +312,10 @@ def fill_with_person(ranked: Ranked) -> Ranked:
     room = search.query.limit - len(ranked.candidates)
     if room <= 0 or query is None or found is None or not search.query.may_fill:
         return ranked
-    question = query.question
+    said = match.match(replace(search, terms=()), list_excluded(search), every=True)
+    question = _with_people(query.question, search, said)
     if ranked.round.missed or question.is_limited or question.order or question.has_unread_time:
         return ranked
-    said = match.match(replace(search, terms=()), list_excluded(search), every=True)
     known = {c.key for c in ranked.candidates}
     newest = match.list_newest_of_person(said, question, query.asker, room + len(known))
     rows = [row for row in newest if (CHAT, row[0]) not in known][:room]

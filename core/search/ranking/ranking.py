@@ -38,7 +38,9 @@ ReadHeld = Callable[[int, Mapping[IndexTerm, int]], tuple[Matched, bool]]
 LEADING = 200
 """Best rows of each audience by their own words that are scored with their neighbours."""
 MOST_OTHERS = 2
-"""Maximum number of hits for rows of other people that match better than the named person's own rows."""
+"""Maximum number of rows that get a first place: those of others that match better than all of the person named, or
+the person's own behind better rows of others.
+"""
 REACH = 6
 """Minimum number of rows on either side of the best that are included as neighbours."""
 FADE_BACK, FADE_ON = 150.0, 50.0
@@ -128,9 +130,12 @@ def rank_rows(
     around = look_around(seen, held, sessions, leads, query, query.reach)
     best = around.list_best(count)
     kept: list[tuple[LocalRows, Kept]] = [(around.find(n, rows), "" if order else "newest") for n, rows in placed]
-    if query.question.people and is_said_by_others(held, frame):
-        others = around.is_match[best] & (around.reasons["person"][best] < 0)
-        kept.append((LocalRows(best[others][:MOST_OTHERS]), "others"))
+    if query.question.people:
+        by_others = is_said_by_others(held, frame)
+        whose = around.reasons["person"][best]
+        said = best[around.is_match[best] & (whose < 0 if by_others else whose > 0)]
+        if by_others or (len(best) and whose[0] < 0):
+            kept.append((LocalRows(said[:MOST_OTHERS]), "others" if by_others else "person"))
     return Ranking(*counts, around, best, kept, seen, held, sessions)
 
 

@@ -25,7 +25,7 @@ PERSONA = "persona"
 """Role of the persona's own messages."""
 UNKNOWN = -1
 
-Kept = Literal["", "correction", "newest", "others"]
+Kept = Literal["", "correction", "newest", "others", "person"]
 """correction: corrects the message before it. newest: the newest match of a question about the present. others: a row
 of somebody else that matches better than all rows of the named person.
 """
