@@ -79,7 +79,10 @@ def _parse_phrases(text: str) -> dict[str, tuple[str, ...]]:
     data = read_value(text)
     if not isinstance(data, dict):
         raise ValueError("The file maps no groups to phrases. Write one list for each group.")
-    return {group: tuple(dict.fromkeys(_list_texts(data.get(group)))) for group in GROUPS}
+    spoken = {each.split("|")[0]: f"({each})" for each in _list_texts(data.get("spoken"))}
+    words = re.compile("|".join(rf"(?<!\w){re.escape(word)}(?!\w)" for word in spoken) or r"(?!)")
+    texts = {group: dict.fromkeys(_list_texts(data.get(group))) for group in GROUPS}
+    return {group: tuple(words.sub(lambda word: spoken[word[0]], each) for each in texts[group]) for group in texts}
 
 
 def _list_texts(value: object) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
 """Statements of people about themselves, standing wishes, and requests to remember. Pure; used by all that store.
 
 Only a person's own words count: no question, quotation, condition, reported speech, fiction, list or pasted text. A
-phrase in a file may have `*` for up to six words, `(a|b)` for alternatives, and a final `?` if it may be a question.
+phrase in a file may have `*` for up to six words, `(a|b)` for alternatives, `(! a| b)` where none of these words may
+follow, and a final `?` if it may be a question.
 """
 
 from __future__ import annotations
@@ -24,18 +25,20 @@ ABOUT_PERSON = frozenset({"facts", "preferences"})
 REFUSALS = "refusals"
 """Group of phrases that ask not to remember; it overrides all others."""
 
-TOPICS = ("name", "language", "units", "emoji", "length", "diet")
+TOPICS = ("name", "address", "pronouns", "language", "units", "emoji", "length", "diet")
 """Groups of words for the topic of a standing instruction; of one topic, only the newest instruction is valid."""
 THAT_NAME = "that_name"
 """Group of words for a name that is withdrawn without being said again."""
 
-_RULED_OUT = ("ruled_out", "not_wishes", "not_facts", "fiction")
+_RULED_OUT = ("ruled_out", "not_wishes", "not_endings", "not_facts", "fiction")
 _BEGUN = ("explicit", "endings", "returns", "stops", "wishes")
+_RULED_BY = {"wishes": "not_wishes", "endings": "not_endings", "returns": "not_endings"}
 GROUPS = (*WANTED_GROUPS, REFUSALS, *_BEGUN[1:], "stays", "leads", "openings", "asks", *_RULED_OUT, *TOPICS, THAT_NAME)
 """wishes: begin a standing instruction. endings: revoke one. returns: revoke one; with a name, ask for it again.
 stops: revoke a wish without a word of `stays`, which forbids something or is about the person. leads: may precede
 these. openings: say nothing by themselves. asks: begin a question or a task. A sentence with one of ruled_out is not
-the person's own, of not_wishes no instruction, of not_facts no fact and no taste; fiction rules out what follows too.
+the person's own, of not_wishes no instruction, of not_endings revokes none, of not_facts no fact and no taste; fiction
+rules out what follows too.
 """
 
 Phrases = Mapping[str, Sequence[str]]
@@ -80,15 +83,7 @@ class Statement:
 def phrase_form(text: str) -> str:
     """Return the text in the form in which phrases are compared: folded, with plain spaces and apostrophes."""
     # Before folding: NFKC turns the acute accent, which many type as an apostrophe, into a space and a mark.
-    words = fold_letters(clean(text).translate(_APOSTROPHES)).split()
-    short_forms = _short_forms()
-    return " ".join([short_forms.get(word, word) for word in words])
-
-
-@lru_cache(maxsize=1)
-def _short_forms() -> dict[str, str]:
-    """Return the spellings of chats, and the words that phrases have for them."""
-    return dict(pair.split("=") for pair in read_lists("small_words")["short_forms"].split())
+    return " ".join(fold_letters(clean(text).translate(_APOSTROPHES)).split())
 
 
 def _pattern(phrase: str) -> tuple[bool, str]:
@@ -101,7 +96,9 @@ def _pattern(phrase: str) -> tuple[bool, str]:
         form = phrase_form(re.sub("[()]", " ", form))
     letters = re.findall(r"\w", form)
     made = re.sub(r"\\([()|$ ])", r"\1", re.escape(form)).replace("(", "(?:").replace("|) ", "|) ?")
+    made = re.sub(r"\(\?:!((?:[^()]|\([^()]*\))*)\)", r"(?!(?:\1)(?!\\w))", made)
     made = re.sub(r"(^| )\\\* ", r"\1(?:\\S+ ){0,6}?", made)
+    made = re.sub(rf"\\\*(?=[^\W{SPACELESS}])", r"[\\w-]*", made)
     made = re.sub(rf"(?<=[^\W{SPACELESS}])\\\*", r"\\w*", made).replace(r"\*", ".{0,30}?")
     begins_word = bool(letters) and not form.startswith("*") and not SPACELESS_PATTERN.match(letters[0])
     ends = r"(?!\w)" if letters and not form.endswith("*") and not SPACELESS_PATTERN.match(letters[-1]) else ""
@@ -245,22 +242,24 @@ def _find_statements(text: str | None, known: Sequence[Phrases]) -> list[Stateme
         return []
     found = []
     for sentence, said in _own_sentences(text, known):
-        may_wish = not _holds_any(_without_marks(sentence), "not_wishes", known)
-        groups = frozenset[str]().union(*(_groups_of(said, phrases, may_wish) for phrases in known))
-        if groups & ABOUT_PERSON and _holds_any(_without_marks(sentence).rstrip(" .!…。！"), "not_facts", known):
+        whole = _without_marks(sentence)
+        ruled_by = [each for each in ("not_wishes", "not_endings") if _holds_any(whole, each, known)]
+        begun = [each for each in _BEGUN if _RULED_BY.get(each) not in ruled_by]
+        groups = frozenset[str]().union(*(_groups_of(said, phrases, begun) for phrases in known))
+        if groups & ABOUT_PERSON and _holds_any(whole.rstrip(" .!…。！"), "not_facts", known):
             groups -= ABOUT_PERSON
         if groups:
             found.append(Statement(sentence, groups))
     return found
 
 
-def _groups_of(said: str, phrases: Phrases, may_wish: bool) -> set[str]:
+def _groups_of(said: str, phrases: Phrases, begun: Sequence[str]) -> set[str]:
     """Return the groups of one sentence; in a question, only the clauses before the last are statements."""
     is_asked = _ASKED.search(said) is not None
     clauses = [form for clause in _CLAUSES.split(said) if (form := phrase_form(clause))]
     stated = clauses[:-1] if is_asked else clauses
     whole = " ".join(clauses)
-    groups = {group for group in _BEGUN[: None if may_wish else -1] if _begins(group, clauses, stated, phrases)}
+    groups = {group for group in begun if _begins(group, clauses, stated, phrases)}
     asks = _compile(tuple(phrases.get("asks", ())), tuple(phrases.get("leads", ())))
     if groups or asks is None or not asks.match(whole):
         rest = " ".join(stated)
@@ -268,7 +267,7 @@ def _groups_of(said: str, phrases: Phrases, may_wish: bool) -> set[str]:
     if not groups.isdisjoint(_BEGUN[1:]):
         groups |= {topic for topic in TOPICS if _holds(whole, phrases.get(topic, ()))}
     if "returns" in groups:
-        groups.add("wishes" if may_wish and "name" in groups else "endings")
+        groups.add("wishes" if "wishes" in begun and "name" in groups else "endings")
     if "endings" in groups and _holds(whole, phrases.get(THAT_NAME, ())):
         groups |= {"name", THAT_NAME}
     is_wish_of_topic = "wishes" in groups and not groups.isdisjoint(TOPICS)  # it replaces others of its topic

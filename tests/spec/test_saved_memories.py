@@ -396,6 +396,12 @@ SAID: list[tuple[list[Any], list[str], list[str]]] = [
     (["Llámame Kim", "Ya puedes volver a llamarme Jo"], ["Ya puedes volver a llamarme Jo"], ["Llámame Kim"]),
     (["别叫我小王", "你可以重新叫我小王了"], ["你可以重新叫我小王了"], ["别叫我小王"]),
     (["Call me Kim", "Never call me Jo again"], ["Call me Kim", "Never call me Jo again"], []),
+    # in spoken words
+    (["My pronouns are she/her", "my pronouns are they/them now"], ["my pronouns are they/them now"],
+     ["My pronouns are she/her"]),
+    (["ich bin Vegetarier", LATEX, "ich ess jetzt wieder Fisch"], [LATEX], ["ich bin Vegetarier"]),
+    (["keine Emojis mehr bitte", "doch wieder Emojis bitte"], [], ["keine Emojis mehr bitte"]),
+    (["duz mich bitte", "siez mich doch lieber"], ["siez mich doch lieber"], ["duz mich bitte"]),
 ]  # fmt: skip
 
 
