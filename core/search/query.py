@@ -26,6 +26,7 @@ from ..text.question_words import (
     find_asked,
     holds,
     is_question,
+    leave_now,
     may_ask_about_person,
     opens_late,
 )
@@ -186,10 +187,13 @@ def prepare(request: SearchRequest, settings: Settings, clock: Callable[[], date
 
 def _may_be_about_person(text: str, languages: Sequence[str]) -> bool:
     """Return whether a text asks about a person as a whole, with each of its words tried as the name."""
-    words = asked_words(text) if len(text) <= PERSON_CHARS else ""
-    known = may_ask_about_person(words, languages)
-    names = [(), *((word,) for word in words.split())] if known else []
-    return any(asks_about_person(words, each, known) for each in names)
+    asked = asked_words(text) if len(text) <= PERSON_CHARS else ""
+    for words in dict.fromkeys((asked, leave_now(asked, languages))):
+        known = may_ask_about_person(words, languages)
+        names = [(), *((word,) for word in words.split())] if known else []
+        if any(asks_about_person(words, each, known) for each in names):
+            return True
+    return False
 
 
 def asks(text: str, languages: Sequence[str]) -> bool:

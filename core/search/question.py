@@ -125,9 +125,15 @@ def read_question(text: str, *, now: datetime, zone: tzinfo, languages: Sequence
         wants_time=wants_time,
         wants_number=holds(words, "count", any_of),
         wants_list=holds(words, "list", any_of),
-        # `Help me plan my next week` asks for more than that week, and so does `It is for Saturday. What ...?`.
+        # `Help me plan my next week` asks for more than that week, and so do `It is for Saturday. What ...?` and
+        # `What can I cook today?`.
         is_hint=holds(words, "duration", any_of)
         or (bool(named_spans) and all(span.role == "about" for span in named_spans) and holds(words, "request", known))
+        or (
+            bool(named_spans)
+            and all(not span.end or span.end > now for span in named_spans)
+            and holds(words, "advice", known)
+        )
         or any(_is_aside(said, span) or _is_in_name(said, span, known) for span in named_spans),
         is_present=is_present,
         languages=known,

@@ -19,7 +19,7 @@ from ..index.shapes import WORD, RowId
 from ..index.visible import Visible
 from ..text import times
 from ..text.folding import fold
-from ..text.question_words import asked_words, asks_about_person, is_question, list_phrases, self_words
+from ..text.question_words import asked_words, asks_about_person, is_question, leave_now, list_phrases, self_words
 from ..text.stems import stem
 from ..text.time import Span, name_words, talk_words
 from ..text.words import stop_words, words
@@ -257,8 +257,10 @@ def weigh_alone(search: Search, found: Matches | None) -> WordScorer:
 def add_statements(ranked: Ranked, db: Database) -> Ranked:
     """Return the candidates, and, if the question is about a person, the person's statements about themselves."""
     search, query, found = ranked.search, ranked.query, ranked.matches
-    text = asked_words(search.query.text)
-    if query is None or found is None or not asks_about_person(text, query.question.people, query.languages):
+    if query is None or found is None:
+        return ranked
+    words, (people, languages) = asked_words(search.query.text), (query.question.people, query.languages)
+    if not any(asks_about_person(each, people, languages) for each in (words, leave_now(words, languages))):
         return ranked
     keys = profile.list_keys(found.audiences, query.question.people, query.asker)
     known, rows, excluded = {c.key: c for c in ranked.candidates}, dict(ranked.rows), list_excluded(search)

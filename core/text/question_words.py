@@ -76,6 +76,13 @@ def find_side(words: str, languages: Sequence[str]) -> Side:
     return ""
 
 
+def leave_now(words: str, languages: Sequence[str]) -> str:
+    """Return words from `asked_words` without `today` and the like: `cook for me tonight` asks about a person too."""
+    for phrase in sorted((each for code in languages for each in _phrases("now", code)), key=len, reverse=True):
+        words = words.replace(phrase, " " * phrase.startswith(" "))
+    return words
+
+
 def begins_with(words: str, name: str, languages: Sequence[str]) -> bool:
     """Return whether a text begins with a phrase of a list; `words` comes from `asked_words`."""
     # With spaces between words, both begin with a space.

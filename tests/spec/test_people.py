@@ -235,6 +235,14 @@ def test_p75_a_question_about_the_asker_is_answered_by_what_they_stated(stage: S
     assert "I play the cello in a quartet." in memories
 
 
+@pytest.mark.parametrize("question", ["What can I cook today?", "What should I cook for us tonight?"])
+def test_p75_what_to_cook_today_asks_about_the_person(stage: Stage, question: str) -> None:
+    tell(stage)
+    stage.say("I eat fish again.", minutes=20 * 1440)
+    hits = search_memories(query=question, db=stage.db, scope=stage.scope(HERE, participant=ANN))
+    assert {"I eat fish again.", "I can't stand lilies."} <= {hit["snippet"] for hit in hits}
+
+
 def test_f6_linked_identities_have_one_profile_and_ask_about_the_lines_of_both(stage: Stage) -> None:
     tell(stage)
     link_participants(ANN, BOB, **stage.asking())

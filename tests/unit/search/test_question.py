@@ -63,6 +63,40 @@ def test_t62_a_week_is_counted_ahead_and_these_days_are_a_span_only_if_that_is_s
 
 
 @pytest.mark.parametrize(
+    ("language", "text", "is_hint"),
+    [
+        ("en", "What can I cook today?", True),
+        ("en", "What should I wear tomorrow?", True),
+        ("de", "Was kann ich mir heute kochen?", True),
+        ("de", "Was soll ich uns heute Abend kochen?", True),
+        ("es", "¿Qué puedo cocinar hoy?", True),
+        ("fr", "Qu'est-ce que je peux cuisiner ce soir ?", True),
+        ("it", "Cosa posso cucinare stasera?", True),
+        ("pt", "O que posso cozinhar hoje?", True),
+        ("nl", "Wat kan ik vanavond koken?", True),
+        ("ru", "Что мне приготовить сегодня?", True),
+        ("ja", "今日は何を作ればいい？", True),
+        ("zh", "今天我可以做什么菜？", True),
+        ("pl", "Co mogę dziś ugotować?", True),
+        ("sv", "Vad kan jag laga idag?", True),
+        ("en", "What did I say today?", False),
+        ("en", "What do I have to do today?", False),
+        ("en", "What should I have done yesterday?", False),
+        ("de", "Was habe ich heute gesagt?", False),
+        ("de", "Was muss ich heute noch machen?", False),
+        ("de", "Was habe ich gestern gekocht?", False),
+        ("es", "¿Qué dije hoy?", False),
+        ("fr", "Qu'est-ce que j'ai dit aujourd'hui ?", False),
+        ("zh", "今天我说了什么？", False),
+    ],
+)
+def test_t62_a_day_for_which_advice_is_asked_is_no_condition(language: str, text: str, is_hint: bool) -> None:
+    """With a condition, an allergy of last year is missing in "What can I cook today?"."""
+    asked = read(text, languages=(language,))
+    assert asked.spans and asked.is_hint == is_hint
+
+
+@pytest.mark.parametrize(
     ("text", "side"),
     [
         ("What happened after the flood?", "after"),
