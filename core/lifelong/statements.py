@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 
 from .. import search as searching
 from ..access import overview
@@ -17,8 +18,9 @@ from ..database.rows import yes_no
 from ..errors import MessageError
 from ..memories import rules
 from ..scope import Scope
-from ..search.profile import read_person
+from ..search.profile import StatementRow, read_person
 from ..shapes import ProfileStatement, StatementKind
+from ..text.hits import content_digest
 from ..text.times import iso_text
 
 MOST_STATEMENTS = 200
@@ -37,7 +39,8 @@ def profile(
     """Return a person's statements about themselves that the scope sees: memories first, then lines, newest first.
 
     Nothing is stored: the call searches the existing rows. Of the newest 300 candidates of each audience it returns
-    memories, and lines that state a fact, a taste or an instruction by the phrases of `prompts/remember`.
+    memories, and lines that state a fact, a taste or an instruction by the phrases of `prompts/remember`; equal texts
+    of one conversation once.
 
     Args:
         participant: key of the person, `interface/id`; None for the scope's own.
@@ -69,7 +72,9 @@ def profile(
     if search.index_error is not None:
         raise search.index_error
     identities = {who, *(each.key for each in overview.read_identities(call.db, call.persona, who))}
-    rows = read_person(search, call.db, identities)[:most]
+    rows: dict[tuple[str | None, bytes], StatementRow] = {}
+    for one in read_person(search, call.db, identities):  # a line, its instruction and its item have one text
+        rows.setdefault((one.row.conversation, content_digest(one.text)), one)
     return [
         {
             "source": sources.BY_NUMBER[one.row.source].name,
@@ -80,6 +85,6 @@ def profile(
             "conversation": plain_key(one.row.conversation),
             "seen_by": keys[one.audience].kind,
         }
-        for one in rows
+        for one in islice(rows.values(), most)
         if one.audience in keys
     ]

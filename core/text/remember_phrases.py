@@ -33,12 +33,13 @@ THAT_NAME = "that_name"
 _RULED_OUT = ("ruled_out", "not_wishes", "not_endings", "not_facts", "fiction")
 _BEGUN = ("explicit", "endings", "returns", "stops", "wishes")
 _RULED_BY = {"wishes": "not_wishes", "endings": "not_endings", "returns": "not_endings"}
-GROUPS = (*WANTED_GROUPS, REFUSALS, *_BEGUN[1:], "stays", "leads", "openings", "asks", *_RULED_OUT, *TOPICS, THAT_NAME)
+_PARTS = ("stays", "joins", "leads", "openings", "asks")
+GROUPS = (*WANTED_GROUPS, REFUSALS, *_BEGUN[1:], *_PARTS, *_RULED_OUT, *TOPICS, THAT_NAME)
 """wishes: begin a standing instruction. endings: revoke one. returns: revoke one; with a name, ask for it again.
-stops: revoke a wish without a word of `stays`, which forbids something or is about the person. leads: may precede
-these. openings: say nothing by themselves. asks: begin a question or a task. A sentence with one of ruled_out is not
-the person's own, of not_wishes no instruction, of not_endings revokes none, of not_facts no fact and no taste; fiction
-rules out what follows too.
+stops: revoke a wish without a word of `stays`, which forbids something or is about the person. joins: begin a fact
+behind a wish. leads: may precede these. openings: say nothing by themselves. asks: begin a question or a task. A
+sentence with one of ruled_out is not the person's own, of not_wishes no instruction, of not_endings revokes none, of
+not_facts no fact and no taste; fiction rules out what follows too.
 """
 
 Phrases = Mapping[str, Sequence[str]]
@@ -63,6 +64,7 @@ _ASIDE = lazy_pattern(r"(^(?=ooc\s*[:：])|[(\[（]\s*)ooc(?:\s*[:：]\s*|\s+)",
 _ROUND = str.maketrans("[]", "()")
 _LISTED = lazy_pattern(r"(?:[-*•·–]|\d{1,2}[.)])\s")
 _CLAUSES = lazy_pattern("[,，、;；()（）–—¿¡]| - ")
+_GAPS = lazy_pattern("[,，、]?\\s+|[，、]")
 _COLON = lazy_pattern(r"[:：](?=\s|$)|：")
 _ASKED = lazy_pattern(r"[?？][!?！？\s\"”»)]*$|(?:吗|嗎|呢|ですか|ますか|のか)[。.！!]*$")
 _MENTION = r"(?:<@[!&]?\w+>|@[\w.\-]+)"
@@ -230,6 +232,20 @@ def find_name(text: str, known: Sequence[Phrases]) -> list[str]:
                 pattern = _compile(tuple(piece for each in frame for piece in re.split(r"^\*| \* ", each)))
                 return re.findall(r"\w+", pattern.sub(" ", clause) if pattern else clause)
     return []
+
+
+def cut_fact(sentence: str, known: Sequence[Phrases]) -> str:
+    """Return a wish without a fact joined to it: `My name is Jo` of `My name is Jo and I live in Rome`."""
+    for phrases in known:
+        pattern = _compile(tuple(phrases.get("joins", ())), ())
+        for gap in _GAPS.finditer(sentence):
+            if pattern is not None and pattern.match(phrase_form(sentence[gap.end() :])):
+                wish, fact = (
+                    _groups_of(each, phrases, _BEGUN) for each in (sentence[: gap.start()], sentence[gap.end() :])
+                )
+                if "wishes" in wish - fact and not wish.isdisjoint(("facts", "name")):
+                    return sentence[: gap.start()]
+    return sentence
 
 
 def read_statements(text: str | None, known: Sequence[Phrases]) -> list[Statement]:

@@ -210,6 +210,17 @@ def test_p75_a_profile_holds_what_a_person_stated_with_row_day_and_who_sees_it(s
     assert texts(stage, limit=1) == ["Ann keeps bees"]
 
 
+def test_p75_a_profile_holds_a_text_once_for_each_conversation(stage: Stage) -> None:
+    """A line, the instruction in it and the item made of it were three statements."""
+    stage.say("I'm vegan.", GROUP)
+    stage.say("I love rainy days.", GROUP)
+    lifelong.consolidate_history(GROUP, db=stage.db, settings=Settings(), scope=stage.scope(GROUP))
+    assert sorted(texts(stage, path=GROUP)) == ["I love rainy days.", "I'm vegan."]
+    stage.say("I'm vegan.", ANN, privacy="direct")
+    assert sorted(texts(stage, path=ANN, privacy="direct")) == ["I love rainy days.", "I'm vegan.", "I'm vegan."]
+    assert sorted(texts(stage, path=GROUP, operator=True)) == ["I love rainy days.", "I'm vegan.", "I'm vegan."]
+
+
 @pytest.mark.engines()
 def test_p75_a_profile_shows_nothing_that_the_scope_may_not_see(stage: Stage) -> None:
     """What was said in private stays out of a room, whoever asks and whomever they ask about."""

@@ -396,6 +396,14 @@ SAID: list[tuple[list[Any], list[str], list[str]]] = [
     (["Llámame Kim", "Ya puedes volver a llamarme Jo"], ["Ya puedes volver a llamarme Jo"], ["Llámame Kim"]),
     (["别叫我小王", "你可以重新叫我小王了"], ["你可以重新叫我小王了"], ["别叫我小王"]),
     (["Call me Kim", "Never call me Jo again"], ["Call me Kim", "Never call me Jo again"], []),
+    # a fact joined to a wish is none
+    (["hallo, ich heiße Ben und wohne in Kassel"], ["hallo, ich heiße Ben"], []),
+    (["My name is Jo and I live in Rome."], ["My name is Jo"], []),
+    (["mi chiamo Ben e vivo a Kassel"], ["mi chiamo Ben"], []),
+    (["ich heiße Ben und bin Vegetarier"], ["ich heiße Ben und bin Vegetarier"], []),
+    (["From now on answer in English and work with metric units"],
+     ["From now on answer in English and work with metric units"], []),
+    (["My name is Jo and I live in Rome, but call me Al"], ["My name is Jo and I live in Rome, but call me Al"], []),
     # in spoken words
     (["My pronouns are she/her", "my pronouns are they/them now"], ["my pronouns are they/them now"],
      ["My pronouns are she/her"]),
