@@ -256,7 +256,8 @@ def read_statements(text: str | None, known: Sequence[Phrases]) -> list[Statemen
 def _find_statements(text: str | None, known: Sequence[Phrases]) -> list[Statement]:
     if not text or len(text) > MOST_CHARS or _holds_any(phrase_form(text), REFUSALS, known):
         return []
-    found = []
+    found: list[Statement] = []
+    before = ""
     for sentence, said in _own_sentences(text, known):
         whole = _without_marks(sentence)
         ruled_by = [each for each in ("not_wishes", "not_endings") if _holds_any(whole, each, known)]
@@ -264,8 +265,15 @@ def _find_statements(text: str | None, known: Sequence[Phrases]) -> list[Stateme
         groups = frozenset[str]().union(*(_groups_of(said, phrases, begun) for phrases in known))
         if groups & ABOUT_PERSON and _holds_any(whole.rstrip(" .!…。！"), "not_facts", known):
             groups -= ABOUT_PERSON
+        asked_for = sentence
+        if "explicit" in groups and not says_something(sentence, known):  # `Remember that, please.`
+            is_next = "".join((before + sentence).split()) in "".join(clean(text).split())
+            asked_for = before if before and is_next else sentence
+            if found and found[-1].text == asked_for:
+                groups |= found.pop().groups
+        before = "" if _ASKED.search(sentence) else asked_for
         if groups:
-            found.append(Statement(sentence, groups))
+            found.append(Statement(asked_for, groups))
     return found
 
 

@@ -282,6 +282,27 @@ def test_c24_content_beside_a_request_is_saved(text: str) -> None:
     assert is_request("Remember that!", known("Remember that!"))  # what `said` of a host may be
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("ich hab ne Nussallergie, vor allem Nüsse. merk dir das bitte", "ich hab ne Nussallergie, vor allem Nüsse."),
+        ("Mein Zug fährt um neun. Merk dir das!", "Mein Zug fährt um neun."),
+        ("My plane goes at seven. Remember that!", "My plane goes at seven."),
+        ("I love tea. The tide is at noon.\nPlease remember.", "The tide is at noon."),
+        ("Mi tren sale a las nueve. Recuerda eso", "Mi tren sale a las nueve."),
+        ("Mon train part à neuf heures. N'oublie pas.", "Mon train part à neuf heures."),
+        ("電車は九時に出ます。覚えておいて。", "電車は九時に出ます。"),
+        ("What time is it? Remember that!", None),
+        ("I love tea. He said the code is 4711. Remember that!", None),
+        ("The train is late. Don't remember that.", None),
+        ("Remember that!", None),
+    ],
+)  # fmt: skip
+def test_l18_a_bare_request_to_remember_means_the_sentence_before_it(text: str, expected: str | None) -> None:
+    asked = [each.text for each in read_statements(text, known(text)) if "explicit" in each.groups]
+    assert asked == ([] if expected is None else [expected])
+
+
 def test_t47_phrases_match_on_word_boundaries() -> None:
     def holds(text: str, *phrases: str) -> bool:
         return may_state(text, ("facts",), [{"facts": phrases}])
