@@ -61,7 +61,7 @@ def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
     # `allergic` and `allergy` are forms of one word, but not the same statement about oneself
     alike = _is_form if ending.is_stop else lambda word, other, _: word == other
     shared = [word for word in words if any(alike(word, other, languages) for other in said)]
-    is_exact = ending.is_stop and not set(topics) <= {"name"}
+    is_exact = not set(topics) <= {"name"}
     is_part = ending.is_stop and not is_exact and not ending.begins  # it may name a part of the wish
     count = min(len(words), len(said)) if is_part else len(words)
     return bool(shared) and len(shared) >= (_MOST if is_exact else _ENOUGH) * count
