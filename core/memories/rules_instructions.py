@@ -78,6 +78,14 @@ def _is_named(instruction: Instruction, text: str) -> bool:
     return len(named) > _ENOUGH * len(words)
 
 
+def is_other_name(instruction: Instruction, text: str, topics: Collection[str]) -> bool:
+    """Return whether an instruction gives another name than the one with this text: `From now on Al instead of Jo`."""
+    said = " ".join(word_runs(fold(instruction.text)))
+    name = " ".join(find_name(text, instruction.phrases)) if "name" in topics else ""
+    words = [word for each in instruction.phrases for word in each["instead"]]
+    return bool(name) and any(f" {word} {name} " in f" {said} " for word in words)
+
+
 def _is_form(word: str, other: str, languages: Sequence[str]) -> bool:
     """Return whether two words are equal or forms of one word, such as `call` and `calling`."""
     shared = max(_STEM_CHARS, len(word) - _ENDING_CHARS, len(other) - _ENDING_CHARS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -28,7 +29,7 @@ from . import new_item
 from . import table as memories_table
 from .new_item import NewMemory
 from .rules import INSTRUCTION
-from .rules_instructions import Instruction, replaces, takes_back
+from .rules_instructions import Instruction, is_other_name, replaces, takes_back
 from .table_sources import Sources
 
 AUTHOR = "user"
@@ -111,6 +112,9 @@ def _record(
         if key not in holding:
             holding[key] = _read_in_force(connection, scope.persona, *key)
     items = holding[place.audience_id, people]
+    if not instruction.topics and any(is_other_name(instruction, one.text, one.topics) for one in items):
+        instruction = replace(instruction, topics=frozenset({"name"}))
+        memory = replace(memory, metadata={"topics": ["name"]})
     if instruction.ends:
         held = [item for each in places for item in holding[each, people]]
         ended = [item for item in held if takes_back(instruction, item.text, item.topics) and _is_older(item, memory)]

@@ -396,6 +396,15 @@ SAID: list[tuple[list[Any], list[str], list[str]]] = [
     (["Llámame Kim", "Ya puedes volver a llamarme Jo"], ["Ya puedes volver a llamarme Jo"], ["Llámame Kim"]),
     (["别叫我小王", "你可以重新叫我小王了"], ["你可以重新叫我小王了"], ["别叫我小王"]),
     (["Call me Kim", "Never call me Jo again"], ["Call me Kim", "Never call me Jo again"], []),
+    # another name instead of the former one
+    (["nenn mich Ben", "ab jetzt bitte Benni statt Ben"], ["ab jetzt bitte Benni statt Ben"], ["nenn mich Ben"]),
+    (["nenn mich Ben", "ab jetzt bitte Benni statt Ben", "nenn mich Max"], ["nenn mich Max"],
+     ["ab jetzt bitte Benni statt Ben", "nenn mich Ben"]),
+    (["Call me Jo", "From now on always use Al instead of Jo."], ["From now on always use Al instead of Jo."],
+     ["Call me Jo"]),
+    (["nenn mich Ben", "ab jetzt bitte Tee statt Kaffee"], ["nenn mich Ben", "ab jetzt bitte Tee statt Kaffee"], []),
+    (["Call me Jo", "From now on always use lists instead of tables."],
+     ["Call me Jo", "From now on always use lists instead of tables."], []),
     # a fact joined to a wish is none
     (["hallo, ich heiße Ben und wohne in Kassel"], ["hallo, ich heiße Ben"], []),
     (["My name is Jo and I live in Rome."], ["My name is Jo"], []),
