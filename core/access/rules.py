@@ -51,17 +51,18 @@ def said_privacy(
 ) -> Privacy | None:
     """Return the privacy that the host's message states, None if it states none."""
     kind = (chat_type or "").lower()
+    is_own = bool(chat_id) and chat_id == sender_id
     if is_private is False:
         return "public"
+    if is_own and PRIVATE_CHAT_TYPES.get(kind) == "direct":
+        return "direct"
     if is_private is True:
         return "restricted" if server or kind == "group_dm" or kind in PUBLIC_CHAT_TYPES else "direct"
     if kind in PRIVATE_CHAT_TYPES:
         return "direct" if PRIVATE_CHAT_TYPES[kind] == "direct" and not server else "restricted"
     if kind in PUBLIC_CHAT_TYPES:
         return "public"
-    if chat_id and sender_id and chat_id == sender_id:
-        return "direct"
-    return None
+    return "direct" if is_own and not server else None  # a server's channel may have its owner's id, as on Twitch
 
 
 def own_audience(privacy: Privacy, server: str, conversation: str, person: str | None) -> AudienceKey:

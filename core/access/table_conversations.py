@@ -128,10 +128,10 @@ def ensure(
 
 
 def _said(scope: Scope, sender: str | None) -> Privacy | None:
-    """Return the privacy according to the host or the ids: a chat id equal to the sender's id is a direct message."""
+    """Return the privacy according to the host or the ids: a chat id equal to the sender's id is private."""
     interface, chat, _ = split_key(scope.conversation or "")
-    who = sender or scope.participant
-    return scope.privacy or ("direct" if who and chat and who == f"{interface}/{chat}" else None)
+    is_own = chat and (sender or scope.participant) == f"{interface}/{chat}"
+    return scope.privacy or (("restricted" if scope.server else "direct") if is_own else None)
 
 
 def make(
@@ -277,7 +277,9 @@ def resolve_key(read: Reader, scope: Scope, key: str) -> str:
     interface, chat, _ = split_key(key)
     room = f"{interface}/{chat}"
     is_own = scope.conversation in (None, key)
-    is_direct = scope.participant == room or (is_own and scope.privacy in ("direct", "separate"))
+    # The participant's own channel on a server has the key of their direct messages.
+    is_channel = is_own and (scope.privacy == "public" or bool(scope.server and scope.privacy is None))
+    is_direct = (scope.participant == room and not is_channel) or (is_own and scope.privacy in ("direct", "separate"))
     server = NO_SERVER if is_direct or (is_own and scope.no_server) else scope.server
     if not server or (SERVER_MARK in key and server == NO_SERVER):
         return key

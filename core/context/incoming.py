@@ -221,7 +221,7 @@ class IncomingMessage:
             chat_id=chat_id,
             chat_type=chat_type,
             server_id=_read_key(get(message, "server_id"), "server_id", KEY_BYTES["server"]) or "",
-            is_private=_read_privacy(get(message, "is_private"), chat_type, chat_id, sender.id, notes),
+            is_private=_read_privacy(get(message, "is_private"), chat_type, notes),
             time_zone=text_at(message, "time_zone") or text_at(context_memory, "time_zone") or None,
             raw=message,
             notes=tuple(notes),
@@ -341,9 +341,7 @@ def _read_text(message: Any, notes: list[str]) -> str:
     return text
 
 
-def _read_privacy(
-    said: Any, chat_type: str | None, chat_id: str | None, sender_id: str, notes: list[str]
-) -> bool | None:
+def _read_privacy(said: Any, chat_type: str | None, notes: list[str]) -> bool | None:
     """Return whether the host calls the conversation private, None if the host does not say."""
     if isinstance(said, int) and said in (0, 1):
         return bool(said)
@@ -351,7 +349,7 @@ def _read_privacy(
         notes.append("is_private is neither True nor False; the chat's type and ids decide")
     if chat_type is not None and chat_type not in PRIVATE_CHAT_TYPES and chat_type not in PUBLIC_CHAT_TYPES:
         notes.append("chat.type is not known; without is_private the ids decide, and then public is assumed")
-    privacy = said_privacy(None, chat_type, chat_id, sender_id, "")
+    privacy = said_privacy(None, chat_type, None, None, "")
     return None if privacy is None else privacy != "public"
 
 

@@ -26,7 +26,7 @@ from core.conversations import (
 from core.database import schema
 from core.db import forget, insert_memory
 from core.errors import MessageError
-from core.privacy import set_conversation_privacy
+from core.privacy import scope_of, set_conversation_privacy
 from core.prompt_engine import build_json_prompt, build_messages, explain_json_prompt
 from core.scope import Scope
 from core.synth_core_memory import explain_search, search_memories, silently_record_memory
@@ -231,6 +231,45 @@ def test_f81_a_message_of_no_server_is_in_no_servers_room(stage: Stage, said: di
         assert f"canary of {server}" in found["load"] and "canary of none" not in json.dumps(found)
     prompt = json.dumps(build_json_prompt({**asked, "message_id": "m2"}, {}, scope=stage.scope(), **saving))
     assert "canary of none" in prompt and "canary of alpha" not in prompt and "canary of beta" not in prompt
+
+
+OWN: dict[str, Any] = {"server_id": "s1"}
+OWN_CHANNELS = [
+    OWN, {**OWN, "chat": {"id": "bob"}}, {**OWN, "chat": {"id": "bob", "type": "group"}}, {**OWN, "is_private": False},
+]  # fmt: skip
+WHISPERS = [
+    {"chat": {"id": "bob", "type": "private"}}, {"is_private": True}, DM, {}, {**OWN, "chat": {"type": "private"}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("whisper", WHISPERS, ids=str)
+@pytest.mark.parametrize("public", OWN_CHANNELS, ids=str)
+@pytest.mark.parametrize("first", [True, False])
+def test_f81_a_channel_with_the_id_of_its_owner_is_not_their_direct_message(
+    stage: Stage, public: dict[str, Any], whisper: dict[str, Any], first: bool
+) -> None:
+    """On Twitch a channel has the id of its streamer, and so have the streamer's direct messages."""
+    given = {"db": stage.db, "scope": stage.scope()}
+
+    def say(who: str, text: str, said: dict[str, Any]) -> dict[str, Any]:
+        line = message(text, "irc/bob", who=who, message_id=text, **said)
+        assert chat.save_message(line, **given).stored
+        return line
+
+    in_private = say("Bob", "a canary in private", whisper) if first else {}
+    of_viewer = say("Ann", "a canary of a viewer", public)
+    of_owner = say("Bob", "a canary of the owner", public)
+    in_private = in_private or say("Bob", "a canary in private", whisper)
+    for line in (of_viewer, of_owner):
+        asked = {**line, "message_id": "m2", "text": "canary?"}
+        texts = json.dumps([build_json_prompt(asked, **given), build_messages(asked, **given)])
+        assert "of a viewer" in texts and "of the owner" in texts and "in private" not in texts
+        lines = chat.load_chat_history("irc/bob", db=stage.db, scope=scope_of(asked, **given))
+        assert [line["text"] for line in lines] == ["a canary of a viewer", "a canary of the owner"]
+    asked = {**in_private, "message_id": "m3", "text": "canary?"}
+    assert "in private" in json.dumps(build_json_prompt(asked, **given)["context"]["history_current_chat"])
+    of_server = {"db": stage.db, "scope": stage.scope(server="s1")}
+    assert chat.edit_chat_message("a canary of the owner", "edited", interface_path="irc/bob", **of_server).stored
 
 
 @pytest.mark.parametrize("first", [True, False])

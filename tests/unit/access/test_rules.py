@@ -26,7 +26,9 @@ CLOSED, APART = AudienceKey("conversation", "s1", ROOM), AudienceKey("conversati
         ((None, "private", None, None, ""), "direct"), ((None, "private", None, None, "s1"), "restricted"),
         ((None, "group_dm", None, None, ""), "restricted"), ((None, "group_dm", None, None, "s1"), "restricted"),
         ((None, "Group", "7", "7", ""), "public"),
-        ((None, None, "7", "7", "s1"), "direct"), ((None, None, "8", "7", ""), None), ((None, None, "", "", ""), None),
+        ((True, "dm", "7", "7", "s1"), "direct"), ((None, "private", "7", "7", "s1"), "direct"),
+        ((None, None, "7", "7", ""), "direct"), ((None, None, "7", "7", "s1"), None),
+        ((None, None, "8", "7", ""), None), ((None, None, "", "", ""), None),
     ],
 )  # fmt: skip
 def test_f17_the_host_says_how_private_a_conversation_is(said: Any, privacy: str | None) -> None:

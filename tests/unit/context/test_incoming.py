@@ -139,7 +139,7 @@ def test_f17_the_host_s_own_word_comes_first_and_equal_ids_last() -> None:
         assert read(chat={"id": 1, "type": kind}, from_user={"id": 2}).is_private is is_private
     assert read(is_private=False, chat={"type": "private"}).is_private is False
     assert read(is_private=True, chat={"type": "group"}).is_private is True
-    assert read(chat={"id": "7"}, from_user={"id": 7}).is_private is True
+    assert read(chat={"id": "7"}, from_user={"id": 7}).is_private is None
     assert read(chat={"id": 7}, from_user={"id": 8}).is_private is None
     assert read(chat={"id": ""}, from_user={"id": ""}).is_private is None
     assert read(is_private="yes", chat={"type": "forum"}).is_private is None
