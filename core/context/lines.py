@@ -10,7 +10,7 @@ from typing import Self
 
 from ..access.rules import show_key
 from ..shapes import PERSONA_SENDER, HistoryEntry
-from ..text.folding import fold, one_line
+from ..text.folding import collapsed, fold, one_line, strip_invisible
 from ..text.hits import find_cut, known_name, name_persona
 from .incoming import IncomingMessage, read_role
 
@@ -200,7 +200,8 @@ class NameLabels:
         has_id = bool(identity[0]) or identity == PERSONA
         label, count = name, 1
         while True:
-            owner = self._by_label.setdefault(fold(label), identity) if has_id else self._by_label.get(fold(label))
+            look = collapsed(strip_invisible(label))
+            owner = self._by_label.setdefault(look, identity) if has_id else self._by_label.get(look)
             if owner == identity or (not has_id and owner != PERSONA):
                 return label
             if owner and owner != PERSONA and self._are_linked("/".join(owner), "/".join(identity)):

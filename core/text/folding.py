@@ -40,6 +40,12 @@ _SURROGATES = lazy_pattern("[\ud800-\udfff]")
 # Line breaks of str.splitlines; a run of them is one break, so "\r\n" becomes one space.
 _BREAKS = lazy_pattern("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 
+_INVISIBLE = lazy_pattern(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]"
+)
+"""Characters that show nothing by themselves: they join, select, reorder or fill."""
+
 SPACELESS = (
     "\u0e00-\u0eff"  # Thai, Lao
     "\u1000-\u109f"  # Burmese
@@ -140,6 +146,11 @@ def simplify(run: str) -> str:
 def collapsed(text: str) -> str:
     """Return the folded, trimmed text with runs of white space as one space; equal results mean duplicate texts."""
     return " ".join((text.lower() if text.isascii() else fold(text)).split())
+
+
+def strip_invisible(text: str) -> str:
+    """Return the text without invisible characters, and without white space at its ends; "" if nothing is visible."""
+    return (text if text.isascii() else _INVISIBLE.sub("", text)).strip()
 
 
 def word_runs(folded: str) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from ..base.patterns import lazy_pattern
 from ..shapes import PERSONA_SENDER, HistoryEntry
-from .folding import clean, collapsed, fold, marks_class, one_line
+from .folding import clean, collapsed, fold, marks_class, one_line, strip_invisible
 
 DEFAULT_PERSONA = "default"
 
@@ -133,8 +133,8 @@ def known_name(*names: str) -> str:
     Characters that end a name or a time in a line are replaced, so that a name cannot imitate another speaker.
     """
     for name in names:
-        shown = (name if name.isprintable() else one_line(name)).translate(_IN_NAMES) if name else ""
-        if shown.strip():
+        shown = (name if name.isprintable() else one_line(name)).translate(_IN_NAMES).strip() if name else ""
+        if strip_invisible(shown):
             return shown[: find_cut(shown, NAME_CHARS)]
     return ""
 

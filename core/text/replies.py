@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from ..base.patterns import lazy_pattern
-from .folding import clean
+from .folding import clean, strip_invisible
 from .strict_json import make_strict
 from .words import read_lists
 
@@ -341,14 +341,13 @@ LOOKED_AT_CHARS = 2000
 
 Refusal = Literal["", "empty", "error_like", "shorter"]
 
-_BLANK = lazy_pattern("[\\s\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff]*\\Z")
 _MARKS = lazy_pattern(r"[\s*_#>\"“”«»‘`~•|()\-–—❌⚠️⛔🚫❗]+")
 _SPACE_RUNS = lazy_pattern(r"\s+")
 
 
 def judge_refusal(new: str, current: str, *, patterns: Sequence[str]) -> Refusal:
     """Return the reason why a new text must not replace the current one; "" if it may."""
-    if _BLANK.match(clean(new)):
+    if not strip_invisible(clean(new)):
         return "empty"
     head = beginning(new)
     if any(pattern.match(head) for pattern in _compiled(tuple(patterns))):

@@ -68,6 +68,25 @@ def test_f83_a_name_is_one_persons_within_a_prompt() -> None:
     assert told == ["Iris", "iris (2)", "iris (2)", "Iris (3)", "Iris (2)", "Ann", "ANN (2)", "Ann"]
 
 
+ALIKE = [
+    "IRIS", " Iris ", "Iris\u00a0", "\u3000Iris", "\uff29ris", "Iris\u200b", "\u200dIris", "Iris\u2060", "I\u00adris",
+    "Iris\ufe0f", "\u202eIris", "Ir\ufeffis", "Iris\u3164", "\u2800Iris", "Iris\U000e0041", "\u2066Iris\u2069",
+    "I\u034fris",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ALIKE, ids=ascii)
+@pytest.mark.parametrize("own_id", ["9", ""])
+def test_f83_a_name_that_looks_like_the_personas_has_a_mark(name: str, own_id: str) -> None:
+    labels = lines.NameLabels("Iris")
+    entry = HistoryEntry("tg/1", "t", sender_id=own_id, sender_name=name)
+    assert labels.label_entry(entry) == labels.label_entry(entry) == f"{lines.sender(entry)} (2)"
+    for other in ("Irina", "Iris B", "Iri\u015b\u200b\u200c x", "\U0001f469\u200d\U0001f680"):
+        assert labels.label(("tg", other), other) == other
+    assert [lines.shown_name(blank, "ann") for blank in ("\u200b", " \u2060", "\u3164")] == ["ann"] * 3
+    assert lines.shown_name("  Ann  Lee ") == "Ann  Lee"
+
+
 def test_t33_a_name_is_in_a_text_as_whole_words() -> None:
     held = ("ann", "with ann.", "annika met ann", "(ann)", "ann lee")
     assert [lines.holds_words(text, "ann") for text in (*held, "annika", "joann", "", "annann")] == [True] * 5 + [
