@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection, Select, bindparam, case, delete, func, select, update
@@ -73,10 +74,10 @@ def select_identities(persona: Any, key: Any) -> Select[tuple[str]]:
     return linked.where(MINE.c.persona_id == persona, MINE.c.participant_key == key)
 
 
-def are_linked(db: Database | None, persona: str, one: str, other: str) -> bool:
-    """Return whether two participants are identities of one person; without a database nobody is."""
-    linked = select_identities(persona, one).where(LINKED.c.participant_key == other)
-    return db is not None and bool(db.read(linked, source="participants"))
+def read_persons(db: Database, persona: str, keys: Collection[str]) -> dict[str, str]:
+    """Return the person key of each stored participant; linked identities have the same one."""
+    persons = select(_P.participant_key, _P.person_key).where(_P.persona_id == persona, _P.participant_key.in_(IDS))
+    return {row[0]: row[1] for row in read_parts(partial(db.read, source="participants"), persons, {}, keys)}
 
 
 def read_bare_ids(keys: Iterable[str]) -> set[str]:

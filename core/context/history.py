@@ -13,7 +13,7 @@ from ..text.hits import compared_text
 from . import lines
 from .context import CURRENT, RECENT, Caps
 from .incoming import IncomingMessage
-from .lines import AreLinked, ChatLine, NameLabels, is_persona
+from .lines import ChatLine, NameLabels, People, is_persona
 from .live import LiveHistory
 
 SAME_MESSAGE = timedelta(seconds=5)
@@ -70,7 +70,7 @@ class HistoryBuilder:
     """Row ids of stored messages that the caller's own list replaces."""
     identities: tuple[str, ...] = ()
     """Participant keys of the person asking."""
-    are_linked: AreLinked = lambda *_: False
+    people: People = field(default_factory=People)
 
     def build(self, stored_current: Iterable[HistoryEntry], stored_recent: Iterable[HistoryEntry]) -> HistoryLists:
         own, rows, others = self.message.interface_path, list(stored_current), list(stored_recent)
@@ -82,7 +82,7 @@ class HistoryBuilder:
         recent, lost_there = self._choose(RECENT, caps.recent, there, live_recent, is_echo)
         left_out += lost_here + lost_there
         persona = lines.find_persona_name(self.persona, [*recent, *current])
-        names = NameLabels(persona, self.message, self.identities, self.are_linked)
+        names = NameLabels(persona, self.message, self.identities, self.people)
         titles = {entry.conversation: entry.title for entry in others if entry.title}
         skips = self.live.skips_history  # memories still leave out what the lists would show
         own_entries = [*rows, *(self.live.chats.get(own, []) if own is not None else [])]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from typing import Self
 
 from ..access.rules import show_key
 from ..shapes import PERSONA_SENDER, HistoryEntry
-from ..text.folding import collapsed, fold, one_line, strip_invisible
+from ..text.folding import fold, look, one_line
 from ..text.hits import find_cut, known_name, name_persona
 from .incoming import IncomingMessage, read_role
 
@@ -162,26 +162,41 @@ Identity = tuple[str, str]
 """(interface, id) of a person, or ("", name) without an id."""
 
 PERSONA: Identity = ("", "")
-AreLinked = Callable[[str, str], bool]
-"""Returns whether two participant keys belong to one person."""
+
+
+class People:
+    """What is known of people, by participant key, besides the lines of the prompt; here nothing."""
+
+    def find_name(self, _key: str, name: str) -> str:
+        """Return the present name of a person with a line under this name."""
+        return name
+
+    def count_before(self, _key: str, _name: str) -> int:
+        """Return the number of other people who have this name and wrote before this person did."""
+        return 0
+
+    def are_linked(self, _one: str, _other: str) -> bool:
+        """Return whether two keys belong to one person."""
+        return False
 
 
 class NameLabels:
-    """Labels of one prompt: `Ann`, and `Ann (2)` for the next person called Ann; each keeps the label first given."""
+    """Labels of one prompt: the present name of each person, `Ann (2)` for the second person called Ann."""
 
     def __init__(
         self,
         persona: str = "",
         asker: IncomingMessage | None = None,
         identities: Iterable[str] = (),
-        are_linked: AreLinked = lambda *_: False,
+        people: People | None = None,
     ) -> None:
         """Start with the persona's own name, which no other speaker in the prompt gets.
 
-        The sender of `asker` has one label under all `identities` (keys); `are_linked` is asked about two of one name.
+        The sender of `asker` has one label under all `identities` (keys).
         """
-        self._are_linked = are_linked
+        self._people = people or People()
         self._by_label: dict[str, Identity] = {}
+        self._labels: dict[tuple[Identity, str], str] = {}
         self._asker: dict[Identity, tuple[Identity, str]] = {}
         """Identity and present name of the asker, for each of the asker's identities."""
         self.persona = self.label(PERSONA, persona) if persona else ""
@@ -196,18 +211,25 @@ class NameLabels:
 
     def label(self, identity: Identity, name: str) -> str:
         """Return the label of a person with this name; the name itself if there is no id."""
+        if (identity, name) not in self._labels:
+            self._labels[identity, name] = self._choose_label(identity, name)
+        return self._labels[identity, name]
+
+    def _choose_label(self, identity: Identity, name: str) -> str:
+        is_asker, key = identity in self._asker, "/".join(identity)
         identity, name = self._asker.get(identity, (identity, name))
-        has_id = bool(identity[0]) or identity == PERSONA
-        label, count = name, 1
+        has_id, count = bool(identity[0]) or identity == PERSONA, 1
+        if identity[0]:
+            name = name if is_asker else self._people.find_name(key, name)
+            count += self._people.count_before(key, name) + (look(name) == look(self.persona))
         while True:
-            look = collapsed(strip_invisible(label))
-            owner = self._by_label.setdefault(look, identity) if has_id else self._by_label.get(look)
+            label = name if count == 1 else f"{name} ({count})"
+            owner = self._by_label.setdefault(look(label), identity) if has_id else self._by_label.get(look(label))
             if owner == identity or (not has_id and owner != PERSONA):
                 return label
-            if owner and owner != PERSONA and self._are_linked("/".join(owner), "/".join(identity)):
+            if owner and owner != PERSONA and self._people.are_linked("/".join(owner), key):
                 return label
             count += 1
-            label = f"{name} ({count})"
 
     def label_entry(self, entry: HistoryEntry) -> str:
         if is_persona(entry):

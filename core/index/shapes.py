@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ..text.folding import look
+
 WORD, TAG, PHRASE, DAY = 0, 1, 2, 3
 """Kinds of index terms. A row has a phrase if it has all the phrase's words, a day (`2026-03-12`) if about that day."""
 PARTIAL = "\x1f"
@@ -14,6 +16,8 @@ IndexTerm = tuple[int, str]
 """(kind, text) of a word, tag, phrase or day."""
 RowId = tuple[int, int]
 """Source and id of a row."""
+Moment = tuple[int, int]
+"""Time and id of a row."""
 
 
 class Said(NamedTuple):
@@ -22,6 +26,10 @@ class Said(NamedTuple):
     name: str
     key: str
     role: str
+
+    @property
+    def look(self) -> str:
+        return look(self.name)
 
 
 class ThreadSpeaker(NamedTuple):

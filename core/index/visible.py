@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, TypeVar
@@ -17,7 +17,7 @@ from ..text.folding import fold
 from ..text.times import LEAST_GAP, MOST_GAP, USUAL_STEPS
 from .numbers import Column, Flags, Floats, Ints, PackedRows, SegmentRows, ViewRows, take
 from .segment import MOST_TIMES, POSTING, Rows, as_rows, join_rows, rows_of
-from .shapes import Entry, IndexTerm, RowId, Said
+from .shapes import Entry, IndexTerm, Moment, RowId, Said
 
 NAME_BEGINS = 2
 """Number of first letters by which speaker names are looked up before they are compared."""
@@ -98,10 +98,10 @@ class Table(Rows):
 
     @cached_property
     def speakers_by_value(self) -> dict[tuple[str, str], list[int]]:
-        """Return the speaker numbers by ("name", name), ("key", key) and ("role", role)."""
+        """Return the speaker numbers by ("name", name), ("key", key), ("role", role) and ("look", look)."""
         numbers: dict[tuple[str, str], list[int]] = {}
         for number, who in enumerate(self.speakers):
-            for item in who._asdict().items():
+            for item in (*who._asdict().items(), ("look", who.look)):
                 numbers.setdefault(item, []).append(number)
         return numbers
 
@@ -350,10 +350,22 @@ class Visible(Rows):
         return frozenset(self.source_sums[0].nonzero()[0].tolist())
 
     def find_speakers(self, field: str, values: Collection[str]) -> list[int]:
-        """Return the numbers of the speakers with one of these names, keys or roles."""
+        """Return the numbers of the speakers with one of these names, keys, roles or looks."""
         packed = len(self.table.speakers)
         fresh = (n for n, who in enumerate(self.speakers[packed:], packed) if getattr(who, field) in values)
         return [*(n for value in values for n in self.table.speakers_by_value.get((field, value), ())), *fresh]
+
+    def find_spans(self, speakers: Sequence[int], sees_local_only: bool) -> Iterator[tuple[Moment, Moment, Said]]:
+        """Yield, for each of these speakers with rows, the moments of the first and the newest row, and the speaker."""
+        stays = np.isin(self.speaker, speakers) & (self.local_only <= sees_local_only)
+        stays[self.gone] = False
+        rows = stays.nonzero()[0]
+        rows = rows[np.lexsort((self.row_id[rows], self.at_us[rows]))]
+        numbers, firsts = np.unique(self.speaker[rows], return_index=True)
+        lasts = len(rows) - 1 - np.unique(self.speaker[rows][::-1], return_index=True)[1]
+        for number, *ends in zip(numbers, rows[firsts], rows[lasts], strict=True):
+            first, last = ((int(self.at_us[at]), int(self.row_id[at])) for at in ends)
+            yield first, last, self.speakers[number]
 
     def names_in(self, text: str) -> set[str]:
         """Return the speaker names that a text may contain: a word of the name begins like a word of the text."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 from .. import hooks
 from ..access.rules import plain_key
-from ..access.table_participants import are_linked
 from ..access.view import Recent
 from ..context import context as context_rules
 from ..context import table as context_table
@@ -23,6 +21,7 @@ from ..messages import table_hidden, table_lines
 from ..shapes import HistoryEntry, Hit, LeftOut
 from .access import count_recent, may_see
 from .call import PromptCall, VisibleContext
+from .people import StoredPeople
 
 MARGIN = 6
 """Number of rows read beyond the wanted lines, to replace blank, hidden and echoed rows and copies of live messages."""
@@ -58,7 +57,6 @@ def read_stored(call: PromptCall, seeing: VisibleContext, parts: Sequence[Branch
 
 def build_history(call: PromptCall, seeing: VisibleContext, lines: StoredLines) -> HistoryLists:
     """Return the two history lists; older rows are read until the lists are full."""
-    db, persona = call.db, call.scope.persona
     builder = HistoryBuilder(
         message=call.message,
         live=call.live,
@@ -66,11 +64,11 @@ def build_history(call: PromptCall, seeing: VisibleContext, lines: StoredLines) 
         caps=call.caps,
         may_see=may_see(call, seeing),
         zone=call.zone,
-        persona=persona,
+        persona=call.scope.persona,
         replacing=find_replaced(call, lines),
         replaced_rows=call.request.replaced_rows,
         identities=() if seeing.viewer is None else seeing.viewer.identities,
-        are_linked=cache(lambda *keys: call.guard.ask("participants", lambda: are_linked(db, persona, *keys), False)),
+        people=StoredPeople(call, seeing),
     )
     lists = builder.build(lines.current, lines.recent)
     for _ in range(ROUNDS):

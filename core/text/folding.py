@@ -153,6 +153,15 @@ def strip_invisible(text: str) -> str:
     return (text if text.isascii() else _INVISIBLE.sub("", text)).strip()
 
 
+def look(name: str) -> str:
+    """Return the form in which names that look alike are equal.
+
+    >>> look("\u200bANN\u00a0 Lee ")
+    'ann lee'
+    """
+    return collapsed(strip_invisible(name))
+
+
 def word_runs(folded: str) -> list[str]:
     """Return the runs of word characters, in order, whatever their script."""
     return _WORDS.findall(folded)

@@ -15,8 +15,9 @@ from core.chat_history_cache import load_chat_history, save_chat_message, save_m
 from core.config import Settings
 from core.conversations import add_saved_memory
 from core.database.schema import memories
+from core.db import forget
 from core.errors import PromptTooLargeError
-from core.privacy import link_participants, set_privacy
+from core.privacy import link_participants, set_conversation_local_only, set_privacy
 from core.prompt_engine import build_messages, explain_messages, set_hook, to_json
 from core.scope import Scope
 from tests.spec.stage import ELSEWHERE, HERE, MINUTE, NOW, Stage, message
@@ -149,6 +150,69 @@ def test_f6_f83_linked_identities_of_somebody_else_have_one_name(stage: Stage) -
     assert [line.split("] ")[-1].split(":")[0] for line in lines] == ["Bob", "Bob (2)", "Bob"]
     shown = stage.context("tea", ENABLE_HISTORY_RECENT=0)
     assert [hit["speaker"] for hit in shown["memories"]] == ["Bob", "Bob (2)"]
+
+
+def said_by(stage: Stage, who: str, name: str, text: str, minutes: float, path: str = HERE) -> None:
+    given = {"db": stage.db, "scope": stage.scope(path, participant=f"tg/{who}")}
+    assert save_chat_message(path, text, name, who, NOW - minutes * MINUTE, **given).stored
+
+
+def shown_as(stage: Stage, text: str, asked: str = "witch knight main", **more: Any) -> list[str]:
+    """Return the speakers under which a text is in the messages and in the JSON prompt."""
+    more = {"from_user": {"id": "eve", "full_name": "Eve"}} | more
+    context = stage.context(asked, **more)
+    lines = [*context["history_current_chat"], *context["history_recent"]]
+    named = [line.split("] ")[-1].split(":")[0] for line in lines if text in line]
+    named += [hit.get("speaker", "") for hit in context["memories"] if text in hit["snippet"]]
+    told = "\n".join(each["content"] for each in ask(stage, asked, **more)[1:]).removesuffix(asked)
+    found = re.findall(rf"^(?:\[.{{16}}\] )?(.*?)(?: in tg/\d+)?: .*{text}", told, re.MULTILINE)
+    assert named and set(found) == set(named)
+    return sorted(set(named))
+
+
+@pytest.mark.parametrize("name", ["Kai", "KAI\u200b", "\u540d"])
+def test_f83_people_of_one_name_keep_their_marks_from_prompt_to_prompt(stage: Stage, name: str) -> None:
+    """The persona's own earlier lines name people by these marks."""
+    said_by(stage, "k1", name, "my main is the witch", 900, "tg/70")
+    said_by(stage, "k2", name.lower(), "my main is the knight", 800)
+    second = f"{name.lower()} (2)"
+    alone = {"HISTORY_LINES": 0, "ENABLE_HISTORY_RECENT": 0, "MEMORY_ITEMS": 1}
+    for last in ("tg/70", HERE, "tg/71"):
+        assert [shown_as(stage, text) for text in ("witch", "knight")] == [[name], [second]]
+        assert [shown_as(stage, each, f"who plays the {each}?", **alone) for each in ("witch", "knight")] == [
+            [name], [second],
+        ]  # fmt: skip
+        said_by(stage, "k2", name.lower(), f"I like pizza on {last}", 50, last)
+        said_by(stage, "k1", name, f"I like noodles on {last}", 50, last)
+    asking = {"from_user": {"id": "k2", "full_name": name}}
+    assert shown_as(stage, "witch", **asking) == [name]
+    assert stage.prompt("hello", **asking)["input"]["payload"]["source"]["name"] == f"{name} (2)"
+    assert forget(participant="tg/k1", db=stage.db, scope=stage.scope())["chat_history_cache"]
+    assert shown_as(stage, "knight") == [name.lower()]
+
+
+def test_f83_a_mark_tells_nothing_of_people_that_a_prompt_may_not_see(stage: Stage) -> None:
+    said_by(stage, "k1", "Kai", "my main is the witch", 900, "tg/k1")
+    set_conversation_local_only("tg/70", db=stage.db, scope=stage.scope("tg/70"))
+    said_by(stage, "k3", "Kai", "my main is the bard", 850, "tg/70")
+    said_by(stage, "k2", "Kai", "my main is the knight", 800)
+    assert shown_as(stage, "knight") == ["Kai"]
+    assert shown_as(stage, "knight", PROMPT_DESTINATION="local") == ["Kai (2)"]
+
+
+def test_f83_a_person_with_a_new_name_has_it_in_older_lines_too(stage: Stage) -> None:
+    """Otherwise the one who takes the free name gets what the other said."""
+    said_by(stage, "77", "Kai", "my dog is called Rufus", 900)
+    said_by(stage, "77", "ShadowWolf", "I have a new name", 800, "tg/70")
+    said_by(stage, "99", "Kai", "I have a hamster", 700)
+    asked = "which pets: dog Rufus, hamster?"
+    assert [shown_as(stage, pet, asked) for pet in ("Rufus", "hamster")] == [["ShadowWolf"], ["Kai"]]
+    own = {"from_user": {"id": "77", "full_name": "Newer"}}
+    assert [shown_as(stage, pet, asked, **own) for pet in ("Rufus", "hamster")] == [["Newer"], ["Kai"]]
+    live = {HERE: [{"text": "Rufus barks", "sender_name": "Newest", "sender_id": "77", "timestamp": NOW}]}
+    assert "Newest: " in stage.context("hello", live)["history_current_chat"][-1]
+    said_by(stage, "77", "Kai", "my old name again", 600)
+    assert [shown_as(stage, pet, asked) for pet in ("Rufus", "hamster")] == [["Kai"], ["Kai (2)"]]
 
 
 def test_p72_the_personas_lines_carry_its_name(stage: Stage) -> None:
