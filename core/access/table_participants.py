@@ -13,6 +13,7 @@ from ..database.compiled import IDS, read_parts
 from ..database.dialects import Key, insert_ignore
 from ..database.engine import Database
 from ..database.schema import participants, privacy_levels
+from ..errors import MessageError
 from ..scope import KEY_BYTES, key_text
 
 LEVELS = ("none", "partial", "full")
@@ -189,6 +190,16 @@ def _row(persona: str, key: str, shown: str, now: Any) -> dict[str, Any]:
 
 def checked_key(participant: object, field: str = "participant") -> str:
     return key_text(participant, field, KEY_BYTES["participant"], required=True)
+
+
+def full_key(participant: object, field: str = "participant") -> str:
+    """Return a participant key after checking that it names an interface; an id alone could be anybody's."""
+    key = checked_key(participant, field)
+    if "/" not in key:
+        raise MessageError(
+            f"{field} is {key[:64]!r}. It must be `interface/id`, such as 'discord/{key[:64]}'.", fields=(field,)
+        )
+    return key
 
 
 def hold(connection: Connection, db: Database, persona: str, keys: Iterable[str]) -> dict[str, str]:

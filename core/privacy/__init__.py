@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypedDict
 
 from ..access import overview
-from ..access.table_participants import checked_key, select_identities
+from ..access.table_participants import full_key, select_identities
 from ..calls.call import GivenSettings, find_key, open_call
 from ..calls.defaults import clock, settings_for
 from ..calls.defaults import scope_of as scope_of_message
@@ -140,7 +140,7 @@ def link_participants(
     [1, 0]
     """
     call = open_call(db, settings, scope)
-    keys = checked_key(a, "a"), checked_key(b, "b")
+    keys = full_key(a, "a"), full_key(b, "b")
     unknown = [k for k in keys if not call.db.read(select_identities(call.persona, k), source="participants")]
     notes = [overview.name_near(call.db, call.persona, "participant", key) for key in unknown]
     done = Linked(table_people.link_people(call.db, call.persona, *keys))

@@ -14,7 +14,7 @@ from ..access import table as audience_table
 from ..access import table_participants
 from ..access.rules import SEPARATE, AudienceKey, AudienceKind, split_key
 from ..access.table_conversations import FACTS, MOVED, SHARED_KINDS, relocate
-from ..access.table_participants import checked_key, hold
+from ..access.table_participants import checked_key, full_key, hold
 from ..access.view import ConversationFacts
 from ..base.hints import shown
 from ..database.engine import Database
@@ -35,12 +35,7 @@ def set_privacy(
     """Set a person's privacy level; return the level that applies, rows removed, and rows that remain."""
     if level not in table_participants.LEVELS:
         raise MessageError(f"level is {shown(level)}. It must be none, partial or full.", fields=("level",))
-    key = checked_key(participant)
-    if "/" not in key:
-        raise MessageError(
-            f"participant is {key[:64]!r}. It must be `interface/id`, such as 'discord/{key[:64]}'.",
-            fields=("participant",),
-        )
+    key = full_key(participant)
 
     def work(connection: Connection) -> tuple[str, dict[str, int], dict[str, int]]:
         group = hold(connection, db, persona, [key])
@@ -83,7 +78,7 @@ def link_people(db: Database, persona: str, one: str, other: str) -> dict[str, i
 
 def unlink_person(db: Database, persona: str, participant: object) -> dict[str, int]:
     """Make a participant a separate person again, with the direct messages of this participant."""
-    key = checked_key(participant)
+    key = full_key(participant)
 
     def work(connection: Connection) -> dict[str, int]:
         group = hold(connection, db, persona, [key])

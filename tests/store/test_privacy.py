@@ -21,6 +21,7 @@ from core.conversations import add_saved_memory
 from core.database.engine import Database
 from core.database.schema import ai_diary, chat_history_cache
 from core.database.schema import memories as memory_table
+from core.errors import MessageError
 from core.memories import new_item as memory_input
 from core.memories import table as memories
 from core.messages import new_message as messages
@@ -48,6 +49,16 @@ def test_f6_linking_says_which_keys_are_unknown_and_what_is_near(db: Database, s
     assert done["participants"] == 1 and len(done.notes) == 1
     assert "'tg/user1234'" in done.notes[0] and "Near it: tg/1234" in done.notes[0]
     assert link_participants("web/anna", "tg/1234", db=db, scope=scope).notes == ()
+
+
+@pytest.mark.parametrize("call", [
+    lambda **by: link_participants("1234", "web/anna", **by), lambda **by: link_participants("web/anna", 1234, **by),
+    lambda **by: unlink_participant("1234", **by), lambda **by: set_privacy("1234", "full", **by),
+])  # fmt: skip
+def test_f6_f20_an_id_without_its_interface_is_refused(db: Database, scope: Scope, call: Any) -> None:
+    save(db, scope, "a line", "1234")
+    with pytest.raises(MessageError, match=r"'1234'.*interface/id"):
+        call(db=db, scope=scope)
 
 
 @pytest.mark.parametrize("linked", [False, True])

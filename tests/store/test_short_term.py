@@ -412,14 +412,14 @@ def test_m24_m25_what_is_no_summary(world: World) -> None:
 
 def test_m27_clearing_counts_what_is_gone(world: World) -> None:
     for channel in ("c1", "c2", "c3"):
-        world.turn("u1", channel)
-    world.turn("u10", "c1")
-    world.turn("u1", "c1", "s10")
-    world.turn("u11", "c1")
-    link_participants("u11", "u1", **world.given())
+        world.turn("tg/u1", channel)
+    world.turn("tg/u10", "c1")
+    world.turn("tg/u1", "c1", "s10")
+    world.turn("tg/u11", "c1")
+    link_participants("tg/u11", "tg/u1", **world.given())
     # The room c1 of s10 is another one, and u11 is the same person.
-    assert short_term.clear_by_user("u1", **world.given()) == 5 and world.of_user("u11") == []
-    assert channels(world.of_user("u10")) == ["c1"]
+    assert short_term.clear_by_user("tg/u1", **world.given()) == 5 and world.of_user("tg/u11") == []
+    assert channels(world.of_user("tg/u10")) == ["c1"]
     for user, channel in (("u2", "c1"), ("u2", "c2"), ("u2", "c3"), ("u2", "c4")):
         world.turn(user, channel)
     assert short_term.clear_by_server("s1", "c1", **world.given()) == 2
