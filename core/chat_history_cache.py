@@ -259,14 +259,14 @@ def _describe_reply(call: Call, message: Any) -> dict[str, Any] | None:
     reply = read_reply(message)
     if reply is None:
         return None
-    role = "persona" if reply.is_persona else "user"
-    facts: dict[str, Any] = {
-        "text": reply.text or NON_TEXT,
-        "timestamp": iso_text(reply.time),
-        **({"username": reply.name, "role": role} if reply.name or reply.text else {"username": ""}),
-    }
-    if not reply.text and isinstance(reply.message_id, (str, int)):
-        facts |= table_lines.find_quoted(call.db, call.persona, call.scope.conversation, reply.message_id) or {}
+    facts: dict[str, Any] = {"text": reply.text or NON_TEXT, "timestamp": iso_text(reply.time), "username": reply.name}
+    if reply.name or reply.text:
+        facts |= {"role": "persona" if reply.is_persona else "user"}
+    facts |= {"sender_id": reply.sender.id} if reply.sender.id else {}
+    if isinstance(reply.message_id, (str, int)):
+        stored = table_lines.find_quoted(call.db, call.persona, call.scope.conversation, reply.message_id) or {}
+        is_known = reply.text and stored.get("role") != "persona"  # the platform names the account of the persona
+        facts |= {} if is_known else stored | {"text": reply.text or stored.get("text", NON_TEXT)}
     return {"reply_to": facts}
 
 

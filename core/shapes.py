@@ -161,6 +161,7 @@ class ReplyNote:
     text: str
     is_persona: bool = False
     """Whether the persona said it, whatever the name."""
+    sender_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,8 +165,8 @@ class HistoryBuilder:
     def _write_line(self, entry: HistoryEntry, names: NameLabels, titles: dict[str, str]) -> ChatLine:
         """Return the line of a message; lines of other conversations begin with the conversation's name."""
         name = names.label_entry(entry)
-        if entry.reply is not None and entry.reply.is_persona:
-            entry = replace(entry, reply=replace(entry.reply, name=names.persona))
+        if (reply := entry.reply) is not None:
+            entry = replace(entry, reply=replace(reply, name=names.label_reply(reply, entry.conversation)))
         line = lines.body(entry, zone=self.zone, now=self.message.date, name=name)
         if entry.conversation in ("", self.message.interface_path):
             return ChatLine(line, lines.turn_of(entry, name))

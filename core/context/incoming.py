@@ -367,7 +367,6 @@ def input_facts(raw: Any, image_data: Any = None, attachments: Any = None) -> di
         "input_source": "voice" if get(raw, "voice") else "",
         "image": dict(image_data) if isinstance(image_data, Mapping) else {},
         "attachments": read_attachments(raw if attachments is None else {"attachments": attachments}),
-        "reply_message_id": describe_reply(raw),
     }
 
 

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta, tzinfo
 from typing import Self
 
 from ..access.rules import show_key
-from ..shapes import PERSONA_SENDER, HistoryEntry
+from ..shapes import PERSONA_SENDER, HistoryEntry, ReplyNote
 from ..text.folding import fold, look, one_line
 from ..text.hits import find_cut, known_name, name_persona
 from .incoming import IncomingMessage, read_role
@@ -236,6 +236,14 @@ class NameLabels:
             return self.persona or NAMELESS_PERSONA
         name = sender(entry)
         return self.label(identity_of(entry.conversation, entry.sender_id, name), name)
+
+    def label_reply(self, reply: ReplyNote, conversation: str) -> str:
+        """Return the label of whom a line in this conversation replies to."""
+        if reply.is_persona:
+            return self.persona or NAMELESS_PERSONA
+        if not (reply.name and reply.sender_id):
+            return reply.name
+        return self.label(identity_of(conversation, reply.sender_id, ""), shown_name(reply.name))
 
     def label_asker(self, message: IncomingMessage) -> str:
         return self.label(*_identify(message))

@@ -66,7 +66,9 @@ def read_line(value: Any, conversation: str, order: int) -> HistoryEntry | None:
 
 def note_reply(value: Any) -> ReplyNote | None:
     reply = read_reply(value)
-    return ReplyNote(reply.name, reply.text, reply.is_persona) if reply and (reply.name or reply.text) else None
+    if reply is None or not (reply.name or reply.text):
+        return None
+    return ReplyNote(reply.name, reply.text, reply.is_persona, reply.sender.id)
 
 
 def _says_private(value: Any) -> bool:

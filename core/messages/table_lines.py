@@ -173,7 +173,7 @@ def find_named(db: Database, persona: str, message: object, interface_path: obje
 
 
 def find_quoted(db: Database, persona: str, conversation: object, message_id: object) -> dict[str, str] | None:
-    """Return text, username, timestamp and role of the message with this platform id, None if no list has it."""
+    """Return text, sender, timestamp and role of the message with this platform id, None if no list has it."""
     key = key_text(conversation, "interface_path", KEY_BYTES["conversation"], required=True)
     line = find_message(db, persona, key, key_text(message_id, "message_id", MESSAGE_ID_BYTES))
     if line is None or line.is_withdrawn:
@@ -181,6 +181,7 @@ def find_quoted(db: Database, persona: str, conversation: object, message_id: ob
     return {
         "text": line.text,
         "username": line.sender_name or line.sender_id,
+        "sender_id": line.sender_id,
         "timestamp": iso_text(line.at),
         "role": "persona" if line.role in PERSONA_ROLES else "user",
     }

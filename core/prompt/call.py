@@ -308,6 +308,8 @@ class Gathered:
     words: Sequence[str] = ()
     lines: Sequence[int] = ()
     """Row ids of the stored messages in the history."""
+    reply: Mapping[str, Any] = field(default_factory=dict)
+    """Text, time and name of the message that the new one replies to, as far as known."""
 
     @property
     def rank(self) -> list[tuple[str, int]]:

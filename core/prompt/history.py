@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from .. import hooks
@@ -13,12 +14,14 @@ from ..context import context as context_rules
 from ..context import table as context_table
 from ..context.context import CURRENT, RECENT
 from ..context.history import HistoryBuilder, HistoryLists, Replaced, entry_id
+from ..context.incoming import describe_reply, read_reply
+from ..context.lines import NameLabels
 from ..context.live import read_line
 from ..context.section_base import Built
 from ..context.table import HistoryWanted, StoredLines
 from ..database.compiled import Branch
 from ..messages import table_hidden, table_lines
-from ..shapes import HistoryEntry, Hit, LeftOut
+from ..shapes import HistoryEntry, Hit, LeftOut, ReplyNote
 from .access import count_recent, may_see
 from .call import PromptCall, VisibleContext
 from .people import StoredPeople
@@ -187,6 +190,21 @@ def find_replaced(call: PromptCall, lines: StoredLines) -> Replaced | None:
         said = "replacing: this conversation has no message of that id (message_id, not the row's); nothing is left out"
         call.report.note(said)
     return replaced
+
+
+def describe_replied(call: PromptCall, names: NameLabels) -> dict[str, Any]:
+    """Return text, time and name of the message that the new one replies to, as far as known; {} without a reply."""
+    facts, reply = describe_reply(call.message.raw), read_reply(call.message.raw)
+    if reply is None:
+        return facts
+    db, path, is_persona = call.db, call.message.interface_path, reply.is_persona
+    if db is not None and path is not None and isinstance(reply.message_id, (str, int)) and not is_persona:
+        find = partial(table_lines.find_quoted, db, call.scope.persona, path, reply.message_id)
+        stored = call.guard.ask("chat_history_cache", find, None)
+        is_persona = stored is not None and stored["role"] == "persona"
+    note = ReplyNote(facts.get("from", ""), reply.text, is_persona, reply.sender.id)
+    name = names.label_reply(note, path or call.message.interface)
+    return facts | ({"from": name} if name else {})
 
 
 # The host's own history

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from ..access.rules import plain_key
 from ..base.patterns import lazy_pattern
 from ..context.context import CURRENT, INJECTED, MEMORIES
-from ..context.incoming import describe_reply
 from ..context.lines import UNKNOWN, ChatLine, has_name, holds_words, mark_lines, mark_opening, reply_note, stamp
 from ..search.ranking.rows import FILLING
 from ..search.rules_arguments import MOST_HITS
@@ -89,7 +88,7 @@ class MessageLines:
         if s.include_local_time_in_prompts:
             weekday = times.local_time(message.date, s.timezone)[0]["weekday"]
             self.now = f"It is {weekday}, {stamp(message.date, self.zone)[1:-1]}."
-        replied = describe_reply(message.raw)
+        replied = gathered.reply
         self.reply = reply_note(replied.get("from", ""), replied.get("text", "")) if replied else ""
         self.text = message.text_with_attachments()
         turns = read_turns(gathered.context, self.asker) if as_turns else []

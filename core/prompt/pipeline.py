@@ -26,6 +26,7 @@ from ..calls.call import Call
 from ..context import section_diary, section_thoughts
 from ..context.context import OWN_KEYS, is_empty, order_context
 from ..context.history import HistoryLists
+from ..context.incoming import describe_reply
 from ..context.lines import has_name
 from ..context.section_base import Asked, Built, Section
 from ..context.table import StoredLines
@@ -54,7 +55,7 @@ from ..text.time import find_relative_day
 from . import access, search
 from .call import Gathered, PromptCall, Recalled, Report, VisibleContext, open_call, with_asker_zone
 from .fit import NO_LIMIT, Fitted, Space, fit, read_engine_limit
-from .history import ask_history_hook, build_history, compose, read_stored
+from .history import ask_history_hook, build_history, compose, describe_replied, read_stored
 from .message_lines import MessageLines, find_most_memories
 from .messages import Messages, check_dialect
 from .request import PromptRequest
@@ -276,7 +277,8 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
     nothing: tuple[dict[str, Any], dict[str, list[str]]] = (order_context({}), {})
     context, ids = guard("history_engine", lambda: compose(call, lists, sections, hits), nothing)
     rows = [entry.row_id for entry in lists.visible if entry.row_id is not None]
-    return Gathered(context, "", recalled, lists.names, ids, seeing.words, rows)
+    reply = guard("history", lambda: describe_replied(call, lists.names), describe_reply(call.message.raw))
+    return Gathered(context, "", recalled, lists.names, ids, seeing.words, rows, reply)
 
 
 def _finish_hits(call: PromptCall, recalled: Recalled, lists: HistoryLists) -> list[Hit]:

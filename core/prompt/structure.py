@@ -100,6 +100,7 @@ def _render_input(call: PromptCall, gathered: Gathered, renderer: Renderer) -> d
     rendered: dict[str, Any] = renderer.json(
         "input.json.j2",
         **input_facts(message.raw, request.image_data, request.attachments),
+        reply_message_id=gathered.reply,
         interface=message.interface,
         text=message.text,
         timestamp=message.date.isoformat(),

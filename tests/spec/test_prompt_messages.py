@@ -450,6 +450,46 @@ def test_f83_a_reply_to_a_person_whose_id_is_self_names_no_persona(stage: Stage)
     assert names == ["self", "self", stage.persona.capitalize()]
 
 
+ACCOUNT = {"id": "99001", "full_name": "mia_ai_bot"}
+OF_PERSONA = [
+    {"message_id": "b1", "text": "I like spiders", "from_user": ACCOUNT},
+    {"message_id": "b1", "from_user": ACCOUNT}, {"message_id": "b1"},
+    {"message_id": "b1", "text": "I like spiders", "from_user": {**ACCOUNT, "id": "self"}},
+    {"text": "I like spiders", "from_user": ACCOUNT, "role": "assistant"},
+    {"text": "I like spiders", "sender_id": "self", "sender_name": "mia_ai_bot"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("reply", OF_PERSONA, ids=str)
+def test_p72_a_reply_to_the_persona_names_it_and_not_its_account(stage: Stage, reply: dict[str, Any]) -> None:
+    stage.say("I like spiders", who="self", message_id="b1", minutes=9)
+    asked = message("why?", who="Bob", message_id="m1", reply_to_message=reply)
+    shown, iris = contents(ask(stage, **asked_of(asked)))[-1], stage.persona.capitalize()
+    assert stage.prompt(**asked_of(asked))["input"]["payload"]["reply_message_id"]["from"] == iris
+    assert f"[replied to {iris}: " in shown and "mia_ai_bot" not in shown
+    assert save_message({**asked, "date": NOW - 5 * MINUTE}, db=stage.db, scope=stage.scope()).stored
+    line = stage.context("hm")["history_current_chat"][-1]
+    assert f'Bob [replied to {iris}: "I like spiders"]' in line
+
+
+def asked_of(asked: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in asked.items() if name != "interface_path"}
+
+
+def test_f83_a_reply_has_the_mark_of_whom_it_answers(stage: Stage) -> None:
+    said_by(stage, "k1", "Kai", "I play the witch", 90)
+    said_by(stage, "k2", "Kai", "I play the knight", 80)
+    answered = {"text": "I play the knight", "from_user": {"id": "k2", "full_name": "Kai"}}
+    asked = message("cool", who="Bob", message_id="m1", reply_to_message=answered)
+    assert stage.prompt(**asked_of(asked))["input"]["payload"]["reply_message_id"]["from"] == "Kai (2)"
+    assert 'Bob [replied to Kai (2): "I play the knight"]: cool' in contents(ask(stage, **asked_of(asked)))[-1]
+    assert save_message({**asked, "date": NOW - 5 * MINUTE}, db=stage.db, scope=stage.scope()).stored
+    assert "Bob [replied to Kai (2): " in stage.context("hm")["history_current_chat"][-1]
+    stranger = {"text": "I play the bard", "from_user": {"id": "s", "full_name": stage.persona.capitalize()}}
+    last = contents(ask(stage, **asked_of({**asked, "reply_to_message": stranger})))[-1]
+    assert f"[replied to {stage.persona.capitalize()} (2): " in last
+
+
 def test_p74_each_memory_line_leads_to_its_row_where_marks_are_asked_for(stage: Stage) -> None:
     """A host that shows where an answer comes from needs the row, and the model a word for it."""
     said = stage.say("The spare key hangs in the shed.", path="tg/77", minutes=3 * DAY)

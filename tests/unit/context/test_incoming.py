@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from core.context.incoming import IncomingMessage, input_facts, read_role
+from core.context.incoming import IncomingMessage, describe_reply, input_facts, read_role
 from core.context.live import read_line
 from core.errors import MessageError
 from core.shapes import Sender
@@ -83,7 +83,7 @@ def test_every_reader_of_a_message_knows_the_same_names(said: Any) -> None:
     assert (incoming.text, incoming.date, incoming.sender.id, incoming.sender.name) == ("hi", NOW, "7", "Ann")
     assert (line.text, line.time, line.sender_id, line.sender_name, line.reply.text) == ("hi", NOW, "7", "Ann", "yo")
     assert (item.content, item.at, item.who, item.speaker) == ("hi", NOW, "7", "Ann")
-    assert input_facts(incoming.raw)["reply_message_id"] == {"text": "yo"} and incoming.notes == ()
+    assert describe_reply(incoming.raw) == {"text": "yo"} and incoming.notes == ()
 
 
 def test_p2_attributes_that_raise_are_absent() -> None:
@@ -206,11 +206,10 @@ BOB = {"username": "bob"}
 )
 def test_p10_five_replies(reply: Any, shown: tuple[str, ...]) -> None:
     expected = {key: value for key, value in zip(("text", "timestamp", "from"), shown, strict=True) if value}
-    assert facts(reply_to_message=reply)["reply_message_id"] == expected
-    assert "reply_message_id" not in facts() | facts(reply_to_message=77)
-    assert facts(reply_to_message="see\x00 you", voice={"duration": 3}) == {
-        "input_source": "voice", "reply_message_id": {"text": "see you"},
-    }  # fmt: skip
+    assert describe_reply(read(reply_to_message=reply).raw) == expected
+    assert describe_reply(read().raw) == describe_reply(read(reply_to_message=77).raw) == {}
+    assert describe_reply(read(reply_to_message="see\x00 you").raw) == {"text": "see you"}
+    assert facts(voice={"duration": 3}) == {"input_source": "voice"}
 
 
 def test_p12_the_examples() -> None:
