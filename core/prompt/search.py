@@ -174,7 +174,7 @@ def _stands_in(row: FoundRow, said_in: Mapping[int, HistoryEntry]) -> bool:
     lines = [said_in[each] for each in _message_rows(row) if each in said_in]
     if not lines:
         return False
-    said = collapsed(row.texts[0]).removeprefix(collapsed(f"{row.said_by}:")).strip()
+    said = collapsed(row.texts[0])
     return bool(said) and any(said in compared_text(line) for line in lines)
 
 

@@ -19,7 +19,7 @@ from ..database.stored_values import decode_row, read_time
 from ..errors import StoreReadError
 from ..index.shapes import RowId
 from ..shapes import PERSONA_SENDER
-from ..text.hits import known_name, name_persona
+from ..text.hits import content_digest, known_name, name_persona
 from ..text.words import rough_words
 from .ranking.rows import FOLDED_CHARS, PERSONA, Candidate, FoundRow
 
@@ -142,6 +142,7 @@ def read_row(number: int, row: Sequence[Any], persona: str) -> FoundRow:
         found.said_by = name_author(author or "", person or "", participant or "")
         if found.said_by == name_author("", person or "", participant or ""):
             found.said_by_key = participant or ""
+        _leave_speaker_out(found)
     else:
         *texts, found.tags = values
         found.texts = tuple(text or "" for text in texts)
@@ -150,6 +151,15 @@ def read_row(number: int, row: Sequence[Any], persona: str) -> FoundRow:
             # The persona is the speaker, unless the entry holds only what somebody said to it.
             found.said_by, found.said_by_key = name_persona(persona), PERSONA_SENDER
     return found
+
+
+def _leave_speaker_out(row: FoundRow) -> None:
+    """Remove the speaker's name from the beginning of a text, so that it is shown once, and equals what was said."""
+    text, opening = row.texts[0], f"{row.said_by}: "
+    if row.said_by and text.startswith(opening):
+        row.texts = (text.removeprefix(opening),)
+        if row.digest == content_digest(text):  # else the text is cut
+            row.digest = content_digest(row.texts[0])
 
 
 @lru_cache(maxsize=4096)

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from core import chat_history_cache, stories
+from core import chat_history_cache, lifelong, stories
 from core.chat_history_cache import load_chat_history, save_chat_message, save_message
 from core.config import Settings
 from core.conversations import add_saved_memory
 from core.database.schema import memories
-from core.db import forget
+from core.db import forget, insert_memory
 from core.errors import PromptTooLargeError
 from core.privacy import link_participants, set_conversation_local_only, set_privacy
 from core.prompt_engine import build_messages, explain_messages, set_hook, to_json
@@ -235,6 +235,28 @@ def test_p72_what_one_list_shows_stands_in_no_other(stage: Stage) -> None:
     assert "tofu recipe" in str(context["ai_diary"])
     assert context["saved_memories"] == ["[2026-03-10] My tofu is grey"]
     assert context["memories"] == []
+
+
+ITEMS = {
+    "Kai": "My birthday is on the 13th of March", "Mei Lin": "I love tea: green tea", "\u30b1\u30f3": "I like udon",
+}  # fmt: skip
+
+
+def test_p72_an_item_and_the_line_it_was_made_from_are_shown_once_with_one_name(stage: Stage) -> None:
+    """An item of several people's talk has the speaker's name in its text, and the prompt puts it in front."""
+    for n, (name, text) in enumerate(ITEMS.items()):
+        said_by(stage, f"k{n}", name, text, 9000)
+    given = {"db": stage.db, "scope": stage.scope()}
+    assert lifelong.trigger_memory_consolidation(history_uid=HERE, **given).stored == len(ITEMS)
+    insert_memory("Kai: Mia is my sister", "Kai", "chat", [], timestamp=NOW - 9000 * MINUTE, **given)
+    asking: dict[str, Any] = {"from_user": {"id": "eve", "full_name": "Eve"}, "HISTORY_LINES": 0}
+    for name, text in {**ITEMS, "Kai": "Mia is my sister"}.items():
+        context = stage.context(f"{name}: {text}?", **asking)
+        assert [hit["speaker"] for hit in context["memories"] if text in hit["snippet"]] == [name]
+        shown = contents(ask(stage, f"{name}: {text}?", **asking))[-1]
+        assert shown.count(f"] {name}: {text}\n") == 1 and f"{name}: {name}: " not in shown
+    context = stage.context("hi", **asking)
+    assert context["upcoming"] == [f"2026-03-13: [2026-03-04 06:00] Kai: {ITEMS['Kai']}"]
 
 
 def test_p61_a_shortened_line_is_a_shortened_turn(stage: Stage) -> None:
