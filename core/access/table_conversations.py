@@ -281,7 +281,8 @@ def resolve_key(read: Reader, scope: Scope, key: str) -> str:
     is_channel = is_own and (scope.privacy == "public" or bool(scope.server and scope.privacy is None))
     is_direct = (scope.participant == room and not is_channel) or (is_own and scope.privacy in ("direct", "separate"))
     server = NO_SERVER if is_direct or (is_own and scope.no_server) else scope.server
-    if not server or (SERVER_MARK in key and server == NO_SERVER):
+    is_public = is_own and scope.privacy == "public"  # the same key in a direct message is another conversation
+    if not (server or is_public) or (SERVER_MARK in key and server in ("", NO_SERVER)):
         return key
     marked = mark_server(plain_key(key), server)
     if SERVER_MARK in key:
@@ -293,8 +294,9 @@ def resolve_key(read: Reader, scope: Scope, key: str) -> str:
     owners = {row[0]: row[1] or ("" if row[2] is None else NO_SERVER) for row in read(_NAMED, values)}
     if marked in owners or (room_marked in owners and key not in owners):
         return marked
-    owner = owners.get(key, owners.get(room, ""))
-    return marked if owner not in ("", server) else key
+    if not server:
+        return marked if owners.get(key) == NO_SERVER else key
+    return marked if owners.get(key, owners.get(room, "")) not in ("", server) else key
 
 
 # Moving conversations between audiences

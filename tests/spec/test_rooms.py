@@ -234,8 +234,9 @@ def test_f81_a_message_of_no_server_is_in_no_servers_room(stage: Stage, said: di
 
 
 OWN: dict[str, Any] = {"server_id": "s1"}
+GROUP: dict[str, Any] = {"chat": {"id": "bob", "type": "group"}}
 OWN_CHANNELS = [
-    OWN, {**OWN, "chat": {"id": "bob"}}, {**OWN, "chat": {"id": "bob", "type": "group"}}, {**OWN, "is_private": False},
+    OWN, {**OWN, "chat": {"id": "bob"}}, {**OWN, **GROUP}, {**OWN, "is_private": False},
 ]  # fmt: skip
 WHISPERS = [
     {"chat": {"id": "bob", "type": "private"}}, {"is_private": True}, DM, {}, {**OWN, "chat": {"type": "private"}},
@@ -270,6 +271,31 @@ def test_f81_a_channel_with_the_id_of_its_owner_is_not_their_direct_message(
     assert "in private" in json.dumps(build_json_prompt(asked, **given)["context"]["history_current_chat"])
     of_server = {"db": stage.db, "scope": stage.scope(server="s1")}
     assert chat.edit_chat_message("a canary of the owner", "edited", interface_path="irc/bob", **of_server).stored
+
+
+@pytest.mark.parametrize("public", [GROUP, {"is_private": False}], ids=str)
+@pytest.mark.parametrize("whisper", [each for each in WHISPERS if "server_id" not in each], ids=str)
+def test_f17_f81_a_channel_without_a_server_is_not_the_direct_message_of_its_name(
+    stage: Stage, public: dict[str, Any], whisper: dict[str, Any]
+) -> None:
+    given = {"db": stage.db, "scope": stage.scope()}
+    lines = [("Bob", "in private", whisper), ("Ann", "of a viewer", public), ("Bob", "of the owner", public)]
+    asked = [message(f"canary {text}", "irc/bob", who=who, message_id=text, **said) for who, text, said in lines]
+    assert [chat.save_message(line, **given).stored for line in asked] == [True] * 3
+    for line in asked:
+        again = {**line, "message_id": "m2", "text": "canary?"}
+        texts = json.dumps([build_json_prompt(again, **given), build_messages(again, **given)])
+        assert ("in private" in texts) == (line is asked[0])
+        assert line is asked[0] or ("of a viewer" in texts and "of the owner" in texts)
+    stored = rows_of(stage.db, schema.conversations, stage.persona)
+    assert sorted(row.is_private for row in stored) == [0, 1]
+
+
+def test_f17_a_thread_of_a_direct_message_stays_private(stage: Stage) -> None:
+    given = {"db": stage.db, "scope": stage.scope()}
+    for n, (path, said) in enumerate((("irc/bob", {"is_private": True}), ("irc/bob/t1", {"is_private": False}))):
+        assert chat.save_message(message("hi", path, who="Bob", message_id=f"m{n}", **said), **given).stored
+    assert [row.is_private for row in rows_of(stage.db, schema.conversations, stage.persona)] == [1, 1]
 
 
 @pytest.mark.parametrize("first", [True, False])
