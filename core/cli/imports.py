@@ -71,7 +71,7 @@ def import_(
     timezone: Annotated[str, Option(metavar="ZONE", help="Time zone of times without an offset.")] = "UTC",
     day_first: Annotated[
         bool | None,
-        Option("--day-first/--month-first", help="Order in WhatsApp dates like 03/04. Default: found from the file."),
+        Option("--day-first/--month-first", help="Order in dates like 03/04. Default: found from the file."),
     ] = None,
     consolidate: Annotated[
         bool,

@@ -107,7 +107,7 @@ def import_file(
         private: make new conversations direct messages, or restricted if several people speak; None follows the format;
             False makes new groups and channels public.
         time_zone: IANA name of the zone of times without an offset.
-        day_first: whether 03/04 is 3 April in an export of WhatsApp; None decides from the whole file.
+        day_first: whether 03/04 is 3 April in WhatsApp exports and tables; None decides from the whole file.
         dry_run: read the file and store nothing.
         max_bytes: maximum number of bytes of the unpacked file; 2 GiB by default.
         progress: see `Progress`.

@@ -25,13 +25,14 @@ from ..fields import (
     files_of,
     id_at,
     list_at,
+    read_time,
     said_without_thoughts,
     text_at,
-    time_at,
 )
 from ..files import Member
 from ..json_values import MAX_VALUES, BadJson, read_value
 from ..shapes import USER_ID, USER_NAME, Fault, Left, Line, Note, Read, Reading, Room, Speaker
+from . import whatsapp
 from .branches import NO_TIME
 
 MAX_CHARS = 64 * 1024**2
@@ -314,13 +315,17 @@ class _File:
         messages = next((value for path in form.messages if isinstance(value := _get(chat, path), list)), [])
         people = {self._speaker(each, "").id for each in messages if isinstance(each, Mapping)}
         room = Room(key.replace("/", "_"), title, "direct" if form.people or len(people) <= 2 else "restricted")
+        said = [written for each in messages if isinstance(written := _first(each, form.time), str)]
+        times = whatsapp.parse_times([text for text in said if read_time(text) is None], self._reading)
         at = member.changed
         for number, message in enumerate(reversed(messages) if form.newest_first else messages, 1):
-            line = self._read_message(f"{place}, message {number}", message, room, at)
+            line = self._read_message(f"{place}, message {number}", message, room, at, times)
             at = line.at if isinstance(line, Line) else at
             yield line
 
-    def _read_message(self, place: str, message: Any, room: Room, before: datetime) -> Read:
+    def _read_message(
+        self, place: str, message: Any, room: Room, before: datetime, times: Mapping[str, datetime]
+    ) -> Read:
         form, zone = self._form, self._reading.zone
         if not isinstance(message, Mapping):
             return Fault(place, "it is no object")
@@ -336,7 +341,9 @@ class _File:
         if not text.strip():
             return Left("files or thoughts without a word")
         written = _first(message, form.time)
-        at = time_at({"at": written}, "at", zone=zone)
+        at = read_time(written, zone) or (times.get(written) if isinstance(written, str) else None)
+        if at is None and isinstance(written, str) and written.strip():
+            return Fault(place, f"{form.time[0]} cannot be read, write it in ISO 8601 such as 2026-03-10T12:00:00Z")
         if at is None:
             self._reading.notes[NO_TIME] += 1
         return Line(

@@ -279,6 +279,21 @@ def find_order(days: Sequence[Day], separator: str, day_first: bool | None) -> s
     )
 
 
+def parse_times(texts: Sequence[str], reading: Reading) -> dict[str, datetime]:
+    """Return the times of texts such as `01.02.2026 20:00`, all in one form and order of day and month."""
+    found = [(text, _parse(f"[{text}]") or _parse(f"[{text} 0:00]")) for text in texts]
+    heads = {text: head[0] for text, head in found if head is not None}
+    style = next(iter(heads.values()), None)
+    alike = {text: head for text, head in heads.items() if style is not None and style.is_alike(head)}
+    if style is None:
+        return {}
+    separator = "." if style.separator == "." else "/"  # with dashes, the month may come first
+    order = find_order([head.day for head in alike.values()], separator, reading.day_first)
+    days = ((text, _date(head.day, order), head.clock) for text, head in alike.items())
+    local = {text: datetime.combine(day, clock, reading.zone) for text, day, clock in days if day and clock is not None}
+    return {text: at.astimezone(UTC) for text, at in local.items()}
+
+
 def _date(day: Day, order: str) -> datetime | None:
     named = dict(zip(order, day, strict=True))
     year = named["y"] + (2000 if named["y"] < 100 else 0)

@@ -23,7 +23,7 @@ from core.transfer.formats import PROGRAMS, ChatFiles, branches, declared
 from core.transfer.formats.whatsapp import ATTACHED
 from core.transfer.items.formats import read_items
 from core.transfer.json_values import BadJson, JsonPart, read_parts
-from core.transfer.shapes import Fault, Line, Reading, Speaker
+from core.transfer.shapes import Fault, Line, Read, Reading, Speaker
 from core.transfer.survey import count_export
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "exports"
@@ -164,6 +164,39 @@ def test_r23_a_document_that_is_read_whole_is_bounded(tmp_path: Path, monkeypatc
     monkeypatch.setattr(declared, "MAX_CHARS", 100)
     (fault,) = declared.read("table", [member], Reading())
     assert isinstance(fault, Fault) and "more than 100 characters" in fault.reason
+
+
+@pytest.mark.parametrize(
+    ("dates", "read"),
+    [
+        (["01.02.2026 20:00", "14.02.2026, 21:05"], ["02-01 20:00", "02-14 21:05"]),
+        (["1.2.26"], ["02-01 00:00"]),
+        (["03/04/2026 10:00", "25/06/2026 10:00"], ["04-03 10:00", "06-25 10:00"]),
+        (["3/25/2026 3:05 PM", "4/1/2026 4:00 pm"], ["03-25 15:05", "04-01 16:00"]),
+        (["2026/03/04 10:00", "2026-03-05"], ["03-04 10:00", "03-05 00:00"]),
+        (["Mar 5, 2026 3:00 PM", ""], ["03-05 15:00", "03-05 15:00"]),
+        (["2026-03-04", "today"], ["03-04 00:00", "timestamp cannot be read"]),
+        (["01.03.2026", "31.02.2026"], ["03-01 00:00", "timestamp cannot be read"]),
+    ],
+)  # fmt: skip
+def test_r26_dates_of_a_table_are_read_or_refused(tmp_path: Path, dates: list[str], read: list[str]) -> None:
+    """A date in another form than ISO 8601 gave its row the time of the import."""
+    found = _read_table(tmp_path, dates, Reading())
+    assert [f"{each.at:%m-%d %H:%M}" if isinstance(each, Line) else each.reason[:24] for each in found] == read
+
+
+@pytest.mark.parametrize("date", ["03/04/2026 10:00", "03-04-2026"])
+def test_r26_the_order_of_a_table_is_asked_for_if_it_does_not_tell(tmp_path: Path, date: str) -> None:
+    with pytest.raises(TransferError, match="Say --day-first or --month-first"):
+        _read_table(tmp_path, [date], Reading())
+    days = [_read_table(tmp_path, [date], Reading(day_first=is_first))[0] for is_first in (True, False)]
+    assert [each.at.month for each in days if isinstance(each, Line)] == [4, 3]
+
+
+def _read_table(folder: Path, dates: list[str], reading: Reading) -> list[Read]:
+    rows = "".join(f'"{date}",Ann,tea\n' for date in dates)
+    (folder / "chat.csv").write_text(f"timestamp,speaker,text\n{rows}")
+    return list(declared.read("table", Export(folder / "chat.csv").members, reading))
 
 
 @pytest.mark.parametrize("bound", ["MAX_ROOMS", "MAX_LINES"])
