@@ -44,8 +44,13 @@ _SHAPES = (
 )
 _TEXTS = frozenset({"text", "content", "memory", "observations", "relationType"})
 _LISTS = frozenset({"items", "results", "memories", "entries", "character_book", "entities"})
-_ENTRY = re.compile(r"\s*+(?:[-*•]|\d{1,4}[.)])?\s*+(?:\[(?P<at>\d{4}-\d\d-\d\d)\]\s*+-?\s*+)?(?P<text>\S.*)")
-_IS_ENTRY = re.compile(r"\s*+(?:(?:[-*•]|\d{1,4}[.)])\s++\S|\[\d{4}-\d\d-\d\d\]\s*+-?\s*+\S|(?:The user|User) \S)")
+_DATE = (
+    r"(?=\[?(?:(?P<iso>\d{4}-\d\d-\d\d)|(?P<day>\d\d?)\.(?P<month>\d\d?)\.(?P<year>\d{4}))(?!\w|,?\s*+\d\d?[:.]\d\d))"
+    r"(?:\[[\d.-]++\]\s*+-?+|[\d.-]++\s*+(?::|[-–](?!\s*+\d)))?+\s*+"
+)
+"""Date before an entry; not with a time of day, which begins a line of a chat or a log."""
+_ENTRY = re.compile(rf"\s*+(?:[-*•]\s|\d{{1,4}}[.)]\s)?\s*+(?:{_DATE})?(?P<text>\S.*)")
+_IS_ENTRY = re.compile(rf"\s*+(?:(?:[-*•]|\d{{1,4}}[.)])\s++\S|{_DATE}[\d.-]*+[-–:\s]*+\S|(?:The user|User) \S)")
 _IS_YAML = re.compile(
     r"(?:[^\S\n]*(?:#.*)?\n|---.*\n)*"
     r"(?:\w+:(?:\s|\Z)|-\s+[\"']?(?:id|text|content|memory|kind|tier|tags|importance|timestamp)[\"']?:\s)"
@@ -215,7 +220,8 @@ def _read_list(text: str) -> Iterator[Row]:
     for number, line in enumerate(text.splitlines(), 1):
         entry = _ENTRY.match(line) if _IS_ENTRY.match(line) else None
         if entry:
-            yield Row(number, None, {"text": entry["text"].strip(), "timestamp": entry["at"]})
+            at = entry["iso"] or (entry["year"] and f"{entry['year']}-{entry['month']:0>2}-{entry['day']:0>2}")
+            yield Row(number, None, {"text": entry["text"].strip(), "timestamp": at})
 
 
 # mem0

@@ -47,9 +47,25 @@ def test_l41_a_file_is_told_by_what_it_holds(content: str, told: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "at", "text"),
+    [
+        ("2026-02-11: Dentist", "2026-02-11", "Dentist"),
+        ("- 12.3.2026 – Dentist", "2026-03-12", "Dentist"),
+        ("[2026-02-11] - Dentist", "2026-02-11", "Dentist"),
+        ("2026-02-11 Dentist", "2026-02-11", "2026-02-11 Dentist"),
+        ("- 2026-02-11 to 2026-02-13 Rome", "2026-02-11", "2026-02-11 to 2026-02-13 Rome"),
+        ("2026-02-11 - 2026-02-13 Rome", "2026-02-11", "2026-02-11 - 2026-02-13 Rome"),
+        ("- 3.5 litres of milk", None, "3.5 litres of milk"),
+    ],
+)
+def test_l41_a_line_behind_a_date_is_a_memory_of_that_day(line: str, at: str | None, text: str) -> None:
+    assert [row.value for row in _rows(f"# Notes\n\n{line}\n")] == [{"text": text, "timestamp": at}]
+
+
+@pytest.mark.parametrize(
     "content",
     ["[]", "{}", '"a"', "7", "", "[1, 2]", '["a"]', '{"items": "a"}', '{"items": {"a": 1}}', "a: b", "just words",
-     "null"],
+     "null", "2026-02-11", "2026-02-11:\n2026-02-12:", "2026-02-11 15:05 - Ann: tea"],
 )  # fmt: skip
 def test_l38_another_shape_is_refused(content: str) -> None:
     with pytest.raises(TransferError, match=r"(must hold \{items|not JSON)"):
