@@ -66,11 +66,11 @@ class Calendar(NamedTuple):
     """Languages besides the language of the text."""
 
     def find_places(self, text: str, at: datetime | None) -> dict[str, tuple[int, int]]:
-        """Return the days, as ISO 8601, that a text said at `at` is about, each with the place of its words."""
+        """Return the days, weeks and months that a text said at `at` is about, each with the place of its words."""
         if at is None:
             return {}
         zone, languages = times.zone(self.zone) or UTC, likely_languages(text, self.languages)
-        return {day.isoformat(): place for day, place in find_about_days(text, at, zone, languages).items()}
+        return find_about_days(text, at, zone, languages)
 
 
 def calendar_of(db: Database) -> Calendar:

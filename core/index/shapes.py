@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ..text.folding import look
 
 WORD, TAG, PHRASE, DAY = 0, 1, 2, 3
-"""Kinds of index terms. A row has a phrase if it has all the phrase's words, a day (`2026-03-12`) if about that day."""
+"""Kinds of index terms. A row has a phrase if it has all its words, a day (`2026-03-12`), week or month if about it."""
 PARTIAL = "\x1f"
 """Word added to the entry of a row if some of its words are not in the index: too long, or too many."""
 IndexTerm = tuple[int, str]

@@ -40,7 +40,7 @@ from ..text.question_words import (
     holds,
 )
 from ..text.stems import script_language
-from ..text.time import CALENDARS, Span, name_words, read_spans, time_words
+from ..text.time import CALENDARS, Span, name_days, name_words, read_spans, time_words
 from ..text.words import read_lists
 
 
@@ -57,8 +57,8 @@ class Question:
     spans: tuple[Span, ...] = ()
     """Spans of time that it names."""
     days: tuple[str, ...] = ()
-    """Days of the spans, as ISO 8601: rows about one of them match too. For `When is ...?` without a time, the coming
-    days: rows about one of them come first.
+    """Days, weeks and months of the spans: rows about one of them match too. For `When is ...?` without a time, the
+    coming days: rows about one of them come first.
     """
     has_unread_time: bool = False
     """Whether it has words of time from which no span can be read."""
@@ -234,7 +234,7 @@ _DAY = timedelta(days=1)
 
 
 def list_days(spans: Sequence[Span], now: datetime, zone: tzinfo) -> tuple[str, ...]:
-    """Return the ISO 8601 days of spans; of an open-ended one, SOON_DAYS from a start not past, or up to the end."""
+    """Return the days, weeks and months of spans; of an open one, SOON_DAYS from a start not past, or up to the end."""
     days: dict[str, None] = {}
     for span in spans:
         start, end = span.start, span.end
@@ -244,14 +244,14 @@ def list_days(spans: Sequence[Span], now: datetime, zone: tzinfo) -> tuple[str, 
             end = start + SOON_DAYS * _DAY
         start = start or end - SOON_DAYS * _DAY
         first, last = start.astimezone(zone).date(), (end - timedelta(microseconds=1)).astimezone(zone).date()
-        for step in range(min((last - first).days + 1, MOST_DAYS - len(days))):
-            days[(first + step * _DAY).isoformat()] = None
+        last = min(last, first + (MOST_DAYS - len(days) - 1) * _DAY)
+        days |= dict.fromkeys(name_days(first, last, span.precision))
     return tuple(days)
 
 
 def describe_spans(spans: Sequence[Span], zone: tzinfo) -> list[str]:
     """Return, for each span, the sentence that nothing is stored in it."""
-    return list(dict.fromkeys(_describe(span, zone) for span in spans if span.role == "said" or len(spans) == 1))
+    return list(dict.fromkeys(_describe(span, zone) for span in spans))
 
 
 def _describe(span: Span, zone: tzinfo) -> str:

@@ -354,6 +354,32 @@ def test_t62_a_span_finds_what_was_said_in_it_and_what_is_about_it(
     assert report["spans"] and report["notes"] == []
 
 
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("What are we doing in June?", ["In June we fly to Rome"]),
+        ("What is in June?", ["In June we fly to Rome"]),
+        ("What are we doing next week?", ["Next week the roof is mended"]),
+        ("What are we doing in summer?", ["In June we fly to Rome"]),
+        ("What are we doing on 3 June?", []),
+        ("What did we do in December?", ["In December we were in Oslo"]),
+    ],
+)
+def test_t62_a_span_finds_what_is_about_its_weeks_and_months(
+    db: Database, scope: Scope, query: str, expected: list[str]
+) -> None:
+    lines = ("In June we fly to Rome", 20), ("Next week the roof is mended", 1), ("In December we were in Oslo", 5)
+    said(db, scope, [(text, ago(days=days)) for text, days in lines])
+    texts, report = ask(db, scope, query)
+    assert texts == expected and bool(report["notes"]) is not bool(expected)
+
+
+def test_t62_of_a_time_that_comes_again_both_are_told_if_neither_is_sure(db: Database, scope: Scope) -> None:
+    said(db, scope, [("A fox ran by", ago())])
+    notes = ask(db, scope, "What is in June?")[1]["notes"]
+    assert notes == [f"Nothing is stored from {year}-06-01 to {year}-06-30." for year in (2025, 2026)]
+
+
 def test_t62_what_happened_beside_an_event_is_what_was_said_then(told: Database, scope: Scope) -> None:
     after, report = ask(told, scope, "What happened after we bought the piano?")
     assert after and set(after) == {text for text, days in LINES if days <= 8} and len(report["spans"]) == 1

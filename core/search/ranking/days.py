@@ -1,4 +1,4 @@
-"""Rows in the time spans of a question or about a day in them, and the ranking reasons of such rows."""
+"""Rows in the time spans of a question or about them, and the ranking reasons of such rows."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def find_span_beside(audiences: Sequence[AudienceMatches], candidates: Sequence[
 
 
 def find_inside(question: Question, view: Visible, postings: Postings) -> Flags:
-    """Return which rows of an audience were said within a span or are about a day in one."""
+    """Return which rows of an audience were said within a span or are about one."""
     inside = are_inside(question, view.at_us)
     for day in question.days:
         inside[postings.find((DAY, day))[0]] = True

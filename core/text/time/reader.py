@@ -14,12 +14,12 @@ from .calendar import BREAK
 from .grammar import read_parts
 from .parts import TimePart, cut
 from .patterns import Found, Moment
-from .spans import DAY, Role, Span, in_utc
+from .spans import DAY, Role, Span, in_utc, name_days
 
 LOOKED_AT = 4_000
 MOST_SPANS = 24
-MOST_ABOUT, MOST_DAYS = 3, 14
-"""Maximum number of spans of a stored text that give its days, and of days in one span."""
+MOST_ABOUT, MOST_DAYS, MOST_LONG = 3, 14, 100
+"""Maximum number of spans of a stored text that give its days; of days in one span; and in one that gives months."""
 _ANY_TIME = datetime(2001, 1, 1, tzinfo=UTC)
 """Any moment: the positions of time words do not depend on it."""
 _HAN_DATED = lazy_pattern("[一二三四五六七八九十]月")
@@ -35,6 +35,8 @@ _DIGIT = lazy_pattern(r"\d")
 _JOINED = lazy_pattern(r"(?<=[^\W_])[-'\u2019\u02bc](?=[^\W\d_])(?!w\d)")
 """Character that joins two words: `terça-feira`, `l'année`."""
 _ABOUT = frozenset({"minute", "part of day", "day"})
+_LONG = {"week": len("2026-W11")} | dict.fromkeys(("part of month", "month", "season"), len("2026-03"))
+"""Lengths of the names of weeks and months, by the precisions of the texts that are about them."""
 _DAY_KINDS, _AHEAD, _UNITS, _NUMBERS = frozenset("D{HWwgrbq"), frozenset("a"), frozenset("U"), frozenset("N")
 """Kinds of relative days, weekdays and words for counting; and of `in`, which needs a number and a unit."""
 _NAMING = frozenset("Z%")
@@ -68,11 +70,11 @@ def read_spans(text: str, now: datetime, zone: tzinfo, languages: Sequence[str])
     return found[:MOST_SPANS]
 
 
-def find_about_days(
-    text: str, said_at: datetime, zone: tzinfo, languages: Sequence[str]
-) -> dict[date, tuple[int, int]]:
-    """Return the days that a stored text is about, by at most three spans, each with the place of its words."""
-    days: dict[date, tuple[int, int]] = {}
+def find_about_days(text: str, said_at: datetime, zone: tzinfo, languages: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """Return the days, weeks and months that a stored text is about, by at most three spans, each with the place of its
+    words.
+    """
+    days: dict[str, tuple[int, int]] = {}
     folds = _Folds(text[:LOOKED_AT])
     parts, moment = _read(folds, said_at, zone, languages, is_question=False)
     for part, named in list(_iter_named(parts, moment))[:MOST_ABOUT]:
@@ -83,11 +85,14 @@ def find_about_days(
             continue
         first, last = start.date(), (end - timedelta(microseconds=1)).date()
         is_short = named.precision in _ABOUT or (named.precision == "week" and (last - first).days < 3)
-        if is_short and (last - first).days < MOST_DAYS:
-            count = 1 if named.precision in ("minute", "part of day") else (last - first).days + 1
-            place = folds.place(part.begin, part.end)
-            for step in range(count):
-                days.setdefault(first + step * DAY, place)
+        is_over = not is_short and moment is not None and end == moment.now  # `since March` is no month
+        if is_over or (last - first).days >= (MOST_DAYS if is_short else MOST_LONG):
+            continue
+        length = len("2026-03-12") if is_short else _LONG.get(named.precision)
+        last = first if named.precision in ("minute", "part of day") else last
+        for day in name_days(first, last, named.precision):
+            if len(day) == length:
+                days.setdefault(day, folds.place(part.begin, part.end))
     return days
 
 

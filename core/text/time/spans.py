@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calendar import monthrange
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Literal
@@ -126,6 +126,20 @@ def of_date(year: int, month: int, day: int) -> Range | None:
     if not (YEARS[0] <= year <= YEARS[1] and 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]):
         return None
     return of_days(date(year, month, day))
+
+
+def name_days(first: date, last: date, precision: Precision) -> Iterator[str]:
+    """Yield the days of a span, and its whole weeks and months, or the month that it is part of: 2026-03-12, 2026-W11,
+    2026-03.
+    """
+    if precision == "part of month" and first.replace(day=1) == last.replace(day=1):
+        yield f"{first:%Y-%m}"
+    for day in (first + step * DAY for step in range((last - first).days + 1)):
+        if day.day == 1 and day.replace(day=monthrange(day.year, day.month)[1]) <= last:
+            yield f"{day:%Y-%m}"
+        if day.weekday() == 0 and (last - day).days >= 6:
+            yield f"{day:%G-W%V}"
+        yield day.isoformat()
 
 
 def of_clock(day: Range, minutes: int) -> Range:

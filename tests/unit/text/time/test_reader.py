@@ -120,6 +120,16 @@ PECULIAR = [
     ("01-01..now", "en", "since the start of the year"),
     ("03-12..03-13", "de", "Was steht morgen an?"),
     ("03-08..now", "pl", "w ostatnich trzech dniach"),
+    ("2027-02-01..2027-03-01", "de", "Was machen wir im Februar?"),
+    ("2027-02-01..2027-03-01", "de", "Was machen wir im nächsten Februar?"),
+    ("2027-02-01..2027-03-01", "en", "What are we doing in February?"),
+    ("2027-02-01..2027-03-01", "fr", "Qu'est-ce qu'on fait en février ?"),
+    ("2027-02-01..2027-03-01", "es", "¿Qué hacemos en febrero?"),
+    ("2027-02-01..2027-03-01", "it", "Cosa facciamo a febbraio?"),
+    ("2027-02-01..2027-03-01", "pt", "O que fazemos em fevereiro?"),
+    ("2027-02-01..2027-03-01", "nl", "Wat doen we in februari?"),
+    ("2027-02-01..2027-03-01", "ru", "Что делаем в феврале?"),
+    ("02-01..03-01", "de", "Was haben wir im Februar gemacht?"),
 ]
 
 
@@ -159,7 +169,7 @@ def test_t62_words_that_only_look_like_times_name_none(expected: str, language: 
 @pytest.mark.parametrize(("expected", "language", "text"), _rows("stored"))
 def test_t62_a_stored_text_is_about_days(expected: str, language: str, text: str) -> None:
     days = [] if expected == "-" else [day if day[:2] == "20" else f"2026-{day}" for day in expected.split()]
-    assert [day.isoformat() for day in find_about_days(text, NOW, UTC, (language,))] == days
+    assert list(find_about_days(text, NOW, UTC, (language,))) == days
 
 
 STORED = [
@@ -175,7 +185,7 @@ STORED = [
 
 @pytest.mark.parametrize(("day", "language", "text"), STORED)
 def test_t62_a_stored_text_is_about_days_in_other_languages(day: str, language: str, text: str) -> None:
-    assert [f"{each:%d}" for each in find_about_days(text, NOW, UTC, (language,))] == ([day] if day else [])
+    assert [each[-2:] for each in find_about_days(text, NOW, UTC, (language,))] == ([day] if day else [])
 
 
 @pytest.mark.parametrize("behind", [".", "!", ", ok", ")", "... Ok.", "\n- ok"])
