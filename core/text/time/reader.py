@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
+from itertools import pairwise
 
 from ...base.patterns import lazy_pattern
 from ..languages import bare
@@ -196,15 +197,28 @@ def _read(
     for language in telling:
         lexicon = calendar.load(language)
         assert lexicon is not None
-        parts = cut(said, lexicon)
+        parts = _find_plan(cut(said, lexicon))
         is_plan = not _holds(parts, "-") and (_holds(parts, "+") or not is_question)
-        moment = Moment(local, zone, lexicon, is_plan, is_told=not is_question and not _holds(parts, "+"))
+        is_past = _holds(parts, "-") and not _holds(parts, "+")
+        moment = Moment(local, zone, lexicon, is_plan, not is_question and not _holds(parts, "+"), is_past)
         parts = read_parts(moment, parts)
         # Use the language that reads most: `7 mai 2023` is a year in English, a day in French.
         length = sum(part.end - part.begin for part in parts if not _NAMING.isdisjoint(part.kinds)) + 1
         if length > best[0]:
             best = length, parts, moment
     return best[1:]
+
+
+def _find_plan(parts: list[TimePart]) -> list[TimePart]:
+    """Return the parts; with a plan instead of a perfect tense if the last word of a sentence tells it."""
+    ends = [each for each, after in pairwise([*parts, TimePart({BREAK: 0}, 0, 0)]) if BREAK in after.kinds]
+    if not any("^" in each.kinds for each in ends):
+        return parts
+    kept = ({kind: value for kind, value in each.kinds.items() if value != "perfect"} for each in parts)
+    return [
+        each._replace(kinds={"+": 0} | kinds if "^" in kinds else kinds)
+        for each, kinds in zip(parts, kept, strict=True)
+    ]
 
 
 def _leave_telling(text: str, languages: Sequence[str]) -> str:

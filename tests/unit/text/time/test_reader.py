@@ -130,7 +130,38 @@ PECULIAR = [
     ("2027-02-01..2027-03-01", "nl", "Wat doen we in februari?"),
     ("2027-02-01..2027-03-01", "ru", "Что делаем в феврале?"),
     ("02-01..03-01", "de", "Was haben wir im Februar gemacht?"),
+    ("2027-02-01..2027-03-01", "de", "Was habe ich im Februar vor?"),
+    ("03-13..03-14", "de", "Was steht am Freitag an?"),
+    ("02-01..03-01", "de", "Was hatten wir im Februar vor?"),
 ]
+
+THIS_ONE = [
+    ("en", "what happened on stream this weekend?"), ("en", "who won the match this weekend?"),
+    ("de", "was habe ich dieses Wochenende verpasst?"), ("fr", "qui a gagné ce week-end ?"),
+    ("es", "¿quién ganó este fin de semana?"), ("it", "cosa è successo questo fine settimana?"),
+    ("pt", "o que aconteceu neste fim de semana?"), ("nl", "wat is er dit weekend gebeurd?"),
+    ("ru", "что произошло в эти выходные?"), ("pl", "co się stało w ten weekend?"), ("ja", "今週末に何をした？"),
+    ("ko", "이번 주말에 뭐 했지?"), ("zh", "这个周末发生了什么"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("language", "text"), THIS_ONE)
+def test_t62_this_weekend_is_the_last_one_in_a_question_about_the_past(language: str, text: str) -> None:
+    days = [(each.start and each.start.day, each.role) for each in read_spans(text, NOW, UTC, (language,))]
+    assert days == [(7, "said")]
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("who won this Sunday?", "2026-03-08"), ("what did we do this Christmas?", "2025-12-24"),
+        ("what did I do this Tuesday?", "2026-03-10"), ("what did I do this Wednesday?", "2026-03-11"),
+        ("what is on this weekend?", "2026-03-14"), ("what are we doing this Sunday?", "2026-03-15"),
+        ("what are we doing this Christmas?", "2026-12-24"), ("what did I plan for this weekend?", "2026-03-14"),
+    ],
+)  # fmt: skip
+def test_t62_the_tense_of_a_question_tells_which_one_this_is(text: str, day: str) -> None:
+    assert [f"{each.start:%Y-%m-%d}" for each in read_spans(text, NOW, UTC, ("en",)) if each.start][:1] == [day]
 
 
 @pytest.mark.parametrize(("expected", "language", "text"), _rows(*SPANS) + PECULIAR)
