@@ -135,6 +135,21 @@ PECULIAR = [
     ("02-01..03-01", "de", "Was hatten wir im Februar vor?"),
 ]
 
+DIGRAPHS = [
+    ("de", "Was war im März los?", "Was war im Maerz los?"), ("de", "vor fünf Tagen", "vor fuenf Tagen"),
+    ("de", "Was ist übermorgen?", "Was ist uebermorgen?"), ("de", "nächste Woche", "naechste Woche"),
+    ("de", "vor fünfzehn Tagen", "vor fuenfzehn Tagen"), ("de", "im Jänner", "im Jaenner"),
+    ("de", "heute früh", "heute frueh"), ("de", "letztes Frühjahr", "letztes Fruehjahr"),
+    ("da", "i går", "i gaar"), ("da", "i lørdags", "i loerdags"), ("no", "forrige måned", "forrige maaned"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("language", "text", "written"), DIGRAPHS)
+def test_t62_letters_with_a_mark_may_be_written_as_two(language: str, text: str, written: str) -> None:
+    one, other = (read_spans(each, NOW, UTC, (language,)) for each in (text, written))
+    assert one and [(x.start, x.end) for x in one] == [(x.start, x.end) for x in other]
+
+
 THIS_ONE = [
     ("en", "what happened on stream this weekend?"), ("en", "who won the match this weekend?"),
     ("de", "was habe ich dieses Wochenende verpasst?"), ("fr", "qui a gagné ce week-end ?"),
