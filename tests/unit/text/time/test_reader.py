@@ -133,6 +133,10 @@ PECULIAR = [
     ("2027-02-01..2027-03-01", "de", "Was habe ich im Februar vor?"),
     ("03-13..03-14", "de", "Was steht am Freitag an?"),
     ("02-01..03-01", "de", "Was hatten wir im Februar vor?"),
+    ("2026-01-01..2026-02-01", "tr", "Ocak ayında ne yaptım?"),
+    ("2026-01-01..2026-02-01", "tr", "Ocak'ta ne yaptım?"),
+    ("2025-10-01..2025-11-01", "tr", "Ekimde ne yaptım?"),
+    ("2026-01-01..now", "tr", "Ocak ayından beri ne yaptım?"),
 ]
 
 DIGRAPHS = [
@@ -201,7 +205,7 @@ def test_t62_the_first_and_the_last_are_an_order(expected: str, language: str, t
 NO_TIME = [
     ("en", "How did our conversation begin with Ben?"), ("en", "How did the trip begin?"),
     ("en", "Will our conversation end?"), ("en", "How many days ago did I buy milk?"), ("en", "it was years ago"),
-    ("ru", "сколько дней назад"), ("it", "anni fa"), ("nl", "hoeveel dagen geleden"), ("tr", "kaç gün önce"),
+    ("tr", "Ocakta ne pişiyor?"), ("tr", "ekim alanı nerede?"), ("ru", "сколько дней назад"), ("it", "anni fa"), ("nl", "hoeveel dagen geleden"), ("tr", "kaç gün önce"),
     ("en", "Does the 24/7 shop sell 1/2 litre bottles?"), ("zh", "我生日是几月几号?"), ("ko", "몇 월에 만났지?"),
     ("en", "what music did i like in the 1990s"), ("de", "was mochte ich in den 90er Jahren"),
 ]  # fmt: skip
