@@ -28,7 +28,12 @@ PART_HOURS = {
 FEASTS = {
     "christmas eve": (12, 24, 1), "christmas": (12, 24, 3), "new year's eve": (12, 31, 1), "new year": (1, 1, 1),
     "halloween": (10, 31, 1), "valentine": (2, 14, 1), "easter": (0, 0, 2), "christmas day": (12, 25, 1),
+    "pentecost": (0, 49, 2), "good friday": (0, -2, 1), "easter monday": (0, 1, 1), "whit monday": (0, 50, 1),
+    "ascension": (0, 39, 1), "corpus christi": (0, 60, 1), "shrove monday": (0, -48, 1),
+    "shrove tuesday": (0, -47, 1), "ash wednesday": (0, -46, 1), "maundy thursday": (0, -3, 1),
+    "holy saturday": (0, -1, 1), "easter days": (0, -2, 4), "holy week": (0, -7, 8),
 }  # fmt: skip
+"""Month, day and number of days of each feast; month 0: days after Easter Sunday."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +210,7 @@ def every_day(cut: Callable[[Range], Range]) -> Time:
 def every_feast(feast: str) -> Time:
     def build(year: int) -> Range | None:
         month, day, count = FEASTS[feast]
-        return of_days(date(year, month, day) if month else easter(year), count)
+        return of_days(date(year, month, day) if month else easter(year) + day * DAY, count)
 
     return every_year(build, "day")
 

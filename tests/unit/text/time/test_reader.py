@@ -137,6 +137,22 @@ PECULIAR = [
     ("2026-01-01..2026-02-01", "tr", "Ocak'ta ne yaptım?"),
     ("2025-10-01..2025-11-01", "tr", "Ekimde ne yaptım?"),
     ("2026-01-01..now", "tr", "Ocak ayından beri ne yaptım?"),
+    ("2025-06-08..2025-06-10", "de", "Was war Pfingsten los?"),
+    ("2025-06-09..2025-06-10", "de", "Was war am Pfingstmontag?"),
+    ("2025-04-21..2025-04-22", "de", "Was war am Ostermontag?"),
+    ("2025-04-18..2025-04-19", "en", "What did we do on Good Friday?"),
+    ("2025-04-21..2025-04-22", "en", "What did we do on Easter Monday?"),
+    ("2025-05-29..2025-05-30", "de", "Was war an Christi Himmelfahrt?"),
+    ("2025-06-19..2025-06-20", "de", "Was war an Fronleichnam?"),
+    ("02-16..02-17", "de", "Was war am Rosenmontag?"),
+    ("02-18..02-19", "en", "What was on Ash Wednesday?"),
+    ("2025-04-18..2025-04-22", "de", "Was war am Osterwochenende?"),
+    ("2025-04-13..2025-04-21", "es", "¿Qué hicimos en Semana Santa?"),
+    ("2025-04-18..2025-04-19", "fr", "Qu'avons-nous fait le vendredi saint ?"),
+    ("2025-04-18..2025-04-19", "pt", "O que fizemos na sexta-feira santa?"),
+    ("2025-04-21..2025-04-22", "it", "Cosa abbiamo fatto a Pasquetta?"),
+    ("2025-06-08..2025-06-10", "nl", "Wat deden we met Pinksteren?"),
+    ("2024-05-19..2024-05-21", "de", "Was war Pfingsten 2024?"),
 ]
 
 DIGRAPHS = [
@@ -205,7 +221,8 @@ def test_t62_the_first_and_the_last_are_an_order(expected: str, language: str, t
 NO_TIME = [
     ("en", "How did our conversation begin with Ben?"), ("en", "How did the trip begin?"),
     ("en", "Will our conversation end?"), ("en", "How many days ago did I buy milk?"), ("en", "it was years ago"),
-    ("tr", "Ocakta ne pişiyor?"), ("tr", "ekim alanı nerede?"), ("ru", "сколько дней назад"), ("it", "anni fa"), ("nl", "hoeveel dagen geleden"), ("tr", "kaç gün önce"),
+    ("tr", "Ocakta ne pişiyor?"), ("tr", "ekim alanı nerede?"),
+    ("ru", "сколько дней назад"), ("it", "anni fa"), ("nl", "hoeveel dagen geleden"), ("tr", "kaç gün önce"),
     ("en", "Does the 24/7 shop sell 1/2 litre bottles?"), ("zh", "我生日是几月几号?"), ("ko", "몇 월에 만났지?"),
     ("en", "what music did i like in the 1990s"), ("de", "was mochte ich in den 90er Jahren"),
 ]  # fmt: skip
