@@ -136,6 +136,8 @@ def _make_sure(m: Moment, parts: Sequence[TimePart], n: int, made: Sequence[Time
         kinds |= build_kinds(fixed(of_month(kinds["Y"], 1, 12), "year"))
     if is_led and "S" in kinds:
         kinds |= build_kinds(list_seasons(m, kinds["S"]))
+    if m.is_told and m.is_past and not is_led and kinds.get("W") == m.today.weekday():
+        kinds[")"] = kinds["W"]
     if kinds.get("U") == "weekend" and not is_habit and (is_led or (n and "x" in parts[n - 1].kinds)):
         kinds |= build_kinds(every_week(5, 2))
     if is_led and "o" in kinds and "d" in kinds and "I" in parts[back].kinds and not _LONGER_TIMES & follows.keys():

@@ -7,6 +7,7 @@ another, each from left to right, the longest pattern first; a match becomes one
 Z  a time (`spans.Time`), with a letter for its length: t part of a day, 9 day, k week, 0 month, z year, l other
 q  a number and its unit
 %  a span with its ends: `Found`
+)  a weekday of a stored text, which may be the day on which it was said
 """
 
 from __future__ import annotations
@@ -479,6 +480,8 @@ _DAYS: Table = (
     *_either("W", "k", lambda _, v: take_day(v[0], v[1])),
     ("U x* 5? x* 9", lambda _, v: take_week(v[2]) if v[0] == "week" else None),
     ("W x* 9", lambda _, v: v[1]),
+    # Told on a Sunday, `Sunday was nice` means the day itself, `on Sunday we met` the one before.
+    (")", lambda _, v: replace(spans.every_week(v[0]), period="month")),
     ("W", lambda _, v: spans.every_week(v[0])),
 )
 _HOURS: Table = (

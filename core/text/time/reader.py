@@ -115,6 +115,7 @@ def find_relative_day(text: str, said_at: datetime, zone: tzinfo, languages: Seq
         return None
     if part.kinds["Z"].period:  # a weekday is the next or the last one
         is_weekday = part.kinds["Z"].period == "week" and _holds(parts, "+") != _holds(parts, "-")
+        is_weekday = is_weekday and not (moment.is_past and day.weekday() == moment.today.weekday())
         return day if is_weekday else None
     if {"D", "H"} & part.kinds.keys():
         return day

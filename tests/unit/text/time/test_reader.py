@@ -247,6 +247,8 @@ STORED = [
     ("", "en", "I finished the book in two days."), ("", "en", "It seems like only yesterday, Ann!"),
     ("", "en", "My exams are coming up."), ("13", "en", "I lost my key, and in two days I leave."),
     ("13", "en", "I can't wait to see you in two days!"),
+    ("11", "de", "Mittwochskuchen bei Oma, sie hat mir Brot geschenkt"), ("11", "en", "Wednesday morning was cold"),
+    ("10", "de", "Der Dienstag war schön"), ("04", "en", "I saw her last Wednesday"),
 ]  # fmt: skip
 
 
