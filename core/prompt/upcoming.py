@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 
+from ..base.patterns import lazy_pattern
 from ..context.history import HistoryLists
 from ..context.lines import mark_opening, stamp
 from ..context.section_base import Built
 from ..database.dialects import from_microseconds, microseconds
 from ..database.sources import BY_NUMBER, CHAT, MEMORIES
-from ..index.entries import Calendar, calendar_of
+from ..index.entries import calendar_of
 from ..index.numbers import is_among, take
 from ..index.shapes import DAY, RowId
 from ..index.state import IndexState
@@ -21,14 +22,16 @@ from ..shapes import LeftOut
 from ..text.folding import one_line
 from ..text.hits import snippet_around
 from ..text.languages import likely_languages
+from ..text.question_words import asked_words, says_only
 from ..text.time import LOOKED_AT
 from .call import PromptCall, Recalled, VisibleContext, with_asker_zone
 
 KEY = "upcoming"
 DAYS = 7
 MOST_LINES = 3
-MOST_READ = 24
-"""Maximum number of rows read to choose the section from: those about the nearest days."""
+AT_ONCE, MOST_READ = 24, 240
+"""Number of rows read at once to choose the section from, and at most: those about the nearest days."""
+_CLAUSE_END, _DIGIT = lazy_pattern(r"[,.;:!?\n\u3001\u3002\uff01\uff1f]"), lazy_pattern(r"\d")
 OLDEST = timedelta(days=366)
 """Greatest age of a row: older ones seldom mean the coming days."""
 
@@ -40,35 +43,46 @@ def build_upcoming(
     call, db = with_asker_zone(call), call.db
     assert db is not None and seeing.index is not None and seeing.viewer is not None
     about = sorted((day, -at_us, row) for day, at_us, row in _find_rows(call, seeing, seeing.index))[:MOST_READ]
-    days = {row: day for day, _, row in reversed(about)}
     chars = max(call.settings.snippet_chars + 1, LOOKED_AT)
-    rows, errors = read_rows(db, days, read_values(seeing.viewer, db, chars))
-    for error in errors.values():
-        raise error
+    values = read_values(seeing.viewer, db, chars)
     shown = {one.row.digest for one in recalled.chosen[: call.caps.memories]} - {None}
     lines: dict[RowId, str] = {}
-    for key, day in sorted(days.items(), key=lambda one: one[1]):
-        row = rows.get(key)
-        if row is None or row.digest in shown or drop(row):
-            continue
-        text = one_line(_cut(calendar_of(db), row, day, call.settings.snippet_chars))
-        if text.strip() and not asks(text, likely_languages(text, call.settings.languages)):
-            shown.add(row.digest)
-            name = lists.names.label_participant(row.said_by_key, row.said_by) if row.said_by else ""
-            said = f"{name}: {text}" if name else mark_opening(text)
-            lines[key] = f"{day}: {stamp(from_microseconds(row.at_us), call.zone)} {said}"
+    while about and len(lines) < MOST_LINES:
+        days = {row: day for day, _, row in reversed(about[:AT_ONCE]) if row not in lines}
+        about, (rows, errors) = about[AT_ONCE:], read_rows(db, days, values)
+        for error in errors.values():
+            raise error
+        people = " ".join([lists.names.persona, *(row.said_by or "" for row in rows.values())])
+        for key, day in sorted(days.items(), key=lambda one: one[1]):
+            row = rows.get(key)
+            if row is None or row.digest in shown or drop(row):
+                continue
+            place = calendar_of(db).find_places(row.shown_text, from_microseconds(row.at_us)).get(day, (0, 0))
+            text = one_line(_cut(row, place, call.settings.snippet_chars))
+            languages = likely_languages(text, call.settings.languages)
+            if text.strip() and not asks(text, languages) and not _is_goodbye(row.shown_text, place, people, languages):
+                shown.add(row.digest)
+                name = lists.names.label_participant(row.said_by_key, row.said_by) if row.said_by else ""
+                said = f"{name}: {text}" if name else mark_opening(text)
+                lines[key] = f"{day}: {stamp(from_microseconds(row.at_us), call.zone)} {said}"
     ids = [f"{BY_NUMBER[source].name}/{row}" for source, row in lines]
     left_out = tuple(LeftOut(KEY, "limit", each) for each in ids[MOST_LINES:])
     return Built(list(lines.values())[:MOST_LINES], left_out, tuple(ids[:MOST_LINES]))
 
 
-def _cut(calendar: Calendar, row: FoundRow, day: str, chars: int) -> str:
+def _cut(row: FoundRow, place: tuple[int, int], chars: int) -> str:
     """Return the text of a row; of a long one, the part around the words that name the day."""
-    text = row.shown_text
-    if len(text) <= chars:
-        return text
-    begin, end = calendar.find_places(text, from_microseconds(row.at_us)).get(day, (0, 0))
-    return snippet_around(text, begin, end - begin, chars)
+    text, (begin, end) = row.shown_text, place
+    return text if len(text) <= chars else snippet_around(text, begin, end - begin, chars)
+
+
+def _is_goodbye(text: str, place: tuple[int, int], people: str, languages: Sequence[str]) -> bool:
+    """Return whether the words that name a day belong to a goodbye, without an hour or a place."""
+    begin, end = place
+    said = text[begin:end]
+    before, after = _CLAUSE_END.split(text[:begin])[-1], _CLAUSE_END.split(text[end:])[0]
+    others = asked_words(f"{said} {people}").split()
+    return not _DIGIT.search(said) and says_only(before + said + after, "goodbye", others, languages)
 
 
 def _find_rows(call: PromptCall, seeing: VisibleContext, index: IndexState) -> Iterator[tuple[str, int, RowId]]:

@@ -58,6 +58,15 @@ def holds(words: str, name: str, languages: Sequence[str]) -> bool:
     return False
 
 
+def says_only(text: str, name: str, others: Collection[str], languages: Sequence[str]) -> bool:
+    """Return whether a text has a phrase of a list in one of the languages, and besides none but these words."""
+    left = words = asked_words(text)
+    for phrase in sorted({each for code in languages for each in _phrases(name, code)}, key=len, reverse=True):
+        while phrase in left:
+            left = left.replace(phrase, " ")
+    return left != words and set(left.split()).issubset(others)
+
+
 def counting_words(words: str, languages: Sequence[str]) -> set[str]:
     """Return the words of a question that only ask how often, such as `times`; `words` comes from `asked_words`."""
     phrases = (phrase for language in languages for phrase in _phrases("counting", language) if phrase in words)

@@ -436,6 +436,38 @@ def test_t62_at_most_three_come_up_the_nearest_first(stage: Stage) -> None:
     assert [one["reason"] for one in report["left_out"] if one["section"] == "upcoming"] == ["limit"]
 
 
+BYE = [
+    "gn chat, see you tomorrow", "bye, see u tomorrow", "See you tomorrow Bob!", "I'll see you all tomorrow evening",
+    "Bis morgen!", "Tschüss, bis morgen Abend, alle zusammen", "À demain !", "¡Hasta mañana a todos!", "A domani!",
+    "Até amanhã, pessoal", "Tot morgen allemaal!", "До завтра!", "Vi ses i morgon", "また明日ね", "내일 봐요", "明天见",
+]  # fmt: skip
+SURE = [
+    "See you tomorrow at the lake", "See you tomorrow at 8 pm", "Bye, the dentist is tomorrow", "I work tomorrow lol",
+    "Bis morgen muss das fertig sein", "Demain je pars", "Hasta mañana tengo que pagar",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", BYE)
+def test_t62_a_goodbye_does_not_come_up(stage: Stage, text: str) -> None:
+    """In a live chat, goodbyes left no room for what people have planned."""
+    stage.say("I sail on 13 March.", ELSEWHERE, minutes=WEEK)
+    stage.say(text, ELSEWHERE, who="Bob", minutes=30)
+    assert [line[:10] for line in coming(stage, ENABLE_HISTORY_RECENT=0)] == ["2026-03-13"]
+
+
+@pytest.mark.parametrize("text", SURE)
+def test_t62_a_plan_with_words_of_a_goodbye_comes_up(stage: Stage, text: str) -> None:
+    stage.say(text, ELSEWHERE, minutes=30)
+    assert [line[:10] for line in coming(stage, ENABLE_HISTORY_RECENT=0)] == ["2026-03-11"]
+
+
+def test_t62_many_goodbyes_hide_no_plan(stage: Stage) -> None:
+    for n in range(40):
+        stage.say("see you tomorrow", ELSEWHERE, who=f"v{n}", minutes=60 + n)
+    stage.say("I sail on 13 March.", ELSEWHERE, minutes=WEEK)
+    assert [line[:10] for line in coming(stage, ENABLE_HISTORY_RECENT=0)] == ["2026-03-13"]
+
+
 def test_f1_nobody_elses_direct_messages_and_nothing_forgotten_come_up(stage: Stage) -> None:
     stage.say("I fly to Riga on 12 March.", "tg/bob", who="Bob", minutes=WEEK, privacy="direct", participant="tg/bob")
     assert coming(stage, ENABLE_HISTORY_RECENT=0) == "absent"
