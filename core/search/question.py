@@ -40,7 +40,7 @@ from ..text.question_words import (
     holds,
 )
 from ..text.stems import script_language
-from ..text.time import CALENDARS, Span, name_days, name_words, read_spans, time_words
+from ..text.time import CALENDARS, Span, name_days, name_words, names_feast, read_spans, time_words
 from ..text.words import read_lists
 
 
@@ -75,7 +75,9 @@ class Question:
     wants_list: bool = False
     """Whether it asks for several things or their number."""
     is_hint: bool = False
-    """Whether its times do not filter rows: they belong to a plan, a duration, a name, or a nearby statement."""
+    """Whether its times do not filter rows: they belong to a plan, a duration, a name, or a nearby statement, or are a
+    feast at which something is given.
+    """
     is_present: bool = False
     """Whether it asks about the present."""
     languages: tuple[str, ...] = ()
@@ -125,15 +127,8 @@ def read_question(text: str, *, now: datetime, zone: tzinfo, languages: Sequence
         wants_time=wants_time,
         wants_number=holds(words, "count", any_of),
         wants_list=holds(words, "list", any_of),
-        # `Help me plan my next week` asks for more than that week, and so do `It is for Saturday. What ...?` and
-        # `What can I cook today?`.
         is_hint=holds(words, "duration", any_of)
-        or (bool(named_spans) and all(span.role == "about" for span in named_spans) and holds(words, "request", known))
-        or (
-            bool(named_spans)
-            and all(not span.end or span.end > now for span in named_spans)
-            and holds(words, "advice", known)
-        )
+        or (bool(named_spans) and _asks_for_more(words, said, named_spans, now, known))
         or any(_is_aside(said, span) or _is_in_name(said, span, known) for span in named_spans),
         is_present=is_present,
         languages=known,
@@ -144,6 +139,18 @@ def find_spoken(text: str, languages: Sequence[str]) -> tuple[tuple[str, ...], b
     """Return the language of a text, else the languages given; and whether it is found, and certain."""
     found, is_sure = read_language(clean(text[:LOOKED_AT]))
     return (found,) if found else tuple(dict.fromkeys(code.lower() for code in languages)), bool(found), is_sure
+
+
+def _asks_for_more(words: str, said: str, spans: Sequence[Span], now: datetime, languages: Sequence[str]) -> bool:
+    """Return whether a question needs more than what was said in its times.
+
+    `Help me plan my next week`, `What can I cook today?` and `What shall I give Ann for Christmas?` do.
+    """
+    return (
+        (all(span.role == "about" for span in spans) and holds(words, "request", languages))
+        or (all(not span.end or span.end > now for span in spans) and holds(words, "advice", languages))
+        or (holds(words, "purpose", languages) and names_feast(said, languages))
+    )
 
 
 _ASKS = lazy_pattern("[?\uff1f\u061f]")

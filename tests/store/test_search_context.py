@@ -374,6 +374,24 @@ def test_t62_a_span_finds_what_is_about_its_weeks_and_months(
     assert texts == expected and bool(report["notes"]) is not bool(expected)
 
 
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("What do I give Mum for Easter?", {"Mum dreams of a cooking course", "On Easter Sunday we are with Jo"}),
+        ("Was schenke ich Mum zu Ostern?", {"Mum dreams of a cooking course", "On Easter Sunday we are with Jo"}),
+        ("Where are we at Easter?", {"On Easter Sunday we are with Jo"}),
+        ("What did I get on Monday?", {"We sang a song"}),
+    ],
+)
+def test_t62_what_is_given_at_a_feast_was_said_at_any_time(
+    db: Database, scope: Scope, query: str, expected: set[str]
+) -> None:
+    lines = ("Mum dreams of a cooking course", 40), ("On Easter Sunday we are with Jo", 20), ("We sang a song", 1)
+    said(db, scope, [(text, ago(days=days)) for text, days in lines])
+    texts, report = ask(db, scope, query)
+    assert set(texts) == expected and report["notes"] == []
+
+
 def test_t62_of_a_time_that_comes_again_both_are_told_if_neither_is_sure(db: Database, scope: Scope) -> None:
     said(db, scope, [("A fox ran by", ago())])
     notes = ask(db, scope, "What is in June?")[1]["notes"]

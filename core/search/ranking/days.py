@@ -126,7 +126,7 @@ def list_inside(audiences: Sequence[AudienceMatches], question: Question) -> lis
         if question.is_limited:  # only rows within the spans are readable
             rows = one.list_readable()
         else:
-            rows = one.keep_readable(ViewRows(are_inside(question, one.view.at_us).nonzero()[0]))
+            rows = one.keep_readable(ViewRows(find_inside(question, one.view, one.postings).nonzero()[0]))
         if len(rows) > MOST_OF_DAYS:
             longest = np.argsort(-one.view.words[rows].astype(np.int64), kind="stable")[:MOST_OF_DAYS]
             rows = take(rows, np.sort(longest))

@@ -8,6 +8,7 @@ from .reader import LOOKED_AT as LOOKED_AT
 from .reader import find_about_days as find_about_days
 from .reader import find_relative_day as find_relative_day
 from .reader import mask_time as mask_time
+from .reader import names_feast as names_feast
 from .reader import read_moment as read_moment
 from .reader import read_spans as read_spans
 from .spans import Span as Span

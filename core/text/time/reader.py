@@ -150,6 +150,11 @@ def read_moment(text: str, now: datetime, zone: tzinfo, languages: Sequence[str]
     return spans[0] if len({span.words for span in spans}) == 1 else None
 
 
+def names_feast(text: str, languages: Sequence[str]) -> bool:
+    said, lexicons = _JOINED.sub(" ", bare(text[:LOOKED_AT])), map(calendar.load, languages)
+    return any(_holds(cut(said, lexicon), "F") for lexicon in lexicons if lexicon is not None)
+
+
 def mask_time(text: str, languages: Sequence[str]) -> str:
     """Replace time words by spaces, except feasts and seasons: time words need not be searched for."""
     masked = list(text)

@@ -40,6 +40,19 @@ def test_t62_one_word_is_not_read_as_a_time_of_another_language(text: str) -> No
     assert read("was gabs an silvester", languages=("de",)).spans
 
 
+@pytest.mark.parametrize(
+    ("text", "language", "is_hint"),
+    [
+        ("What do I give Mum for Christmas?", "en", True), ("Was schenke ich Mama zu Weihnachten?", "de", True),
+        ("Qu'est-ce que j'offre à maman pour Noël ?", "fr", True), ("¿Qué le regalo a mamá en Navidad?", "es", True),
+        ("What did I get on New Year's Eve?", "en", True), ("Where are we at Christmas?", "en", False),
+        ("What did I buy this year?", "en", False), ("Was essen wir an Weihnachten?", "de", False),
+    ],
+)  # fmt: skip
+def test_t62_a_feast_at_which_something_is_given_is_no_condition(text: str, language: str, is_hint: bool) -> None:
+    assert read(text, languages=(language,)).is_hint is is_hint
+
+
 HABITS = [
     "What time do I usually take the kids to school?",
     "Wann gehe ich normalerweise ins Bett?",
