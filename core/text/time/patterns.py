@@ -57,11 +57,16 @@ class Moment:
     is_told: bool = False
     """Whether it is a stored text without a word for a plan."""
     is_past: bool = False
-    """Whether it has a word for the past, and none for a plan: `this weekend` is then never the coming one."""
+    """Whether it has a word for the past, and none for a plan."""
 
     @property
     def today(self) -> date:
         return self.now.date()
+
+    @property
+    def is_this_over(self) -> bool:
+        """Whether `this weekend` is not the coming one; late in a week, somebody may have told about that."""
+        return self.is_past and (not self.is_told or self.today.weekday() < 3)
 
     def choose(self, time: Time) -> Range | None:
         """Return the span of a time; for a recurring time, that of the most likely occurrence."""
@@ -85,7 +90,7 @@ def choose_unit(m: Moment, unit: str, step: int) -> Time | None:
     """Return the week, month ... `step` units from now; for weekends, -1 is the last one that is over."""
     if unit in ("minute", "hour") or (unit == "day" and step):
         return None
-    if unit == "weekend" and m.today.weekday() < 5 and (step > 0 or (step == 0 and m.is_past)):
+    if unit == "weekend" and m.today.weekday() < 5 and (step > 0 or (step == 0 and m.is_this_over)):
         step -= 1  # before the weekend, the next one is the coming one
     span = spans.of_unit(unit, m.today, step)
     return fixed(span, "week" if unit == "weekend" else unit)  # type: ignore[arg-type]
@@ -100,14 +105,14 @@ def choose_step(m: Moment, time: Time, step: int) -> Time | None:
         since = start if step == 0 else at_midnight(m.today + DAY)
         fits = [each for each in time.occur(m.today) if each[0] >= since and (step or each[0] < end)]
         span = next(iter(fits[max(step, 1) - 1 :]), None)
-        if step == 0 and m.is_past and (span is None or span[0] > m.now):
+        if step == 0 and m.is_past and not m.is_told and (span is None or span[0] > m.now):
             return time
     return None if span is None else fixed(span, time.precision)
 
 
 def choose_weekday(m: Moment, weekday: int, step: int) -> Time | None:
     # Said on Saturday, `this Friday` may be yesterday or the next one.
-    if step == 0 and (weekday < m.today.weekday() or (m.is_past and weekday > m.today.weekday())):
+    if step == 0 and (weekday < m.today.weekday() or (m.is_this_over and weekday > m.today.weekday())):
         return spans.every_week(weekday)
     if m.lexicon.is_strict or step == 0:
         return take_day(weekday, fixed(spans.of_unit("week", m.today, step), "week"))

@@ -220,11 +220,8 @@ def _find_plan(parts: list[TimePart]) -> list[TimePart]:
     ends = [each for each, after in pairwise([*parts, TimePart({BREAK: 0}, 0, 0)]) if BREAK in after.kinds]
     if not any("^" in each.kinds for each in ends):
         return parts
-    kept = ({kind: value for kind, value in each.kinds.items() if value != "perfect"} for each in parts)
-    return [
-        each._replace(kinds={"+": 0} | kinds if "^" in kinds else kinds)
-        for each, kinds in zip(parts, kept, strict=True)
-    ]
+    plans = [{"+" if value == "perfect" else kind: value for kind, value in each.kinds.items()} for each in parts]
+    return [each._replace(kinds=kinds) for each, kinds in zip(parts, plans, strict=True)]
 
 
 def _leave_telling(text: str, languages: Sequence[str]) -> str:

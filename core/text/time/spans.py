@@ -137,7 +137,8 @@ def name_days(first: date, last: date, precision: Precision) -> Iterator[str]:
     """Yield the days of a span, and its whole weeks and months, or the month that it is part of: 2026-03-12, 2026-W11,
     2026-03.
     """
-    if precision == "part of month" and first.replace(day=1) == last.replace(day=1):
+    is_of_month = precision == "part of month" and (last - first).days > 5  # not of a week
+    if is_of_month and first.replace(day=1) == last.replace(day=1):
         yield f"{first:%Y-%m}"
     for day in (first + step * DAY for step in range((last - first).days + 1)):
         if day.day == 1 and day.replace(day=monthrange(day.year, day.month)[1]) <= last:

@@ -131,7 +131,8 @@ PECULIAR = [
     ("2027-02-01..2027-03-01", "ru", "Что делаем в феврале?"),
     ("02-01..03-01", "de", "Was haben wir im Februar gemacht?"),
     ("2027-02-01..2027-03-01", "de", "Was habe ich im Februar vor?"),
-    ("03-13..03-14", "de", "Was steht am Freitag an?"),
+    ("03-13..03-14", "de", "Was hast du diesen Freitag vor?"),
+    ("03-06..03-07", "de", "Was rief ich am Freitag in den Saal?"),
     ("02-01..03-01", "de", "Was hatten wir im Februar vor?"),
     ("2026-01-01..2026-02-01", "tr", "Ocak ayında ne yaptım?"),
     ("2026-01-01..2026-02-01", "tr", "Ocak'ta ne yaptım?"),
@@ -178,6 +179,12 @@ THIS_ONE = [
     ("ru", "что произошло в эти выходные?"), ("pl", "co się stało w ten weekend?"), ("ja", "今週末に何をした？"),
     ("ko", "이번 주말에 뭐 했지?"), ("zh", "这个周末发生了什么"),
 ]  # fmt: skip
+
+
+def test_t62_late_in_a_week_somebody_may_have_told_of_the_coming_weekend() -> None:
+    for day, weekend in ((10, 7), (12, 14)):
+        about = find_about_days("She said it rains this weekend.", NOW.replace(day=day), UTC, ("en",))
+        assert list(about)[:1] == [f"2026-03-{weekend:02}"]
 
 
 @pytest.mark.parametrize(("language", "text"), THIS_ONE)
@@ -245,7 +252,8 @@ STORED = [
     ("14", "ja", "3日後に引っ越す"), ("14", "ko", "3일 후에 이사"),
     ("12", "hi", "कल बैठक होगी"), ("10", "hi", "कल मैंने खाना खाया"),
     ("", "en", "I finished the book in two days."), ("", "en", "It seems like only yesterday, Ann!"),
-    ("", "en", "My exams are coming up."), ("13", "en", "I lost my key, and in two days I leave."),
+    ("", "en", "My exams are coming up."), ("", "en", "Early last week I was ill."),
+    ("13", "en", "I lost my key, and in two days I leave."),
     ("13", "en", "I can't wait to see you in two days!"),
     ("11", "de", "Mittwochskuchen bei Oma, sie hat mir Brot geschenkt"), ("11", "en", "Wednesday morning was cold"),
     ("10", "de", "Der Dienstag war schön"), ("04", "en", "I saw her last Wednesday"),
