@@ -183,7 +183,7 @@ def test_demo_tells_a_story_on_one_screen(run: Command) -> None:
     assert titles[3].endswith(" ms")
     assert "  prompt-engine explain" in ran.out.splitlines()[-1]
     assert [secret for secret in SECRETS if secret in ran.out.lower()] == []
-    assert len(ran.out.splitlines()) <= 36 and "\x1b" not in ran.out
+    assert len(ran.out.splitlines()) <= 38 and "\x1b" not in ran.out
 
 
 def test_demo_keeps_what_others_stored_in_its_file(run: Command, tmp_path: Path) -> None:
