@@ -164,6 +164,8 @@ class PromptCall:
     """Id of the stored message that the new message replaces."""
     most_memories: int | None = None
     """Number of hits to search for if MEMORY_ITEMS is not set; None uses CONTEXT_VERBOSITY."""
+    may_fill: bool = False
+    """Whether messages of the people asked about fill up a limit."""
 
     @property
     def report(self) -> Report:

@@ -154,7 +154,8 @@ def _for_lines(request: PromptRequest) -> PromptCall:
     text, limit_chars = call.message.text, request.max_chars or call.settings.max_prompt_chars
     wants_list = holds(asked_words(text), "list", likely_languages(text, call.settings.languages))
     most = find_most_memories(limit_chars, request.limit_tokens, wants_list=wants_list)
-    return replace(with_asker_zone(call), most_memories=most)
+    may_fill = bool(limit_chars or request.limit_tokens)
+    return replace(with_asker_zone(call), most_memories=most, may_fill=may_fill)
 
 
 @contextmanager

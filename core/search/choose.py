@@ -167,6 +167,8 @@ def _drop_some(
         ):
             # The plain predicates also match letters inside words, and text after the characters read.
             reason = "no match" if row.source != CHAT or len(row.folded) < search.searched_chars else ""
+        elif c.tier == FILLING and row.is_hidden:
+            reason = "hidden"
         if not reason and drop is not None:
             reason = drop(row)
         if reason:

@@ -19,7 +19,15 @@ from ..index.shapes import WORD, RowId
 from ..index.visible import Visible
 from ..text import times
 from ..text.folding import fold
-from ..text.question_words import asked_words, asks_about_person, is_question, leave_now, list_phrases, self_words
+from ..text.question_words import (
+    asked_words,
+    asks_about_person,
+    begins_with,
+    is_question,
+    leave_now,
+    list_phrases,
+    self_words,
+)
 from ..text.stems import stem
 from ..text.time import Span, name_words, talk_words
 from ..text.words import stop_words, words
@@ -318,7 +326,10 @@ def fill_with_person(ranked: Ranked) -> Ranked:
     question = _with_people(query.question, search, said)
     if ranked.round.missed or question.is_limited or question.order or question.has_unread_time:
         return ranked
+    if begins_with(asked_words(search.query.text), "request", question.languages):  # `Can you tell me a joke?`
+        return ranked
     known = {c.key for c in ranked.candidates}
+    room += ranked.round.extra
     newest = match.list_newest_of_person(said, question, query.asker, room + len(known))
     rows = [row for row in newest if (CHAT, row[0]) not in known][:room]
     offered = [Candidate(CHAT, *row, is_offered=True, tier=FILLING) for row in rows]

@@ -101,7 +101,8 @@ def list_columns(number: int) -> list[ColumnElement[Any]]:
     texts = [_cut(row[name], bindparam("chars", type_=Integer())) for name in _TEXTS[number]]
     if number == _CHAT:
         others: tuple[ColumnElement[Any], ...] = (
-            row.interface_path, row.sender_id, row.message_id, row.sender_name, row.participant_key, row.role
+            row.interface_path, row.sender_id, row.message_id, row.sender_name, row.participant_key, row.role,
+            row.hidden + row.excluded,
         )  # fmt: skip
     elif number == _MEMORIES:
         p, key = participants.c, func.coalesce(row.participant_key, literal("", Key(255)))
@@ -133,7 +134,8 @@ def read_row(number: int, row: Sequence[Any], persona: str) -> FoundRow:
         number, row_id, _stored_us(at), (), folded or "", bytes(digest) if isinstance(digest, bytes) else None
     )
     if number == _CHAT:
-        text, conversation, sender, found.message_id, name, participant, role = values
+        text, conversation, sender, found.message_id, name, participant, role, hidden = values
+        found.is_hidden = bool(hidden)
         found.texts, found.conversation, found.sender = (text or "",), conversation or "", sender or ""
         found.said_by, found.said_by_key = _tell_sender(name or "", participant or "", role, found.sender, persona)
     elif number == _MEMORIES:

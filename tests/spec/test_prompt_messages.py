@@ -14,6 +14,7 @@ from core import chat_history_cache, lifelong, stories
 from core.chat_history_cache import load_chat_history, save_chat_message, save_message
 from core.config import Settings
 from core.conversations import add_saved_memory
+from core.database.schema import chat_history_cache as chat
 from core.database.schema import memories
 from core.db import forget, insert_memory
 from core.errors import PromptTooLargeError
@@ -323,8 +324,21 @@ def test_p40_a_question_about_somebody_is_filled_with_what_they_said(stage: Stag
         stage.say(f"The weather is number {n} of twelve.", who="Tom", minutes=60 - n)
     asked = contents(ask(stage, "Where do I work?", max_chars=4000))[-1]
     assert "Three cakes fell" in asked and "My uncle" not in asked
-    for text in ("Where did I work in 2019?", "I work from home."):
+    for text in ("Where did I work in 2019?", "I work from home.", "Can you tell me a joke?"):
         assert "Three cakes fell" not in contents(ask(stage, text, max_chars=4000))[-1]
+    assert "Three cakes fell" not in contents(ask(stage, "Where do I work?"))[-1]  # without a limit nothing is filled
+
+
+def test_p40_what_fills_a_prompt_is_neither_in_its_turns_nor_hidden(stage: Stage) -> None:
+    stage.say("Three cakes fell on the floor, what a mess.", minutes=90_000)
+    row = stage.say("A dull knife is a bad knife, so they say.", minutes=89_000)
+    hidden = update(chat).where(chat.c.id == row).values(hidden=1)
+    stage.db.transaction(lambda c: c.execute(hidden), source="chat_history_cache")
+    for n in range(12):
+        stage.say(f"The weather is number {n} of twelve.", minutes=60 - n)
+    for more in ({}, {"MEMORY_ITEMS": 5}):
+        asked = contents(ask(stage, "Where do I work?", max_chars=4000, **more))[-1]
+        assert "Three cakes fell" in asked and "dull knife" not in asked
 
 
 def test_p71_what_cannot_fit_is_refused_with_both_sizes(stage: Stage) -> None:

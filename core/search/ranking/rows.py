@@ -85,6 +85,8 @@ class FoundRow:
     sender: str = ""
     """Sender id of a chat row; "" for other sources."""
     message_id: str | None = None
+    is_hidden: bool = False
+    """Whether the history does not show the message."""
     said_by: str = ""
     """Speaker's name as shown in a hit; "" if unknown."""
     said_by_key: str = ""
