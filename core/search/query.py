@@ -236,7 +236,7 @@ def list_words(text: str, languages: Sequence[str]) -> list[str]:
 
     Beside a question that names nothing but a time, other sentences are not searched for.
     """
-    asked = find_asked(text)
+    asked = find_asked(text, languages)
     words, masked = _list_asked_words(asked, languages), mask_time(asked, languages)
     if asked == text or (masked != asked and not search_words.salient_words(masked, languages, 1)):
         return words

@@ -93,7 +93,7 @@ def read_question(text: str, *, now: datetime, zone: tzinfo, languages: Sequence
     known, is_found, is_sure = find_spoken(said, given)
     # A few words such as `7 mai 2023` leave the language uncertain: they are read in all languages.
     any_of = known if is_sure else tuple(dict.fromkeys((*known, *given, *CALENDARS)))
-    asked = find_asked(said)
+    asked = find_asked(said, known)
     words = asked_words(asked)
     spans = read_spans(asked, now, zone, any_of)
     names_time, said = bool(spans), asked if spans else said

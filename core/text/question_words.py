@@ -10,8 +10,9 @@ from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import Literal
 
+from ..base.patterns import lazy_pattern
 from .extracts import sentences
-from .folding import all_runs, fold
+from .folding import SPACELESS_PATTERN, all_runs, fold
 from .languages import bare
 from .words import read_lists
 
@@ -173,13 +174,25 @@ def is_question(text: str, languages: Sequence[str]) -> bool:
     return opens_late(words, languages) or any(_asking(code)[1].search(words) for code in languages)
 
 
-def find_asked(text: str) -> str:
-    """Return the sentences of a short text that end as questions, or the whole text if none or all do."""
+def find_asked(text: str, languages: Sequence[str]) -> str:
+    """Return the sentences of a short text that ask, if one ends in a question mark; else the whole text.
+
+    `ok?`, a web address and `You know what?` before another question ask nothing that others could be told from.
+    """
     if len(text) > SHORT_CHARS or not MARKS.intersection(text):
         return text
     every = list(sentences(text))
-    asking = [each for each in every if MARKS.intersection(each)]
-    return " ".join(asking) if len(asking) < len(every) else text
+    asking = [each for each in every if is_question(each, languages)]
+    is_sure = any(_END_MARK.search(each) and _has_words(each) for each in asking) and all(map(_has_words, asking))
+    return " ".join(asking) if is_sure and len(asking) < len(every) else text
+
+
+_END_MARK = lazy_pattern("[?\uff1f\u061f][^\\w\\s]*$")
+
+
+def _has_words(sentence: str) -> bool:
+    found = all_runs(bare(sentence))
+    return len(found) > 2 or (len(found) == 1 and SPACELESS_PATTERN.search(sentence) is not None)
 
 
 def begins_with_call(words: str, name: str, languages: Sequence[str]) -> bool:

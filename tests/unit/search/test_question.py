@@ -153,6 +153,9 @@ def test_t62_a_time_that_is_part_of_a_name_is_no_condition(text: str, is_hint: b
         ("I was ill in May. Where do I live? Long day today!", "Where do I live?"),
         ("Ich war gestern krank. Wann fliegt Tom nach Rom?", "Wann fliegt Tom nach Rom?"),
         ("I need a book. What would you suggest?", "What would you suggest to me?"),
+        ("hey iris? how many times did I go to the cinema", "how many times did I go to the cinema"),
+        ("really? list all films I saw", "list all films I saw"),
+        ("see https://example.org/a?b=c so where do I work", "where do I work"),
     ],
 )
 def test_t62_a_question_beside_other_sentences_is_read_alone(text: str, of: str) -> None:
