@@ -57,6 +57,11 @@ KINDS = [
     ("What is my job?", "The harbour office hired me in spring."),
     ("Welche Haustiere hatten wir?", "Unser Kanarienvogel sang den ganzen Tag."),
     ("Quels instruments joue-t-elle ?", "Le hautbois est rangé dans le grenier."),
+    ("What are my siblings called?", "Bea is the eldest of us."),
+    ("How do I commute?", "Every morning forty minutes on the tram."),
+    ("Am I religious?", "We go to the mosque on Fridays."),
+    ("What did the dentist do?", "Two fillings and no sugar for a week."),
+    ("Why did we split up?", "He cheated, so I dumped him."),
 ]
 
 

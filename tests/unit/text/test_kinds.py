@@ -59,4 +59,4 @@ def test_t64_a_question_without_a_class_noun_names_no_kinds(question: str) -> No
 
 def test_t64_no_list_is_taken_from_a_source_without_its_licence() -> None:
     assert "Princeton University" in (FOLDER / "LICENSE.wordnet").read_text(encoding="utf-8")
-    assert "WordNet 3.0" in (FOLDER / "en.txt").read_text(encoding="utf-8")[:20_000]
+    assert "WordNet 3.0" in (FOLDER / "en.txt").read_text(encoding="utf-8")
