@@ -62,6 +62,10 @@ KINDS = [
     ("Am I religious?", "We go to the mosque on Fridays."),
     ("What did the dentist do?", "Two fillings and no sugar for a week."),
     ("Why did we split up?", "He cheated, so I dumped him."),
+    ("Wogegen bin ich allergisch?", "Von Garnelen schwellen mir die Lippen."),
+    ("Was habe ich studiert?", "Meine Masterarbeit handelte von Moos."),
+    ("Wat deed de tandarts?", "Twee gaatjes en een vulling."),
+    ("Waar ben ik bang voor?", "Hoogtevrees, op elke ladder."),
 ]
 
 
