@@ -66,6 +66,13 @@ KINDS = [
     ("Was habe ich studiert?", "Meine Masterarbeit handelte von Moos."),
     ("Wat deed de tandarts?", "Twee gaatjes en een vulling."),
     ("Waar ben ik bang voor?", "Hoogtevrees, op elke ladder."),
+    ("¿Qué me da miedo?", "Vértigo en cada escalera."),
+    ("Ai-je des dettes ?", "Encore trois mensualités."),
+    ("Cosa ha fatto il dentista?", "Due otturazioni e niente zucchero."),
+    ("Do que tenho medo?", "Vertigem em cada escada."),
+    ("Есть ли у меня аллергия?", "От креветок сыпь."),
+    ("歯医者で何をした？", "虫歯が二本見つかった。"),
+    ("我害怕什么？", "我有点恐高。"),
 ]
 
 
