@@ -16,7 +16,7 @@ IndexTerm = tuple[int, str]
 """(kind, text) of a word, tag, phrase or day."""
 RowId = tuple[int, int]
 """Source and id of a row."""
-Moment = tuple[int, int]
+RowTime = tuple[int, int]
 """Time and id of a row."""
 
 

@@ -17,7 +17,7 @@ from ..text.folding import fold
 from ..text.times import LEAST_GAP, MOST_GAP, USUAL_STEPS
 from .numbers import Column, Flags, Floats, Ints, PackedRows, SegmentRows, ViewRows, take
 from .segment import MOST_TIMES, POSTING, Rows, as_rows, join_rows, rows_of
-from .shapes import Entry, IndexTerm, Moment, RowId, Said
+from .shapes import Entry, IndexTerm, RowId, RowTime, Said
 
 NAME_BEGINS = 2
 """Number of first letters by which speaker names are looked up before they are compared."""
@@ -355,8 +355,8 @@ class Visible(Rows):
         fresh = (n for n, who in enumerate(self.speakers[packed:], packed) if getattr(who, field) in values)
         return [*(n for value in values for n in self.table.speakers_by_value.get((field, value), ())), *fresh]
 
-    def find_spans(self, speakers: Sequence[int], sees_local_only: bool) -> Iterator[tuple[Moment, Moment, Said]]:
-        """Yield, for each of these speakers with rows, the moments of the first and the newest row, and the speaker."""
+    def find_spans(self, speakers: Sequence[int], sees_local_only: bool) -> Iterator[tuple[RowTime, RowTime, Said]]:
+        """Yield, for each of these speakers with rows, the times of the first and the newest row, and the speaker."""
         stays = np.isin(self.speaker, speakers) & (self.local_only <= sees_local_only)
         stays[self.gone] = False
         rows = stays.nonzero()[0]
