@@ -43,8 +43,8 @@ def build_upcoming(
     call, db = with_asker_zone(call), call.db
     assert db is not None and seeing.index is not None and seeing.viewer is not None
     about = sorted((day, -at_us, row) for day, at_us, row in _find_rows(call, seeing, seeing.index))[:MOST_READ]
-    chars = max(call.settings.snippet_chars + 1, LOOKED_AT)
-    values = read_values(seeing.viewer, db, chars)
+    chars = call.settings.snippet_chars
+    values = read_values(seeing.viewer, db, max(chars + 1, LOOKED_AT))
     shown = {one.row.digest for one in recalled.chosen[: call.caps.memories]} - {None}
     lines: dict[RowId, str] = {}
     while about and len(lines) < MOST_LINES:
@@ -57,28 +57,21 @@ def build_upcoming(
             row = rows.get(key)
             if row is None or row.digest in shown or drop(row):
                 continue
-            place = calendar_of(db).find_places(row.shown_text, from_microseconds(row.at_us)).get(day, (0, 0))
-            text = one_line(_cut(row, place, call.settings.snippet_chars))
+            said, at = row.shown_text, from_microseconds(row.at_us)
+            begin, end = calendar_of(db).find_places(said, at).get(day, (0, 0))
+            text = one_line(said if len(said) <= chars else snippet_around(said, begin, end - begin, chars))
             languages = likely_languages(text, call.settings.languages)
-            if text.strip() and not asks(text, languages) and not _is_goodbye(row.shown_text, place, people, languages):
+            if text.strip() and not asks(text, languages) and not _is_goodbye(said, begin, end, people, languages):
                 shown.add(row.digest)
                 name = lists.names.label_participant(row.said_by_key, row.said_by) if row.said_by else ""
-                said = f"{name}: {text}" if name else mark_opening(text)
-                lines[key] = f"{day}: {stamp(from_microseconds(row.at_us), call.zone)} {said}"
+                lines[key] = f"{day}: {stamp(at, call.zone)} {f'{name}: {text}' if name else mark_opening(text)}"
     ids = [f"{BY_NUMBER[source].name}/{row}" for source, row in lines]
     left_out = tuple(LeftOut(KEY, "limit", each) for each in ids[MOST_LINES:])
     return Built(list(lines.values())[:MOST_LINES], left_out, tuple(ids[:MOST_LINES]))
 
 
-def _cut(row: FoundRow, place: tuple[int, int], chars: int) -> str:
-    """Return the text of a row; of a long one, the part around the words that name the day."""
-    text, (begin, end) = row.shown_text, place
-    return text if len(text) <= chars else snippet_around(text, begin, end - begin, chars)
-
-
-def _is_goodbye(text: str, place: tuple[int, int], people: str, languages: Sequence[str]) -> bool:
-    """Return whether the words that name a day belong to a goodbye, without an hour or a place."""
-    begin, end = place
+def _is_goodbye(text: str, begin: int, end: int, people: str, languages: Sequence[str]) -> bool:
+    """Return whether the words from `begin` to `end`, which name a day, belong to a goodbye without hour or place."""
     said = text[begin:end]
     before, after = _CLAUSE_END.split(text[:begin])[-1], _CLAUSE_END.split(text[end:])[0]
     others = asked_words(f"{said} {people}").split()
