@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..database.dialects import microseconds
-from ..index.numbers import Flags, Ints, ViewRows, is_among, take
+from ..index.numbers import Flags, ViewRows, is_among, take
 from ..index.shapes import DAY, PHRASE, IndexTerm, RowId
 from ..index.visible import Postings, Visible
 from .question import Question
@@ -19,8 +19,6 @@ from .ranking.rows import CHAT, Matched
 from .resolve import Search
 from .terms import QueryTerm, list_owners
 
-MOST_OF_PERSON = 3
-"""Maximum number of messages that `list_rows_of_person` returns, for all people together."""
 LEAST_TELLING = 4
 """Minimum number of words of a message that may answer a question with which it shares none."""
 
@@ -132,28 +130,20 @@ def read_bounds(search: Search, view: Visible, inside: Flags | None = None) -> C
     return (lambda rows: np.logical_and.reduce([test(rows) for test in tests])) if tests else None
 
 
-def list_rows_of_person(found: Matches, question: Question, asker: Collection[str]) -> list[tuple[int, int]]:
-    """Return (id, time) of the newest matching messages of the people a question is about."""
-    return _list_newest(found, question, asker, MOST_OF_PERSON, lambda one: np.unique(one.postings.rows))
-
-
-def list_newest_of_person(
-    found: Matches, question: Question, asker: Collection[str], most: int
+def list_rows_of_person(
+    found: Matches, question: Question, asker: Collection[str], most: int, *, is_matching: bool = False
 ) -> list[tuple[int, int]]:
-    """Return (id, time) of the newest messages of some words of the people a question is about."""
-    return _list_newest(found, question, asker, most, lambda one: np.flatnonzero(one.view.words >= LEAST_TELLING))
+    """Return (id, time) of the newest messages of the people a question is about: those that match, or of some words.
 
-
-def _list_newest(
-    found: Matches, question: Question, asker: Collection[str], most: int, list_rows: Callable[[AudienceMatches], Ints]
-) -> list[tuple[int, int]]:
+    `most` is the maximum number for all people together.
+    """
     made: list[tuple[int, int]] = []
     for one in found.audiences:
         view = one.view
         persons = find_persons(question, asker, view)
         if persons is None:
             continue
-        rows = ViewRows(list_rows(one))
+        rows = ViewRows(np.unique(one.postings.rows) if is_matching else np.flatnonzero(view.words >= LEAST_TELLING))
         rows = one.keep_readable(take(rows, view.is_chat[rows] & (persons[view.speaker[rows]] > 0)))
         if one.left_out is not None:
             rows = take(rows, ~is_among(rows, one.left_out))

@@ -47,6 +47,8 @@ CONTEXT_REACH = 4
 """Number of messages before and after a match that may hold the answer."""
 FEW_HITS = 20
 """Number of requested hits up to which one place is kept for the newest match of a question about now; above, two."""
+MOST_OF_PERSON = 3
+"""Maximum number of messages that are offered if nothing else matches, of all people asked about together."""
 MOST_TELLING = 3
 """Number of rarest terms of a row that are averaged."""
 NEAR_BEST = 16
@@ -293,9 +295,8 @@ def is_by_name_alone(ranked: Ranked) -> bool:
 def offer_person(ranked: Ranked) -> Ranked:
     """Return the rows, and the latest messages of the person asked about, with words such as `I` if there are any."""
     search, query, question = ranked.search, ranked.query, ranked.round.question
-    if search.index is None or not search.query.is_question or query is None:
-        return ranked
-    if question.has_unread_time:  # the asker's last statements are no answer
+    is_unread = question.has_unread_time  # the asker's last statements are no answer
+    if search.index is None or not search.query.is_question or query is None or is_unread:
         return ranked
     words_of_self = self_words(question.languages)
     terms = tuple(QueryTerm(word, "keyword", index_terms={(WORD, word): True}) for word in words_of_self)
@@ -303,14 +304,13 @@ def offer_person(ranked: Ranked) -> Ranked:
     question = _with_people(question, search, found)
     if not (question.people or question.self_person):
         return ranked
-    known = {c.key for c in ranked.candidates}
-    newest = match.list_rows_of_person(found, question, query.asker)
+    newest = match.list_rows_of_person(found, question, query.asker, MOST_OF_PERSON, is_matching=True)
     if question.people and not newest:
-        newest = match.list_newest_of_person(found, question, query.asker, match.MOST_OF_PERSON)
-    offered = [Candidate(CHAT, *row, is_offered=True) for row in newest if (CHAT, row[0]) not in known]
-    considered = {**ranked.considered, CHAT: ranked.considered.get(CHAT, 0) + len(offered)}
-    query = replace(query, question=question)
-    return replace(ranked, candidates=[*ranked.candidates, *offered], query=query, considered=considered)
+        newest = match.list_rows_of_person(found, question, query.asker, MOST_OF_PERSON)
+    candidates = _add_messages(ranked.candidates, newest)
+    added = len(candidates) - len(ranked.candidates)
+    considered = {**ranked.considered, CHAT: ranked.considered.get(CHAT, 0) + added}
+    return replace(ranked, candidates=candidates, query=replace(query, question=question), considered=considered)
 
 
 def fill_with_person(ranked: Ranked) -> Ranked:
@@ -319,8 +319,8 @@ def fill_with_person(ranked: Ranked) -> Ranked:
     `Where do I work?` shares no word with `First day at the bakery!`.
     """
     search, query, found = ranked.search, ranked.query, ranked.matches
-    room = search.query.limit - len(ranked.candidates)
-    if room <= 0 or query is None or found is None or not search.query.may_fill:
+    is_full = len(ranked.candidates) >= search.query.limit
+    if is_full or query is None or found is None or not search.query.may_fill:
         return ranked
     said = match.match(replace(search, terms=()), list_excluded(search), every=True)
     question = _with_people(query.question, search, said)
@@ -328,12 +328,16 @@ def fill_with_person(ranked: Ranked) -> Ranked:
         return ranked
     if begins_with(asked_words(search.query.text), "request", question.languages):  # `Can you tell me a joke?`
         return ranked
-    known = {c.key for c in ranked.candidates}
-    room += ranked.round.extra
-    newest = match.list_newest_of_person(said, question, query.asker, room + len(known))
-    rows = [row for row in newest if (CHAT, row[0]) not in known][:room]
-    offered = [Candidate(CHAT, *row, is_offered=True, tier=FILLING) for row in rows]
-    return replace(ranked, candidates=[*ranked.candidates, *offered])
+    most = search.query.limit + ranked.round.extra
+    newest = match.list_rows_of_person(said, question, query.asker, most)
+    return replace(ranked, candidates=_add_messages(ranked.candidates, newest, FILLING)[:most])
+
+
+def _add_messages(candidates: Sequence[Candidate], rows: Iterable[tuple[int, int]], tier: int = 2) -> list[Candidate]:
+    """Return the candidates, and messages given by id and time that are none yet."""
+    known = {c.key for c in candidates}
+    offered = (Candidate(CHAT, *row, is_offered=True, tier=tier) for row in rows if (CHAT, row[0]) not in known)
+    return [*candidates, *offered]
 
 
 # The query of the ranking
