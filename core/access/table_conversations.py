@@ -22,22 +22,9 @@ from ..database.sources import AI_DIARY, CHAT, MEMORIES, SourceTable
 from ..errors import DuplicateKeyError, MessageError
 from ..index import indexed
 from ..scope import NO_SERVER, Privacy, Scope
+from . import rules
 from . import table as audiences
 from . import table_participants as participants
-from .rules import (
-    KEY_PARTS,
-    SERVER_MARK,
-    STATES,
-    UNSTATED,
-    AudienceKey,
-    check_key,
-    mark_server,
-    own_audience,
-    parent_key,
-    plain_key,
-    seen_audiences,
-    split_key,
-)  # fmt: skip
 from .view import ConversationFacts
 
 TITLE_CHARS = 200
@@ -118,7 +105,7 @@ def ensure(
     `sender` is the speaker's id, "" if unknown; `is_greeting`: the persona speaks to nobody in particular.
     """
     if scope.conversation is None:
-        return AudienceRow(audiences.find_or_make(connection, db, scope.persona, AudienceKey("persona")))
+        return AudienceRow(audiences.find_or_make(connection, db, scope.persona, rules.AudienceKey("persona")))
     facts = find(connection, scope.persona, scope.conversation, lock=True)
     if facts is None:
         facts = make(
@@ -129,7 +116,7 @@ def ensure(
 
 def _said(scope: Scope, sender: str | None) -> Privacy | None:
     """Return the privacy according to the host or the ids: a chat id equal to the sender's id is private."""
-    interface, chat, _ = split_key(scope.conversation or "")
+    interface, chat, _ = rules.split_key(scope.conversation or "")
     is_own = chat and (sender or scope.participant) == f"{interface}/{chat}"
     return scope.privacy or (("restricted" if scope.server else "direct") if is_own else None)
 
@@ -145,15 +132,15 @@ def make(
     is_greeting: bool = False,
 ) -> ConversationFacts:
     """Insert the scope's conversation and return its row; a private parent, else host or ids, decides its privacy."""
-    key = check_key(scope.conversation)
-    above = parent_key(key)
+    key = rules.check_key(scope.conversation)
+    above = rules.parent_key(key)
     parent = find(connection, scope.persona, above, lock=True) if above else None
     privacy, direct = _privacy_of_new(connection, scope, sender, parent)
     is_unstated = is_greeting and privacy == "public" and _said(scope, sender) is None
     privacy = "restricted" if is_unstated else privacy
-    audience = own_audience(privacy, "" if direct is not None else scope.server, key, direct)
+    audience = rules.own_audience(privacy, "" if direct is not None else scope.server, key, direct)
     now = db.clock()
-    row: dict[str, Any] = dict(zip(KEY_PARTS, split_key(key), strict=True))
+    row: dict[str, Any] = dict(zip(rules.KEY_PARTS, rules.split_key(key), strict=True))
     row |= {
         "id": db.ids.one(),
         "persona_id": scope.persona,
@@ -162,7 +149,7 @@ def make(
         "parent_key": above,
         "server_id": audience.server,
         "server_name": server_name[:TITLE_CHARS],
-        "is_private": UNSTATED if is_unstated else STATES[privacy],
+        "is_private": rules.UNSTATED if is_unstated else rules.STATES[privacy],
         "direct_person_key": direct,
         "local_only": int(parent is not None and parent.local_only and not is_of_another(parent.direct_person, direct)),
         "title": title[:TITLE_CHARS],
@@ -233,17 +220,17 @@ def choose_place(connection: Connection, db: Database, scope: Scope, place: Audi
         return place
     person = participants.person_of(connection, scope.persona, person) or person
     return replace(
-        place, audience_id=audiences.find_or_make(connection, db, scope.persona, AudienceKey("saved", "", person))
+        place, audience_id=audiences.find_or_make(connection, db, scope.persona, rules.AudienceKey("saved", "", person))
     )
 
 
 def list_seen(connection: Connection, persona: str, facts: ConversationFacts | None) -> list[int]:
     """Return the ids of the audiences that a stored conversation sees by itself; only the persona's own for None."""
-    keys = [AudienceKey("persona")]
+    keys = [rules.AudienceKey("persona")]
     if facts is not None:
         person = participants.person_of(connection, persona, facts.direct_person) or facts.direct_person
         server = "" if facts.direct_person is not None else facts.server
-        keys = seen_audiences(facts.privacy, server, facts.key, person)
+        keys = rules.seen_audiences(facts.privacy, server, facts.key, person)
     found = (audiences.find(connection, persona, key) for key in keys)
     return [audience_id for audience_id in found if audience_id is not None]
 
@@ -272,9 +259,9 @@ def resolve_scope(db: Any, scope: Scope) -> Scope:
 
 def resolve_key(read: Reader, scope: Scope, key: str) -> str:
     """Return the stored key of a conversation on the scope's server."""
-    if scope.conversation is not None and key == plain_key(scope.conversation) != scope.conversation:
+    if scope.conversation is not None and key == rules.plain_key(scope.conversation) != scope.conversation:
         return scope.conversation
-    interface, chat, _ = split_key(key)
+    interface, chat, _ = rules.split_key(key)
     room = f"{interface}/{chat}"
     is_own = scope.conversation in (None, key)
     # The participant's own channel on a server has the key of their direct messages.
@@ -282,14 +269,14 @@ def resolve_key(read: Reader, scope: Scope, key: str) -> str:
     is_direct = (scope.participant == room and not is_channel) or (is_own and scope.privacy in ("direct", "separate"))
     server = NO_SERVER if is_direct or (is_own and scope.no_server) else scope.server
     is_public = is_own and scope.privacy == "public"  # the same key in a direct message is another conversation
-    if not (server or is_public) or (SERVER_MARK in key and server in ("", NO_SERVER)):
+    if not (server or is_public) or (rules.SERVER_MARK in key and server in ("", NO_SERVER)):
         return key
-    marked = mark_server(plain_key(key), server)
-    if SERVER_MARK in key:
+    marked = rules.mark_server(rules.plain_key(key), server)
+    if rules.SERVER_MARK in key:
         if key != marked:
             raise MessageError("The conversation key holds a control character. Remove it.", fields=("conversation",))
         return key
-    room_marked = mark_server(room, server)
+    room_marked = rules.mark_server(room, server)
     values = {"persona": scope.persona, "keys": sorted({key, marked, room, room_marked})}
     owners = {row[0]: row[1] or ("" if row[2] is None else NO_SERVER) for row in read(_NAMED, values)}
     if marked in owners or (room_marked in owners and key not in owners):
@@ -312,11 +299,11 @@ def turn(
 ) -> tuple[ConversationFacts, Counter[str]]:
     """Set the privacy of a conversation and its threads and move their rows; return `(its row, counts per table)`."""
     direct = (person or UNKNOWN_PERSON) if privacy in ("direct", "separate") else None
-    key = own_audience(privacy, "" if direct is not None else facts.server, facts.key, direct)
+    key = rules.own_audience(privacy, "" if direct is not None else facts.server, facts.key, direct)
     new = replace(
         facts,
         audience_id=audiences.find_or_make(connection, db, persona, key),
-        state=STATES[privacy],
+        state=rules.STATES[privacy],
         direct_person=direct,
     )
     counts = relocate(connection, db, persona, facts, new)
@@ -355,7 +342,7 @@ def said_in(source: SourceTable, facts: ConversationFacts) -> Any:
         return chat_history_cache.c.interface_path == facts.key
     if source is MEMORIES:
         return memories.c.conversation_key == facts.key
-    interface, chat, thread = split_key(facts.key)
+    interface, chat, thread = rules.split_key(facts.key)
     d = ai_diary.c
     names = sorted({interface, short_interface(interface)})
     return and_(d.interface.in_(names), d.chat_id == chat, d.thread_id == thread, d.audience_id == facts.audience_id)
@@ -365,8 +352,8 @@ def hold_threads(connection: Connection, persona: str, above: str) -> list[Conve
     """Lock the threads of a conversation, and return them in the order of their keys."""
     below = select(*FACTS).where(
         _C.persona_id == persona,
-        _C.conversation_key >= plain_key(above) + "/",
-        _C.conversation_key < plain_key(above) + "0",  # `0` is the character after the slash
+        _C.conversation_key >= rules.plain_key(above) + "/",
+        _C.conversation_key < rules.plain_key(above) + "0",  # `0` is the character after the slash
         _C.parent_key == above,
     )
     rows = connection.execute(below.order_by(_C.conversation_key).with_for_update())
@@ -389,7 +376,7 @@ def _take_along(
 ) -> Counter[str]:
     """Move threads to the parent's audience, but no separate chats, rooms of other servers or other direct messages."""
     counts = Counter(dict.fromkeys(MOVED, 0))
-    if parent_key(parent.key) is not None:
+    if rules.parent_key(parent.key) is not None:
         return counts
     for thread in hold_threads(connection, persona, parent.key):
         is_so = (thread.is_private, thread.direct_person, thread.server) == (privacy != "public", person, parent.server)

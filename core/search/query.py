@@ -16,20 +16,9 @@ from ..config import Settings
 from ..database import sources
 from ..database.rows import yes_no
 from ..shapes import now_utc
-from ..text import search_words, times
+from ..text import question_words, search_words, times
 from ..text.folding import fold
 from ..text.languages import bare, languages_of, likely_languages
-from ..text.question_words import (
-    asked_words,
-    asks_about_person,
-    counting_words,
-    find_asked,
-    holds,
-    is_question,
-    leave_now,
-    may_ask_about_person,
-    opens_late,
-)
 from ..text.search_words import KEYWORD_LIMIT, TAGS_LIMIT
 from ..text.stems import list_forms, stem
 from ..text.time import CALENDARS, Span, mask_time, read_moment
@@ -187,29 +176,29 @@ def prepare(request: SearchRequest, settings: Settings, clock: Callable[[], date
 
 def _may_be_about_person(text: str, languages: Sequence[str]) -> bool:
     """Return whether a text asks about a person as a whole, with each of its words tried as the name."""
-    asked = asked_words(text) if len(text) <= PERSON_CHARS else ""
-    for words in dict.fromkeys((asked, leave_now(asked, languages))):
-        known = may_ask_about_person(words, languages)
+    asked = question_words.asked_words(text) if len(text) <= PERSON_CHARS else ""
+    for words in dict.fromkeys((asked, question_words.leave_now(asked, languages))):
+        known = question_words.may_ask_about_person(words, languages)
         names = [(), *((word,) for word in words.split())] if known else []
-        if any(asks_about_person(words, each, known) for each in names):
+        if any(question_words.asks_about_person(words, each, known) for each in names):
             return True
     return False
 
 
 def asks(text: str, languages: Sequence[str]) -> bool:
     """Return whether a text asks something: a question, also behind words such as `hey so`, or words of time alone."""
-    if is_question(text, languages):
+    if question_words.is_question(text, languages):
         return True
-    words = asked_words(mask_time(text, languages))
-    return words.isspace() or opens_late(words, languages)
+    words = question_words.asked_words(mask_time(text, languages))
+    return words.isspace() or question_words.opens_late(words, languages)
 
 
 def _names_others(text: str, masked: str, languages: Sequence[str]) -> bool:
     """Return whether a question, `masked` without its times, may be about a third person: a name, no `I` or `you`."""
     if _NAME.search(masked) is None:
         return False
-    said = asked_words(text)
-    return not (holds(said, "self", languages) or holds(said, "other", languages))
+    said = question_words.asked_words(text)
+    return not (question_words.holds(said, "self", languages) or question_words.holds(said, "other", languages))
 
 
 _NAME = lazy_pattern(r"(?<=[\w,] )[^\W\d_a-z][a-z]")
@@ -236,7 +225,7 @@ def list_words(text: str, languages: Sequence[str]) -> list[str]:
 
     Beside a question that names nothing but a time, other sentences are not searched for.
     """
-    asked = find_asked(text, languages)
+    asked = question_words.find_asked(text, languages)
     words, masked = _list_asked_words(asked, languages), mask_time(asked, languages)
     if asked == text or (masked != asked and not search_words.salient_words(masked, languages, 1)):
         return words
@@ -249,7 +238,7 @@ def _list_asked_words(text: str, languages: Sequence[str]) -> list[str]:
         masked = mask_time(text, languages)
         text = text if _names_others(text, masked, languages) else masked
     words = search_words.salient_words(text, languages, MOST_WORDS)
-    counting = counting_words(asked_words(text), languages) if is_asking else ()
+    counting = question_words.counting_words(question_words.asked_words(text), languages) if is_asking else ()
     return (
         [word for word in words if bare(word) not in counting]
         or search_words.common_words_asked(text, languages, TAGS_LIMIT)

@@ -25,20 +25,9 @@ from itertools import islice
 from typing import Literal, NamedTuple
 
 from ..base.patterns import lazy_pattern
-from ..text import question_words as tables
+from ..text import question_words
 from ..text.folding import all_runs, clean, fold, runs
 from ..text.languages import bare, common_words, read_language
-from ..text.question_words import (
-    LOOKED_AT,
-    Side,
-    asked_words,
-    asks_about_now,
-    begins_with,
-    begins_with_call,
-    find_asked,
-    find_side,
-    holds,
-)
 from ..text.stems import script_language
 from ..text.time import CALENDARS, Span, name_days, name_words, names_feast, read_spans, time_words
 from ..text.words import read_lists
@@ -66,7 +55,7 @@ class Question:
     """Whether rows outside the spans do not match. False if it names a third person: others mention them later."""
     order: Literal["", "first", "last"] = ""
     """"first" or "last" if it asks for the first or last of its subject."""
-    beside: Side = ""
+    beside: question_words.Side = ""
     """Where the time it asks about is, if it asks what happened before, after or since an event."""
     wants_time: bool = False
     """Whether it asks when or how long."""
@@ -86,15 +75,15 @@ class Question:
 
 def read_question(text: str, *, now: datetime, zone: tzinfo, languages: Sequence[str]) -> Question:
     """Return the facts about a question, without people; only the first 4,000 characters are read, no text raises."""
-    said = clean(text[:LOOKED_AT])
+    said = clean(text[: question_words.LOOKED_AT])
     if not said or said.isspace():
         return Question()
     given = tuple(dict.fromkeys(code.lower() for code in languages))
     known, is_found, is_sure = find_spoken(said, given)
     # A few words such as `7 mai 2023` leave the language uncertain: they are read in all languages.
     any_of = known if is_sure else tuple(dict.fromkeys((*known, *given, *CALENDARS)))
-    asked = find_asked(said, known)
-    words = asked_words(asked)
+    asked = question_words.find_asked(said, known)
+    words = question_words.asked_words(asked)
     spans = read_spans(asked, now, zone, any_of)
     names_time, said = bool(spans), asked if spans else said
     if not names_time and asked != said:
@@ -109,13 +98,17 @@ def read_question(text: str, *, now: datetime, zone: tzinfo, languages: Sequence
         spans = read_spans(said, now, zone, tuple(dict.fromkeys((*known, *given))))
     named_spans = tuple(span for span in spans if span.role in ("said", "about"))
     order = next((span.role for span in spans if span.role in ("first", "last")), "")
-    is_present = not names_time and not begins_with(words, "request", known) and asks_about_now(words, known)
-    other, wants_time = holds(words, "other", known), holds(words, "when", any_of)
-    is_coming = wants_time and is_present and not holds(words, "habit", any_of)
+    is_present = (
+        not names_time
+        and not question_words.begins_with(words, "request", known)
+        and question_words.asks_about_now(words, known)
+    )
+    other, wants_time = question_words.holds(words, "other", known), question_words.holds(words, "when", any_of)
+    is_coming = wants_time and is_present and not question_words.holds(words, "habit", any_of)
     comes = [Span(now, None)] if is_coming else named_spans
     return Question(
         # `I need a book. What do you suggest?` asks about both.
-        self_person=holds(asked_words(said) if other else words, "self", known),
+        self_person=question_words.holds(question_words.asked_words(said) if other else words, "self", known),
         other=other,
         spans=named_spans,
         days=list_days(comes, now, zone),
@@ -123,11 +116,11 @@ def read_question(text: str, *, now: datetime, zone: tzinfo, languages: Sequence
         and not wants_time
         and any(not name_words(code).isdisjoint(words.split()) for code in known),
         order=order,  # type: ignore[arg-type]
-        beside="" if spans else find_side(words, known),
+        beside="" if spans else question_words.find_side(words, known),
         wants_time=wants_time,
-        wants_number=holds(words, "count", any_of),
-        wants_list=holds(words, "list", any_of),
-        is_hint=holds(words, "duration", any_of)
+        wants_number=question_words.holds(words, "count", any_of),
+        wants_list=question_words.holds(words, "list", any_of),
+        is_hint=question_words.holds(words, "duration", any_of)
         or (bool(named_spans) and _asks_for_more(words, said, named_spans, now, known))
         or any(_is_aside(said, span) or _is_in_name(said, span, known) for span in named_spans),
         is_present=is_present,
@@ -137,7 +130,7 @@ def read_question(text: str, *, now: datetime, zone: tzinfo, languages: Sequence
 
 def find_spoken(text: str, languages: Sequence[str]) -> tuple[tuple[str, ...], bool, bool]:
     """Return the language of a text, else the languages given; and whether it is found, and certain."""
-    found, is_sure = read_language(clean(text[:LOOKED_AT]))
+    found, is_sure = read_language(clean(text[: question_words.LOOKED_AT]))
     return (found,) if found else tuple(dict.fromkeys(code.lower() for code in languages)), bool(found), is_sure
 
 
@@ -147,9 +140,9 @@ def _asks_for_more(words: str, said: str, spans: Sequence[Span], now: datetime, 
     `Help me plan my next week`, `What can I cook today?` and `What shall I give Ann for Christmas?` do.
     """
     return (
-        (all(span.role == "about" for span in spans) and holds(words, "request", languages))
-        or (all(not span.end or span.end > now for span in spans) and holds(words, "advice", languages))
-        or (holds(words, "purpose", languages) and names_feast(said, languages))
+        (all(span.role == "about" for span in spans) and question_words.holds(words, "request", languages))
+        or (all(not span.end or span.end > now for span in spans) and question_words.holds(words, "advice", languages))
+        or (question_words.holds(words, "purpose", languages) and names_feast(said, languages))
     )
 
 
@@ -195,9 +188,9 @@ _CAPITAL_MONTH = lazy_pattern(r"(?<![.!?] )(?<!^)\b(?:May|March)\b")
 def _list_telling(name: Literal["times", "numbers"], languages: tuple[str, ...]) -> frozenset[str]:
     """Return the words of languages for times or numbers, without common words of others: `an` is French for year."""
     found: set[str] = set()
-    for language in languages or (CALENDARS if name == "times" else tables.NUMBERS):
+    for language in languages or (CALENDARS if name == "times" else question_words.NUMBERS):
         others = (common_words(other) for other in languages or CALENDARS if other != language)
-        numbers = map(bare, tables.list_phrases("numbers", language))
+        numbers = map(bare, question_words.list_phrases("numbers", language))
         found |= set(time_words(language) if name == "times" else numbers).difference(*others)
     return frozenset(found)
 
@@ -350,12 +343,12 @@ def find_called(text: str, names: Collection[str], languages: Sequence[str]) -> 
     """Return the names to whom a question is addressed, at its beginning or behind a comma at its end."""
     if not names:
         return frozenset()
-    words, said = asked_words(text), bare(text)
+    words, said = question_words.asked_words(text), bare(text)
     called = set()
     for name in names:
         for part in {" ".join(_read_name(name).parts), *_read_name(name).parts[:1]} - {""}:
             is_marked = re.search(rf"^\s*@{re.escape(part)}\b|,\s*{re.escape(part)}\W*$", said) is not None
-            if words.count(f" {part} ") == 1 and (is_marked or begins_with_call(words, part, languages)):
+            if words.count(f" {part} ") == 1 and (is_marked or question_words.begins_with_call(words, part, languages)):
                 called.add(name)
     return frozenset(called)
 
