@@ -190,10 +190,7 @@ class NameLabels:
         identities: Iterable[str] = (),
         people: People | None = None,
     ) -> None:
-        """Start with the persona's own name, which no other speaker in the prompt gets.
-
-        The sender of `asker` has one label under all `identities` (keys).
-        """
+        """Reserve the persona's own name; the sender of `asker` has one label under all `identities` (keys)."""
         self._people = people or People()
         self._by_label: dict[str, Identity] = {}
         self._labels: dict[tuple[Identity, str], str] = {}

@@ -52,13 +52,7 @@ def mark(which: str, source: int, model_key: str) -> str:
 
 
 def drop(connection: Connection, source: SourceTable, rows: Iterable[tuple[int, int]], *, again: bool = False) -> int:
-    """Delete the vectors of rows that are deleted, edited, hidden or unhidden; return the number of vectors.
-
-    Runs in the transaction of `connection`.
-
-    Args:
-        again: lower the marks of all models, so that the rows get new vectors.
-    """
+    """Delete the vectors of changed rows and return their number; with `again`, the rows get new vectors."""
     by_audience: dict[int, list[int]] = {}
     for audience, row_id in rows:
         by_audience.setdefault(audience, []).append(row_id)
@@ -331,10 +325,7 @@ def write(
     batch: Batch,
     vectors: Mapping[tuple[int, int], Sequence[bytes]],
 ) -> tuple[int, Batch]:
-    """Write the vectors and marks of a batch; return (rows written, batch with the new marks).
-
-    Runs in the transaction of `connection`.
-    """
+    """Write the vectors and marks of a batch; return (rows written, batch with the new marks)."""
     made: list[tuple[object, ...]] = []
     written = 0
     places: list[tuple[int, int, int, int]] = []

@@ -325,11 +325,7 @@ def rebuild(connection: Connection, *, family: str, audience: int, calendar: Cal
 
 
 def count_differences(db: Database) -> dict[str, int]:
-    """Return, by table, how far the numbers of stored and indexed rows differ, summed over all audiences.
-
-    Raises:
-        ValueError: a segment is damaged.
-    """
+    """Return, by table, the difference between stored and indexed rows; ValueError if a segment is damaged."""
     held = db.transaction(_count_held, source="the search index")
     made: dict[str, int] = {}
     for source in sources.ALL:

@@ -102,11 +102,7 @@ class IndexState:
         return int(rows), int(words)
 
     def read(self, terms: Iterable[IndexTerm], *, every: bool = False) -> list[tuple[Visible, Postings]]:
-        """Return the audiences with rows that hold one of the terms, each with the terms' postings.
-
-        Args:
-            every: also return audiences without postings.
-        """
+        """Return the audiences with rows that hold a term (all with `every`), each with the terms' postings."""
         numbers = {term: n for n, term in enumerate(terms)}
         blocks = _retry(lambda: _read_blocks(self._db, self.audiences, numbers), self._load)
         matches = []

@@ -34,11 +34,7 @@ class Matches:
     """Document frequency of each word, tag, phrase and day among the readable rows."""
 
     def read_held(self, source: int, held: Mapping[IndexTerm, int]) -> tuple[Matched, bool]:
-        """Return the terms that a row holds, and whether it holds none of them.
-
-        Args:
-            held: index terms of the row, each with the number of times.
-        """
+        """Return the terms among the index terms of a row (with their counts), and whether there are none."""
         matched: dict[int, tuple[int, bool]] = {}
         is_offered = True
         for one, times in held.items():
@@ -67,12 +63,9 @@ class Matches:
 def match(
     search: Search, left_out: Sequence[RowId], *, every: bool = False, question: Question | None = None
 ) -> Matches:
-    """Return the rows that match in the index.
+    """Return the rows that match in the index, without `left_out`; `every`: also audiences without a match.
 
-    Args:
-        left_out: rows that may not become hits.
-        every: also return audiences without a match.
-        question: its days are looked up; if it is limited, rows outside its spans do not match.
+    The days of `question` are looked up; if it is limited, rows outside its spans do not match.
     """
     assert search.index is not None
     owners, audiences, docs = list_owners(search.terms), list[AudienceMatches](), Counter[IndexTerm]()
@@ -104,11 +97,7 @@ def _with_phrases(terms: Sequence[QueryTerm], postings: Postings, rows: int) -> 
 
 
 def read_bounds(search: Search, view: Visible, inside: Flags | None = None) -> Callable[[ViewRows], Flags] | None:
-    """Return a function that flags the rows of an audience that a search may read; None if it may read all.
-
-    Args:
-        inside: flags of the rows within the spans of the question; None for all rows.
-    """
+    """Return a function that flags the rows `inside` that a search may read; None if it may read all rows."""
     query, tests = search.query, list[Callable[[ViewRows], Flags]]()
     if len(view.gone):
         tests.append(lambda rows: ~is_among(rows, view.gone))
@@ -133,10 +122,7 @@ def read_bounds(search: Search, view: Visible, inside: Flags | None = None) -> C
 def list_rows_of_person(
     found: Matches, question: Question, asker: Collection[str], most: int, *, is_matching: bool = False
 ) -> list[tuple[int, int]]:
-    """Return (id, time) of the newest messages of the people a question is about: those that match, or of some words.
-
-    `most` is the maximum number for all people together.
-    """
+    """Return (id, time) of the `most` newest messages of the people asked about: matching ones, or with some words."""
     made: list[tuple[int, int]] = []
     for one in found.audiences:
         view = one.view

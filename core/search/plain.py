@@ -112,10 +112,7 @@ def read_newest(current: Round, db: Database, pool: int, most: int) -> Ranked:
 def _read_rows(
     search: Search, db: Database, source: SourceTable, pool: int, may: _SourceRows, rows: dict[RowId, FoundRow]
 ) -> list[Candidate]:
-    """Return the newest `pool` matching rows of a source.
-
-    Rows that may hold both a tag and a keyword are compared first, then the others, newest first, until enough match.
-    """
+    """Return the newest `pool` matching rows of a source; rows that may hold tag and keyword are compared first."""
     found, newest = list[Candidate](), list[Candidate]()
     for ids in _grow(may.both, pool):
         if sum(c.tier == 1 for c in found) < pool:

@@ -51,11 +51,7 @@ class StatementRow:
 
 
 def read_person(search: Search, db: Database, keys: Collection[str]) -> list[StatementRow]:
-    """Return the rows with statements about a person: memories first, then messages, each newest first.
-
-    Args:
-        keys: participant keys of the person.
-    """
+    """Return the rows with statements of the person with these keys: memories, then messages, each newest first."""
     if search.index is None:
         return []
     anchors = _list_anchors(search.query.languages)
@@ -98,10 +94,7 @@ def _judge(settings: Settings, row: FoundRow, audience: int) -> StatementRow | N
 
 @lru_cache(maxsize=32)
 def _list_anchors(languages: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the anchor words: every phrase of a fact or taste holds one of them (`*` marks a prefix).
-
-    Return nothing if one of the languages has no spaces between words.
-    """
+    """Return words (`*`: prefixes), one of them in every phrase of a fact or taste; () if a language has no spaces."""
     if not WITHOUT_SPACES.isdisjoint(languages):
         return ()
     found: dict[str, None] = {}

@@ -46,9 +46,7 @@ class Question:
     spans: tuple[Span, ...] = ()
     """Spans of time that it names."""
     days: tuple[str, ...] = ()
-    """Days, weeks and months of the spans: rows about one of them match too. For `When is ...?` without a time, the
-    coming days: rows about one of them come first.
-    """
+    """Days, weeks and months of the spans: rows about them match too. Of `When is ...?`: coming days, ranked first."""
     has_unread_time: bool = False
     """Whether it has words of time from which no span can be read."""
     is_limited: bool = False
@@ -64,9 +62,7 @@ class Question:
     wants_list: bool = False
     """Whether it asks for several things or their number."""
     is_hint: bool = False
-    """Whether its times do not filter rows: they belong to a plan, a duration, a name, or a nearby statement, or are a
-    feast at which something is given.
-    """
+    """Whether its times filter no rows: those of a plan, duration, name, statement beside it, or feast for gifts."""
     is_present: bool = False
     """Whether it asks about the present."""
     languages: tuple[str, ...] = ()
@@ -135,10 +131,7 @@ def find_spoken(text: str, languages: Sequence[str]) -> tuple[tuple[str, ...], b
 
 
 def _asks_for_more(words: str, said: str, spans: Sequence[Span], now: datetime, languages: Sequence[str]) -> bool:
-    """Return whether a question needs more than what was said in its times.
-
-    `Help me plan my next week`, `What can I cook today?` and `What shall I give Ann for Christmas?` do.
-    """
+    """Return whether rows of other times help to answer too: `What shall I give Ann for Christmas?`"""
     return (
         (all(span.role == "about" for span in spans) and question_words.holds(words, "request", languages))
         or (all(not span.end or span.end > now for span in spans) and question_words.holds(words, "advice", languages))

@@ -221,11 +221,7 @@ def _list_candidates(current: Round, found: Matches, ranked: Ranking) -> tuple[l
 
 
 def choose_read(sources_of: Sequence[int], own_of: Sequence[float], current: Round) -> list[int]:
-    """Return the positions of the rows to read: the best, some of each source, and the best by their own words.
-
-    Args:
-        sources_of, own_of: source of each row, and score of its own words; best rows first.
-    """
+    """Return the positions to read in rows sorted best first: the best, some of each source, the best own words."""
     own, most_read, of_each = max(own_of, default=0.0), current.most_read, current.of_each
     kept, counts = [], Counter[int]()
     for n, (source, mine) in enumerate(zip(sources_of, own_of, strict=True)):
@@ -240,11 +236,7 @@ def choose_read(sources_of: Sequence[int], own_of: Sequence[float], current: Rou
 def leave_best(
     candidates: Sequence[Candidate], current: Round, alone: WordScorer | None = None
 ) -> tuple[list[Candidate], bool]:
-    """Return the candidates to read, and whether these are all candidates.
-
-    Args:
-        alone: scorer of the candidates; None for the scores they have.
-    """
+    """Return the candidates to read, best by `alone`, else by their scores, and whether these are all candidates."""
     ordered = newest_first(c for c in candidates if not c.context)
     ordered.sort(key=lambda c: (-(c.score if alone is None else alone.score(c.matched, c.words)), c.tier))
     kept = choose_read([c.source for c in ordered], [c.own for c in ordered], current)
@@ -425,10 +417,7 @@ def _list_name_parts(question: Question, languages: Sequence[str]) -> frozenset[
 def _leave_names(
     terms: Sequence[QueryTerm], weights: Sequence[float], question: Question, languages: Sequence[str]
 ) -> Sequence[float]:
-    """Return the weights of terms, 0 for the names of speakers and for words such as `now`.
-
-    If no term but tags would have a weight, the weights stay.
-    """
+    """Return the weights, 0 for names of speakers and words such as `now`; as given if only tags would keep one."""
     parts = _list_name_parts(question, languages)
     if question.is_present:  # the word `now` does not make a row better
         now = {fold(word) for code in question.languages for word in list_phrases("now", code)}

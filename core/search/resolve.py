@@ -135,11 +135,7 @@ def build_search(
     *,
     index: IndexState | None = None,
 ) -> Search:
-    """Return the search with the index words that match its texts.
-
-    Args:
-        index: the index if the call has read it already.
-    """
+    """Return the search with the index words that match its texts; `index` is the index if it is read already."""
     error = None
     if index is None:
         index, error = read_index(viewer, db)
@@ -152,11 +148,7 @@ def build_search(
 
 
 def widen(search: Search, *, is_empty: bool) -> Search | None:
-    """Return the search with index words that contain a keyword; None if there are none.
-
-    Args:
-        is_empty: nothing was found, so short words match inside words too.
-    """
+    """Return the search with index words that contain a keyword, if `is_empty` also a short one; None without any."""
     if search.index is None:
         return None
     loose = loosen_terms(search.terms) if is_empty else search.terms

@@ -44,11 +44,7 @@ Errors = Mapping[int, StoreReadError]
 
 
 def read_rows(db: Database, ids: Collection[RowId], values: Mapping[str, Any]) -> tuple[dict[RowId, FoundRow], Errors]:
-    """Return those of these rows that may be read, and the errors of unreadable sources.
-
-    Args:
-        values: the result of `read_values`.
-    """
+    """Return those of these rows that may be read, and the errors of sources; `values` are from `read_values`."""
     rows, errors = dict[RowId, FoundRow](), dict[int, StoreReadError]()
     for number in sorted({source for source, _ in ids}):
         asked = {**values, "ids": [row_id for source, row_id in ids if source == number]}
@@ -204,9 +200,7 @@ def note_unread(source: int, error: StoreReadError) -> StoreReadError:
 def _part(number: int, counts: tuple[int, int, int], given: frozenset[str], family: str) -> CompiledStatement:
     """Return the statement for the newest matching rows of a source, tier 1 first: `tier` and the row's columns.
 
-    Args:
-        counts: number of tags, of keywords, and of tags searched as words.
-        given: optional parameters that have a value.
+    `counts`: of tags, of keywords, of tags searched as words. `given`: optional parameters that have a value.
     """
     source = sources.BY_NUMBER[number]
     row = source.table.c
@@ -242,11 +236,7 @@ def read_newest(
     into: dict[RowId, FoundRow],
     ids: Sequence[int] | None = None,
 ) -> list[Candidate]:
-    """Return the newest `pool` matching rows of one source, tier 1 first; add the rows to `into`.
-
-    Args:
-        ids: ids of the rows to compare; None for all.
-    """
+    """Return the newest `pool` matching rows of a source, tier 1 first, of `ids` if given; add them to `into`."""
     # Chat rows have no tags: each tag is searched as a word.
     is_chat = source is sources.CHAT
     tags = () if is_chat else search.query.tags
@@ -301,11 +291,7 @@ class Repeated(NamedTuple):
 
 
 def list_repeated(read: Iterable[tuple[FoundRow, float, str]]) -> list[Repeated]:
-    """Return the texts that many of the messages read share.
-
-    Args:
-        read: rows with their score, and the reason they were left out or "".
-    """
+    """Return the texts that many messages share, from rows with their score and the reason they were left out."""
     found: defaultdict[tuple[str, bytes], list[tuple[float, int, str]]] = defaultdict(list)
     for row, score, reason in read:
         if row.source == _CHAT and row.digest is not None and row.folded.strip():

@@ -98,10 +98,7 @@ _CALLS = re.compile(
 
 
 def said_without_thoughts(text: str) -> str:
-    """Return a text of the persona without its thoughts; unchanged if it has none.
-
-    The result is "" for a text that holds only tool calls.
-    """
+    """Return a text of the persona without its thoughts; "" if it holds only tool calls."""
     spoken = strip_thoughts(text)
     if _CALLS.match(spoken):
         return ""

@@ -25,9 +25,7 @@ _FEW = 4
 
 
 def make_id(line: Line, seen: Counter[int]) -> str:
-    """Return a message id made from time and text. Equal lines in one file get numbers, which `seen` counts; equal
-    lines in two files of a chat get the same id.
-    """
+    """Return a message id from time and text: equal lines of a file get numbers (`seen`), of two files the same id."""
     made_id = f"at-{text_digest(line.made_of or line.at.isoformat(), 16)}-{text_digest(line.text)}"
     file = line.place.rpartition(": ")[0] or line.place
     # a hash instead of the id saves memory: there is one per line of the export
@@ -184,10 +182,7 @@ class Plan:
         return line.speaker.id in self.own_of(facts)
 
     def privacies(self) -> dict[str, Privacy]:
-        """Return the privacy of each conversation: the most private level of the chats that become one conversation.
-
-        Direct chats with more than one other person become restricted.
-        """
+        """Return the most private level of each conversation's chats; direct with several others is restricted."""
         rooms: dict[str, list[RoomFacts]] = {}
         for (program, room_id), facts in self.survey.rooms.items():
             rooms.setdefault(self.key_of(program, room_id), []).append(facts)

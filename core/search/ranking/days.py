@@ -85,10 +85,7 @@ def are_inside(question: Question, at_us: Column) -> Flags:
 
 
 def find_days(question: Question, at_us: Column) -> dict[str, Floats]:
-    """Return the reasons `day`, `days_after` and `month` of rows said at these times, each 0 to 1.
-
-    If the question is limited to its spans or asks for first or last, `day` is 1 for every row.
-    """
+    """Return the reasons `day`, `days_after` and `month` of times; for a limited or ordered question only `day`, 1."""
     if question.is_limited or question.order:
         return {"day": np.ones(len(at_us), np.float32)}
     day, after, month = (np.zeros(len(at_us), np.float32) for _ in range(3))

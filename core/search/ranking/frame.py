@@ -125,10 +125,7 @@ def build_frame(seen: Sequence[Seen], rows: Sequence[ViewRows]) -> Frame:
 
 
 def find_persons(question: Question, asker: Collection[str], view: Visible) -> Floats | None:
-    """Return, for each speaker, 1 if the question is about them, -1 if about somebody else, 0 if it is unknown.
-
-    Return None if the question is about nobody.
-    """
+    """Return 1 for each speaker that the question is about, -1 for others, 0 if unknown; None if it names nobody."""
     about, is_about, others = view.find_speakers("role", [PERSONA]), 1, -1
     if question.people:
         about = view.find_speakers("name", question.people)

@@ -38,9 +38,7 @@ ReadHeld = Callable[[int, Mapping[IndexTerm, int]], tuple[Matched, bool]]
 LEADING = 200
 """Best rows of each audience by their own words that are scored with their neighbours."""
 MOST_OTHERS = 2
-"""Maximum number of rows that get a first place: those of others that match better than all of the person named, or
-the person's own behind better rows of others.
-"""
+"""Maximum number of rows that get one of the first places for who said them (`Kept`: others, person)."""
 REACH = 6
 """Minimum number of rows on either side of the best that are included as neighbours."""
 FADE_BACK, FADE_ON = 150.0, 50.0
@@ -96,11 +94,7 @@ class Ranking:
 def rank_rows(
     audiences: Sequence[AudienceMatches], query: RankingQuery, offered: Sequence[ViewRows], count: int
 ) -> Ranking:
-    """Return the best rows, at most `count`, and the number of matching rows.
-
-    Args:
-        offered: for each audience, rows that are ranked although they do not match, sorted.
-    """
+    """Return the best rows, at most `count`, of those that match or are offered, and the number of matching rows."""
     if not audiences:
         return Ranking()
     held = read_words(audiences, query, offered)
@@ -170,13 +164,7 @@ def build_candidates(
     *,
     offers: bool = False,
 ) -> list[Candidate]:
-    """Return rows as candidates, in the order given.
-
-    Args:
-        read_held: returns the terms that a row holds.
-        kept: rows with a place among the first hits, with the reason.
-        offers: rows without a match may be hits.
-    """
+    """Return rows as candidates, `kept` for these reasons; with `offers`, rows without a match may be hits."""
     frame, which = around.frame, around.frame.starts.searchsorted(rows, "right") - 1
     row_id, session_rows = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
     held: list[tuple[Matched, bool]] = [({}, False)] * len(rows)

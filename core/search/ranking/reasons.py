@@ -157,11 +157,7 @@ def find_open(seen: Sequence[Seen], rows: Sequence[ViewRows]) -> Flags:
 def choose_leads(
     held: HeldWords, is_open: Flags, at_us: Column, most: int, reasons: Mapping[str, Floats], long: Floats
 ) -> list[ViewRows]:
-    """Return the best matching rows of each audience by their own words and other reasons, unsorted.
-
-    Args:
-        reasons: reasons of the rows; empty to use only their own words.
-    """
+    """Return the best matching rows of each audience by their own words and these reasons, unsorted."""
     score = held.turn
     if reasons and any(len(rows) > most for rows in held.rows):
         score = sum(weigh(reasons, find_fitting(reasons), long).values(), np.zeros(1, np.float32))

@@ -216,11 +216,7 @@ def compare_meanings(rows: Sequence[Candidate], near: Near) -> list[dict[str, fl
 
 
 def read_closely(row: ScoredRow, query: RankingQuery, spelt: frozenset[int]) -> dict[str, float]:
-    """Return the reasons that need the text of a row.
-
-    Args:
-        spelt: terms with capitals or accents, which a text in ASCII may spell otherwise.
-    """
+    """Return the reasons that need the text of a row; a text in ASCII may spell the terms `spelt` otherwise."""
     question, long, languages = query.question, row.candidate.long, query.languages
     text, reasons = row.row.folded[:CLOSE_CHARS], dict[str, float]()
     if find_weight("first", long):

@@ -27,7 +27,7 @@ UNKNOWN = -1
 
 Kept = Literal["", "correction", "newest", "others", "person"]
 """correction: corrects the message before it. newest: the newest match of a question about the present. others: a row
-of somebody else that matches better than all rows of the named person.
+of somebody else that matches better than all rows of the named person. person: a row of that person behind such rows.
 """
 
 

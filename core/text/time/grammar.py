@@ -179,10 +179,7 @@ def _apply(m: Moment, line: _Line, rules: Sequence[Rule]) -> Sequence[TimePart]:
 def _read_at(
     m: Moment, parts: Sequence[TimePart], rules: Iterable[Rule], text: str, at: int, offset: int
 ) -> tuple[TimePart, int]:
-    """Return the merged part of the longest match at a position, and its number of parts; or the part itself, and 1.
-
-    Of equally long matches the first rule of the table is used.
-    """
+    """Return the longest match at a position as one part (of equals, the first rule's) and its number of parts."""
     found = [(match, rule) for rule in rules if (match := rule.pattern.match(text, offset))]
     for match, rule in sorted(found, key=lambda one: -one[0].end()):
         values: list[Any] = []

@@ -316,8 +316,7 @@ def place_at_hour(time: Time, hour: int) -> Time:
 
 
 def relate(m: Moment, time: Time, relation: str, *, is_clause: bool = False) -> Found | None:
-    """Return the span since, after, before or until a time; a stored clause such as `before I left on 3 July` is about
-    the time itself."""
+    """Return the span since, after, before or until a time; of a clause such as `before I left in May`, the time."""
     span = m.choose(time.as_edge())
     if span is None:
         return None

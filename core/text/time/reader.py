@@ -72,9 +72,7 @@ def read_spans(text: str, now: datetime, zone: tzinfo, languages: Sequence[str])
 
 
 def find_about_days(text: str, said_at: datetime, zone: tzinfo, languages: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """Return the days, weeks and months that a stored text is about, by at most three spans, each with the place of its
-    words.
-    """
+    """Return the days, weeks and months that a stored text is about, each with the place of its words."""
     days: dict[str, tuple[int, int]] = {}
     folds = _Folds(text[:LOOKED_AT])
     parts, moment = _read(folds, said_at, zone, languages, is_question=False)

@@ -10,9 +10,7 @@ from typing import Literal
 
 Precision = Literal["minute", "hour", "part of day", "day", "week", "part of month", "month", "season", "year"]
 Role = Literal["said", "about", "first", "last"]
-"""said: time when a row was said, or day that it is about. about: future day, so that rows can only be about it. first,
-last: an order.
-"""
+"""said: when a row was said, or time that it is about. about: coming time, when none was said. first, last: order."""
 Period = Literal["", "day", "week", "month", "year"]
 Range = tuple[datetime, datetime]
 """Local times without a zone, half-open."""
@@ -134,9 +132,7 @@ def of_date(year: int, month: int, day: int) -> Range | None:
 
 
 def name_days(first: date, last: date, precision: Precision) -> Iterator[str]:
-    """Yield the days of a span, and its whole weeks and months, or the month that it is part of: 2026-03-12, 2026-W11,
-    2026-03.
-    """
+    """Yield the days, whole weeks and months of a span, and the month that it is part of: 2026-03-12, 2026-W11."""
     is_of_month = precision == "part of month" and (last - first).days > 5  # not of a week
     if is_of_month and first.replace(day=1) == last.replace(day=1):
         yield f"{first:%Y-%m}"
