@@ -187,13 +187,11 @@ def load_leading(language: str, needed: Set[str] = LEADING) -> Leading:
 
 
 def _iter_forms(name: str, listed: str) -> Iterator[tuple[str, Any]]:
-    if name in ("days", "either", "near", "moments"):
+    if name in ("days", "either", "near", "moments", "counted"):
         for form, _, said in (each.partition("=") for each in listed.split()):
-            yield form, int(said) if name in ("days", "either") else said
-    elif name == "counted":
-        for form, _, said in (each.partition("=") for each in listed.split()):
-            count, _, unit = said.partition(".")
-            yield form, (int(count), unit)
+            number, _, word = said.partition(".")
+            is_unit = name == "near"  # `week+1`
+            yield form, (said[:-2], int(said[-2:])) if is_unit else (int(number), word) if word else int(number)
     elif name in _VALUES:
         for value, forms in zip(_VALUES[name], listed.split("|"), strict=False):
             yield from ((form, value) for form in forms.split())

@@ -63,6 +63,9 @@ class Moment:
     def today(self) -> date:
         return self.now.date()
 
+    def day(self, step: int) -> Time:
+        return fixed(of_days(self.today + step * DAY), "day")
+
     @property
     def is_this_over(self) -> bool:
         """Whether `this weekend` is not the coming one; late in a week, somebody may have told about that."""
@@ -173,10 +176,6 @@ def take_edge(time: Time, edge: str) -> Time:
     return replace(part, is_middle=edge == "mid")
 
 
-def take_week(day: Time) -> Time:
-    return day.cut(lambda span: spans.of_unit("week", span[0].date(), 0), "week")
-
-
 def take_weekday(time: Time, weekday: int, nth: int) -> Time:
     """Return the nth weekday of a month; the last if `nth` is -1."""
 
@@ -242,11 +241,6 @@ def choose_weekday_beside(m: Moment, time: Time, side: int, weekday: int) -> Tim
 # Relations
 
 
-def read_moment(m: Moment, said: str) -> Time:
-    step, _, part = said.partition(".")
-    return take_part(fixed(of_days(m.today + int(step) * DAY), "day"), part)
-
-
 def count_window(m: Moment, side: int, amount: tuple[float, str]) -> Found | None:
     """Return the last N days, weeks or months until now, or the next N."""
     count, unit = amount
@@ -297,12 +291,6 @@ def take_clock(day: Time, minutes: int, part: str = "") -> Time | None:
     if is_late and minutes < 12 * 60:
         minutes += 12 * 60
     return day.cut(lambda span: spans.of_clock(span, minutes), "minute")
-
-
-def take_hour(m: Moment, values: Sequence[Any]) -> Time | None:
-    step, _, part = values[0].partition(".")
-    minutes = values[2] if values[2] > 24 else values[2] * 60
-    return take_clock(fixed(of_days(m.today + int(step) * DAY), "day"), minutes, part)
 
 
 def place_at_hour(time: Time, hour: int) -> Time:
@@ -407,10 +395,10 @@ _DATES: Table = (
     ("Y Q", lambda _, v: fixed(of_month(v[0], 1, 12), "year")),
 )
 _NEAR: Table = (
-    ("D", lambda m, v: fixed(of_days(m.today + v[0] * DAY), "day")),
+    ("D", lambda m, v: m.day(v[0])),
     ("{", lambda m, v: Time("day", lambda _: [of_days(m.today + side * v[0] * DAY) for side in (-1, 1)], "week")),
-    ("H", lambda m, v: read_moment(m, v[0])),
-    ("E", lambda m, v: choose_unit(m, v[0][:-2], int(v[0][-2:]))),
+    ("H", lambda m, v: take_part(m.day(v[0][0]), v[0][1])),
+    ("E", lambda m, v: choose_unit(m, *v[0])),
     ("# x* U x* 0", lambda _, v: take_unit(v[2], v[1], -1)),
     ("# x* U", lambda m, v: count_window(m, -1, (1, v[1]))),
     ("N x* L x* U", lambda m, v: count_window(m, v[1], (v[0], v[2]))),
@@ -465,7 +453,7 @@ _PORTIONS: Table = (
     ("e x* L? x* U", lambda m, v: take_edge_of(m, v[0], v[1] or 0, v[2])),
     *_either("0", "[TKo] x* U", lambda _, v: take_unit(v[0], v[2], v[1])),
     *_either("0", "[TKo] x* W", lambda _, v: take_weekday(v[0], v[2], v[1])),
-    ("E x* 0", lambda _, v: take_unit(v[1], "week", -1) if v[0] == "week-1" else None),
+    ("E x* 0", lambda _, v: take_unit(v[1], "week", -1) if v[0] == ("week", -1) else None),
 )
 _DAYS: Table = (
     ("L x* U x* 3 x* 9", lambda m, v: move_beside(m, v[3], -1, v[1]) if v[0] < 0 else None),
@@ -480,9 +468,12 @@ _DAYS: Table = (
     ("U x* 3 T !UWMSF", lambda m, v: _WEEKS(m, (v[0], -2)) or _MONTHS(m, (v[0], -2))),
     ("W x* U x* 3 T !UWMSF", lambda m, v: take_day(v[0], _WEEKS(m, (v[1], -2)))),
     ("W x* 3 T !UWMSF", lambda m, v: choose_weekday(m, v[0], -2)),
-    ("[LB] x* P", lambda m, v: take_part(fixed(of_days(m.today + v[0] * DAY), "day"), v[1]) if abs(v[0]) < 2 else None),
+    ("[LB] x* P", lambda m, v: take_part(m.day(v[0]), v[1]) if abs(v[0]) < 2 else None),
     *_either("W", "k", lambda _, v: take_day(v[0], v[1])),
-    ("U x* 5? x* 9", lambda _, v: take_week(v[2]) if v[0] == "week" else None),
+    (
+        "U x* 5? x* 9",
+        lambda _, v: v[2].cut(lambda day: spans.of_unit("week", day[0].date(), 0), "week") if v[0] == "week" else None,
+    ),
     ("W x* 9", lambda _, v: v[1]),
     # Told on a Sunday, `Sunday was nice` means the day itself, `on Sunday we met` the one before.
     (")", lambda _, v: replace(spans.every_week(v[0]), period="month")),
@@ -504,7 +495,7 @@ _CLOCKS: Table = (
     *_either("9", "A x* N", lambda _, v: take_clock(v[0], v[2] * 60)),
     ("9 x* P x* A x* N", lambda _, v: take_clock(v[0], v[3] * 60, v[1])),
     ("A x* N x* P x* 9", lambda _, v: take_clock(v[3], v[1] * 60, v[2])),
-    ("H x* A? x* [Nc]", take_hour),
+    ("H x* A? x* [Nc]", lambda m, v: take_clock(m.day(v[0][0]), v[2] if v[2] > 24 else v[2] * 60, v[0][1])),
     *_either("P", "A? x* c", lambda _, v: take_clock(every_day(lambda day: day), v[2], v[0])),
     ("A? x* c", lambda _, v: every_day(lambda day: spans.of_clock(day, v[1]))),
 )
