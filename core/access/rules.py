@@ -51,17 +51,13 @@ def said_privacy(
 ) -> Privacy | None:
     """Return the privacy that the host's message states, None if it states none."""
     kind = (chat_type or "").lower()
-    is_own = bool(chat_id) and chat_id == sender_id
-    if is_private is False:
+    is_own, of_type = bool(chat_id) and chat_id == sender_id, PRIVATE_CHAT_TYPES.get(kind)
+    if is_private is False or (is_private is None and kind in PUBLIC_CHAT_TYPES):
         return "public"
-    if is_own and PRIVATE_CHAT_TYPES.get(kind) == "direct":
+    if is_own and of_type == "direct":
         return "direct"
-    if is_private is True:
-        return "restricted" if server or kind == "group_dm" or kind in PUBLIC_CHAT_TYPES else "direct"
-    if kind in PRIVATE_CHAT_TYPES:
-        return "direct" if PRIVATE_CHAT_TYPES[kind] == "direct" and not server else "restricted"
-    if kind in PUBLIC_CHAT_TYPES:
-        return "public"
+    if is_private or of_type:
+        return "restricted" if server or of_type == "restricted" or kind in PUBLIC_CHAT_TYPES else "direct"
     return "direct" if is_own and not server else None  # a server's channel may have its owner's id, as on Twitch
 
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, Literal
 
-from ..access.rules import PRIVATE_CHAT_TYPES, PUBLIC_CHAT_TYPES, check_key, said_privacy
+from ..access.rules import PRIVATE_CHAT_TYPES, PUBLIC_CHAT_TYPES, check_key
 from ..base.hints import find_nearest
 from ..base.wire_ids import find_whole
 from ..errors import MessageError
@@ -342,15 +342,14 @@ def _read_text(message: Any, notes: list[str]) -> str:
 
 
 def _read_privacy(said: Any, chat_type: str | None, notes: list[str]) -> bool | None:
-    """Return whether the host calls the conversation private, None if the host does not say."""
+    """Return the host's own word, None without one; the chat's type is read by `said_privacy`."""
     if isinstance(said, int) and said in (0, 1):
         return bool(said)
     if said is not None:
         notes.append("is_private is neither True nor False; the chat's type and ids decide")
     if chat_type is not None and chat_type not in PRIVATE_CHAT_TYPES and chat_type not in PUBLIC_CHAT_TYPES:
         notes.append("chat.type is not known; without is_private the ids decide, and then public is assumed")
-    privacy = said_privacy(None, chat_type, None, None, "")
-    return None if privacy is None else privacy != "public"
+    return None
 
 
 # The parts of a message besides its text

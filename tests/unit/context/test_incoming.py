@@ -133,18 +133,14 @@ def test_p2_conversation_key_comes_from_the_first_that_has_one() -> None:
     assert read(interface_path="discord/1/2", interface_name="webui").interface == "webui"
 
 
-def test_f17_the_host_s_own_word_comes_first_and_equal_ids_last() -> None:
-    for kind in ("private", "dm", "direct", "group_dm", "PRIVATE", "group", "channel", "supergroup"):
-        is_private = kind.lower() in ("private", "dm", "direct", "group_dm")
-        assert read(chat={"id": 1, "type": kind}, from_user={"id": 2}).is_private is is_private
-    assert read(is_private=False, chat={"type": "private"}).is_private is False
-    assert read(is_private=True, chat={"type": "group"}).is_private is True
-    assert read(chat={"id": "7"}, from_user={"id": 7}).is_private is None
-    assert read(chat={"id": 7}, from_user={"id": 8}).is_private is None
-    assert read(chat={"id": ""}, from_user={"id": ""}).is_private is None
-    assert read(is_private="yes", chat={"type": "forum"}).is_private is None
-    kind = Enum("kind", {"PRIVATE": 3})
-    assert read(chat={"type": kind["PRIVATE"]}).is_private is True
+def test_f17_a_message_holds_the_host_s_own_word_and_the_type_of_its_chat() -> None:
+    """`said_privacy` decides from both: the type in every spelling is one word."""
+    kinds = (Enum("kind", {"PRIVATE": 3})["PRIVATE"], " Private", "private")
+    for said, is_private in ((False, False), (1, True), ("yes", None), (None, None)):
+        for kind in kinds:
+            found = read(is_private=said, chat={"id": "7", "type": kind}, from_user={"id": 7})
+            assert (found.is_private, found.chat_type) == (is_private, "private")
+    assert len(read(is_private="yes", chat={"type": "forum"}).notes) == 2
 
 
 def test_f1_server_and_sender_are_read_as_keys() -> None:
