@@ -264,11 +264,11 @@ def resolve_key(read: Reader, scope: Scope, key: str) -> str:
     interface, chat, _ = rules.split_key(key)
     room = f"{interface}/{chat}"
     is_own = scope.conversation in (None, key)
+    is_public = is_own and scope.privacy == "public"  # the same key in a direct message is another conversation
     # The participant's own channel on a server has the key of their direct messages.
-    is_channel = is_own and (scope.privacy == "public" or bool(scope.server and scope.privacy is None))
+    is_channel = is_public or (is_own and scope.privacy is None and bool(scope.server))
     is_direct = (scope.participant == room and not is_channel) or (is_own and scope.privacy in ("direct", "separate"))
     server = NO_SERVER if is_direct or (is_own and scope.no_server) else scope.server
-    is_public = is_own and scope.privacy == "public"  # the same key in a direct message is another conversation
     if not (server or is_public) or (rules.SERVER_MARK in key and server in ("", NO_SERVER)):
         return key
     marked = rules.mark_server(rules.plain_key(key), server)
