@@ -149,8 +149,8 @@ def read_parts(db: Database, model: str, audiences: Collection[int], dimensions:
     in_use: dict[_Key, _Held] = {}
     for audience in sorted(audiences):
         key, version = (model, dimensions, audience), versions.get(audience, 0)
-        one = held.get(key)
-        if one is None or not one.can_follow(version):
+        one = held.get(key, _NOTHING)
+        if not one.can_follow(version):
             one = _NOTHING
         if one.version != version:
             one = _follow(db, model, audience, dimensions, one, version)

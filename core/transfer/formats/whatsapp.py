@@ -281,12 +281,11 @@ def find_order(days: Sequence[Day], separator: str, day_first: bool | None) -> s
 
 def parse_times(texts: Sequence[str], reading: Reading) -> dict[str, datetime]:
     """Return the times of texts such as `01.02.2026 20:00`, all in one form and order of day and month."""
-    found = [(text, _parse(f"[{text}]") or _parse(f"[{text} 0:00]")) for text in texts]
-    heads = {text: head[0] for text, head in found if head is not None}
-    style = next(iter(heads.values()), None)
-    alike = {text: head for text, head in heads.items() if style is not None and style.is_alike(head)}
-    if style is None:
+    heads = {text: line[0] for text in texts if (line := _parse(f"[{text}]") or _parse(f"[{text} 0:00]"))}
+    if not heads:
         return {}
+    style = next(iter(heads.values()))
+    alike = {text: head for text, head in heads.items() if style.is_alike(head)}
     separator = "." if style.separator == "." else "/"  # with dashes, the month may come first
     order = find_order([head.day for head in alike.values()], separator, reading.day_first)
     days = ((text, _date(head.day, order), head.clock) for text, head in alike.items())
