@@ -85,9 +85,7 @@ def _rank_by_index(current: Round, db: Database) -> Ranked:
         ranked = rank.add_statements(ranked, db)
     if is_first and (not ranked.candidates or rank.is_by_name_alone(ranked)):
         ranked = rank.offer_person(ranked)
-    if is_first:
-        ranked = rank.fill_with_person(ranked)
-    return ranked
+    return rank.fill_with_person(ranked) if is_first else ranked
 
 
 def _leave_spans(ranked: Ranked, found: Matches) -> Ranked:

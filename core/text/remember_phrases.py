@@ -260,8 +260,7 @@ def _find_statements(text: str | None, known: Sequence[Phrases]) -> list[Stateme
     before = ""
     for sentence, said in _own_sentences(text, known):
         whole = _without_marks(sentence)
-        ruled_by = [each for each in ("not_wishes", "not_endings") if _holds_any(whole, each, known)]
-        begun = [each for each in _BEGUN if _RULED_BY.get(each) not in ruled_by]
+        begun = [each for each in _BEGUN if not _holds_any(whole, _RULED_BY.get(each, ""), known)]
         groups = frozenset[str]().union(*(_groups_of(said, phrases, begun) for phrases in known))
         if groups & ABOUT_PERSON and _holds_any(whole.rstrip(" .!…。！"), "not_facts", known):
             groups -= ABOUT_PERSON
