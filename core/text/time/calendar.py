@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -9,7 +10,7 @@ from typing import Any
 
 from ...base.patterns import lazy_pattern
 from ..folding import SPACELESS
-from ..forms.paradigms import read_numbers
+from ..forms.paradigms import list_letters, read_numbers, transliterate
 from ..languages import bare
 from ..words import read_lists
 from .spans import FEASTS, PART_HOURS
@@ -22,6 +23,7 @@ _SIGN = lazy_pattern(f"[{SIGNS}]")
 WORD_CHARS = f"(?:[a-z]+|[^\\W\\d_{SIGNS}]+|[{MARKS}]+)+"
 """Regular expression of a word. Nothing may follow it, since its letters can be matched in several ways."""
 WORD = lazy_pattern(WORD_CHARS)
+_FORM = lazy_pattern(r"[^\s|]+")
 _SPLIT = lazy_pattern(f"[{SIGNS}]|{WORD_CHARS}")
 
 CALENDARS = ("en", "de", "fr", "es", "it", "pt", "nl", "ru")
@@ -124,6 +126,12 @@ def load(language: str) -> Lexicon | None:
     lists = read_lists(f"calendar/{language}")
     if not lists:
         return None
+    if letters := list_letters(lists.get("spelt", "")):
+
+        def spell(form: re.Match[str]) -> str:
+            return " ".join(dict.fromkeys((form[0], transliterate(form[0], letters))))
+
+        lists = {name: _FORM.sub(spell, forms) for name, forms in lists.items()}
     lexicon = Lexicon(lists.get("order", "dmy"), bool(lists.get("strict")))
     for ending, _, said in (each.partition("=") for each in lists.get("suffixes", "").split()):
         name, _, value = said.partition(".")
