@@ -314,13 +314,13 @@ def fill_with_person(ranked: Ranked) -> Ranked:
     is_full = len(ranked.candidates) >= search.query.limit
     if is_full or query is None or found is None or not search.query.may_fill:
         return ranked
-    said = match.match(replace(search, terms=()), list_excluded(search), every=True)
-    question = _with_people(query.question, search, said)
+    question = query.question
     if ranked.round.missed or question.is_limited or question.order or question.has_unread_time:
         return ranked
     if begins_with(asked_words(search.query.text), "request", question.languages):  # `Can you tell me a joke?`
         return ranked
-    most = search.query.limit + ranked.round.extra
+    said = match.match(replace(search, terms=()), list_excluded(search), every=True)
+    question, most = _with_people(question, search, said), search.query.limit + ranked.round.extra
     newest = match.list_rows_of_person(said, question, query.asker, most)
     return replace(ranked, candidates=_add_messages(ranked.candidates, newest, FILLING)[:most])
 
