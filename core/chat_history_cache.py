@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import takewhile
-from typing import Any, Protocol, TypedDict
+from typing import Any, Protocol, TypedDict, get_args
 
 from .access.rules import plain_key
 from .access.view import Viewer
@@ -25,13 +25,14 @@ from .database.engine import Database
 from .errors import MessageError
 from .forgetting import table_followers
 from .memories import instructions as standing
+from .memories.rules import find_mark
 from .messages import new_message, table_lines
 from .messages import table as messages_table
 from .messages.table_lines import Line
 from .relationships import table as relationships_table
 from .scope import Scope
 from .search.rules_arguments import read_limit
-from .shapes import PERSONA_SENDER, ChatLine, WriteResult
+from .shapes import PERSONA_SENDER, ChatLine, Role, Sender, WriteResult
 from .stories.calls import NO_MESSAGE
 from .text.host_values import get
 from .text.times import iso_text
@@ -233,17 +234,20 @@ def _plan_incoming(
             "interface_name, or a scope with a conversation.",
             fields=("interface_path",),
         )
-    own = read_role(incoming.raw) == "persona"
+    marked = find_mark(incoming.raw)
+    own = not marked and read_role(incoming.raw) == "persona"
+    sender = Sender(name=marked) if marked else incoming.sender
     plan = _plan(
         call,
         place,
         incoming.text if incoming.text.strip() else incoming.text_with_attachments(),
-        sender_name=incoming.sender.name or incoming.sender.username,
-        sender_id=PERSONA_SENDER if own else incoming.sender.id or None,
+        sender_name=sender.name or sender.username,
+        sender_id=PERSONA_SENDER if own else sender.id or None,
         timestamp=incoming.date,
         metadata=_describe_reply(call, incoming.raw),
         message_id=incoming.message_id,
-        role="persona" if own else "user",
+        role=(marked if marked in get_args(Role) else "system") if marked else "persona" if own else "user",
+        triggered_by=call.scope.participant if marked else None,
         server_name=get(incoming.raw, "server_name"),
     )
 

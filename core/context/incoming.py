@@ -57,6 +57,8 @@ ID_BYTES = {"message_id": 191, "chat.id": 255, "thread_id": 255, "from_user.id":
 PERSON_WORDS = frozenset({"user", "human", "person", "participant"})
 PERSONA_WORDS = frozenset({"persona", "model", "assistant", "bot", "character", "self"})
 """Values of a role field that mean the persona."""
+_TOOLS = ("tool", "function")
+"""Roles of results of tools in a list of chat messages."""
 _PLAIN_KINDS = frozenset({"", "text", "message", "chat", "default", "reply"})
 """Kinds of message that do not name the author."""
 
@@ -241,22 +243,31 @@ class IncomingMessage:
 
 def _split_messages(messages: Sequence[Any]) -> tuple[dict[str, Any], list[Any], list[str]]:
     """Split chat messages into (last message, messages before it, system texts)."""
-    roles = [word_at(each, "role") for each in messages]
-    said = [at for at, role in enumerate(roles) if role in ("user", "assistant")]
-    if not said:
+    roles = [_read_list_role(each) for each in messages]
+    said = [at for at, role in enumerate(roles) if role in ("user", "assistant", *_TOOLS)]
+    if all(roles[at] in _TOOLS for at in said):
         raise MessageError(
             "The list holds no message of a user. Pass chat messages as [{'role': 'user', 'content': ...}], oldest "
             "first, or one message.",
             fields=("message",),
         )
     last, content = messages[said[-1]], get(messages[said[-1]], "content")
-    message: dict[str, Any] = {"text": read_text(last), "role": roles[said[-1]]}
-    parts = content if isinstance(content, (list, tuple)) else ()
+    marks = {name: mark for name in ("kind", "type", "source") if (mark := word_at(last, name))}
+    message: dict[str, Any] = {"text": read_text(last), "role": roles[said[-1]], **marks}
+    parts = content if isinstance(content, (list, tuple)) and message["role"] not in _TOOLS else ()
     attached = [{"type": word_at(part, "type")} for part in parts if not is_plain(part) and not has(part, "text")]
     message |= {"attachments": attached} if attached else {}
     message |= {"from_user": {"full_name": name}} if (name := text_at(last, "name")) else {}
     system = [read_text(each) for each, role in zip(messages, roles, strict=True) if role in ("system", "developer")]
-    return message, [messages[at] for at in said[:-1]], [text for text in system if text.strip()]
+    earlier = [messages[at] for at in said[:-1] if roles[at] not in _TOOLS]
+    return message, earlier, [text for text in system if text.strip()]
+
+
+def _read_list_role(message: Any) -> str:
+    """Return the role of a chat message; Anthropic's results of tools stand in messages of the user."""
+    parts = get(message, "content")
+    is_result = isinstance(parts, (list, tuple)) and {word_at(part, "type") for part in parts} == {"tool_result"}
+    return "tool" if is_result else word_at(message, "role")
 
 
 def _check(message: Any) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from ..access.rules import named_participant, split_key
 from ..context.lines import stamp
 from ..context.live import read_line
-from ..memories.rules import is_marked
+from ..memories.rules import find_mark
 from ..text.extracts import build_extract, rarest_words
 from ..text.folding import clean
 from ..text.host_values import is_plain, newest_items
@@ -85,7 +85,7 @@ def read_messages(messages: object, conversation: str | None, participant: str |
 def _line(given: Any, conversation: str, interface: str, order: int) -> Line | None:
     if isinstance(given, str):
         return Line(clean(given))
-    if not is_plain(given) and is_marked(given):
+    if not is_plain(given) and find_mark(given):
         return None
     entry = read_line(given, conversation, order)
     if entry is None:

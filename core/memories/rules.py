@@ -45,9 +45,9 @@ _MARKS = ("kind", "role", "type", "source")
 _FORMS = {fold(kind): kind for kind in (*KINDS, INSTRUCTION)}
 
 
-def is_marked(message: Any) -> bool:
-    """Return whether a host marked a message, dict or object, as a text that nobody said."""
-    return any(word_at(message, name) in NOT_SAID for name in _MARKS)
+def find_mark(message: Any) -> str:
+    """Return the word by which a host marked a message, dict or object, as a text that nobody said; else ""."""
+    return next((word for name in _MARKS if (word := word_at(message, name)) in NOT_SAID), "")
 
 
 def kind_of(value: object, *, also: Sequence[str] = ()) -> str:

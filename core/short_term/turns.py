@@ -16,7 +16,7 @@ from ..config import Settings
 from ..context.incoming import read_part, read_role, read_sender, read_text, spell
 from ..database.engine import Database
 from ..errors import MessageError
-from ..memories.rules import is_marked
+from ..memories.rules import find_mark
 from ..scope import KEY_BYTES, NO_SERVER, Privacy, Scope, key_text, optional_key
 from ..shapes import Sender
 from ..text.folding import clean, one_line
@@ -130,7 +130,7 @@ def read_messages(messages: Any, user: str = "", user_name: str = "") -> tuple[I
 
 def _read_item(message: Any, user: str, user_name: str) -> Item | None:
     content, role = read_text(message), read_role(message)
-    if not role or is_marked(message) or not content.strip():
+    if not role or find_mark(message) or not content.strip():
         return None
     sender, at = read_sender(message), parse_time(read_part(message, "time"))
     if role == "persona":

@@ -19,6 +19,7 @@ from ..calls.call import Call, GivenSettings, load_access, open_call
 from ..database import rows
 from ..database.engine import Database
 from ..errors import MessageError
+from ..memories.rules import find_mark
 from ..messages import table_lines
 from ..messages.table_lines import Line
 from ..scope import Scope
@@ -125,7 +126,8 @@ def save_turn(
     results = chat_history_cache.save_together([(message, scope), (reply, scope)], **asking)
     text = message.get("text") or ""
     if any(each.stored for each in results) and scope.participant and text.strip():
-        said, replies = [{"role": "user", "content": text}], [{"text": reply["text"], "persona_name": name}]
+        said = [{"role": find_mark(message) or "user", "content": text}]
+        replies = [{"text": reply["text"], "persona_name": name}]
         place = replace(scope, conversation=reply["interface_path"])
         short_term.write_turn({"messages": said}, replies, **asking, scope=place)
     return results
