@@ -70,8 +70,8 @@ def build_json_prompt(
 
     Args:
         message: an object or dict with `message_id` and `date`, and anything else the host knows; or a list of chat
-        messages `{role, content}`: the last is answered, earlier ones are lines of this conversation, and system
-        messages come before the persona's text.
+        messages `{role, content}`: the last, a user's, is answered, earlier ones are lines of this conversation, and
+        system messages come before the persona's text.
         context_memory: chat map (conversation key to messages), metadata dict, or both.
         interface_name: surface of the message, such as `discord`.
         image_data, attachments: put into `input` unchanged; for `attachments`, None takes those of the message.

@@ -19,11 +19,11 @@ from ..base.hints import shown
 from ..calls import defaults
 from ..config import Settings
 from ..context.context import LITE_HISTORY, LITE_MEMORIES, Caps, order_context
-from ..context.incoming import IncomingMessage, read_message_id
+from ..context.incoming import IncomingMessage, read_message_id, read_role
 from ..context.lines import NameLabels
 from ..context.live import LiveHistory, add_lines, read_context_memory
 from ..database.engine import Database
-from ..errors import CoreError, StoreError
+from ..errors import CoreError, MessageError, StoreError
 from ..scope import Scope
 from ..search.query import Query, shorten_asked
 from ..shapes import Citation, Hit, LeftOut
@@ -226,6 +226,12 @@ def open_call(request: PromptRequest) -> PromptCall:
     message = IncomingMessage.read(
         request.message, context_memory=request.context_memory, interface_name=request.interface_name, now=now()
     )
+    if isinstance(request.message, (list, tuple)) and read_role(message.raw) != "user":
+        raise MessageError(
+            "The list ends with a line of the assistant or the result of a tool, and a prompt answers a user. Pass the "
+            "messages up to the user's last one, and add the later ones to the result.",
+            fields=("message",),
+        )
     live = read_context_memory(request.context_memory)
     own = defaults.scope_for(request.scope, settings)
     given = defaults.scope_of(message, own, settings)

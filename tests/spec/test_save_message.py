@@ -408,6 +408,22 @@ def test_f34_a_result_of_a_tool_is_not_stored_for_whom_nothing_is_stored(memory:
     assert memory.save({"role": "tool", "content": WISH}, user="ann").reason == "privacy"
 
 
+@pytest.mark.parametrize(
+    "last",
+    [
+        [{"role": "assistant", "content": "Hello Rex."}],
+        [{"role": "assistant", "content": None, "tool_calls": [{"id": "c1"}]}, {"role": "tool", "content": "91%"}],
+        [{"role": "function", "content": "91%"}, {"role": "system", "content": "Be brief."}],
+        [{"role": "user", "content": [{"type": "tool_result", "content": "91%"}]}],
+    ],
+)
+def test_p71_a_list_that_no_user_ends_is_refused(memory: Memory, last: list[dict[str, Any]]) -> None:
+    for build in (build_messages, build_json_prompt):
+        with pytest.raises(MessageError, match=r"Pass the messages up to the user's last one"):
+            build([*CHAT, *last], db=memory.db, scope=memory.scope("ann"))
+    assert memory.messages([*CHAT, {"role": "system", "content": "Be brief."}], user="ann")[-1]["role"] == "user"
+
+
 @pytest.mark.parametrize("text", [{"type": "text", "text": "Look"}, "Look"])
 def test_p71_a_picture_in_a_list_is_named(memory: Memory, text: object) -> None:
     parts = [text, {"type": "image_url", "image_url": {"url": "data:image/png;base64,A"}}]
