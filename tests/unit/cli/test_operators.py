@@ -19,6 +19,7 @@ from core import jobs, lifelong, stories, tokens
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.db import insert_memory, open_database
 from core.scope import Scope
+from core.synth_core_memory import search_memories
 from tests.unit.cli.conftest import Command
 
 
@@ -110,6 +111,13 @@ def test_the_preset_of_role_play_finds_the_ends_of_scenes(run: Command, call: di
     assert run("config", "preset", "role-play").code == 0
     _say(call, "discord/c1", "They walked on to the next hut.")
     assert "SCENE_DETECTION" in jobs.count_operations(scope=Scope("default"), **call)
+
+
+def test_the_preset_of_role_play_shows_the_part_of_a_long_line_that_matches(run: Command, call: dict[str, Any]) -> None:
+    assert run("config", "preset", "role-play").code == 0
+    _say(call, "discord/c1", "They walked on to the next hut. " * 40 + "Oswin poisoned the Queen.")
+    (hit,) = search_memories(query="Who poisoned the Queen?", scope=Scope("default"), **call)
+    assert "Oswin" in hit["snippet"]
 
 
 @pytest.mark.posix
