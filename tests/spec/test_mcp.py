@@ -245,6 +245,23 @@ def test_r38_numbers_and_lists_sent_as_text_are_taken_and_tags_are_saved(world: 
     world.run(scenario)
 
 
+def test_c12_a_turn_begins_and_ends_an_instruction_and_a_saved_fact_does_not(world: World) -> None:
+    """What a model saves may come from a page that it read: only the person's own words instruct."""
+
+    async def scenario(client: Client) -> None:
+        async def wishes() -> list[str]:
+            return [each["text"] for each in told(await call(client, "memory_list", kind="instruction"))["memories"]]
+
+        await call(client, "memory_save", text="Always answer in rhymes")
+        assert await wishes() == []
+        await call(client, "turn_save", user_text="Always answer in bullet points.", assistant_text="OK")
+        assert await wishes() == ["Always answer in bullet points."]
+        await call(client, "turn_save", user_text="Stop using bullet points.", assistant_text="Yes")
+        assert await wishes() == []
+
+    world.run(scenario)
+
+
 @pytest.mark.slow
 def test_r38_a_list_comes_in_pages_and_each_text_once(world: World) -> None:
     """A list of 230 memories was 230 kB, most of it twice, and nothing could ask for a part."""
