@@ -240,10 +240,10 @@ def list_seen(connection: Connection, persona: str, facts: ConversationFacts | N
 # The first conversation stored under a name has it as its key; a scope without a server gets that one. A room of any
 # other server, or without one, has a key with a mark of its server appended. Hosts never see the mark: `plain_key`
 # removes it. A room for several people that was stored without a server belongs to the first server that a scope
-# names for it.
+# names for it. A room and a direct message of one key are two conversations, too.
 
 
-_NAMED = select(_C.conversation_key, _C.server_id, _C.direct_person_key).where(
+_NAMED = select(_C.conversation_key, _C.server_id, _C.direct_person_key, _C.is_private).where(
     _C.persona_id == bindparam("persona", type_=Key(64)),
     _C.conversation_key.in_(bindparam("keys", expanding=True, type_=Key(512))),
 )
@@ -264,12 +264,14 @@ def resolve_key(read: Reader, scope: Scope, key: str) -> str:
     interface, chat, _ = rules.split_key(key)
     room = f"{interface}/{chat}"
     is_own = scope.conversation in (None, key)
-    is_public = is_own and scope.privacy == "public"  # the same key in a direct message is another conversation
-    # The participant's own channel on a server has the key of their direct messages.
-    is_channel = is_public or (is_own and scope.privacy is None and bool(scope.server))
-    is_direct = (scope.participant == room and not is_channel) or (is_own and scope.privacy in ("direct", "separate"))
-    server = NO_SERVER if is_direct or (is_own and scope.no_server) else scope.server
-    if not (server or is_public) or (rules.SERVER_MARK in key and server in ("", NO_SERVER)):
+    said = scope.privacy if is_own else None
+    # A channel or group may have the id of its owner, whose direct messages then have the same key. What the host says
+    # decides which it is, then the server.
+    is_room = said in ("public", "restricted")
+    is_theirs = scope.participant == room and not (is_own and scope.server)
+    is_direct = not is_room and (said is not None or is_theirs or (is_own and scope.no_server))
+    server = NO_SERVER if is_direct else scope.server
+    if not (server or is_room) or (rules.SERVER_MARK in key and server in ("", NO_SERVER)):
         return key
     marked = rules.mark_server(rules.plain_key(key), server)
     if rules.SERVER_MARK in key:
@@ -278,12 +280,28 @@ def resolve_key(read: Reader, scope: Scope, key: str) -> str:
         return key
     room_marked = rules.mark_server(room, server)
     values = {"persona": scope.persona, "keys": sorted({key, marked, room, room_marked})}
-    owners = {row[0]: row[1] or ("" if row[2] is None else NO_SERVER) for row in read(_NAMED, values)}
+    owners = {row[0]: _owner(row) for row in read(_NAMED, values)}
     if marked in owners or (room_marked in owners and key not in owners):
         return marked
-    if not server:
-        return marked if owners.get(key) == NO_SERVER else key
-    return marked if owners.get(key, owners.get(room, "")) not in ("", server) else key
+    held = owners.get(key, owners.get(room, ""))
+    if is_direct:
+        fits = held in ("", NO_SERVER) or (held == _CLOSED and scope.participant != room)
+    elif held == NO_SERVER:  # a thread of a direct message stays one, unless it is on a server
+        fits = not server and key not in owners
+    else:
+        fits = held in ("", _CLOSED, server) or not (server or scope.no_server)
+    return key if fits else marked
+
+
+_CLOSED = "\x00"
+"""Owner of the key of a restricted room without a server; no server has this id."""
+
+
+def _owner(row: Any) -> str:
+    """Return whose a stored key is: that of its server, NO_SERVER for a direct message, _CLOSED, or ""."""
+    if row.server_id or row.direct_person_key is not None:
+        return row.server_id or NO_SERVER  # a server's room that was made direct stays the server's
+    return _CLOSED if row.is_private == rules.STATES["restricted"] else ""
 
 
 # Moving conversations between audiences

@@ -25,8 +25,9 @@ from core.conversations import (
 )
 from core.database import schema
 from core.db import forget, insert_memory
-from core.errors import MessageError
+from core.errors import MessageError, StoreReadError
 from core.privacy import scope_of, set_conversation_privacy
+from core.prompt import call
 from core.prompt_engine import build_json_prompt, build_messages, explain_json_prompt
 from core.scope import Scope
 from core.synth_core_memory import explain_search, search_memories, silently_record_memory
@@ -200,6 +201,10 @@ def test_f81_a_key_cannot_be_spelled_like_that_of_another_server(stage: Stage) -
         chat.load_chat_history(stored, **rooms.given("alpha", "irc/other"))
     with pytest.raises(MessageError):
         rooms.say("alpha", stored)
+    asked = message("canary", stored, who="Bob", server_id="alpha", message_id="m9")
+    for build in (build_messages, build_json_prompt, explain_json_prompt):
+        with pytest.raises(MessageError):
+            build(asked, db=stage.db, scope=stage.scope())
 
 
 DM: dict[str, Any] = {"server_id": "DM"}
@@ -289,6 +294,73 @@ def test_f17_f81_a_channel_without_a_server_is_not_the_direct_message_of_its_nam
         assert line is asked[0] or ("of a viewer" in texts and "of the owner" in texts)
     stored = rows_of(stage.db, schema.conversations, stage.persona)
     assert sorted(row.is_private for row in stored) == [0, 1]
+
+
+CHANNEL: dict[str, Any] = {"chat": {"id": "bob", "type": "channel"}}
+PRIVATE: dict[str, Any] = {"chat": {"id": "bob", "type": "private"}}
+GROUP_DM: dict[str, Any] = {"chat": {"id": "bob", "type": "group_dm"}}
+CLOSED = [
+    {**OWN, **CHANNEL, "is_private": True}, {**OWN, **GROUP_DM}, GROUP_DM, {**GROUP, "is_private": True},
+    {**DM, **CHANNEL, "is_private": True},
+]  # fmt: skip
+OPEN = [
+    OWN, {**OWN, **PRIVATE, "is_private": False}, CHANNEL, {**PRIVATE, "is_private": False},
+    {**DM, "is_private": False}, {**DM, **GROUP},
+]  # fmt: skip
+DIRECT = [PRIVATE, {}, DM, {**OWN, **PRIVATE}]
+
+
+@pytest.mark.parametrize("order", ["direct first", "owner first", "viewer first", "room not stored"])
+@pytest.mark.parametrize("room", [*CLOSED, *OPEN], ids=str)
+@pytest.mark.parametrize("direct", DIRECT, ids=str)
+def test_f12_f81_a_direct_text_is_in_no_prompt_of_a_room_with_its_key(
+    stage: Stage, direct: dict[str, Any], room: dict[str, Any], order: str
+) -> None:
+    given = {"db": stage.db, "scope": stage.scope()}
+    whisper, viewer, owner = ("Bob", "whisper", direct), ("Ann", "viewer", room), ("Bob", "owner", room)
+    said = {
+        "direct first": [whisper, viewer, owner],
+        "owner first": [owner, whisper, viewer],
+        "viewer first": [viewer, whisper, owner],
+        "room not stored": [whisper],
+    }[order]
+    for who, text, how in said:
+        line = message(f"a canary of the {text}", "irc/bob", who=who, message_id=text, **how)
+        assert chat.save_message(line, **given).stored
+
+    def ask(who: str, how: dict[str, Any], path: str = "irc/bob") -> set[str]:
+        asked = message("canary?", path, who=who, message_id="m9", **how)
+        scope = scope_of(asked, **given)
+        by = {"db": stage.db, "scope": scope}
+        lines = [search_memories(query="canary", limit=50, **by), chat.load_chat_history("irc/bob", **by)]
+        found = json.dumps([build_json_prompt(asked, **given), build_messages(asked, **given), lines], default=str)
+        return {text for text in ("whisper", "viewer", "owner") if f"of the {text}" in found}
+
+    # a public room without a server is made private by a direct message, with all that was said there before
+    later = said[said.index(whisper) + 1 :] if room in OPEN and room.get("server_id") != "s1" else said
+    in_room = {text for _, text, _ in later} - {"whisper"}
+    for who in ("Ann", "Bob"):
+        found = ask(who, room)
+        assert "whisper" not in found and in_room <= found
+    private = ask("Bob", direct)
+    assert "whisper" in private and (room in OPEN or private == {"whisper"})
+
+
+def test_f12_f81_a_room_that_cannot_be_looked_up_shows_nothing_stored(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The key as given may be that of a direct message."""
+    given = {"db": stage.db, "scope": stage.scope()}
+    assert chat.save_message(message("a whispered canary", "irc/bob", who="Bob", message_id="m1"), **given).stored
+
+    def fail(*_: object) -> None:
+        raise StoreReadError("The database did not answer.", source="conversations")
+
+    monkeypatch.setattr(call, "resolve_scope", fail)
+    asked = message("canary?", "irc/bob", who="Ann", message_id="m9", **CHANNEL)
+    report = explain_json_prompt(asked, **given)
+    assert "whispered" not in json.dumps([build_json_prompt(asked, **given), build_messages(asked, **given)])
+    assert "did not answer" in json.dumps(report, default=str)
 
 
 def test_f17_a_thread_of_a_direct_message_stays_private(stage: Stage) -> None:
