@@ -45,7 +45,8 @@ KINDS = {
     "coming": "@", "parts": "P", "recent": "R", "other_day": "O", "now": "G", "feasts": "F", "first": "K",
     "latest": "T", "said": "V", "not_order": "X", "joins": "x", "into": "I", "at": "A", "oclock": "C",
     "half_past": "p", "half_to": "s", "half_behind": "f", "year_sign": "Q", "month_sign": "J", "day_sign": "u",
-    "hour_sign": "C", "plan": "+", "plan_behind": "^", "done": "-", "perfect": "-", "not": "~", "over": "(",
+    "hour_sign": "C", "plan": "+", "plan_behind": "^", "done": "-", "perfect": "-", "moved": "_",
+    "moved_to": "_", "not": "~", "over": "(",
     "not_day": "=", "after_clause": '"', "before_clause": ";", "around": ":", "around_behind": "'", "from_behind": "`",
 }  # fmt: skip
 """Kind (one letter) of each list, as used in the patterns of `grammar`."""
@@ -60,7 +61,7 @@ _VALUE = {
     "couple": COUPLE, "few": FEW, "one_and_half": 1.5, "half": 0.5,
     "early": "early", "mid": "mid", "late": "late", "begin": "begin",
     "end": "end", "first": 1, "latest": -1, "first_half": "half1", "second_half": "half2", "before": -1, "after": 1,
-    "perfect": "perfect",
+    "perfect": "perfect", "moved_to": "to",
 }  # fmt: skip
 LEADING = frozenset("MmWwS$U!D{EHRFPOTKq@e")
 """Kinds of words: a text without digits that names a time has a word of one of these."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from itertools import pairwise
+from itertools import groupby, pairwise
+from typing import Any
 
 from ...base.patterns import lazy_pattern
 from ..languages import bare
@@ -41,6 +42,8 @@ _LONG = {"week": len("2026-W11")} | dict.fromkeys(("part of month", "month", "se
 _DAY_KINDS, _AHEAD, _UNITS, _NUMBERS = frozenset("D{HWwgrbq"), frozenset("a"), frozenset("U"), frozenset("N")
 """Kinds of relative days, weekdays and words for counting; and of `in`, which needs a number and a unit."""
 _NAMING = frozenset("Z%")
+_MOVED_TO = frozenset("WwDEFMmUyZ")
+"""Kinds of times to which something is moved."""
 
 
 def read_spans(text: str, now: datetime, zone: tzinfo, languages: Sequence[str]) -> list[Span]:
@@ -202,6 +205,7 @@ def _read(
         lexicon = calendar.load(language)
         assert lexicon is not None
         parts = _find_plan(cut(said, lexicon))
+        parts = list(_find_moved(parts)) if not is_question and _holds(parts, "_") else parts
         is_plan = not _holds(parts, "-") and (_holds(parts, "+") or not is_question)
         is_past = _holds(parts, "-") and not _holds(parts, "+")
         moment = Moment(local, zone, lexicon, is_plan, not is_question and not _holds(parts, "+"), is_past)
@@ -220,6 +224,31 @@ def _find_plan(parts: list[TimePart]) -> list[TimePart]:
         return parts
     plans = [{"+" if value == "perfect" else kind: value for kind, value in each.kinds.items()} for each in parts]
     return [each._replace(kinds=kinds) for each, kinds in zip(parts, plans, strict=True)]
+
+
+def _find_moved(parts: list[TimePart]) -> Iterator[TimePart]:
+    """Yield the parts; with a plan instead of the past in a sentence that moves something to a time."""
+    for _, group in groupby(parts, lambda each: BREAK in each.kinds):
+        sentence = list(group)
+        kinds = [each.kinds for each in sentence if not each.kinds or each.kinds.keys() - set("xI5")]
+        is_moved = any(_tells_move(list(run)) for _, run in groupby(kinds, lambda each: "-" in each))
+        for each in sentence:
+            plan = {"+" if kind == "-" else kind: value for kind, value in each.kinds.items()}
+            yield each._replace(kinds=plan) if is_moved else each
+
+
+def _tells_move(kinds: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether parts hold a verb such as `moved` and a time behind `to`; behind `until`, the verb is next to it:
+    not in `it was delayed so we stayed until Friday`.
+    """
+    moves = [n for n, each in enumerate(kinds) if each.get("_") == 0]
+    for n, (to, time) in enumerate(pairwise(kinds)):
+        is_to = ("4" in to and {n - 1, n + 2} & set(moves)) or ("4" not in to and ("6" in to or to.get("_") == "to"))
+        after = kinds[n + 2] if n + 2 < len(kinds) else {}
+        is_time = time if "L" not in time else after
+        if moves and is_to and (is_time.keys() & _MOVED_TO or ("N" in time and after.keys() & {"M", "m"})):
+            return True
+    return False
 
 
 def _leave_telling(text: str, languages: Sequence[str]) -> str:
