@@ -316,8 +316,10 @@ def relate(m: Moment, time: Time, relation: str, *, is_clause: bool = False) -> 
         return Found(start, m.now if start < m.now else None, time.precision, due=due)
     if relation == "after":
         return Found(end, None, time.precision)
-    # `before noon` is a part of a day, and a plan is not over
-    day = start.date() if time.period == "day" else m.today if m.is_plan and end > m.now else None
+    # `before noon` is a part of a day, and a plan is not over: `before Friday` it is due
+    is_due = time.period != "day" and m.is_plan and end > m.now
+    day = start.date() if time.period == "day" else m.today if is_due else None
+    due = span if is_due and relation == "before" else due
     return Found(at_midnight(day) if day else None, start if relation == "before" else end, time.precision, due=due)
 
 
