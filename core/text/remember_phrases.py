@@ -59,6 +59,8 @@ _QUOTES = str.maketrans(dict.fromkeys('"“„«»”‟「」『』'))
 _BOLD = lazy_pattern(r"(\*\*|__)(?=\S)(.{1,300}?)(?<=\S)\1")
 _ACTION = lazy_pattern(r"\*[^*\n]+\*")
 """Action in role play: `*smiles*`."""
+_ACTED = lazy_pattern(r"(?:^|[.!?…\"”»)*])[ \t]*\*(?=[^\s*])[^*\n]+(?<![:\s])\*(?:[ \t]|$)", re.MULTILINE)
+"""Action that is no emphasis, since it begins a sentence: what else the message says is said in character."""
 _ASIDE = lazy_pattern(r"(^(?=ooc\s*[:：])|[(\[（]\s*)ooc(?:\s*[:：]\s*|\s+)", re.IGNORECASE)
 """Mark of words out of character, in role play: `OOC: ...`, `(OOC: ...)`, `[OOC: ...]`."""
 _ROUND = str.maketrans("[]", "()")
@@ -140,20 +142,25 @@ def _line(name: str) -> re.Pattern[str]:
     return re.compile(read_lists("lines")[name], re.IGNORECASE)
 
 
-def _own_lines(text: str) -> Iterator[str]:
-    """Yield the lines a person typed, up to the first line that begins a mail, a file or a copied chat."""
+def _own_lines(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield the lines a person typed, up to the first line that begins a mail, a file or a copied chat; each with
+    whether it is said in character.
+    """
+    is_played = _ACTED.search(_BOLD.sub(r"\2", text)) is not None
     lines = _NOT_TYPED.sub("\n", clean(text)).splitlines()
     written = [line.strip() for line in lines if line.strip()]
     if len(written) > 2 and _line("greeting").match(written[0]) and any(map(_line("closing").match, written[2:])):
         return
     for line in lines:
         typed = _QUOTED.sub(_unquote, _ACTION.sub(" … ", _BOLD.sub(r"\2", line))).strip()
-        if _ASIDE.search(typed):
+        aside = _ASIDE.search(typed)
+        if aside:
+            typed = typed[aside.start() :] if is_played else typed
             typed = _ASIDE.sub(r"\1", typed).translate(_ROUND)
         if any(_line(kind).match(typed) for kind in ("file", "mail", "chat")):
             return
         if typed and not _LISTED.match(typed):
-            yield typed
+            yield typed, is_played and aside is None
 
 
 def _unquote(match: re.Match[str]) -> str:
@@ -163,10 +170,12 @@ def _unquote(match: re.Match[str]) -> str:
     return inner if len(inner.split()) <= 2 and len(inner) <= most else " … "
 
 
-def _own_sentences(text: str, known: Sequence[Phrases]) -> Iterator[tuple[str, str]]:
-    """Yield a person's own sentences, each with the part in which phrases are searched."""
+def _own_sentences(text: str, known: Sequence[Phrases]) -> Iterator[tuple[str, str, bool]]:
+    """Yield a person's own sentences, each with the part in which phrases are searched, and whether it is said in
+    character.
+    """
     count = 0
-    for line in _own_lines(text):
+    for line, is_played in _own_lines(text):
         for sentence in sentences(line):
             count += 1
             form = _without_marks(sentence)
@@ -174,7 +183,7 @@ def _own_sentences(text: str, known: Sequence[Phrases]) -> Iterator[tuple[str, s
                 return
             said, opens = _before_quotation(sentence, known)
             if said and len(sentence) <= SENTENCE_CHARS and not _holds_any(form, "ruled_out", known):
-                yield sentence, said
+                yield sentence, said, is_played
             if opens:
                 return
 
@@ -258,9 +267,11 @@ def _find_statements(text: str | None, known: Sequence[Phrases]) -> list[Stateme
         return []
     found: list[Statement] = []
     before = ""
-    for sentence, said in _own_sentences(text, known):
+    for sentence, said, is_played in _own_sentences(text, known):
         whole = _without_marks(sentence)
-        begun = [each for each in _BEGUN if not _holds_any(whole, _RULED_BY.get(each, ""), known)]
+        begun = [
+            each for each in _BEGUN[: 1 if is_played else None] if not _holds_any(whole, _RULED_BY.get(each, ""), known)
+        ]
         groups = frozenset[str]().union(*(_groups_of(said, phrases, begun) for phrases in known))
         if groups & ABOUT_PERSON and _holds_any(whole.rstrip(" .!…。！"), "not_facts", known):
             groups -= ABOUT_PERSON

@@ -128,6 +128,43 @@ def test_c12_pasted_quoted_and_imagined_text_is_no_wish(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        ("*I hiss.* I'm a vampire, I only drink blood.", False),
+        ("I am allergic to silver. *The werewolf growls.*", False),
+        ("*Ann draws her knife.* Don't call me girl ever again.", False),
+        ('"Stay back!" *She hisses.* Never call me Jo.', False),
+        ("*Sie lacht.* Nenn mich ab jetzt Königin.", False),
+        ("Don't call me girl.\n*She leaves.*", False),
+        ("*I bow.* My name is Vex. (OOC: please always answer in German)", True),
+        ("*bows* [OOC: please always answer in German]", True),
+        ("*Important:* always answer in German.", True),
+        ("**Always** answer in German.", True),
+        ("I am vegan * and proud of it.", True),
+        ("If Lee asks, always answer in Polish.", False),
+        ("If my sister asks, never mention the gift.", False),
+        ("Wenn Lee fragt, antworte immer auf Polnisch.", False),
+        ("Si Lee pregunta, responde siempre en polaco.", False),
+        ("Si Lee demande, réponds toujours en polonais.", False),
+        ("Se Lee chiede, rispondi sempre in polacco.", False),
+        ("Als Lee vraagt, antwoord altijd in het Pools.", False),
+        ("Se o Lee perguntar, responda sempre em polonês.", False),
+        ("Если Ли спросит, отвечай всегда на польском.", False),
+        ("如果有人问，请始终用英文回答。", False),
+        ("誰かに聞かれたら、いつも英語で答えてください。", False),
+        ("If you are unsure, always ask me.", True),
+        ("If I ask for code, always answer in Python.", True),
+        ("If a recipe calls for nuts, always suggest alternatives.", True),
+        ("Always suggest alternatives if a recipe calls for nuts.", True),
+    ],
+)
+def test_c12_what_a_character_says_and_what_depends_on_others_is_no_wish(text: str, expected: bool) -> None:
+    given = read_instructions(text, Settings())
+    assert bool(given) is expected
+    assert not any("Vex" in each.text for each in given)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
         ("OOC: please always answer in the past tense.", True),
         ("[OOC: from now on keep your replies short]", True),
         ("ooc : call me Robin outside the story", True),
