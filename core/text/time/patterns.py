@@ -32,7 +32,7 @@ _SOUTHERN = (
     "America/Sao_Paulo", "America/Montevideo", "America/Asuncion", "America/La_Paz", "America/Lima",
     "Africa/Johannesburg", "Africa/Maseru", "Africa/Harare", "Africa/Maputo", "Africa/Windhoek", "Indian/Mauritius",
 )  # fmt: skip
-_LENGTHS = {"": 0, "day": 1, "week": 2, "month": 3, "year": 4}
+_LENGTHS = {"": 0, "day": 1, "week": 2, "month": 3, "year": 4, "either": 0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +119,8 @@ def choose_weekday(m: Moment, weekday: int, step: int) -> Time | None:
         return spans.every_week(weekday)
     if m.lexicon.is_strict or step == 0:
         return take_day(weekday, fixed(spans.of_unit("week", m.today, step), "week"))
+    if step == 1 and weekday == (m.today + DAY).weekday():  # said on Monday, `next Tuesday` is seldom tomorrow
+        return Time("day", lambda _: [of_days(m.today + after * DAY) for after in (1, 8)], "either")
     return choose_step(m, spans.every_week(weekday), step)
 
 

@@ -92,7 +92,9 @@ def find_about_days(text: str, said_at: datetime, zone: tzinfo, languages: Seque
             continue
         length = len("2026-03-12") if is_short else _LONG.get(named.precision)
         last = first if named.precision in ("minute", "part of day") else last
-        for day in name_days(first, last, named.precision):
+        is_either = "Z" in part.kinds and part.kinds["Z"].period == "either"
+        later = [(first + 7 * DAY).isoformat()] if is_either else []
+        for day in (*name_days(first, last, named.precision), *later):
             if len(day) == length:
                 days.setdefault(day, folds.place(part.begin, part.end))
     return days

@@ -11,7 +11,8 @@ from typing import Literal
 Precision = Literal["minute", "hour", "part of day", "day", "week", "part of month", "month", "season", "year"]
 Role = Literal["said", "about", "first", "last"]
 """said: when a row was said, or time that it is about. about: coming time, when none was said. first, last: order."""
-Period = Literal["", "day", "week", "month", "year"]
+Period = Literal["", "day", "week", "month", "year", "either"]
+"""How often a time recurs; either: tomorrow or a week later."""
 Range = tuple[datetime, datetime]
 """Local times without a zone, half-open."""
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
