@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from ..text.folding import fold, word_runs
+from ..text.folding import SPACELESS_PATTERN, fold, word_runs
 from ..text.languages import likely_languages
-from ..text.remember_phrases import Phrases, find_name
+from ..text.remember_phrases import Phrases, cut_health, find_name, phrase_form
 from ..text.search_words import salient_words
 from ..text.stems import stem
 
@@ -52,19 +52,27 @@ def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
     """Return whether a sentence takes back the instruction with this text and topics."""
     if "name" in ending.topics:  # whoever gives a name takes back that it was refused
         return ("name" in topics) is ending.ends and (ending.means_that_name or _is_named(ending, text))
-    if ending.topics and not ending.is_stop:
+    about = cut_health(text, ending.phrases)
+    if about is not None and cut_health(ending.text, ending.phrases) is None:
+        return False  # `peanuts are fine again` may be about the shop
+    if about and SPACELESS_PATTERN.search(about):
+        if about.strip() in phrase_form(ending.text):
+            return True
+        about = ""
+    if ending.topics and not ending.is_stop and (topics or about is None):  # `I eat fish again` ends `I don't eat fish`
         return not ending.topics.isdisjoint(topics)
     if ending.is_stop and any(word in each["stays"] for each in ending.phrases for word in word_runs(fold(text))):
         return False
     languages = likely_languages(f"{text} {ending.text}", ("en",))
-    words, said = (salient_words(each, languages) for each in (text, ending.text))
+    words, said, only = (salient_words(each, languages) for each in (text, ending.text, about or ""))
+    words = only or words
     # `allergic` and `allergy` are forms of one word, but not the same statement about oneself
     alike = _is_form if ending.is_stop else lambda word, other, _: word == other
     shared = [word for word in words if any(alike(word, other, languages) for other in said)]
     is_exact = not set(topics) <= {"name"}
     is_part = ending.is_stop and not is_exact and not ending.begins  # it may name a part of the wish
     count = min(len(words), len(said)) if is_part else len(words)
-    return bool(shared) and len(shared) >= (_MOST if is_exact else _ENOUGH) * count
+    return bool(shared) and len(shared) >= (_MOST if is_exact or only else _ENOUGH) * count
 
 
 def _is_named(instruction: Instruction, text: str) -> bool:

@@ -27,6 +27,8 @@ REFUSALS = "refusals"
 
 TOPICS = ("name", "address", "pronouns", "language", "units", "emoji", "length", "diet")
 """Groups of words for the topic of a standing instruction; of one topic, only the newest instruction is valid."""
+HEALTH = "health"
+"""Group of phrases with which someone speaks of their health or diet."""
 THAT_NAME = "that_name"
 """Group of words for a name that is withdrawn without being said again."""
 
@@ -34,7 +36,7 @@ _RULED_OUT = ("ruled_out", "not_wishes", "not_endings", "not_facts", "fiction")
 _BEGUN = ("explicit", "endings", "returns", "stops", "wishes")
 _RULED_BY = {"wishes": "not_wishes", "endings": "not_endings", "returns": "not_endings"}
 _PARTS = ("stays", "joins", "instead", "leads", "openings", "asks")
-GROUPS = (*WANTED_GROUPS, REFUSALS, *_BEGUN[1:], *_PARTS, *_RULED_OUT, *TOPICS, THAT_NAME)
+GROUPS = (*WANTED_GROUPS, REFUSALS, *_BEGUN[1:], *_PARTS, *_RULED_OUT, *TOPICS, HEALTH, THAT_NAME)
 """wishes: begin a standing instruction. endings: revoke one. returns: revoke one; with a name, ask for it again.
 stops: revoke a wish without a word of `stays`, which forbids something or is about the person. joins: begin a fact
 behind a wish. instead: stand before a former name. leads: may precede these. openings: say nothing by themselves.
@@ -237,10 +239,22 @@ def find_name(text: str, known: Sequence[Phrases]) -> list[str]:
     for phrases in known:
         for clause in map(phrase_form, _CLAUSES.split(text)):
             if _holds(clause, phrases.get("name", ())):
-                frame = [each for group in ("name", "leads", "openings") for each in phrases.get(group, ())]
-                pattern = _compile(tuple(piece for each in frame for piece in re.split(r"^\*| \* ", each)))
-                return re.findall(r"\w+", pattern.sub(" ", clause) if pattern else clause)
+                return re.findall(r"\w+", _cut(clause, phrases, ("name", "leads", "openings")))
     return []
+
+
+def cut_health(text: str, known: Sequence[Phrases]) -> str | None:
+    """Return `to cats` of `I'm allergic to cats`; None if a text does not speak of the person's health or diet."""
+    form = _without_marks(text)
+    held = [phrases for phrases in known if _holds(form, phrases.get(HEALTH, ()))]
+    return _cut(form, held[0], (HEALTH,)) if held else None
+
+
+def _cut(form: str, phrases: Phrases, groups: Sequence[str]) -> str:
+    """Return a text without the words of these phrases."""
+    frame = [each for group in groups for each in phrases.get(group, ())]
+    pattern = _compile(tuple(piece for each in frame for piece in re.split(r"^\*| \* ", each)))
+    return pattern.sub(" ", form) if pattern else form
 
 
 def cut_fact(sentence: str, known: Sequence[Phrases]) -> str:
