@@ -69,10 +69,21 @@ def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
     # `allergic` and `allergy` are forms of one word, but not the same statement about oneself
     alike = _is_form if ending.is_stop else lambda word, other, _: word == other
     shared = [word for word in words if any(alike(word, other, languages) for other in said)]
+    if ending.is_stop and any(
+        not any(alike(word, part, languages) for word in words) for part in _narrow(ending, languages)
+    ):
+        return False
     is_exact = not set(topics) <= {"name"}
     is_part = ending.is_stop and not is_exact and not ending.begins  # it may name a part of the wish
     count = min(len(words), len(said)) if is_part else len(words)
     return bool(shared) and len(shared) >= (_MOST if is_exact or only else _ENOUGH) * count
+
+
+def _narrow(ending: Instruction, languages: Sequence[str]) -> list[str]:
+    """Return the words to which a sentence narrows what it stops: `mother` of `stop joking about my mother`."""
+    form = fold(ending.text)
+    rests = [form.partition(f" {word} ")[2] for each in ending.phrases for word in each["narrows"]]
+    return salient_words(max(rests, key=len, default=""), languages)[:1]
 
 
 def _is_named(instruction: Instruction, text: str) -> bool:

@@ -35,13 +35,14 @@ THAT_NAME = "that_name"
 _RULED_OUT = ("ruled_out", "not_wishes", "not_endings", "not_facts", "fiction")
 _BEGUN = ("explicit", "endings", "returns", "stops", "wishes")
 _RULED_BY = {"wishes": "not_wishes", "endings": "not_endings", "returns": "not_endings"}
-_PARTS = ("stays", "joins", "instead", "leads", "openings", "asks")
+_PARTS = ("stays", "narrows", "joins", "instead", "leads", "openings", "asks")
 GROUPS = (*WANTED_GROUPS, REFUSALS, *_BEGUN[1:], *_PARTS, *_RULED_OUT, *TOPICS, HEALTH, THAT_NAME)
 """wishes: begin a standing instruction. endings: revoke one. returns: revoke one; with a name, ask for it again.
-stops: revoke a wish without a word of `stays`, which forbids something or is about the person. joins: begin a fact
-behind a wish. instead: stand before a former name. leads: may precede these. openings: say nothing by themselves.
-asks: begin a question or a task. A sentence with one of ruled_out is not the person's own, of not_wishes no
-instruction, of not_endings revokes none, of not_facts no fact and no taste; fiction rules out what follows too.
+stops: revoke a wish without a word of `stays`, which forbids something or is about the person. narrows: stand before
+the part that stops alone. joins: begin a fact behind a wish. instead: stand before a former name. leads: may precede
+these. openings: say nothing by themselves. asks: begin a question or a task. A sentence with one of ruled_out is not
+the person's own, of not_wishes no instruction, of not_endings revokes none, of not_facts no fact and no taste;
+fiction rules out what follows too.
 """
 
 Phrases = Mapping[str, Sequence[str]]
