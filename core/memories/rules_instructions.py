@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
@@ -102,6 +103,9 @@ def is_other_name(instruction: Instruction, text: str, topics: Collection[str]) 
     said = " ".join(word_runs(fold(instruction.text)))
     name = " ".join(find_name(text, instruction.phrases)) if "name" in topics else ""
     words = [word for each in instruction.phrases for word in each["instead"]]
+    written = re.search(rf"\b{re.escape(name)}\b", text, re.IGNORECASE)
+    if written is not None and written.group() not in instruction.text and not instruction.text.islower():
+        return False  # basil is not Basil
     return bool(name) and any(f" {word} {name} " in f" {said} " for word in words)
 
 

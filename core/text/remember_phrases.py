@@ -274,7 +274,8 @@ def cut_fact(sentence: str, known: Sequence[Phrases]) -> str:
 
 def read_statements(text: str | None, known: Sequence[Phrases]) -> list[Statement]:
     """Return a person's own statements, none if the text asks not to remember; `known`: phrases of its languages."""
-    return [each for each in _find_statements(text, known) if says_something(each.text, known)]
+    found = _find_statements(text, known)
+    return [each for each in found if THAT_NAME in each.groups or says_something(each.text, known)]
 
 
 def _find_statements(text: str | None, known: Sequence[Phrases]) -> list[Statement]:
@@ -284,9 +285,10 @@ def _find_statements(text: str | None, known: Sequence[Phrases]) -> list[Stateme
     before = ""
     for sentence, said, is_played in _own_sentences(text, known):
         whole = _without_marks(sentence)
-        begun = [
-            each for each in _BEGUN[: 1 if is_played else None] if not _holds_any(whole, _RULED_BY.get(each, ""), known)
-        ]
+        # `never call me Jo again` refuses a name
+        kinds = ("not_wishes",) if _holds_any(whole, "name", known) else ("not_wishes", "not_endings")
+        ruled_by = [each for each in kinds if _holds_any(whole, each, known)]
+        begun = [each for each in _BEGUN[: 1 if is_played else None] if _RULED_BY.get(each) not in ruled_by]
         groups = frozenset[str]().union(*(_groups_of(said, phrases, begun) for phrases in known))
         if groups & ABOUT_PERSON and _holds_any(whole.rstrip(" .!…。！"), "not_facts", known):
             groups -= ABOUT_PERSON
