@@ -246,13 +246,19 @@ def open_call(request: PromptRequest) -> PromptCall:
         report.note("skip_history: the history lists and thoughts are empty because the host asked for it")
     guard = Guard(report)
     db = guard.db = guard("database", lambda: defaults.handle(request.db), None)
-    try:
-        scope = resolve_scope(db, given)
-    except MessageError:
-        raise
-    except Exception as error:  # noqa: BLE001 - as in Guard; the key as given may be that of another conversation
-        scope, guard.down = given, True
-        guard.fail("database", error)
+
+    def resolve() -> Scope | MessageError:
+        try:
+            return resolve_scope(db, given)
+        except MessageError as refused:
+            return refused
+
+    found = guard("database", resolve, None)
+    if isinstance(found, MessageError):
+        raise found
+    if found is None:  # the key as given may be that of another conversation
+        guard.down = True
+    scope = found or given
     message, live = put_under_key(message, live, scope.conversation)
     replacing = read_message_id(request.replacing, "replacing")
     return PromptCall(request, message, live, settings, scope, guard, replacing)
