@@ -285,14 +285,11 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
 def _finish_hits(call: PromptCall, recalled: Recalled, lists: HistoryLists) -> list[Hit]:
     """Return the hits with the speaker names used in the history, and with the dates of words such as `tomorrow`."""
     chosen = {(one.hit["source"], one.hit["id"]): one for one in recalled.chosen}
-    zone, labels, finished = with_asker_zone(call).zone, dict[tuple[str, str], str](), list[Hit]()
+    zone, finished = with_asker_zone(call).zone, list[Hit]()
     for hit in reversed(recalled.hits):  # names are given from the oldest hit on
         one, more = chosen.get((hit["source"], hit["id"])), dict[str, str]()
-        person = "" if one is None else one.row.said_by_key, hit.get("speaker", "")
-        if person[1]:
-            if person not in labels:
-                labels[person] = lists.names.label_participant(*person)
-            more["speaker"] = labels[person]
+        if speaker := hit.get("speaker", ""):
+            more["speaker"] = lists.names.label_participant("" if one is None else one.row.said_by_key, speaker)
         if (one is None or one.rank <= MOST_DATED) and (day := _find_day(call, hit, zone)):
             more["snippet"] = f"{hit['snippet']} ({day})"
         finished.append({**hit, **more} if more else hit)  # type: ignore[typeddict-item]
