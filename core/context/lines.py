@@ -10,7 +10,7 @@ from typing import Self
 
 from ..access.rules import show_key
 from ..shapes import PERSONA_SENDER, HistoryEntry, ReplyNote
-from ..text.folding import fold, look, one_line
+from ..text.folding import fold, name_form, one_line
 from ..text.hits import find_cut, known_name, name_persona
 from .incoming import IncomingMessage, read_role
 
@@ -218,10 +218,11 @@ class NameLabels:
         has_id, count = bool(identity[0]) or identity == PERSONA, 1
         if identity[0]:
             name = name if is_asker else self._people.find_name(key, name)
-            count += self._people.count_before(key, name) + (look(name) == look(self.persona))
+            count += self._people.count_before(key, name) + (name_form(name) == name_form(self.persona))
         while True:
             label = name if count == 1 else f"{name} ({count})"
-            owner = self._by_label.setdefault(look(label), identity) if has_id else self._by_label.get(look(label))
+            form = name_form(label)
+            owner = self._by_label.setdefault(form, identity) if has_id else self._by_label.get(form)
             if owner == identity or (not has_id and owner != PERSONA):
                 return label
             if owner and owner != PERSONA and self._people.are_linked("/".join(owner), key):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..text.folding import look
+from ..text.folding import name_form
 
 WORD, TAG, PHRASE, DAY = 0, 1, 2, 3
 """Kinds of index terms. A row has a phrase if it has all its words, a day (`2026-03-12`), week or month if about it."""
@@ -28,8 +28,8 @@ class Said(NamedTuple):
     role: str
 
     @property
-    def look(self) -> str:
-        return look(self.name)
+    def name_form(self) -> str:
+        return name_form(self.name)
 
 
 class ThreadSpeaker(NamedTuple):

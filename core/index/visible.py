@@ -98,10 +98,10 @@ class Table(Rows):
 
     @cached_property
     def speakers_by_value(self) -> dict[tuple[str, str], list[int]]:
-        """Return the speaker numbers by ("name", name), ("key", key), ("role", role) and ("look", look)."""
+        """Return the speaker numbers by ("name", name), ("key", key), ("role", role) and ("name_form", form)."""
         numbers: dict[tuple[str, str], list[int]] = {}
         for number, who in enumerate(self.speakers):
-            for item in (*who._asdict().items(), ("look", who.look)):
+            for item in (*who._asdict().items(), ("name_form", who.name_form)):
                 numbers.setdefault(item, []).append(number)
         return numbers
 
@@ -350,7 +350,7 @@ class Visible(Rows):
         return frozenset(self.source_sums[0].nonzero()[0].tolist())
 
     def find_speakers(self, field: str, values: Collection[str]) -> list[int]:
-        """Return the numbers of the speakers with one of these names, keys, roles or looks."""
+        """Return the numbers of the speakers with one of these names, keys, roles or forms of names."""
         packed = len(self.table.speakers)
         fresh = (n for n, who in enumerate(self.speakers[packed:], packed) if getattr(who, field) in values)
         return [*(n for value in values for n in self.table.speakers_by_value.get((field, value), ())), *fresh]

@@ -8,7 +8,7 @@ from ..access.table_participants import read_persons
 from ..context.incoming import read_role
 from ..context.lines import People
 from ..index.shapes import RowTime
-from ..text.folding import look
+from ..text.folding import name_form
 from ..text.hits import known_name
 from .call import PromptCall, VisibleContext
 
@@ -26,22 +26,23 @@ class StoredPeople(People):
 
     def find_name(self, key: str, name: str) -> str:
         names = {view.speakers[n].name for view in self._views for n in view.find_speakers("key", [key])} - {""}
-        is_old = len(names) > 1 and look(name) in map(look, names)
+        is_old = len(names) > 1 and name_form(name) in map(name_form, names)
         present = [shown for _, shown in self._read_names([key]).values()] if is_old else []
         return known_name(*present, name)
 
     def count_before(self, key: str, name: str) -> int:
-        own_look = look(name)
-        if own_look not in self._ranks:
-            keys = {view.speakers[n].key for view in self._views for n in view.find_speakers("look", [own_look])} - {""}
+        form = name_form(name)
+        if form not in self._ranks:
+            speakers = (view.speakers[n] for view in self._views for n in view.find_speakers("name_form", [form]))
+            keys = {who.key for who in speakers} - {""}
             if keys <= {key}:
                 return 0
             persons, firsts = self._read_persons(keys), dict[str, RowTime]()
             for other, (first, present) in self._read_names(keys).items():
-                if look(present) == own_look:
+                if name_form(present) == form:
                     firsts[persons[other]] = min(first, firsts.get(persons[other], first))
-            self._ranks[own_look] = {person: n for n, person in enumerate(sorted(firsts, key=firsts.__getitem__))}
-        ranks = self._ranks[own_look]
+            self._ranks[form] = {person: n for n, person in enumerate(sorted(firsts, key=firsts.__getitem__))}
+        ranks = self._ranks[form]
         return ranks.get(self._read_persons({key})[key], len(ranks))
 
     def are_linked(self, one: str, other: str) -> bool:

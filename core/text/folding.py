@@ -153,10 +153,10 @@ def strip_invisible(text: str) -> str:
     return (text if text.isascii() else _INVISIBLE.sub("", text)).strip()
 
 
-def look(name: str) -> str:
+def name_form(name: str) -> str:
     """Return the form in which names that look alike are equal.
 
-    >>> look("\u200bANN\u00a0 Lee ")
+    >>> name_form("\u200bANN\u00a0 Lee ")
     'ann lee'
     """
     return collapsed(strip_invisible(name))
