@@ -29,6 +29,7 @@ from ..search import table as search_table
 from ..tags import rules as tag_rules
 from ..tags import table as tags_table
 from ..text import stems
+from ..text.time import reader
 from . import table
 from .table import Done
 
@@ -209,7 +210,7 @@ def _empty_caches(call: Call, forgotten: Collection[str]) -> None:
     shown_texts.forget_turns(db, persona, forgotten)
     db.caches.get(tags_table.CACHE, {}).pop(persona, None)
     db.caches.pop(HELD, None)
-    for module in (tag_rules, stems, question, search_table, query):
+    for module in (tag_rules, stems, reader, question, search_table, query):
         module.forget_kept()
 
 

@@ -51,7 +51,7 @@ from ..text.host_values import as_text
 from ..text.languages import likely_languages
 from ..text.question_words import asked_words, holds
 from ..text.sizes import resolve_counter
-from ..text.time import find_relative_day
+from ..text.time import find_day_meant
 from . import access, search
 from .call import Gathered, PromptCall, Recalled, Report, VisibleContext, open_call, with_asker_zone
 from .fit import NO_LIMIT, Fitted, Space, fit, read_engine_limit
@@ -298,10 +298,10 @@ def _finish_hits(call: PromptCall, recalled: Recalled, lists: HistoryLists) -> l
 
 def _find_day(call: PromptCall, hit: Hit, zone: tzinfo) -> date | None:
     """Return the date that a hit of an earlier day means by a word such as `tomorrow`; None if it has none."""
-    said_at, text = times.parse_time(hit["timestamp"]), hit["snippet"]
+    said_at = times.parse_time(hit["timestamp"])
     if said_at is None or said_at.astimezone(zone).date() == call.message.date.astimezone(zone).date():
         return None
-    return find_relative_day(text, said_at, zone, likely_languages(text, call.settings.languages))
+    return find_day_meant(hit["snippet"], said_at, zone, call.settings.languages)
 
 
 # Keys of the hook `context`

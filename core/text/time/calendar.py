@@ -22,7 +22,7 @@ SIGNS = SPACELESS + "\uac00-\ud7a3"
 _SIGN = lazy_pattern(f"[{SIGNS}]")
 WORD_CHARS = f"(?:[a-z]+|[^\\W\\d_{SIGNS}]+|[{MARKS}]+)+"
 """Regular expression of a word. Nothing may follow it, since its letters can be matched in several ways."""
-WORD = lazy_pattern(WORD_CHARS)
+_WORD, _ASCII_WORD = lazy_pattern(WORD_CHARS), lazy_pattern("[a-z]+")
 _FORM = lazy_pattern(r"[^\s|]+")
 _SPLIT = lazy_pattern(f"[{SIGNS}]|{WORD_CHARS}")
 
@@ -71,7 +71,7 @@ _NAMING = frozenset("MWD{E")
 _UNSURE = {"M": "m", "W": "w", "S": "$", "F": "!", "D": "!", "U": "!", "P": "!", "H": "!", "E": "!"}
 """Kind of an ambiguous word: a month, weekday or season that needs another word beside it, or "!" for no kind."""
 _MAY_END = frozenset("MWSUFPDE")
-_SHORTEST_STEM = 3
+SHORTEST_STEM = 3
 _ANY_ENDING = 8
 _LISTED_NUMBERS = 10
 """Number to which the list `numbers` has all forms; larger numbers are in `prompts/word_forms`."""
@@ -97,12 +97,16 @@ class Lexicon:
         if length:
             return kinds, length, None
         word, longest, ending = words[at], 0, ""
-        for stem, (more, meanings) in self.stems.get(word[:_SHORTEST_STEM], {}).items():
+        for stem, (more, meanings) in self.stems.get(word[:SHORTEST_STEM], {}).items():
             if longest < len(stem) <= len(word) <= len(stem) + more and word.startswith(stem):
                 longest, kinds, ending = len(stem), meanings, word[len(stem) :]
         if not ending:
             return kinds, 1, None
         return kinds, 1, next((added for each, added in self.suffixes.items() if ending.endswith(each)), None)
+
+
+def find_words(folded: str) -> set[str]:
+    return set((_ASCII_WORD if folded.isascii() else _WORD).findall(folded))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +122,7 @@ class Leading:
         if not self.words.isdisjoint(words) or (self.signs and any(each in text for each in self.signs)):
             return True
         by_start = self.stems
-        return bool([1 for word in words if (stems := by_start.get(word[:_SHORTEST_STEM])) and word.startswith(stems)])
+        return bool([1 for word in words if (stems := by_start.get(word[:SHORTEST_STEM])) and word.startswith(stems)])
 
 
 @lru_cache(maxsize=64)
@@ -184,7 +188,7 @@ def load_leading(language: str, needed: Set[str] = LEADING) -> Leading:
     words, signs = set[str](), set[str]()
     for phrases in lexicon.phrases.values():
         for phrase, kinds in phrases.items():
-            is_short = kinds.keys() <= {"w"} and len(phrase[0]) < _SHORTEST_STEM  # `so` is seldom a Sunday
+            is_short = kinds.keys() <= {"w"} and len(phrase[0]) < SHORTEST_STEM  # `so` is seldom a Sunday
             if not needed.isdisjoint(kinds) and not is_short:
                 is_signs = _SIGN.match(phrase[0]) is not None
                 (signs if is_signs else words).add("".join(phrase) if is_signs else max(reversed(phrase), key=len))
@@ -220,9 +224,9 @@ def _add(lexicon: Lexicon, phrase: tuple[str, ...], kind: str, value: Any, more:
         return
     lexicon.phrases.setdefault(phrase[0], {}).setdefault(phrase, {}).setdefault(kind, value)
     word = phrase[0]
-    if len(phrase) > 1 or not more or len(word) < _SHORTEST_STEM:
+    if len(phrase) > 1 or not more or len(word) < SHORTEST_STEM:
         return
-    known = lexicon.stems.setdefault(word[:_SHORTEST_STEM], {})
+    known = lexicon.stems.setdefault(word[:SHORTEST_STEM], {})
     longer, meanings = known.get(word, (0, {}))
     meanings.setdefault(kind, value)
     known[word] = max(more, longer), meanings

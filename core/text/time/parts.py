@@ -8,7 +8,7 @@ from datetime import date
 from typing import Any, NamedTuple
 
 from ...base.patterns import lazy_pattern
-from .calendar import BREAK, SIGNS, WORD_CHARS, Lexicon
+from .calendar import BREAK, SHORTEST_STEM, SIGNS, WORD_CHARS, Lexicon
 from .spans import DAY, YEARS, Time, every_year, fixed, of_date, of_days, of_month
 
 MOST_PARTS = 400
@@ -43,6 +43,7 @@ class TimePart(NamedTuple):
 def cut(text: str, lexicon: Lexicon) -> list[TimePart]:
     """Return the parts of a folded text, in order; adjacent words without a meaning form one part without kinds."""
     parts: list[TimePart] = []
+    phrases, stems = lexicon.phrases, lexicon.stems
     tokens = list(_TOKEN.finditer(text))[: 6 * MOST_PARTS]
     words = [token[0] if token.lastgroup in ("word", "sign") else "" for token in tokens]
     at = 0
@@ -55,7 +56,7 @@ def cut(text: str, lexicon: Lexicon) -> list[TimePart]:
                 kinds = {"x": 0}  # `Feb. 3`
             if parts and "A" in parts[-1].kinds and token["ordinal"] == ".":
                 kinds = {kind: value for kind, value in kinds.items() if kind != "o"}  # `at 9.` ends a sentence
-        else:
+        elif words[at] in phrases or words[at][:SHORTEST_STEM] in stems:  # most words have no meaning
             kinds, length, extra = lexicon.read(words, at)
         if words[at] in _HAN and (not kinds or (parts and "J" in parts[-1].kinds)):
             length, kinds = _read_han(words, at)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
+from functools import lru_cache
 from itertools import groupby, pairwise
 from typing import Any
 
 from ...base.patterns import lazy_pattern
-from ..languages import bare
+from ..languages import bare, likely_languages
 from ..times import EARLIEST, LATEST
 from . import calendar
 from .calendar import BREAK
@@ -39,8 +40,8 @@ _JOINED = lazy_pattern(r"(?<=[^\W_])[-'\u2019\u02bc](?=[^\W\d_])(?!w\d)")
 _ABOUT = frozenset({"minute", "part of day", "day"})
 _LONG = {"week": len("2026-W11")} | dict.fromkeys(("part of month", "month", "season"), len("2026-03"))
 """Lengths of the names of weeks and months, by the precisions of the texts that are about them."""
-_DAY_KINDS, _AHEAD, _UNITS, _NUMBERS = frozenset("D{HWwgrbq"), frozenset("a"), frozenset("U"), frozenset("N")
-"""Kinds of relative days, weekdays and words for counting; and of `in`, which needs a number and a unit."""
+_DAY_KINDS, _COUNTED, _UNITS, _NUMBERS = frozenset("D{HWwq"), frozenset("agrb"), frozenset("U/uQJ"), frozenset("N")
+"""Kinds of relative days and weekdays; and of words such as `ago`, which need a number and a unit."""
 _NAMING = frozenset("Z%")
 _MOVED_TO = frozenset("WwDEFMmUyZ")
 """Kinds of times to which something is moved."""
@@ -100,6 +101,17 @@ def find_about_days(text: str, said_at: datetime, zone: tzinfo, languages: Seque
     return days
 
 
+@lru_cache(maxsize=4096)
+def find_day_meant(text: str, said_at: datetime, zone: tzinfo, languages: tuple[str, ...]) -> date | None:
+    """Return `find_relative_day` in the likely languages of a text; cached, since prompts often show the same lines."""
+    return find_relative_day(text, said_at, zone, likely_languages(text, languages))
+
+
+def forget_kept() -> None:
+    """Clear the cache of lines, so that no forgotten line stays in memory."""
+    find_day_meant.cache_clear()
+
+
 def find_relative_day(text: str, said_at: datetime, zone: tzinfo, languages: Sequence[str]) -> date | None:
     """Return the day that a stored text names relative to its own day, such as `tomorrow`; None if not certain."""
     folds = _Folds(text[:LOOKED_AT])
@@ -129,14 +141,14 @@ def find_relative_day(text: str, said_at: datetime, zone: tzinfo, languages: Seq
 
 def _may_name_day(text: str, languages: Sequence[str]) -> bool:
     """Return whether a folded text contains a word for a day relative to its own day, such as `tomorrow`."""
-    words, has_digit = set(calendar.WORD.findall(text)), any(map(str.isdigit, text))
+    words, has_digit = calendar.find_words(text), _DIGIT.search(text) is not None
 
     def holds(language: str, kinds: frozenset[str]) -> bool:
         return calendar.load_leading(language, kinds).stands_in(text, words)
 
     return any(
         holds(code, _DAY_KINDS)
-        or (holds(code, _AHEAD) and holds(code, _UNITS) and (has_digit or holds(code, _NUMBERS)))
+        or (holds(code, _COUNTED) and holds(code, _UNITS) and (has_digit or holds(code, _NUMBERS)))
         for code in languages
     )
 
@@ -172,7 +184,7 @@ def may_tell_time(text: str, languages: Sequence[str]) -> list[str]:
     known = [language for language in languages if calendar.load(language) is not None]
     if (_DIGIT.search(text) and _DATED.search(text)) or (not text.isascii() and _HAN_DATED.search(text)):
         return known
-    words = set(calendar.WORD.findall(text))
+    words = calendar.find_words(text)
     return [language for language in known if calendar.load_leading(language).stands_in(text, words)]
 
 
