@@ -93,9 +93,9 @@ class MessageLines:
         self.text = message.text_with_attachments()
         turns = read_turns(gathered.context, self.asker) if as_turns else []
         recalled = gathered.recalled
-        self.filling = {(one.hit["source"], one.hit["id"]) for one in recalled.chosen if one.scored.tier == FILLING}
+        self.filling = {(one.hit["source"], one.hit["id"]) for one in recalled.chosen if one.scored.tier >= FILLING}
         rows = [one.scored for one in recalled.chosen if recalled.wants_list and not one.scored.context]
-        rows = [row for row in rows if row.tier != FILLING]
+        rows = [row for row in rows if row.tier < FILLING]
         self.matching = sum(bool(row.matched) for row in rows) or len(rows)
         """Number of memories that match a question for a list or a count, by its words if any does; else 0."""
         self.may_match_more = self.matching >= call.hits_wanted
@@ -244,7 +244,8 @@ class MessageLines:
         hits.sort(key=lambda one: rank.get((one[1]["source"], one[1]["id"]), len(rank)))
         # Of two about equally good memories the shorter comes first, so that more fit.
         order = sorted(
-            (self._is_filling(lines[n]), (ABOUT_AS_GOOD + at) * items[n].size, n) for at, (n, _) in enumerate(hits)
+            (True, at, n) if self._is_filling(lines[n]) else (False, (ABOUT_AS_GOOD + at) * items[n].size, n)
+            for at, (n, _) in enumerate(hits)
         )
         best = [n for *_, n in order]
         for n in best if self.matching else ():

@@ -167,7 +167,7 @@ def _drop_some(
         ):
             # The plain predicates also match letters inside words, and text after the characters read.
             reason = "no match" if row.source != CHAT or len(row.folded) < search.searched_chars else ""
-        elif c.tier == FILLING and row.is_hidden:
+        elif c.tier >= FILLING and row.is_hidden:
             reason = "hidden"
         if not reason and drop is not None:
             reason = drop(row)
@@ -238,7 +238,8 @@ def _order(search: Search, kept: Sequence[ScoredRow], asked: RankingQuery | None
     spaced = _place_kept(spaced, limit)
     own = [c.reasons.get("own", 0.0) for c in spaced]
     chosen = choose(spaced, limit, spaced[own.index(max(own))] if own else None)  # the best own words always stay
-    return [*chosen, *(c for c in best if c.tier == FILLING)][:limit]
+    filling = sorted((c for c in best if c.tier >= FILLING), key=attrgetter("tier"))
+    return [*chosen, *filling][:limit]
 
 
 def _order_by_time(best: Sequence[ScoredRow], *, is_first: bool) -> list[ScoredRow]:

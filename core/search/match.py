@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ from ..index.visible import Postings, Visible
 from .question import Question
 from .ranking.days import find_inside
 from .ranking.frame import AudienceMatches, find_persons
-from .ranking.rows import CHAT, Matched
+from .ranking.rows import CHAT, Matched, RankingQuery
 from .resolve import Search
 from .terms import QueryTerm, list_owners
 
@@ -120,17 +120,19 @@ def read_bounds(search: Search, view: Visible, inside: Flags | None = None) -> C
 
 
 def list_rows_of_person(
-    found: Matches, question: Question, asker: Collection[str], most: int, *, is_matching: bool = False
+    found: Matches, query: RankingQuery, most: int, *, is_matching: bool = False
 ) -> list[tuple[int, int]]:
     """Return (id, time) of the `most` newest messages of the people asked about: matching ones, or with some words."""
     made: list[tuple[int, int]] = []
     for one in found.audiences:
         view = one.view
-        persons = find_persons(question, asker, view)
-        if persons is None:
-            continue
         rows = ViewRows(np.unique(one.postings.rows) if is_matching else np.flatnonzero(view.words >= LEAST_TELLING))
-        rows = one.keep_readable(take(rows, view.is_chat[rows] & (persons[view.speaker[rows]] > 0)))
+        persons = find_persons(query.question, query.asker, view)
+        if persons is not None:
+            is_of_person = persons[view.speaker[rows]] > 0
+        else:  # `Where do we meet?` names nobody: what was said in the asker's conversations
+            is_of_person = view.nearness(query.here, query.asker)[view.thread[rows]] > 0
+        rows = one.keep_readable(take(rows, view.is_chat[rows] & is_of_person))
         if one.left_out is not None:
             rows = take(rows, ~is_among(rows, one.left_out))
         newest = rows[np.argsort(-view.at_us[rows], kind="stable")[:most]]

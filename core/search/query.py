@@ -189,8 +189,11 @@ def asks(text: str, languages: Sequence[str]) -> bool:
     """Return whether a text asks something: a question, also behind words such as `hey so`, or words of time alone."""
     if question_words.is_question(text, languages):
         return True
-    words = question_words.asked_words(mask_time(text, languages))
-    return words.isspace() or question_words.opens_late(words, languages)
+    masked = mask_time(text, languages)
+    words = question_words.asked_words(masked)
+    if words.isspace() or question_words.opens_late(words, languages):
+        return True
+    return masked != text and question_words.holds(words, "recalls", languages)
 
 
 def _names_others(text: str, masked: str, languages: Sequence[str]) -> bool:

@@ -37,7 +37,7 @@ from .question import Question, find_called, find_spoken, named, read_question
 from .ranking import days, ranking
 from .ranking.ranking import Ranking
 from .ranking.relevance import Near
-from .ranking.rows import CHAT, FILLING, Candidate, Kept, RankingQuery, WordScorer, newest_first
+from .ranking.rows import CHAT, FILLING, FILLING_LAST, Candidate, Kept, RankingQuery, WordScorer, newest_first
 from .ranking.weights import INSIDE, rarity_weight
 from .resolve import Search
 from .table import Errors, Rows
@@ -293,20 +293,21 @@ def offer_person(ranked: Ranked) -> Ranked:
     words_of_self = self_words(question.languages)
     terms = tuple(QueryTerm(word, "keyword", index_terms={(WORD, word): True}) for word in words_of_self)
     found = match.match(replace(search, terms=terms), list_excluded(search), every=True)
-    question = _with_people(question, search, found)
-    if not (question.people or question.self_person):
+    query = replace(query, question=_with_people(question, search, found))
+    if not (query.question.people or query.question.self_person):
         return ranked
-    newest = match.list_rows_of_person(found, question, query.asker, MOST_OF_PERSON, is_matching=True)
-    if question.people and not newest:
-        newest = match.list_rows_of_person(found, question, query.asker, MOST_OF_PERSON)
+    newest = match.list_rows_of_person(found, query, MOST_OF_PERSON, is_matching=True)
+    if query.question.people and not newest:
+        newest = match.list_rows_of_person(found, query, MOST_OF_PERSON)
     candidates = _add_messages(ranked.candidates, newest)
     added = len(candidates) - len(ranked.candidates)
     considered = {**ranked.considered, CHAT: ranked.considered.get(CHAT, 0) + added}
-    return replace(ranked, candidates=candidates, query=replace(query, question=question), considered=considered)
+    return replace(ranked, candidates=candidates, query=query, considered=considered)
 
 
 def fill_with_person(ranked: Ranked) -> Ranked:
-    """Return the rows, and the newest messages of the people a question is about, up to the limit of hits.
+    """Return the rows, and the newest messages of the people a question is about, then of others in their
+    conversations, up to the limit of hits.
 
     `Where do I work?` shares no word with `First day at the bakery!`.
     """
@@ -320,9 +321,10 @@ def fill_with_person(ranked: Ranked) -> Ranked:
     if begins_with(asked_words(search.query.text), "request", question.languages):  # `Can you tell me a joke?`
         return ranked
     said = match.match(replace(search, terms=()), list_excluded(search), every=True)
-    question, most = _with_people(question, search, said), search.query.limit + ranked.round.extra
-    newest = match.list_rows_of_person(said, question, query.asker, most)
-    return replace(ranked, candidates=_add_messages(ranked.candidates, newest, FILLING)[:most])
+    query, most = replace(query, question=_with_people(question, search, said)), search.query.limit + ranked.round.extra
+    own = _add_messages(ranked.candidates, match.list_rows_of_person(said, query, most), FILLING)
+    here = match.list_rows_of_person(said, replace(query, question=Question()), most)
+    return replace(ranked, candidates=_add_messages(own, here, FILLING_LAST)[:most])
 
 
 def _add_messages(candidates: Sequence[Candidate], rows: Iterable[tuple[int, int]], tier: int = 2) -> list[Candidate]:

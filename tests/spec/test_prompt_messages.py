@@ -317,13 +317,15 @@ def test_p71_the_messages_are_never_over_the_limit_and_fill_it(stage: Stage, dia
 
 
 def test_p40_a_question_about_somebody_is_filled_with_what_they_said(stage: Stage) -> None:
-    """`Where do I work?` shares no word with the answer; what others said, or days not asked for, do not fill up."""
+    """`Where do I work?` shares no word with the answer; what others said here comes last, days not asked for never."""
     stage.say("Three cakes fell on the floor, what a mess.", minutes=90_000)
-    stage.say("My uncle kept three cakes by the harbour.", who="Tom", minutes=89_000)
+    stage.say("My uncle kept three cakes by the harbour, or four.", who="Tom", minutes=89_000)
     for n in range(12):
         stage.say(f"The weather is number {n} of twelve.", who="Tom", minutes=60 - n)
-    asked = contents(ask(stage, "Where do I work?", max_chars=4000))[-1]
-    assert "Three cakes fell" in asked and "My uncle" not in asked
+    shown = [contents(ask(stage, "Where do I work?", max_chars=limit))[-1] for limit in range(700, 1500, 20)]
+    held = {("Three cakes fell" in text, "My uncle" in text) for text in shown}
+    assert held >= {(True, False), (True, True)} and (False, True) not in held
+    assert "My uncle" in contents(ask(stage, "Where do we meet?", max_chars=4000))[-1]
     for text in ("Where did I work in 2019?", "I work from home.", "Can you tell me a joke?"):
         assert "Three cakes fell" not in contents(ask(stage, text, max_chars=4000))[-1]
     assert "Three cakes fell" not in contents(ask(stage, "Where do I work?"))[-1]  # without a limit nothing is filled

@@ -102,7 +102,7 @@ class FoundRow:
         return diary_snippet_text(content, summary, message, thought)
 
 
-FILLING = 3
+FILLING, FILLING_LAST = 3, 4
 Matched = Mapping[int, tuple[int, bool]]
 """Matches of a row: (number of times, whether as a whole word) by term id."""
 
@@ -139,7 +139,7 @@ class Candidate:
     by_meaning: bool = False
     """Whether it was found only by its vector (docs/embeddings.md)."""
     tier: int = 2
-    """1 for rows that match a tag and a keyword, FILLING for rows behind all others."""
+    """1 for rows that match a tag and a keyword; from FILLING on, rows behind all others."""
 
     @property
     def key(self) -> RowId:

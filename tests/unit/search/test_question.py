@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from core.search.query import shorten_asked
+from core.search.query import asks, shorten_asked
 from core.search.question import Question, find_called, has_number, named, read_question, tells_time
 from core.text.question_words import asked_words, counting_words
 
@@ -31,6 +31,13 @@ def test_t62_a_question_names_spans_their_days_and_an_order() -> None:
     assert read("What did I say before March?").days[-1] == "2026-02-28"
     assert read("What was the first thing I told you?").order == "first"
     assert not (read("What is my cat called?").spans or read("").spans)
+
+
+def test_t16_behind_a_time_a_message_may_ask_to_repeat_what_was_said() -> None:
+    asked = "this morning i said smth, repeat it pls/gestern hab ich was erzählt, erinner mich/в пятницу было что-то, напомни"
+    assert all(asks(text, ("en", "de", "ru")) for text in asked.split("/"))
+    told = "this morning i said smth/gestern hab ich was erzählt/the echo says hi, repeat it"
+    assert not any(asks(text, ("en", "de")) for text in told.split("/"))
 
 
 @pytest.mark.parametrize("text", ["What is John's main focus in politics?", "What is my most recent LDL level?"])

@@ -66,6 +66,7 @@ PECULIAR = [
     ("2022-01-21..2022-01-22", "en", "What did Joan finish last Friday on 23 January, 2022?"),
     ("2022-01-23..2022-01-24", "en", "What did Joan finish last Sunday, 23 January 2022?"),
     ("03-07..03-08", "en", "what did i do 4 days ago"),
+    ("03-03..03-06", "en", "from mar 3rd til mar 5th what was wrong with me"),
     ("02-14..02-15", "en", "what did i do saturday 4 weeks ago, i was ill"),
     ("03-04..now", "en", "what did i do the past week"),
     ("02-11..now", "en", "highlights of my past month"),
