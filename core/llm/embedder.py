@@ -1,6 +1,6 @@
 """Embedders: foreign code, called in a thread with a time limit (docs/embeddings.md).
 
-`search.meaning` sends the text of a search, `semantic.handlers` the texts of rows. An exception becomes an
+`search.read` sends the text of a search, `semantic.handlers` the texts of rows. An exception becomes an
 `EmbedderError` that names the exception's class without its text. EMBEDDER is the address of a server in the OpenAI
 dialect: `POST {EMBEDDER}/embeddings`.
 """
