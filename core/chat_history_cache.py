@@ -220,7 +220,7 @@ def _plan_incoming(
     context_memory: Any = None,
     interface_name: str | None = None,
 ) -> Store:
-    """Return the function that stores a message of a host, with what is noted about it."""
+    """Return the function that stores a host's message; its result includes the notes on the message."""
     settings = settings_for(settings)
     incoming = IncomingMessage.read(
         message, context_memory=context_memory, interface_name=interface_name, now=clock(db)()
@@ -381,8 +381,8 @@ def edit_chat_message(
 ) -> WriteResult:
     """Replace the text of a stored message and update everything made from it, in one transaction.
 
-    Its instructions are recognised again and its recap becomes stale. Items with the same text are edited, other items
-    made only from this message removed. What an operation made from it and other messages is made again.
+    Its instructions are recognised again and its recap becomes stale. Items with the same text are edited; other items
+    made only from it are removed. Texts that an operation made from it and other messages are made again.
 
     Args:
         message: the row id that saving returned, of a message that the scope sees; or the platform's message id
@@ -418,8 +418,8 @@ def delete_chat_message(
     """Delete a stored message with everything made from it, in one transaction; arguments are those of
     `edit_chat_message`.
 
-    Items with this source alone (`message_id=`) are deleted; what an operation made from it and other messages is made
-    again, by the queue. Returns `(True, row id, "")`, or reason `unchanged` if there is no such message.
+    Items whose only source is this message are deleted; texts that an operation made from it and other messages are
+    made again by the queue. Returns `(True, row id, "")`, or reason `unchanged` if there is no such message.
 
     >>> from prompt_engine import open_database
     >>> db = open_database("sqlite://")

@@ -108,7 +108,7 @@ class ModelError(CoreError):
         super().__init__(f"{said} [{', '.join(facts)}]" if facts else said)
         self.reason = reason
         """auth: the key was refused. budget: LLM_DAILY_CALLS is used up. timeout: no answer in time. empty: a blank
-        text. no_text: an answer that is no text. error: another failure. Callers that judge answers add their own
+        text. no_text: an answer that is not a text. error: another failure. Callers that judge answers add their own
         words, such as those of `text.replies`.
         """
         self.error = error

@@ -1,4 +1,4 @@
-"""Indexes rows that other programs inserted by SQL: `indexed` is 0, and computed columns are missing."""
+"""Indexes rows that other programs inserted by SQL; in these, `indexed` is 0 and computed columns are missing."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ from .rules import AudienceKey, choose_threads, own_audience, parent_key, plain_
 from .view import AccessSnapshot, ConversationFacts, Recent, Request, Viewer
 
 NEWEST_LINES, MOST_SERVERS = 1000, 10
-"""Maximum number of newest lines read (of one person, or inserted by SQL); of servers that SERVER_IN_DIRECT adds."""
+"""Maximum number of newest lines read per person, or of lines inserted by SQL; and of servers for SERVER_IN_DIRECT."""
 WAITING = "Some rows that were inserted by SQL are not indexed yet. Run `prompt-engine db reindex`."
 
 
@@ -177,7 +177,7 @@ def _recent(rows: Sequence[Any], visible: set[int]) -> tuple[Recent, ...]:
 def _place(
     scope: Scope, facts: Mapping[str, ConversationFacts], people: Mapping[str, str]
 ) -> tuple[Privacy, str, str | None]:
-    """Return privacy, server, person: stored ones (if public, only the server), a private parent's, or the scope's."""
+    """Return a scope's privacy, server and person: from its stored conversation, a private parent or the scope."""
     person = people.get(scope.participant or "", scope.participant)
     if scope.conversation is None:
         return "public", scope.server, person

@@ -115,7 +115,7 @@ def name_near(db: Database, persona: str, kind: str, key: str) -> str:
 
 
 def name_other_personas(db: Database, persona: str) -> str:
-    """Return the personas that have rows if this one has none, else "": a mistyped one looks like an empty memory."""
+    """Return the nearest personas with rows as text if this one has none, else ""; it may be mistyped."""
     if choose_persona(db, persona) == persona:
         return ""
     from difflib import get_close_matches  # noqa: PLC0415 - as above

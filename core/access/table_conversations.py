@@ -115,7 +115,7 @@ def ensure(
 
 
 def _said(scope: Scope, sender: str | None) -> Privacy | None:
-    """Return the privacy according to the host or the ids: a chat id equal to the sender's id is private."""
+    """Return the privacy that the host states; if the chat id is the sender's id, it is at least private; else None."""
     interface, chat, _ = rules.split_key(scope.conversation or "")
     is_own = chat and (sender or scope.participant) == f"{interface}/{chat}"
     return scope.privacy or (("restricted" if scope.server else "direct") if is_own else None)
@@ -131,7 +131,7 @@ def make(
     server_name: str = "",
     is_greeting: bool = False,
 ) -> ConversationFacts:
-    """Insert the scope's conversation and return its row; a private parent, else host or ids, decides its privacy."""
+    """Insert the scope's conversation and return its row; a private parent decides its privacy, else host or ids."""
     key = rules.check_key(scope.conversation)
     above = rules.parent_key(key)
     parent = find(connection, scope.persona, above, lock=True) if above else None
@@ -214,7 +214,7 @@ def settle(
 
 
 def choose_place(connection: Connection, db: Database, scope: Scope, place: AudienceRow, kind: str) -> AudienceRow:
-    """Return the audience for a memory of a kind: a person's private conversations share what was saved on request."""
+    """Return the audience for a memory; a person's private conversations share memories of SHARED_KINDS."""
     person = None if place.facts is None else place.facts.direct_person
     if kind not in SHARED_KINDS or not person:
         return place
@@ -225,7 +225,7 @@ def choose_place(connection: Connection, db: Database, scope: Scope, place: Audi
 
 
 def list_seen(connection: Connection, persona: str, facts: ConversationFacts | None) -> list[int]:
-    """Return the ids of the audiences that a stored conversation sees by itself; only the persona's own for None."""
+    """Return the ids of the audiences that a stored conversation sees; for None, only that of the whole persona."""
     keys = [rules.AudienceKey("persona")]
     if facts is not None:
         person = participants.person_of(connection, persona, facts.direct_person) or facts.direct_person
@@ -298,7 +298,7 @@ _CLOSED = "\x00"
 
 
 def _owner(row: Any) -> str:
-    """Return whose a stored key is: that of its server, NO_SERVER for a direct message, _CLOSED, or ""."""
+    """Return the owner of a stored key: its server's id, NO_SERVER for a direct message, _CLOSED, or ""."""
     if row.server_id or row.direct_person_key is not None:
         return row.server_id or NO_SERVER  # a server's room that was made direct stays the server's
     return _CLOSED if row.is_private == rules.STATES["restricted"] else ""
@@ -392,7 +392,7 @@ def _take_along(
     person: str | None,
     previous: str | None,
 ) -> Counter[str]:
-    """Move threads to the parent's audience, but no separate chats, rooms of other servers or other direct messages."""
+    """Move threads to the parent's audience, except separate chats, other servers' rooms and other direct messages."""
     counts = Counter(dict.fromkeys(MOVED, 0))
     if rules.parent_key(parent.key) is not None:
         return counts

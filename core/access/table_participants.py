@@ -70,7 +70,7 @@ def known(connection: Connection, persona: str, keys: Iterable[str], default: st
 
 
 def select_identities(persona: Any, key: Any) -> Select[tuple[str]]:
-    """Return the SELECT of a participant's key and those of all linked identities; it finds none of an unknown one."""
+    """Return the SELECT of a participant's key and of all linked keys; it has no rows for an unknown participant."""
     linked = select(LINKED.c.participant_key).select_from(IDENTITIES)
     return linked.where(MINE.c.persona_id == persona, MINE.c.participant_key == key)
 
@@ -103,7 +103,7 @@ def find_on_interfaces(connection: Connection, keys: Iterable[str]) -> dict[str,
 
 
 class SaidLine(Protocol):
-    """Facts of a message that say whose privacy level counts."""
+    """The people of a message, whose privacy levels apply to it."""
 
     @property
     def participant(self) -> str | None: ...
@@ -111,7 +111,7 @@ class SaidLine(Protocol):
     def triggered_by(self) -> str | None: ...
     @property
     def is_anonymous(self) -> bool:
-        """Whether an unknown person said it."""
+        """Whether its speaker is an unknown person."""
 
 
 _Line = TypeVar("_Line", bound=SaidLine)
@@ -144,7 +144,7 @@ def set_level(connection: Connection, db: Database, key: str, level: str) -> Non
 
 
 def delete_levels(connection: Connection, keys: Iterable[str]) -> int:
-    """Delete the levels of participants whom no persona knows any more; return their number."""
+    """Delete the privacy levels of participants who are no longer stored for any persona; return their number."""
     v = privacy_levels.c
     nobody = ~select(_P.participant_key).where(_P.participant_key == v.participant_key).exists()
     statement = delete(privacy_levels).where(v.participant_key.in_(sorted(keys)), nobody)

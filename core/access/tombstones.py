@@ -1,7 +1,7 @@
-"""Remembers forgetting, so that rows begun before it are not stored afterwards.
+"""Records deletions, so that a row whose write began before a deletion is not stored after it.
 
-What was said earlier may come again for ever, in the list of a front end. So the moment of a deletion stays stored,
-under a digest of the person or conversation.
+A front end may send deleted lines again at any time. So the time of each deletion is kept for good, under a digest of
+the person or conversation.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LOCK = threading.Lock()
 def note(
     db: Database, persona: str, cutoff: int, *, people: Iterable[str] = (), conversations: Iterable[str] = ()
 ) -> None:
-    """Note that people or conversations were forgotten: their rows with ids below `cutoff` must not be stored."""
+    """Record in this process a deletion of people or conversations: their rows with ids below `cutoff` are refused."""
     with _LOCK:  # the id below which rows are too late, by digest of the forgotten person or conversation
         before: dict[bytes, int] = db.caches.get(_NAME, {})
         if len(before) >= _MOST:
@@ -50,7 +50,7 @@ def is_late(
 def keep(
     connection: Connection, db: Database, persona: str, *, people: Iterable[str] = (), conversations: Iterable[str] = ()
 ) -> None:
-    """Store that rows of people or conversations are deleted now."""
+    """Store the current time as the deletion time of people or conversations."""
     names = sorted(_mark(digest) for digest in _digests(persona, people, conversations))
     if names:
         values = [{"persona_id": persona, "name": name, "value": db.ids.one()} for name in names]

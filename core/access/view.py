@@ -26,7 +26,7 @@ class ConversationFacts:
     consolidated_to: int | None = None
     """Row id up to which the conversation's messages are consolidated; None if none are."""
     stories_off: bool = False
-    """Whether stories are switched off for it. Prompts read this and the field above apart."""
+    """Whether stories are switched off for it. `load_snapshot` sets neither this field nor the one above."""
 
     @property
     def is_private(self) -> bool:

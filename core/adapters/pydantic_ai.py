@@ -23,7 +23,7 @@ __all__ = ["Memory"]
 class Memory(AbstractCapability[Any]):
     """A capability for `Agent(model, capabilities=[Memory(scope=...)])`.
 
-    A run's `deps` that is a `Scope`, or has one as `scope`, takes precedence.
+    If a run's `deps` is a `Scope` or has the attribute `scope`, that scope is used instead.
     """
 
     db: Any = None

@@ -102,7 +102,7 @@ def _is_late(db: Database, scope: Scope, entry: NewEntry, row_id: int) -> bool:
 
 
 def _find_scope(connection: Connection, scope: Scope, entry: NewEntry) -> Scope:
-    """Return the scope of the entry: with the entry's conversation if the scope names none."""
+    """Return the scope of the entry; if it names no conversation, with the entry's own."""
     if scope.conversation is not None or not entry.interface or not entry.chat_id:
         return scope
     c = conversations.c
@@ -141,7 +141,7 @@ def _drop_private(
 
 
 def _find_closed_names(connection: Connection, scope: Scope, entry: NewEntry, default: str) -> dict[str, list[str]]:
-    """Return involved users at level partial or full with their keys; "" stands for a speaker at such a level."""
+    """Return the names of involved users at level partial or full with their keys; "" for a speaker at such a level."""
     interface = split_key(scope.conversation)[0] if scope.conversation else entry.interface
     names = [name for name in entry.involved_users if len(name.encode("utf-8")) <= _NAME_BYTES]
     keys = {name: {name, f"{interface}/{name}"} for name in names}
@@ -165,7 +165,7 @@ def _find_closed_names(connection: Connection, scope: Scope, entry: NewEntry, de
 
 
 def _read_names(connection: Connection, persona: str, names: Sequence[str], default: str) -> Iterable[tuple[str, str]]:
-    """Return `(name, participant key)` of people with one of these names, now or before their level removed it."""
+    """Return `(name, participant key)` of people with one of these names, also if their level has removed the name."""
     p, c = participants.c, chat_history_cache.c
     now = select(p.display_name, p.participant_key).where(p.persona_id == persona, p.display_name.in_(names))
     level = table_participants.strictest_rank(p.participant_key)

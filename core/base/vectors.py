@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Iterable
 
 PIECE_WORDS = 100
-"""Usual number of words of one piece: embedders read about 200 words, and longer texts blur."""
+"""Usual number of words of one piece: embedders read about 200 words, and vectors of longer texts are less precise."""
 MOST_PIECES = 12
 """Maximum number of pieces of one text; a longer text has longer pieces."""
 MOST_CHARS = 20_000

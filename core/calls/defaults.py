@@ -137,7 +137,7 @@ def default_database() -> Database:
 def open_bare(
     url: str | None = None, *, settings: Settings | Mapping[str, object] | None = None, **options: Any
 ) -> Database:
-    """Return a handle, making no tables, for the URL passed, else DATABASE_URL, else the embedded file."""
+    """Return a handle for the URL passed, else DATABASE_URL, else the embedded file; no tables are created."""
     known = resolve(settings)
     url = url or known.database_url or f"sqlite:///{_find_embedded()}"
     return Database(url, timeout_seconds=known.db_timeout_seconds, **options)
@@ -200,7 +200,7 @@ def clock(db: Database | None = None) -> Callable[[], datetime]:
 
 
 def scope_of(message: IncomingMessage, scope: Scope | None, settings: Settings) -> Scope:
-    """Return the scope of a message: its conversation, speaker, server and privacy; what it lacks, as in `scope`."""
+    """Return the scope of a message; `scope` supplies the conversation, speaker, server or privacy that it lacks."""
     given = scope_for(scope, settings)
     conversation = message.interface_path or given.conversation
     privacy = given.privacy

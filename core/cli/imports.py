@@ -90,8 +90,8 @@ def import_(
     Or FILE holds memories: a file of `export --items`, a World Info file or character book, an export of mem0 or of the
     memory server of MCP, or a list of memories as text.
 
-    Or FILE is a character card, as PNG, CHARX or JSON: it becomes the persona's text (PERSONA_FOLDER), its book
-    memories.
+    Or FILE is a character card, as PNG, CHARX or JSON: its text becomes the persona's text (PERSONA_FOLDER), and its
+    book becomes memories.
 
     Or FILE is the folder of the two Markdown files that `export --markdown` writes: entries not stored yet are added.
     """

@@ -267,7 +267,7 @@ def mcp(
     ] = None,
     local: LocalOption = False,
 ) -> None:
-    """Serve the memory to an agent that starts this (docs/mcp.md).
+    """Serve the memory to an agent that starts this command (docs/mcp.md).
 
     It speaks the Model Context Protocol over standard input and output. The speaker is set here, once; no later call
     can change it. Claude Desktop, Claude Code, Cursor and others start it by themselves; on a terminal it waits for

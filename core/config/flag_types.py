@@ -234,7 +234,7 @@ class Texts(Kind):
 
 
 class Groups(Kind):
-    """Lists of texts under some of the given names; stored as a Frozen mapping of tuples."""
+    """A mapping whose keys are among the given names and whose values are lists of texts; stored as Frozen."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names

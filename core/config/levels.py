@@ -139,7 +139,7 @@ def flag_name(key: str) -> str:
 
 
 def read_file(path: str | os.PathLike[str] | None, variables: Iterable[tuple[str, str]]) -> tuple[str, bytes]:
-    """Return name and content of the file, or of the one CONFIG_FILE names, or of `config.yaml`; blank without any."""
+    """Return name and content of the file at `path`, else at CONFIG_FILE, else of `config.yaml`; else blank."""
     named = os.fspath(path) if path is not None else dict(variables).get(CONFIG_FILE)
     name = named or "config.yaml"
     try:
@@ -161,7 +161,7 @@ def read_file(path: str | os.PathLike[str] | None, variables: Iterable[tuple[str
 
 
 def read_entries(name: str, content: bytes, found: list[ConfigError] | None = None) -> Iterator[Entry]:
-    """Yield the top-level keys of a file, in order; values only of flags. Repeated keys go to `found`, else raise."""
+    """Yield the top-level keys of a file, with values for flags only. A repeated key is added to `found`, or raised."""
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:

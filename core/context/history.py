@@ -38,9 +38,9 @@ class HistoryLists:
     echoes: list[HistoryEntry] = field(default_factory=list)
     """Copies of the message being answered, which memories do not repeat."""
     replacing: Replaced | None = None
-    """Message that the new one replaces."""
+    """Stored message that the new message replaces."""
     replaced: list[HistoryEntry] = field(default_factory=list)
-    """Messages that the new one replaces, which memories do not repeat."""
+    """Stored messages that the new message replaces, which memories do not repeat."""
     full: frozenset[str] = frozenset()
     """Full sections, for which no older messages are read."""
     names: NameLabels = field(default_factory=NameLabels, compare=False)
@@ -196,7 +196,7 @@ class SeenMessages:
         self._said: dict[tuple[str, str], list[tuple[HistoryEntry, bool]]] = {}
 
     def add(self, entry: HistoryEntry, *, has_line: bool) -> bool:
-        """Add a message, and return True; return False if it gets a line and was seen before.
+        """Add a message and return True; if it would get a line but was seen before, return False.
 
         A message without a line, such as a hidden one, is added so that its copies are recognised.
         """
@@ -245,7 +245,7 @@ def _place_live(chats: Iterable[Chat]) -> list[Placed]:
 
 
 def _sort_newest_first(placed: Iterable[Placed]) -> list[Placed]:
-    """Return the messages newest first; the conversation key breaks the last ties."""
+    """Return the messages, newest first; ties that remain are ordered by conversation key."""
     return sorted(placed, key=lambda item: (item[0], item[1].conversation))[::-1]
 
 
@@ -268,7 +268,7 @@ def why_not_shown(entry: HistoryEntry) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """A message that the new one replaces, together with the persona's lines after it."""
+    """The message that a new version of it replaces; the persona's later lines are replaced too (`takes`)."""
 
     conversation: str
     message_id: str

@@ -264,7 +264,7 @@ def _split_messages(messages: Sequence[Any]) -> tuple[dict[str, Any], list[Any],
 
 
 def _read_list_role(message: Any) -> str:
-    """Return the role of a chat message; Anthropic's results of tools stand in messages of the user."""
+    """Return the role of a chat message; Anthropic puts results of tools into messages of the user."""
     parts = get(message, "content")
     is_result = isinstance(parts, (list, tuple)) and {word_at(part, "type") for part in parts} == {"tool_result"}
     return "tool" if is_result else word_at(message, "role")
@@ -353,7 +353,7 @@ def _read_text(message: Any, notes: list[str]) -> str:
 
 
 def _read_privacy(said: Any, chat_type: str | None, notes: list[str]) -> bool | None:
-    """Return the host's own word, None without one; the chat's type is read by `said_privacy`."""
+    """Return whether the host calls the chat private, None if it does not say; `said_privacy` reads the chat's type."""
     if isinstance(said, int) and said in (0, 1):
         return bool(said)
     if said is not None:
@@ -381,7 +381,7 @@ def input_facts(raw: Any, image_data: Any = None, attachments: Any = None) -> di
 
 
 def read_attachments(raw: Any) -> list[Any]:
-    """Return the attachments of a message; [] if they are no list."""
+    """Return the attachments of a message; [] if they are not a list."""
     attachments = get(raw, "attachments")
     return list(attachments) if isinstance(attachments, (list, tuple)) else []
 

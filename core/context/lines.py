@@ -165,10 +165,10 @@ PERSONA: Identity = ("", "")
 
 
 class People:
-    """What is known of people, by participant key, besides the lines of the prompt; here nothing."""
+    """Facts about people from outside the prompt's lines, by participant key; this base class has none."""
 
     def find_name(self, _key: str, name: str) -> str:
-        """Return the present name of a person with a line under this name."""
+        """Return the current name of the person who has a line under this name."""
         return name
 
     def count_before(self, _key: str, _name: str) -> int:
@@ -236,7 +236,7 @@ class NameLabels:
         return self.label(identity_of(entry.conversation, entry.sender_id, name), name)
 
     def label_reply(self, reply: ReplyNote, conversation: str) -> str:
-        """Return the label of whom a line in this conversation replies to."""
+        """Return the label of the person to whom a line in this conversation replies."""
         if reply.is_persona:
             return self.persona or NAMELESS_PERSONA
         if not (reply.name and reply.sender_id):

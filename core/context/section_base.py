@@ -39,7 +39,7 @@ class Built:
     """Ids of the list's items, in order, for the report on cut items."""
     notes: tuple[str, ...] = ()
     said: tuple[str, ...] = ()
-    """Texts of its items without day and name; memories with the same text are left out."""
+    """Texts of the section's items without day and name; memories with such a text are left out."""
 
 
 class Section(Protocol):

@@ -52,7 +52,7 @@ class StoredLines:
 def read(
     db: Database, viewer: Viewer, wanted: HistoryWanted, guard: Guard, sections: Sequence[Branch] = ()
 ) -> StoredLines:
-    """Return lines and rows of sections, from one statement; `guard` runs a read, or returns its default on failure."""
+    """Return lines and rows of sections, read in one statement; `guard` runs each read and replaces a failed result."""
     history = wanted
     if not viewer.audiences:  # rows that belong to no audience may still exist
         history, sections = HistoryWanted(), [part for part in sections if part.of_persona]

@@ -45,7 +45,7 @@ class End:
     """Number of the end, as made by `rules_summaries.number_end`."""
     at: datetime
     rows: tuple[int | None, ...] | None = None
-    """Row id of each message passed in (None if unstored); instead of the tuple, None: all stored ones up to `last`."""
+    """Row id of each message passed in, None if unstored; no tuple if all stored messages up to `last` count."""
     texts: tuple[Line, ...] = ()
     """Messages passed in that are not stored, in order."""
 
@@ -169,7 +169,7 @@ def close_conversation(
 def _report_end(
     connection: Connection, call: Call, lines: Sequence[Line] | None, summary_id: int, *, queue: bool
 ) -> End | WriteResult:
-    """Return the reported end, its summary queued if `queue`; or a result: reason `empty`, `privacy` or `duplicate`."""
+    """Return the reported end, its summary queued if `queue`; or a result with reason empty, privacy or duplicate."""
     scope = call.scope
     key = scope.conversation or ""
     if lines is not None:
@@ -247,7 +247,7 @@ def gather_lines(call: Call, end: End) -> list[Line]:
 
 
 def choose_model(call: Call, model: Any) -> Any:
-    """Return the model to ask; None if there is none, or if a remote model may not read the conversation."""
+    """Return the model to ask; None without a model, or if a remote model may not read the conversation."""
     asked = llm.resolve(model, call.settings, call.db)
     if asked is None or call.destination == "local" or not call.scope.conversation:
         return asked

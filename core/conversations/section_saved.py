@@ -78,7 +78,7 @@ def choose_saved(rows: Sequence[SavedText], words: Sequence[str], settings: Sett
 
 
 def _count_words(text: str, words: Sequence[str]) -> int:
-    """Return how many of the words a text contains; in scripts with spaces, at the beginning of a word."""
+    """Return how many of the words a text contains; in scripts with spaces, a word of the text must begin with it."""
     folded = fold(text)
     starts = {word: re.escape(word) if word[0] > "\u052f" else rf"(?<!\w){re.escape(word)}" for word in words}
     return sum(re.search(start, folded) is not None for start in starts.values())

@@ -59,7 +59,7 @@ def insert_memory(call: Call, memory: NewMemory) -> WriteResult:
 def _find_equal(
     connection: Connection, persona: str, audience_id: int, participant: str | None, digest: bytes, local_only: bool
 ) -> int | None:
-    """Return the id of the oldest saved memory with this text, not local_only unless the new one is; else None."""
+    """Return the id of the oldest saved memory with this text or None; local_only rows count only if `local_only`."""
     whose = _C.participant_key == participant if participant else _C.participant_key.is_(None)
     there = (_C.persona_id == persona, _C.audience_id == audience_id, _C.local_only <= int(local_only))
     same = select(_C.id).where(*there, _C.content_hash == digest, whose, *match_in_force(SAVED))

@@ -1,4 +1,4 @@
-"""Ended conversations: the list of summaries of each audience, and messages of the conversations."""
+"""SQL for summaries of ended conversations, listed by audience, and for the messages to summarise."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def find_last_line(connection: Connection, persona: str, conversation: str) -> L
 
 
 def read_lines_up_to(db: Database, persona: str, conversation: str, last: int, at: datetime) -> list[Line]:
-    """Return the newest MOST_MESSAGES messages up to row `last` at time `at`, oldest first; it may be deleted."""
+    """Return the newest MOST_MESSAGES messages up to time `at` and row `last`, which may be deleted, oldest first."""
     values = {"persona": persona, "conversation": conversation, "last": last, "at": at}
     rows = db.read(_UP_TO, values, source="chat_history_cache")
     return [build_line(row) for row in reversed(rows)]

@@ -56,7 +56,7 @@ class Target:
 
     @property
     def read_only(self) -> bool:
-        """Whether it is a file opened for reading only: `?mode=ro` or `?immutable=1`."""
+        """Whether it is a file that the URL opens for reading only, by `?mode=ro` or `?immutable=1`."""
         return "immutable" in self.url.query or self.url.query.get("mode") == "ro"
 
     @property

@@ -369,7 +369,7 @@ class Database:
     def all_or_none(self, work: Callable[[], T], *, source: str) -> T:
         """Run `work` with all its transactions joined to one: everything is stored or nothing.
 
-        Its reads see what it has written. `work` may run again, as that of `transaction`.
+        Its reads see its own writes. `work` may run more than once, as in `transaction`.
         """
 
         def join(connection: Connection) -> T:

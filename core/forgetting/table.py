@@ -248,7 +248,7 @@ def _delete_plain_rows(removal: Removal, owner: Owner, before: int | None) -> No
 
 
 def _delete_empty_audiences(removal: Removal, rooms: Collection[int]) -> None:
-    """Delete audiences without rows, with their rows in search tables."""
+    """Delete those of the audiences in which no row is left, and their entries in the search tables."""
     connection, persona = removal.connection, removal.persona
     tables = [table for table in _TABLES.values() if "audience_id" in table.c and table is not audiences]
     for room in sorted(rooms):

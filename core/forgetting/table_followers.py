@@ -112,7 +112,7 @@ def choose_alternative(call: Call, viewer: Viewer, conversation: str, row_id: in
 
 
 def _rewrite(removal: Removal, call: Call, line: Line, text: str) -> None:
-    """Replace the text of a locked message, and update what was made from it but its own recap."""
+    """Replace the text of a locked message, and update everything made from it except its own recap."""
     connection, db, persona = removal.connection, removal.db, removal.persona
     _change_followers(removal, line, text)
     messages_table.rewrite_message(connection, db, persona, line, text)

@@ -53,9 +53,9 @@ def _read_story(removal: Removal, conversation: str) -> Layout:
 
 
 def _find_first(story: Layout, messages: Collection[int]) -> int | None:
-    """Return the lowest index that one of the messages may have had; None if no message is in the conversation.
+    """Return the lowest index that one of the messages ever had; None if none of them is in the conversation.
 
-    An import of an older chat may have stored messages before them at a later time.
+    The index may be higher now: an import of an older chat inserts messages before them.
     """
     here = [row for row in story.rows if row in messages]
     if not here:

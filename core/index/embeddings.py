@@ -47,7 +47,7 @@ _G = search_vector_gone.c
 
 
 def mark(which: str, source: int, model_key: str) -> str:
-    """Return the name of a counter that marks how far a model's vectors reach (`Reach`)."""
+    """Return the name of the counter that stores one end of a model's `Reach`."""
     return f"vectors/{which}/{source}/{model_key}"
 
 
@@ -196,7 +196,7 @@ _GONE = (
 # Rows without vectors
 
 SETTLED = timedelta(seconds=60)
-"""Age below which rows are visited again: a row with a lower id may not be committed yet."""
+"""Age below which rows are read again for vectors: a row with a lower id may not be committed yet."""
 WALKED = 500
 """Maximum number of rows read in one statement."""
 LONGEST = 2**63 - 1
@@ -204,7 +204,7 @@ LONGEST = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Range of row ids, in one source of a persona, that a model's walk has visited."""
+    """Range of row ids, in one source of a persona, for which a model's vectors were already made."""
 
     low: int
     high: int
@@ -226,9 +226,9 @@ class Batch:
 
     rows: tuple[Unembedded, ...]
     reach: Mapping[int, Reach]
-    """Range of visited ids, by source number."""
+    """Range of ids with vectors once the batch is written, by source number."""
     stored: Mapping[int, Reach]
-    """Range of visited ids as stored in the database: the next walk visits the rows of the last minute again."""
+    """The range to store in the database: it leaves out rows of the last minute, which are read again."""
     done: bool
     """Whether no rows are left."""
 
@@ -238,7 +238,7 @@ def model_key(model: str) -> str:
 
 
 def read_reach(db: Database, persona: str, model: str) -> dict[int, Reach]:
-    """Return the row ids that a model has visited, by source number; a new model begins at the newest rows."""
+    """Return the range of row ids with vectors of a model, by source number; a new model begins at the newest rows."""
     key = model_key(model)
     names = {mark(which, s.number, key): (which, s.number) for s in sources.ALL for which in ("low", "high")}
     found = {
@@ -362,7 +362,7 @@ def _mark(
     before: Mapping[int, Reach],
     after: Mapping[int, Reach],
 ) -> None:
-    """Update each mark, unless it changed after this walk read it: an edit may have lowered it."""
+    """Store the new ends of the range, except one that another transaction changed meanwhile, such as an edit."""
     moves = [
         (mark(which, number, key), getattr(before[number], which), getattr(reach, which))
         for number, reach in after.items()

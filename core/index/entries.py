@@ -66,7 +66,7 @@ class Calendar(NamedTuple):
     """Languages besides the language of the text."""
 
     def find_places(self, text: str, at: datetime | None) -> dict[str, tuple[int, int]]:
-        """Return the days, weeks and months that a text said at `at` is about, each with the place of its words."""
+        """Return the days, weeks and months that a text of time `at` is about, each with the position of its words."""
         if at is None:
             return {}
         zone, languages = times.zone(self.zone) or UTC, likely_languages(text, self.languages)
@@ -157,7 +157,7 @@ class Stored:
 
 
 def read_stored(source: SourceTable, row: Any, *, findable: bool = True) -> Stored:
-    """Return the row of a database result with the columns of `indexed_columns`."""
+    """Return the index columns of a database row that was selected with `indexed_columns`."""
     folded = fold_texts(row[10:]) if row[3] is None else row[3]
     tags = tuple(stored_tags(row[4])) if source.tags is not None else ()
     place = place_of(source.number, *row[6:10])

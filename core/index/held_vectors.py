@@ -92,7 +92,7 @@ class VectorPart:
         return nearest
 
     def without(self, gone: Mapping[RowId, int]) -> VectorPart:
-        """Return the part without the vectors made before the vectors of their row were deleted (`gone`)."""
+        """Return the part without outdated vectors; `gone` has the version of each row's latest deletion of vectors."""
         at = np.flatnonzero(np.isin(self.row_id, np.array([row_id for _, row_id in gone], np.int64)))
         facts = zip(*(column[at].tolist() for column in (self.source, self.row_id, self.stamp)), strict=True)
         kept = np.ones(len(self), bool)

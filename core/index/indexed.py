@@ -118,7 +118,7 @@ MOST_AUDIENCES = 10_000
 
 
 def add_entries(connection: Connection, family: str, entries: Iterable[Entry]) -> None:
-    """Add entries to the index; pack rows of an audience if many are written or many are fresh."""
+    """Add entries to the index; pack an audience's entries at once if they are many, or if many unpacked rows wait."""
     by_audience: dict[int, list[Entry]] = {}
     for one in entries:
         by_audience.setdefault(one.audience_id, []).append(one)
@@ -152,7 +152,7 @@ def remove_entries(connection: Connection, family: str, source: int, rows: Itera
 
 
 def _is_due(audience: int, count: int) -> bool:
-    """Return whether to check for rows to pack: after every LOOKED_AFTER rows that this process wrote."""
+    """Count written rows, and return whether to check for rows to pack: once for every LOOKED_AFTER rows."""
     written = _written.get(audience, 0) + count
     if len(_written) > MOST_AUDIENCES:
         _written.clear()

@@ -79,7 +79,7 @@ class SortedWords:
         return first if first == last else bisect_left(range(last), beginning, first, key=self._word)
 
     def may_begin(self, keys: Sequence[bytes]) -> list[bytes]:
-        """Return the prefixes that words have; of a long prefix, only the first bytes are compared."""
+        """Return those of the prefixes with which a word begins; only the first bytes of long ones are compared."""
         if len(self._text) < SMALL:
             return [key for key in keys if b"\n" + key in self._text]
         first = self._heads.searchsorted(np.array(keys, f"S{_HEAD_BYTES}"))

@@ -48,7 +48,7 @@ class Packed(NamedTuple):
 
 
 def pack_due(connection: Connection, family: str, audience: int) -> int:
-    """Pack the fresh rows of an audience and merge or purge its segments, if due; return the number of rows touched."""
+    """Pack the fresh rows of an audience, merge and purge its segments, each only if due; return the number of rows."""
     done = pack_fresh(connection, family, audience, table.PACK_FROM)
     while merged := merge_due(connection, family, audience, partial(choose_merge, most=MOST_IN_A_WRITE)):
         done += merged

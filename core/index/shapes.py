@@ -9,9 +9,9 @@ from typing import NamedTuple
 from ..text.folding import name_form
 
 WORD, TAG, PHRASE, DAY = 0, 1, 2, 3
-"""Kinds of index terms. A row has a phrase if it has all its words, a day (`2026-03-12`), week or month if about it."""
+"""Kinds of index terms. PHRASE: rows with all its words. DAY: rows about a day (`2026-03-12`), week or month."""
 PARTIAL = "\x1f"
-"""Word added to the entry of a row if some of its words are not in the index: too long, or too many."""
+"""Word added to the entry of a row that has too many words, or too long words, to be indexed whole."""
 IndexTerm = tuple[int, str]
 """(kind, text) of a word, tag, phrase or day."""
 RowId = tuple[int, int]
@@ -36,7 +36,7 @@ class ThreadSpeaker(NamedTuple):
     """Conversation and speaker of a row."""
 
     thread: str
-    """Conversation key; a memory has NUL before it, since only messages are neighbours."""
+    """Conversation key; for a memory, with NUL before it, since only messages have neighbours."""
     speaker: Said
 
 

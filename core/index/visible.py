@@ -368,7 +368,7 @@ class Visible(Rows):
             yield first, last, self.speakers[number]
 
     def names_in(self, text: str) -> set[str]:
-        """Return the speaker names that a text may contain: a word of the name begins like a word of the text."""
+        """Return the speaker names that a text may contain: those with a word that begins like a word of the text."""
         by_beginning = self.table.names_by_beginning
         new = {who.name for who in self.speakers[len(self.table.speakers) :]}
         return new.union(*(by_beginning.get(one, ()) for one in ("", *_list_beginnings(text[:4000]))))

@@ -58,7 +58,7 @@ _STATES = select(_J.id, _J.status).where(_J.persona_id == _P, _J.id.in_(bindpara
 
 @lru_cache(maxsize=1)
 def _next() -> Any:
-    """Return a UNION of one SELECT per state, each in index order: a server would sort all rows of several states."""
+    """Return a UNION of one SELECT per state, each in index order; one SELECT of several states would sort all rows."""
     due = or_(_J.available_at.is_(None), _J.available_at <= NOW)
     branches = []
     for status in OPEN_STATES:
@@ -92,7 +92,7 @@ def begin(
     payload: Mapping[str, Any],
     lease_seconds: float,
 ) -> Claim | None:
-    """Claim the first waiting operation of a type, with this payload added, or a new one; None while `alone` run."""
+    """Claim the first waiting operation of a type, adding the payload, or a new one; None while one of `alone` runs."""
     mine: dict[str, Any] = {"persona": persona, "token": _make_token(), "id": 0}
     values = {"persona": persona, "types": list(alone), "type": kind, "conversation": conversation, "now": db.clock()}
 

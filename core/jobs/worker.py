@@ -157,7 +157,7 @@ def prune_now_and_then(db: Database, personas: Sequence[str]) -> None:
 
 
 def queue_embedding(db: Database, settings: Settings, personas: Sequence[str], *, now: bool = False) -> None:
-    """Queue an EMBED operation for each persona with rows without vectors: once in EMBED_EVERY, or `now`."""
+    """Queue an EMBED operation for each persona with rows that lack vectors; check once in EMBED_EVERY, or `now`."""
     embedder = embedders.resolve(None, settings)
     if embedder is None:
         return

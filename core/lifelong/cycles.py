@@ -319,7 +319,7 @@ def _archive_expired(call: Call) -> Outcome:
 def _finish(
     operation: Operation, tools: Tools, kind: str, before: Outcome, consolidate: Callable[[Call, Any], Outcome]
 ) -> Effect:
-    """Consolidate, hand the outcome to the waiting caller, and return the function that records the run."""
+    """Run `consolidate`, add its outcome to `tools.results`, and return the function that records the run."""
 
     call = operation_call(operation, tools)
 

@@ -31,7 +31,7 @@ class Window:
     last: int = 0
     """Row id that the mark moves to, blank messages included; 0 if it stays."""
     is_full: bool = False
-    """Whether the next read returns the same messages: a full window until the mark moves, or named rows."""
+    """Whether a second read returns the same messages: the window has its maximum size, or its messages were named."""
 
 
 _MARK = select(_K.consolidated_to).where(
@@ -61,7 +61,7 @@ _AGAIN = select(*LINE_COLUMNS).where(_HERE, _C.id.in_(IDS), _SAID)
 
 
 def read_again(db: Database, persona: str, conversation: str, rows: Collection[int]) -> Window:
-    """Return those of these messages that are at or below the mark, which stays."""
+    """Return the window of these messages, without those above the mark; the mark stays."""
     mark = _read_mark(db, persona, conversation) if rows else 0
     here = {"persona": persona, "conversation": conversation}
     lines = read_parts(db.read, _AGAIN, here, [row for row in rows if row <= mark])

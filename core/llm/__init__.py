@@ -33,7 +33,7 @@ class Completes(Protocol):
 
     @property
     def complete(self) -> Callable[..., Any]:
-        """Return the function to call with the list of `{role, content}` and the options that its signature names."""
+        """Return the function to call with the messages and with those options that its signature accepts."""
 
 
 Model: TypeAlias = Completes | Callable[..., Any] | MeteredModel

@@ -15,11 +15,11 @@ from ..text.stems import stem
 MOST_CHARS = 300
 """Maximum number of characters of an instruction."""
 _MOST = 0.67
-"""Share of the words that it must contain if the instruction has a topic."""
+"""Share of an instruction's words that a sentence must contain to take it back, if it has a topic other than a name."""
 _STEM_CHARS, _ENDING_CHARS = 4, 3
 """Minimum number of letters that two forms of a word share, and maximum length of an ending."""
 _ENOUGH = 0.5
-"""Share of an instruction's words that a sentence must contain to take it back; of a name's words, more than this."""
+"""The same share for other instructions; a name is taken back by more than this share of the name's words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Instruction:
     begins: bool = True
     ends: bool = False
     means_that_name: bool = False
-    """Whether it takes a name back without saying which."""
+    """Whether it takes a name back without naming it, as in `don't call me that`."""
     is_stop: bool = False
     """Whether it tells the persona to stop something."""
     phrases: Sequence[Phrases] = field(default=(), compare=False, repr=False)
@@ -40,12 +40,12 @@ class Instruction:
 
     @property
     def held_topics(self) -> frozenset[str]:
-        """Return the topics on which it replaces others: none for `don't call me Jo`, which leaves `call me Kim`."""
+        """Return the topics whose older instructions it replaces: none for `don't call me Jo`; `call me Kim` stays."""
         return frozenset() if self.ends else self.topics
 
 
 def replaces(newer: Collection[str], older: Collection[str]) -> bool:
-    """Return whether an instruction on some topics replaces an older one on others."""
+    """Return whether an instruction on the topics `newer` replaces one on the topics `older`."""
     return bool(older) and set(older) <= set(newer)
 
 
@@ -81,14 +81,14 @@ def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
 
 
 def _narrow(ending: Instruction, languages: Sequence[str]) -> list[str]:
-    """Return the words to which a sentence narrows what it stops: `mother` of `stop joking about my mother`."""
+    """Return the word to which a sentence limits the thing to stop: `mother` of `stop joking about my mother`."""
     form = fold(ending.text)
     rests = [form.partition(f" {word} ")[2] for each in ending.phrases for word in each["narrows"]]
     return salient_words(max(rests, key=len, default=""), languages)[:1]
 
 
 def _is_named(instruction: Instruction, text: str) -> bool:
-    """Return whether an instruction on a name means the name in a text, not `Mr Smith` for `Mr Jones`."""
+    """Return whether an instruction on a name and a text contain the same name; Mr Smith is not Mr Jones."""
     languages = likely_languages(text)
     said, words = (find_name(each, instruction.phrases) for each in (instruction.text, text))
     salient = salient_words(text, languages)

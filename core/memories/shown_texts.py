@@ -25,7 +25,7 @@ _CACHE = "shown_texts"
 class Turn(NamedTuple):
     at: datetime
     asked_at: datetime
-    """Time of the message, at most `at`; a host may give the answer the same time."""
+    """Time of the message, at most `at`; an answer dated much before it belongs to an earlier turn."""
     digests: frozenset[bytes]
     """Digests of the memories shown."""
     rows: tuple[str, ...]

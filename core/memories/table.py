@@ -40,7 +40,7 @@ _C = memories.c
 
 
 Check = Callable[[Connection, conversations.AudienceRow], WriteResult | None]
-"""Returns the result of an item that is not stored, for instance because it is there; None for an item to store."""
+"""Returns the result for an item that must not be stored, such as a duplicate; None for an item to store."""
 
 
 @retry_duplicates
@@ -256,7 +256,7 @@ def merge_values(old: Any, new: NewMemory) -> dict[str, Any]:
 def renew(
     connection: Connection, db: Database, persona: str, row_id: int, at: datetime, sources: object = None
 ) -> None:
-    """Give an item a new time unless its own is later, and these sources if it has some, in this transaction."""
+    """Raise an item's time to this one, and add the sources if it has sources already, in the caller's transaction."""
     old = indexed.lock(connection, MEMORIES, persona, [row_id])
     at = max([at, *(each.at for each in old if each.at is not None)])
     values: dict[str, Any] = {"timestamp": at, "updated_at": db.clock()}
@@ -281,7 +281,7 @@ def change_visible(
     *,
     archived: bool,
 ) -> WriteResult:
-    """Change a saved memory or instruction that the viewer sees, active or `archived`; `unchanged` if there is none."""
+    """Change an active (or `archived`) saved memory or instruction that the viewer sees; else reason `unchanged`."""
     values = {"persona": viewer.scope.persona, "id": row_id}
 
     def work(connection: Connection) -> WriteResult:

@@ -34,7 +34,7 @@ _BY_ROW = _OF_PERSONA.where(_C.id == bindparam("row", type_=ID))
 
 class Sources(NamedTuple):
     ids: list[int | str] | None = None
-    """What the item stores, or None if no message is named."""
+    """Sources as the item stores them; None if no message is named."""
     at: datetime | None = None
     """Time of the message, if it is stored."""
 

@@ -65,7 +65,7 @@ class NewMessage:
 
     @property
     def is_of_somebody(self) -> bool:
-        """Return whether a person said it, known or unknown."""
+        """Return whether its speaker is a person, known or unknown, and not the persona, system or narrator."""
         return not self.is_persona and (self.role not in NOBODY_ROLES or self.participant is not None)
 
     @property

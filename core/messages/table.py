@@ -202,7 +202,7 @@ def write_rows(
     persona: str,
     ready: Sequence[tuple[int, NewMessage, table_conversations.AudienceRow]],
 ) -> None:
-    """Insert rows, then their index rows, which writers share; queue those that consolidation has already passed."""
+    """Insert rows, then index entries; queue a consolidation of rows whose ids are below their conversation's mark."""
     made = [_row(persona, *each) | _note_turn(db, persona, each[1]) for each in ready]
     rows.insert_rows(connection, chat_history_cache, made)
     calendar = index_entries.calendar_of(db)

@@ -191,7 +191,7 @@ class Seen:
         self._keep((message.digest, *message.sender), microseconds(message.at), row_id, message.message_id)
 
     def double_of(self, message: NewMessage) -> int | None:
-        """Return the id of the message this one repeats, the newest one if there are several; None for a new message.
+        """Return the id of the newest message that this message repeats; None if it repeats no message.
 
         Messages with different ids are different; if one has no id, sender, text and time decide.
         """

@@ -90,7 +90,7 @@ def update_hidden(connection: Connection, persona: str, conversation: str, last_
 
 
 def give_to_scenes(connection: Connection, persona: str, conversation: str, last_hidden: MessagePosition) -> None:
-    """Let scenes decide about messages up to a position that have been hidden since they were saved."""
+    """Change AT_SOURCE to BY_SCENES for messages up to a position, so that a refresh can show them."""
     _set(connection, persona, conversation, AT_SOURCE, BY_SCENES, _up_to(last_hidden))
 
 

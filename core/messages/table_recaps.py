@@ -194,7 +194,7 @@ def update_recap(
 
 
 def move_recap(connection: Connection, persona: str, row_id: int, source: int, target: int) -> None:
-    """Move a recap from one alternative to another; it is included again at the next refresh at the earliest."""
+    """Move a recap from one alternative to another; it is not included until a refresh includes it."""
     here = (_R.persona_id == persona, _R.message_row == row_id)
     connection.execute(delete(message_recaps).where(*here, _R.alternative == target))
     move = update(message_recaps).where(*here, _R.alternative == source)

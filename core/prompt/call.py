@@ -102,7 +102,7 @@ class Guard:
     def __init__(self, report: Report) -> None:
         self.report = report
         self.db: Database | None = None
-        """None if the database could not be opened: the prompt then has live messages only."""
+        """The database; None if it could not be opened: the prompt then has live messages only."""
         self.down: bool = False
         """True after the database failed to answer: this call then reads nothing more from it."""
         self.last: Exception | None = None
@@ -195,7 +195,7 @@ class PromptCall:
 
     @property
     def is_limit_named(self) -> bool:
-        """Return whether the number of hits is fixed; else as many are shown as fit."""
+        """Return whether the number of hits is fixed; if not, the prompt shows as many as fit."""
         s = self.settings
         return self.most_memories is None or s.memory_items is not None or bool(s.prompt_lite_mode)
 

@@ -30,7 +30,7 @@ NEWEST_LAST = (RECENT, "thoughts", "ai_diary", "recent_conversations", "saved_me
 ASKED_FOR = ("standing_wishes", "saved_memories")
 """Lists of what people asked the persona to keep: they come before the memories."""
 SHARE = 4
-"""Divisor of the space: the newest lines of the chat, what people asked for, and any item each take up to a quarter."""
+"""Divisor: the newest chat lines, the lists of ASKED_FOR, and any single item each get up to a quarter of the space."""
 MEMORY_SHARE, LIST_SHARE = 0.5, 0.7
 """Share of the room that memories get before other lists: normally, and if the message asks for a list."""
 NEWEST_SHARE, LINE_SHARE = 16, 48
@@ -336,7 +336,7 @@ def fit(
     """Return the prompt, strict JSON, within the limits, with as many items as fit.
 
     `rank` has source and id of the memories, best first; None ranks them by the words of the message in `input`. `ids`
-    has the ids of each section's items, for the report. A long memory is cut around `words`, which are folded.
+    has the ids of each section's items, for the report. Long memories are cut around the folded `words`.
     """
     whole, context = dict(prompt), prompt.get("context")
     text = write_json(without_base64(whole))

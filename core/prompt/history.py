@@ -31,7 +31,7 @@ MARGIN = 6
 REPLACED_ROWS = 40
 """Minimum number of rows, visible or not, read of a conversation with a replaced message, to see its answers."""
 MOST_HIDDEN = 1000
-"""Number of rows read of a conversation after which reading ends if the oldest ones are hidden, but by no scene."""
+"""Maximum number of rows read of a conversation if the oldest ones are hidden and no scene hides them."""
 DEEPER, ROUNDS = 4, 6
 """Factor by which each further read asks for more rows, and maximum number of further reads in a call."""
 
@@ -135,7 +135,7 @@ def _is_cut(entries: Sequence[HistoryEntry], rows: int) -> bool:
 
 
 def _ends_hidden(entries: Sequence[HistoryEntry]) -> bool:
-    """Return whether to read no older rows: the oldest MARGIN are hidden, some by scenes, or MOST_HIDDEN were read."""
+    """Return whether to stop: the oldest MARGIN rows are hidden, and a scene hides one or MOST_HIDDEN were read."""
     oldest = entries[-MARGIN:]
     if len(oldest) < MARGIN or not all(entry.hidden for entry in oldest):
         return False

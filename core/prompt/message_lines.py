@@ -97,7 +97,7 @@ class MessageLines:
         rows = [one.scored for one in recalled.chosen if recalled.wants_list and not one.scored.context]
         rows = [row for row in rows if row.tier < FILLING]
         self.matching = sum(bool(row.matched) for row in rows) or len(rows)
-        """Number of memories that match a question for a list or a count, by its words if any does; else 0."""
+        """Number of memories (by words, if possible) that match a question for a list or a count; else 0."""
         self.may_match_more = self.matching >= call.hits_wanted
         self.recap_at, self.recap_depth = s.scene_recap_position, s.scene_recap_depth
         self.lines = self._list_lines(turns, s.scene_recap_role if as_turns else None)
@@ -134,7 +134,7 @@ class MessageLines:
     # The lines
 
     def _list_lines(self, turns: Sequence[MessagePart], recap_role: str | None) -> list[Line]:
-        """Return every line that may be shown, by section; `recap_role` takes the running recap out of them."""
+        """Return every line that may be shown, by section; `recap_role` makes the running recap a turn of that role."""
         lines: list[Line] = []
         for section, value in self.gathered.context.items():
             if section in LEFT_OUT or not value:

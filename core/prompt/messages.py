@@ -241,7 +241,7 @@ def _read_injection(static: Mapping[str, Any], injection: Mapping[str, Any]) -> 
 
 
 def _split_history(history: dict[str, Any], depth: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Split the history before its last `depth` - 1 chat lines; other chats go with the first line of this chat."""
+    """Split the history before its last `depth` - 1 chat lines; other chats' lists stay with this chat's first line."""
     lines = history.get(CURRENT)
     chat: list[Any] = lines if isinstance(lines, list) else []
     at = max(0, len(chat) - depth + 1)

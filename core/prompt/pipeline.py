@@ -297,7 +297,7 @@ def _finish_hits(call: PromptCall, recalled: Recalled, lists: HistoryLists) -> l
 
 
 def _find_day(call: PromptCall, hit: Hit, zone: tzinfo) -> date | None:
-    """Return the date that a hit of an earlier day means by a word such as `tomorrow`; None if it has none."""
+    """Return the date that a hit of an earlier day means by a word such as `tomorrow`; None without such a word."""
     said_at = times.parse_time(hit["timestamp"])
     if said_at is None or said_at.astimezone(zone).date() == call.message.date.astimezone(zone).date():
         return None

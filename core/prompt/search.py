@@ -78,7 +78,7 @@ def _describe_gap(result: searching.Selection) -> str:
 
 
 def ask_search_hook(call: PromptCall, visible: VisibleContext, lists: HistoryLists, drop: searching.Drop) -> Recalled:
-    """Return the hits of the hook `search`, without those for which `drop` gives a reason; none without the hook."""
+    """Return the hits of the hook `search` for which `drop` gives no reason; no hits if the hook is not set."""
     function, s = hooks.get_hook("search"), call.settings
     tags, words = list(visible.tags), list(visible.keywords)
     if function is None or not s.enable_memories or not (tags or words):

@@ -30,7 +30,7 @@ KEY = "upcoming"
 DAYS = 7
 MOST_LINES = 3
 AT_ONCE, MOST_READ = 24, 240
-"""Number of rows read at once to choose the section from, and at most: those about the nearest days."""
+"""Number of rows read at once, and maximum in total, to choose the section from; the nearest days come first."""
 _CLAUSE_END, _DIGIT = lazy_pattern(r"[,.;:!?\n\u3001\u3002\uff01\uff1f]"), lazy_pattern(r"\d")
 OLDEST = timedelta(days=366)
 """Greatest age of a row: older ones seldom mean the coming days."""

@@ -54,7 +54,7 @@ class RelationshipResult(WriteResult):
 
 
 def inactive_days(last_interaction: datetime | None, now: datetime, counted: int = 0) -> int:
-    """Return the whole days since the last interaction, without those that the stored affinity already counts."""
+    """Return the whole days since the last interaction, minus the days `counted` in the stored affinity."""
     if last_interaction is None:
         return 0
     return max(0, (now - last_interaction) // _DAY - counted)

@@ -120,7 +120,7 @@ def choose_hits(read: Ranked, drop: Drop | None = None) -> Selection:
 
 
 def _complete(search: Search, c: Candidate, row: FoundRow, alone: WordScorer | None) -> ScoredRow:
-    """Return a row with its tier and the matches in its stored text and tags; `alone` scores it without a message."""
+    """Return a row with its tier and the matches in its stored text and tags; `alone` scores rows without a message."""
     matched, folded, languages = dict(c.matched), row.folded, search.query.languages
     if search.tag_ids and row.tags is not None:
         stored = hits.stored_tags(row.tags)
@@ -138,7 +138,7 @@ def _complete(search: Search, c: Candidate, row: FoundRow, alone: WordScorer | N
 
 
 def _leave_other_words(search: Search, matched: Matched, texts: Sequence[str]) -> Matched:
-    """Return a row's matches without words that have other tone marks; {} if too few character pairs are left."""
+    """Return a row's matches without words that differ in tone marks; {} if too few character pairs are left."""
     terms = search.terms
     kept = {
         i: found
@@ -215,7 +215,7 @@ def _remove_copies(
 
 
 def _find_content(search: Search, row: FoundRow) -> bytes | None:
-    """Return the deduplication key of a row without a digest of the text it shows; None if the text was cut."""
+    """Return a digest of a row's shown text as its deduplication key; None if the text was cut."""
     text = row.shown_text
     return hits.content_digest(text) if len(text) < search.chars else None
 
@@ -243,7 +243,7 @@ def _order(search: Search, kept: Sequence[ScoredRow], asked: RankingQuery | None
 
 
 def _order_by_time(best: Sequence[ScoredRow], *, is_first: bool) -> list[ScoredRow]:
-    """Return the rows that match nearly as well as the best, by time, then the others, with other people's rows."""
+    """Return rows that match nearly as well as the best, without other people's, by time; then the remaining rows."""
     most = max((c.own for c in best), default=0.0)
     full = [c for c in best if c.own >= FULL_SHARE * most]
     full = [c for c in full if c.reasons.get("person", 0.0) >= 0.0] or full
@@ -253,7 +253,7 @@ def _order_by_time(best: Sequence[ScoredRow], *, is_first: bool) -> list[ScoredR
 
 
 def _place_kept(ordered: Sequence[ScoredRow], limit: int) -> list[ScoredRow]:
-    """Return the rows; those kept for who said them move behind the first row, the newest into the first ten.
+    """Return the rows; the kept `others` and `person` move behind the first row, the kept `newest` into the first ten.
 
     Each correction comes right behind the row it corrects.
     """
@@ -331,7 +331,7 @@ def build_report(selection: Selection) -> dict[str, Any]:
 
 
 def build_empty(query: Query) -> dict[str, Any]:
-    """Return the report of a search for nothing."""
+    """Return the report of a search without words, tags and times."""
     nothing = {source.name: {"considered": 0, "dropped": {}, "error": ""} for source in query.sources}
     return {"ranking": query.ranking, "hits": [], "sources": nothing, "spans": [], "notes": list(query.notes)}
 

@@ -81,7 +81,7 @@ def find_terms(query: Query, index: IndexState | None) -> tuple[QueryTerm, ...]:
 
 
 def _list_words(query: Query) -> list[QueryTerm]:
-    """Return the texts of a query as terms; a stem is replaced by the word of the message."""
+    """Return the keywords and tags of a query as terms, each stem replaced by its word in the message."""
     said: dict[str, str] = {}
     for word in plain_words(query.text):
         said.setdefault(search_form(word, query.languages), word)
@@ -111,7 +111,7 @@ def widen_terms(terms: Sequence[QueryTerm], lexicon: Lexicon, languages: Sequenc
 
 
 def loosen_terms(terms: Sequence[QueryTerm]) -> tuple[QueryTerm, ...]:
-    """Return the terms; short words now match inside other words too."""
+    """Return the terms, with short words allowed to match inside other words."""
     return tuple(replace(term, least="inside") if term.least == "beginning" else term for term in terms)
 
 
@@ -125,7 +125,7 @@ def holds_term(folded: str, term: QueryTerm, languages: Sequence[str]) -> bool:
 
 
 def _with_inner(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> QueryTerm:
-    """Return a keyword with the words of the index that contain it; `languages` write compounds as one word."""
+    """Return a keyword with the index words that contain it, also compounds in these languages."""
     text = term.text
     if not (term.is_keyword and text.isalnum() and len(text) >= SHORTEST_BEGINNING - 1) or term.pieces:
         return term
@@ -177,7 +177,7 @@ def _find_words(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> 
 
 
 def _is_beside(word: str, text: str) -> bool:
-    """Return whether a word is a text plus one or two letters (`corner`, `corn`), and so not a compound of it."""
+    """Return whether a word begins with a text but is too short to be its compound: `corner` and `corn`."""
     if not word.startswith(text) or word == text or script_language(text) in SYLLABLES:
         return False
     return text.isalpha() and len(word) < len(text) + SHORTEST_REST
@@ -203,7 +203,7 @@ def _is_beginning(text: str) -> bool:
 def _respell(word: str, terms: list[QueryTerm], lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:
     """Return the terms; a keyword that no row holds is replaced by the nearest known word.
 
-    A keyword in a single row may be rare or misspelt in it: it stays, and the nearest word is added.
+    A keyword that a single row holds may be a rare word or a misspelling: it stays, and the nearest word is added.
     """
     at = next((i for i, term in enumerate(terms) if term.text == word and not term.pieces), None)
     if at is None or (rows := sum(lexicon.rows(found) for _, found in terms[at].index_terms)) > 1:
@@ -230,7 +230,7 @@ def _respell(word: str, terms: list[QueryTerm], lexicon: Lexicon, languages: Seq
 def _find_minor(
     query: Query, terms: Sequence[QueryTerm], lexicon: Lexicon, languages: Sequence[str], rows: int
 ) -> list[QueryTerm]:
-    """Return the rarest stop words of a short question as terms, without very common ones and ones in many rows."""
+    """Return the rarest stop words of a short question as terms, except very common words and words in many rows."""
     if len(query.keywords) >= 2 * ENOUGH_WORDS:
         return []
     taken = {stem(word, languages) for word in query.keywords}
@@ -292,7 +292,7 @@ def _list_written(text: str) -> dict[str, str]:
 
 
 def _add_forms(query: Query, terms: Sequence[QueryTerm], lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:
-    """Return the terms of a message with other forms of their words, and terms for other spellings."""
+    """Return the terms of a message, with other forms of their words, and additional terms for other spellings."""
     text, own = query.text, query.languages
     made = [
         _add_words(term, find_forms(term.written or term.text, languages, lexicon.beginning))

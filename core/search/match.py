@@ -20,7 +20,7 @@ from .resolve import Search
 from .terms import QueryTerm, list_owners
 
 LEAST_TELLING = 4
-"""Minimum number of words of a message that may answer a question with which it shares none."""
+"""Minimum number of words of a message that may answer a question without sharing a word with it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class Matches:
     """Document frequency of each word, tag, phrase and day among the readable rows."""
 
     def read_held(self, source: int, held: Mapping[IndexTerm, int]) -> tuple[Matched, bool]:
-        """Return the terms among the index terms of a row (with their counts), and whether there are none."""
+        """Return the query terms that a row's index terms match, with counts, and whether no index term matches."""
         matched: dict[int, tuple[int, bool]] = {}
         is_offered = True
         for one, times in held.items():
@@ -63,7 +63,7 @@ class Matches:
 def match(
     search: Search, left_out: Sequence[RowId], *, every: bool = False, question: Question | None = None
 ) -> Matches:
-    """Return the rows that match in the index, without `left_out`; `every`: also audiences without a match.
+    """Return the rows that match in the index, without `left_out`; with `every`, also audiences without a match.
 
     The days of `question` are looked up; if it is limited, rows outside its spans do not match.
     """
@@ -83,7 +83,7 @@ def match(
 
 
 def _with_phrases(terms: Sequence[QueryTerm], postings: Postings, rows: int) -> Postings:
-    """Return the postings with those of phrases: rows that hold a word of each piece of the phrase."""
+    """Return the postings, with added postings of phrases: the rows that hold a word of each piece of a phrase."""
     pieces_of = {one: term.pieces for term in terms if term.pieces for one in term.index_terms}
     if not pieces_of:
         return postings
@@ -97,7 +97,7 @@ def _with_phrases(terms: Sequence[QueryTerm], postings: Postings, rows: int) -> 
 
 
 def read_bounds(search: Search, view: Visible, inside: Flags | None = None) -> Callable[[ViewRows], Flags] | None:
-    """Return a function that flags the rows `inside` that a search may read; None if it may read all rows."""
+    """Return a function that flags the rows that a search may read, of those `inside`; None if it may read all."""
     query, tests = search.query, list[Callable[[ViewRows], Flags]]()
     if len(view.gone):
         tests.append(lambda rows: ~is_among(rows, view.gone))
@@ -122,7 +122,7 @@ def read_bounds(search: Search, view: Visible, inside: Flags | None = None) -> C
 def list_rows_of_person(
     found: Matches, query: RankingQuery, most: int, *, is_matching: bool = False
 ) -> list[tuple[int, int]]:
-    """Return (id, time) of the `most` newest messages of the people asked about: matching ones, or with some words."""
+    """Return (id, time) of the `most` newest messages of the people asked about, matching or of LEAST_TELLING words."""
     made: list[tuple[int, int]] = []
     for one in found.audiences:
         view = one.view

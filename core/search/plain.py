@@ -62,7 +62,7 @@ class _Holders(NamedTuple):
 
 
 def add_newest(ranked: Ranked, db: Database, most: int = MOST_FALLBACK) -> Ranked:
-    """Return the candidates, and in addition the newest rows that match the plain predicates."""
+    """Return the candidates together with the newest rows that match the plain SQL conditions."""
     current, pool = ranked.round, ranked.round.plain_pool
     found, known = read_newest(current, db, pool, most), {c.key for c in ranked.candidates}
     # The tier is set again from the texts: a short word matches only as a whole word.
@@ -152,7 +152,7 @@ def _find_holders(search: Search) -> list[_Holders] | None:
 
 
 def _find_pieces(text: str, lexicon: Lexicon) -> Pieces:
-    """Return the pieces of a text that are in at most MOST_WORDS index words; any row may hold a text without one."""
+    """Return the pieces of a text that are in at most MOST_WORDS index words; if none is, any row may hold the text."""
     every = (lexicon.list_holding(piece.text, MOST_WORDS) for piece in fragments(text))
     return [[(WORD, word) for word in words] for words in every if words is not None]
 

@@ -94,7 +94,7 @@ def _judge(settings: Settings, row: FoundRow, audience: int) -> StatementRow | N
 
 @lru_cache(maxsize=32)
 def _list_anchors(languages: tuple[str, ...]) -> tuple[str, ...]:
-    """Return words (`*`: prefixes), one of them in every phrase of a fact or taste; () if a language has no spaces."""
+    """Return words, or prefixes with `*`, of which every phrase of a fact or taste has one; () without spaces."""
     if not WITHOUT_SPACES.isdisjoint(languages):
         return ()
     found: dict[str, None] = {}

@@ -47,7 +47,7 @@ class SearchRequest:
     include_chat: bool = True
     limit: object = 5
     is_limit_named: bool = True
-    """Whether the caller named the limit: if fewer rows match, keywords match inside words too."""
+    """Whether the caller set the limit: if fewer rows match, keywords also match inside words."""
     may_fill: bool = False
     """Whether messages of the people that a question is about fill the hits up."""
     ranking: object = None
@@ -65,7 +65,7 @@ class Query:
     """Folded keywords."""
     limit: int
     enough: int
-    """Number of matching rows; with at least so many, keywords do not match inside words."""
+    """Number of matching rows from which keywords do not match inside words."""
     may_fill: bool
     """Whether messages of the people asked about fill the hits up."""
     ranking: str
@@ -103,7 +103,7 @@ class Query:
 
     @property
     def may_name_tags(self) -> bool:
-        """Return whether known tags are looked for in the text: a letter, a digit or a symbol may be one."""
+        """Return whether known tags are looked for in the text: if it has a letter, a digit or a symbol."""
         return self.is_of_text and _SIGN.search(self.text) is not None
 
 
@@ -226,7 +226,7 @@ def read_mode(value: object, settings: Settings) -> tuple[str, str]:
 def list_words(text: str, languages: Sequence[str]) -> list[str]:
     """Return the words of a message to search for; if there are none, its stop words or symbols.
 
-    Beside a question that names nothing but a time, other sentences are not searched for.
+    If the question names only a time, words of the other sentences are not searched for.
     """
     asked = question_words.find_asked(text, languages)
     words, masked = _list_asked_words(asked, languages), mask_time(asked, languages)

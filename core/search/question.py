@@ -54,7 +54,7 @@ class Question:
     order: Literal["", "first", "last"] = ""
     """"first" or "last" if it asks for the first or last of its subject."""
     beside: question_words.Side = ""
-    """Where the time it asks about is, if it asks what happened before, after or since an event."""
+    """Side of an event: "before", "after" or "since" if it asks what happened then."""
     wants_time: bool = False
     """Whether it asks when or how long."""
     wants_number: bool = False
@@ -62,7 +62,7 @@ class Question:
     wants_list: bool = False
     """Whether it asks for several things or their number."""
     is_hint: bool = False
-    """Whether its times filter no rows: those of a plan, duration, name, statement beside it, or feast for gifts."""
+    """Whether its times do not limit the rows: times of a plan, a duration, a name, an aside, or a feast with gifts."""
     is_present: bool = False
     """Whether it asks about the present."""
     languages: tuple[str, ...] = ()
@@ -125,13 +125,13 @@ def read_question(text: str, *, now: datetime, zone: tzinfo, languages: Sequence
 
 
 def find_spoken(text: str, languages: Sequence[str]) -> tuple[tuple[str, ...], bool, bool]:
-    """Return the language of a text, else the languages given; and whether it is found, and certain."""
+    """Return the language of a text, else the given languages; whether it was detected; and whether that is certain."""
     found, is_sure = read_language(clean(text[: question_words.LOOKED_AT]))
     return (found,) if found else tuple(dict.fromkeys(code.lower() for code in languages)), bool(found), is_sure
 
 
 def _asks_for_more(words: str, said: str, spans: Sequence[Span], now: datetime, languages: Sequence[str]) -> bool:
-    """Return whether rows of other times help to answer too: `What shall I give Ann for Christmas?`"""
+    """Return whether rows outside the spans help to answer too: `What shall I give Ann for Christmas?`"""
     return (
         (all(span.role == "about" for span in spans) and question_words.holds(words, "request", languages))
         or (all(not span.end or span.end > now for span in spans) and question_words.holds(words, "advice", languages))
@@ -227,7 +227,7 @@ _DAY = timedelta(days=1)
 
 
 def list_days(spans: Sequence[Span], now: datetime, zone: tzinfo) -> tuple[str, ...]:
-    """Return the days, weeks and months of spans; of an open one, SOON_DAYS from a start not past, or up to the end."""
+    """Return the days, weeks and months of spans; of an open span, SOON_DAYS after a coming start or before the end."""
     days: dict[str, None] = {}
     for span in spans:
         start, end = span.start, span.end
@@ -347,7 +347,7 @@ def find_called(text: str, names: Collection[str], languages: Sequence[str]) -> 
 
 
 def _without_shadowed(found: Mapping[str, int]) -> Iterator[str]:
-    """Yield the names found whole, and the names found by a part that no name found whole contains."""
+    """Yield the names found whole, and those found by a part, unless a name found whole contains that part."""
     whole = {part for name, size in found.items() if size > 1 for part in _read_name(name).parts}
     for name, size in found.items():
         if size > 1 or not whole.intersection(_read_name(name).parts):

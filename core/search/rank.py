@@ -46,7 +46,7 @@ from .terms import QueryTerm, count_alone, count_rows, share_groups
 CONTEXT_REACH = 4
 """Number of messages before and after a match that may hold the answer."""
 FEW_HITS = 20
-"""Number of requested hits up to which one place is kept for the newest match of a question about now; above, two."""
+"""Number of requested hits up to which a question about now keeps one place for the newest match; above, two."""
 MOST_OF_PERSON = 3
 """Maximum number of messages that are offered if nothing else matches, of all people asked about together."""
 MOST_TELLING = 3
@@ -62,7 +62,7 @@ LEAST_READ = 24
 LEAST_IN_ORDER = 72
 """Minimum number of candidates read if the question asks for the first or last."""
 PLAIN_POOL = 200
-"""Minimum pool of matching rows of a source in the first round without the index (relevance mode)."""
+"""Minimum number of matching rows of a source read by plain SQL in the first round, in relevance mode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +99,13 @@ class Round:
 
     @property
     def plain_pool(self) -> int:
-        """Return the number of newest rows of a source that match the plain predicates, in relevance mode."""
+        """Return how many of the newest matching rows of a source are read by plain SQL, in relevance mode."""
         return int(max(self.search.query.pool, PLAIN_POOL) * 8**self.depth)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranked:
-    """The candidates of a round; `read` adds their rows and what they mean."""
+    """The candidates of a round; `search.read` adds their texts and similarities."""
 
     round: Round
     candidates: Sequence[Candidate] = ()
@@ -183,7 +183,7 @@ def rank_best(current: Round, found: Matches) -> tuple[RankingQuery, Ranking]:
 
 @lru_cache(maxsize=16)
 def _list_talk(languages: tuple[str, ...]) -> frozenset[str]:
-    """Return words about talking (`said`, `told`), stop words and their stems: they are no subject of a question."""
+    """Return words about talking (`said`, `told`), stop words and their stems: a question is not about them."""
     said = {fold(word) for language in languages for word in talk_words(language) | stop_words(language)}
     return frozenset(said | {stem(word, languages) for word in said})
 
@@ -221,7 +221,7 @@ def _list_candidates(current: Round, found: Matches, ranked: Ranking) -> tuple[l
 
 
 def choose_read(sources_of: Sequence[int], own_of: Sequence[float], current: Round) -> list[int]:
-    """Return the positions to read in rows sorted best first: the best, some of each source, the best own words."""
+    """Return which of the rows, sorted best first, to read: the best, some of each source, the best by own words."""
     own, most_read, of_each = max(own_of, default=0.0), current.most_read, current.of_each
     kept, counts = [], Counter[int]()
     for n, (source, mine) in enumerate(zip(sources_of, own_of, strict=True)):
@@ -275,7 +275,7 @@ def add_statements(ranked: Ranked, db: Database) -> Ranked:
 
 
 def is_by_name_alone(ranked: Ranked) -> bool:
-    """Return whether the rows hold nothing of a question but the name of a person it is about."""
+    """Return whether the rows match a question only by the name of the person that it is about."""
     search, query, found = ranked.search, ranked.query, ranked.matches
     if query is None or found is None or not query.question.people:
         return False
@@ -285,7 +285,7 @@ def is_by_name_alone(ranked: Ranked) -> bool:
 
 
 def offer_person(ranked: Ranked) -> Ranked:
-    """Return the rows, and the latest messages of the person asked about, with words such as `I` if there are any."""
+    """Return the rows and the latest messages of the person asked about, if possible with words such as `I`."""
     search, query, question = ranked.search, ranked.query, ranked.round.question
     is_unread = question.has_unread_time  # the asker's last statements are no answer
     if search.index is None or not search.query.is_question or query is None or is_unread:
@@ -328,7 +328,7 @@ def fill_with_person(ranked: Ranked) -> Ranked:
 
 
 def _add_messages(candidates: Sequence[Candidate], rows: Iterable[tuple[int, int]], tier: int = 2) -> list[Candidate]:
-    """Return the candidates, and messages given by id and time that are none yet."""
+    """Return the candidates, and those of the messages (id, time) that are not candidates yet."""
     known = {c.key for c in candidates}
     offered = (Candidate(CHAT, *row, is_offered=True, tier=tier) for row in rows if (CHAT, row[0]) not in known)
     return [*candidates, *offered]
@@ -419,7 +419,7 @@ def _list_name_parts(question: Question, languages: Sequence[str]) -> frozenset[
 def _leave_names(
     terms: Sequence[QueryTerm], weights: Sequence[float], question: Question, languages: Sequence[str]
 ) -> Sequence[float]:
-    """Return the weights, 0 for names of speakers and words such as `now`; as given if only tags would keep one."""
+    """Return the weights, 0 for speaker names and words such as `now`; unchanged if only tags would keep a weight."""
     parts = _list_name_parts(question, languages)
     if question.is_present:  # the word `now` does not make a row better
         now = {fold(word) for code in question.languages for word in list_phrases("now", code)}

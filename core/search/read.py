@@ -164,7 +164,7 @@ def compare_rows(ranked: Ranked, db: Database, asked: Floats | None = None) -> t
 
 
 def _bring_neighbours(ranked: Ranked, meanings: Meanings, every: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates, with neighbours of those added that are best by words and meaning together."""
+    """Return the candidates, and neighbours of the best of them by words and meaning together."""
     if ranked.ranking is None or ranked.query is None:
         return list(every)
     candidates = [c for c in every if not c.context]

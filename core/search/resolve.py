@@ -72,7 +72,7 @@ class Search:
 
     @cached_property
     def has_other_words(self) -> bool:
-        """Return whether a text can hold another word instead of a match: other tones, or too few character pairs."""
+        """Return whether a match may be another word, with other tone marks or too few of the character pairs."""
         return bool(self.least_pairs[1]) or any(term.is_toned for term in self.terms)
 
     @cached_property
@@ -148,7 +148,7 @@ def build_search(
 
 
 def widen(search: Search, *, is_empty: bool) -> Search | None:
-    """Return the search with index words that contain a keyword, if `is_empty` also a short one; None without any."""
+    """Return the search with index words that contain keywords (short ones only if `is_empty`), or None."""
     if search.index is None:
         return None
     loose = loosen_terms(search.terms) if is_empty else search.terms

@@ -41,7 +41,7 @@ def start(search: Search, db: Database, before: Selection | None = None, *, extr
 
 
 def _rank_wide(current: Round, db: Database) -> Ranked:
-    """Return the candidates of a round; if there are few, also those with a keyword inside a word."""
+    """Return the candidates of a round; if they are few, also rows in which a keyword is part of a word."""
     ranked, query = _rank(current, db), current.search.query
     if query.ranking == "relevance" and current.depth == 0 and ranked.matching < query.enough:
         wider = widen(ranked.search, is_empty=not ranked.matching)

@@ -38,7 +38,7 @@ MOST_HITS = 200
 
 
 def read_limit(value: object, default: int = 5, low: int = 1, high: int = MOST_HITS) -> tuple[int, str | None]:
-    """Return the limit, cut to `low` to `high`; `default` for None, for 0, and, with a note, for what is no number."""
+    """Return the limit, cut to `low` to `high`; `default` for None, 0 and, with a note, values that are no number."""
     if value is None:
         return default, None
     number = _read_number(value)

@@ -152,7 +152,7 @@ def read_row(number: int, row: Sequence[Any], persona: str) -> FoundRow:
 
 
 def _leave_speaker_out(row: FoundRow) -> None:
-    """Remove the speaker's name from the beginning of a text, so that it is shown once, and equals what was said."""
+    """Remove the speaker's name from the beginning of a text, so that it is shown once and copies are recognised."""
     text, opening = row.texts[0], f"{row.said_by}: "
     if row.said_by and text.startswith(opening):
         row.texts = (text.removeprefix(opening),)
@@ -276,7 +276,7 @@ _COPIES = select(_C.id).where(
 )
 _COPIES = _COPIES.order_by(_C.timestamp.desc(), _C.id.desc())
 _STAYS = frozenset(("", "limit"))
-"""Reasons for leaving a row out that do not make it a copy ("": not left out)."""
+"""Reasons with which a row stays a candidate of later rounds; "" for a row that is not left out."""
 _AS_ITS_COPIES = _STAYS | {"duplicate", "visible"}
 """Reasons for leaving a row out that follow from its text, and so apply to all copies."""
 

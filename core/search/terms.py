@@ -61,7 +61,7 @@ class QueryTerm:
 
 
 class GroupShare(NamedTuple):
-    """Weight factor of an index word for a group of terms."""
+    """How much a match of an index word counts for a group of terms."""
 
     group: int
     factor: float = 1.0
@@ -70,7 +70,7 @@ class GroupShare(NamedTuple):
 
 
 def list_owners(terms: Sequence[QueryTerm]) -> dict[IndexTerm, list[int]]:
-    """Return the index terms to look up, words before tags before phrases, each with the ids of its query terms."""
+    """Return the index terms to look up (words, then tags, then phrases), each with the ids of its query terms."""
     owners: dict[int, dict[IndexTerm, list[int]]] = {WORD: {}, TAG: {}, PHRASE: {}}
     for i, term in enumerate(terms):
         for one in term.index_terms:
@@ -89,7 +89,7 @@ def count_alone(term: QueryTerm, count: Callable[[IndexTerm], int]) -> int:
 def share_groups(
     terms: Sequence[QueryTerm], owners: Mapping[IndexTerm, Sequence[int]]
 ) -> dict[IndexTerm, Sequence[GroupShare]]:
-    """Return, for each word and phrase of the index that terms own, their groups with their factors."""
+    """Return, for each word and phrase of the index that terms match, the groups of these terms with factors."""
     shares: dict[IndexTerm, Sequence[GroupShare]] = {}
     for one, ids in owners.items():
         if one[0] == TAG or not ids:

@@ -84,7 +84,7 @@ def get_for_server(
 
 
 def _is_without_scope(scope: Scope | None) -> bool:
-    """Return whether no scope says who asks; then the host itself asks, which is trusted."""
+    """Return whether there is no scope, so that the host itself asks, which may see everything."""
     return scope is None and not has_current_scope()
 
 

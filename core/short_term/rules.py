@@ -1,4 +1,4 @@
-"""Rules for short-term entries: what they store of a turn, when they expire, and what prompts show of them."""
+"""Rules for short-term entries: the lines they store of a turn, their expiry, and the part that prompts show."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Since(NamedTuple):
 
 
 def is_alive(moment: datetime | None, since: datetime) -> bool:
-    """Return whether something of that time has not expired; without a time it counts as expired."""
+    """Return whether data of this time is still valid; data without a time has expired."""
     return moment is not None and moment > since
 
 

@@ -55,7 +55,7 @@ class Turn:
     level: str = ""
     """The person's privacy level as the host knows it."""
     messages: tuple[Item | None, ...] = ()
-    """Messages, oldest first; None stands for a blank message, or one that neither a person nor a persona said."""
+    """Messages, oldest first; None for a blank message, or one that neither a person nor a persona said."""
     answers: tuple[Answer, ...] = ()
     at: datetime | None = None
     """Time of the answer; None means now."""

@@ -152,7 +152,7 @@ def hold_place(
     held = {"people": sorted({*people, *(key for keys in others.values() for key in keys)})}
 
     def find_silent() -> tuple[set[str], set[str]]:
-        """Lock the people's rows; return the people without one, and those at level full."""
+        """Lock the people's rows; return the people that have no row, and those at level full."""
         rows = connection.execute(_HOLD_PEOPLE, held).all()
         ranks: dict[str, int] = {}
         for row in rows:
@@ -296,9 +296,9 @@ def remove_person(connection: Connection, persona: str, keys: Collection[str]) -
 def reword_lines(
     connection: Connection, persona: str, channel: str, participant: str | None, old: str, new: str | None
 ) -> None:
-    """Replace lines that repeat a participant's message by its new text; None removes them, and equal ones of nobody.
+    """Give lines that repeat a participant's message its new text; None removes them, and equal ones without a speaker.
 
-    A line of nobody names no speaker. If no such line of an entry names the participant, all of them count as theirs.
+    If no equal line of an entry names the participant, all equal lines of the entry count as the participant's.
     """
     ids = connection.execute(select(_S.id).where(_S.persona_id == persona, _S.channel_id == channel)).scalars().all()
     text, mark = cut_text(new or ""), mark_participant(participant or "")

@@ -124,7 +124,7 @@ def _list_items(value: Any, name: str) -> list[Any]:
 
 
 def read_messages(messages: Any, user: str = "", user_name: str = "") -> tuple[Item | None, ...]:
-    """Return the messages of a turn as lines; None stands for those that are not lines."""
+    """Return the messages of a turn as lines; None for a message that is not a line."""
     return tuple(_read_item(each, user, user_name) for each in _list_items(messages, "messages"))
 
 

@@ -17,7 +17,7 @@ from .calls import NO_MESSAGE, no_such_message, open_message
 from .refresh import refresh
 
 _CHOOSE = f"{__package__.partition('.')[0]}.forgetting.table_followers:choose_alternative"
-"""Function that changes a message with everything made from it; it is loaded by name, as it uses this folder."""
+"""Function that changes a message and everything made from it; loaded by name, since it imports this folder."""
 
 
 class AlternativeShown(TypedDict):

@@ -74,7 +74,7 @@ class Task(StoryCall):
         return max(1, math.floor(self.settings.context_tokens * SHARE))
 
     def read_lines(self, rows: Sequence[int]) -> list[Line]:
-        """Return the messages that a text may use: not excluded, of nobody at level full; each with a name."""
+        """Return the messages that a text may use, with names: not excluded ones, nor those of people at level full."""
         lines = table_lines.read_lines(self.db.read, self.persona, rows)
         with self.db.connection(source="participants") as connection:
             lines = table_participants.keep_allowed(connection, self.persona, lines, self.settings.privacy_default)
@@ -238,16 +238,16 @@ def _note_refusal(task: Task, row_id: int, reason: str) -> None:
 
 DETECTION, KEY = "SCENE_DETECTION", "sceneBreakAt"
 MOST = 500
-"""Number of messages read at once, counted from the first one in question."""
+"""Maximum number of messages read at once, beginning with the first unchecked one."""
 BEFORE = 30
-"""Number of messages shown before the first one in question, as context for the model."""
+"""Number of messages shown before the first unchecked one, as context for the model."""
 
 
 class _Detection(NamedTuple):
     breaks: tuple[int, ...] = ()
     """Indexes of the breaks, in ascending order."""
     checked: int | None = None
-    """Index of the newest message that is checked together with all before it; None if there is no new one."""
+    """Index up to which all messages are checked now; None if that has not changed."""
     goes_on: bool = False
     """Whether more messages wait to be checked."""
 

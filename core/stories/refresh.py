@@ -88,7 +88,7 @@ def follow_settings(db: Database, persona: str, settings: Settings) -> None:
 def left_out(
     line: Line, text: str | None, settings: Settings, count: Counter, disabled: Collection[str] = ()
 ) -> Reason:
-    """Return the first rule that excludes a message from recaps, or ""; its text is needed for a threshold alone."""
+    """Return the first rule that excludes a message from recaps, or ""; its text is needed only for the threshold."""
     threshold = settings.message_length_threshold
     named = [name for name in (line.sender_id, line.sender_name) if name]
     disabled = (disabled,) if isinstance(disabled, str) else disabled

@@ -255,8 +255,8 @@ def get_running_recap_injection(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Injection:
-    """Return the text of the running recap with its position, depth and role in a prompt, as SCENE_RECAP_POSITION and
-    its like set them.
+    """Return the text of the running recap with its position, depth and role in a prompt (SCENE_RECAP_POSITION, _DEPTH,
+    _ROLE).
 
     Args:
         counter: `text -> int`; by default that of LLM_MODEL.

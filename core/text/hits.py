@@ -58,7 +58,7 @@ def snippet_around(text: str, at: int, length: int, chars: int) -> str:
 
 
 def _original_place(text: str, places: Sequence[int]) -> list[int]:
-    """Return, for each ascending position in `fold(text)`, the start of the piece of `text` it comes from."""
+    """Return, for each position in `fold(text)`, in ascending order, where its letter begins in `text`."""
     found: list[int] = []
     folded_at = at = 0
     while at < len(text) and len(found) < len(places):
@@ -78,7 +78,7 @@ def _original_place(text: str, places: Sequence[int]) -> list[int]:
 
 
 def find_match(text: str, keywords: Iterable[str]) -> tuple[int, int] | None:
-    """Return `(at, length)` of the first keyword that is a whole word, else of the first one; None if there is none."""
+    """Return `(at, length)` of the first match that is a whole word, else of the first match; None without a match."""
     folded = fold(text)
     found = [wanted for keyword in keywords if (wanted := fold(clean(keyword))) and wanted in folded]
     if not found:

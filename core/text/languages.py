@@ -163,7 +163,7 @@ MOST_OWNERS = 3
 
 @lru_cache(maxsize=1)
 def _list_words() -> Mapping[str, tuple[frozenset[str], frozenset[str]]]:
-    """Return the common words of each language, and its common and stop words."""
+    """Return, for each language, (its common words, its common words and stop words together)."""
     listed = {}
     for language in sorted(STOP_WORD_LANGUAGES.union(read_lists("common_words"))):
         common = common_words(language) or stop_words(language)
@@ -200,7 +200,7 @@ class SpokenCounts:
 def spoken_languages(parts: Sequence[SpokenCounts], rows: int) -> tuple[str, ...]:
     """Return the spoken languages except English, the commonest first.
 
-    If rows are mostly English, only common words of a language count: others are English words too, as Danish `dog`.
+    If many rows are English, only common words of a language count, since others may be English too: Danish `dog`.
     """
     scores, words = Counter[tuple[str, bool]](), Counter[tuple[str, bool]]()
     for part in parts:

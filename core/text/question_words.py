@@ -28,7 +28,7 @@ Side = Literal["", "before", "after", "since"]
 SIDES: tuple[Side, ...] = ("before", "after", "since")
 
 SHORT_CHARS = 200
-"""Greatest length of a text whose question is told from the sentences around it: a longer one explains it."""
+"""Maximum length of a text whose other sentences a search ignores; in a longer text they explain the question."""
 LOOKED_AT = 4_000
 """Maximum number of characters of a question that are read: a long message asks at its beginning or not at all."""
 
@@ -60,7 +60,7 @@ def holds(words: str, name: str, languages: Sequence[str]) -> bool:
 
 
 def says_only(text: str, name: str, others: Collection[str], languages: Sequence[str]) -> bool:
-    """Return whether a text has a phrase of a list in one of the languages, and besides none but these words."""
+    """Return whether a text has a phrase of a list in one of the languages, and otherwise only words of `others`."""
     left = words = asked_words(text)
     for phrase in sorted({each for code in languages for each in _phrases(name, code)}, key=len, reverse=True):
         while phrase in left:
@@ -87,7 +87,7 @@ def find_side(words: str, languages: Sequence[str]) -> Side:
 
 
 def leave_now(words: str, languages: Sequence[str]) -> str:
-    """Return words from `asked_words` without `today` and the like: `cook for me tonight` asks about a person too."""
+    """Return words from `asked_words` without words such as `today` and `tonight`."""
     for phrase in sorted((each for code in languages for each in _phrases("now", code)), key=len, reverse=True):
         words = words.replace(phrase, " " * phrase.startswith(" "))
     return words
@@ -177,7 +177,7 @@ def is_question(text: str, languages: Sequence[str]) -> bool:
 def find_asked(text: str, languages: Sequence[str]) -> str:
     """Return the sentences of a short text that ask, if one ends in a question mark; else the whole text.
 
-    `ok?`, a web address and `You know what?` before another question ask nothing that others could be told from.
+    The whole text too if a sentence in question form has no words of its own, such as `ok?` or a web address.
     """
     if len(text) > SHORT_CHARS or not MARKS.intersection(text):
         return text
@@ -196,7 +196,7 @@ def _has_words(sentence: str) -> bool:
 
 
 def begins_with_call(words: str, name: str, languages: Sequence[str]) -> bool:
-    """Return whether a question begins with the name of who is asked: `hey Iris what did I say`."""
+    """Return whether a question begins with the name of the person addressed: `hey Iris what did I say`."""
     for language in languages:
         called = re.match(rf"{_any_of(language, 'starters')}* {re.escape(name)}(?= )", words)
         if called and opens_late(words[called.end() :], (language,)):

@@ -40,9 +40,9 @@ GROUPS = (*WANTED_GROUPS, REFUSALS, *_BEGUN[1:], *_PARTS, *_RULED_OUT, *TOPICS, 
 """wishes: begin a standing instruction. endings: revoke one. returns: revoke one; with a name, ask for it again.
 stops: revoke a wish without a word of `stays`, which forbids something or is about the person. narrows: stand before
 the part that stops alone. joins: begin a fact behind a wish. instead: stand before a former name. leads: may precede
-these. openings: say nothing by themselves. asks: begin a question or a task. A sentence with one of ruled_out is not
-the person's own, of not_wishes no instruction, of not_endings revokes none, of not_facts no fact and no taste;
-fiction rules out what follows too.
+these. openings: say nothing by themselves. asks: begin a question or a task. The others exclude a sentence: ruled_out
+from all statements, not_wishes from instructions, not_endings from revoking, not_facts from facts and tastes; fiction
+excludes the following sentences too.
 """
 
 Phrases = Mapping[str, Sequence[str]]
@@ -63,7 +63,7 @@ _BOLD = lazy_pattern(r"(\*\*|__)(?=\S)(.{1,300}?)(?<=\S)\1")
 _ACTION = lazy_pattern(r"\*[^*\n]+\*")
 """Action in role play: `*smiles*`."""
 _ACTED = lazy_pattern(r"(?:^|[.!?…\"”»)*])[ \t]*\*(?=[^\s*])[^*\n]+(?<![:\s])\*(?:[ \t]|$)", re.MULTILINE)
-"""Action that is no emphasis, since it begins a sentence: what else the message says is said in character."""
+"""Action at the beginning of a sentence, which is not an emphasis: the rest of the message is then in character."""
 _ASIDE = lazy_pattern(r"(^(?=ooc\s*[:：])|[(\[（]\s*)ooc(?:\s*[:：]\s*|\s+)", re.IGNORECASE)
 """Mark of words out of character, in role play: `OOC: ...`, `(OOC: ...)`, `[OOC: ...]`."""
 _ROUND = str.maketrans("[]", "()")
@@ -236,7 +236,7 @@ def says_something(text: str, known: Sequence[Phrases]) -> bool:
 
 
 def find_name(text: str, known: Sequence[Phrases]) -> list[str]:
-    """Return the words of a sentence that remain of the clause with a phrase of the topic name: the name itself."""
+    """Return the words of the name that a sentence gives, such as `jo` of `please call me Jo`; [] if it gives none."""
     for phrases in known:
         for clause in map(phrase_form, _CLAUSES.split(text)):
             if _holds(clause, phrases.get("name", ())):
@@ -273,7 +273,7 @@ def cut_fact(sentence: str, known: Sequence[Phrases]) -> str:
 
 
 def read_statements(text: str | None, known: Sequence[Phrases]) -> list[Statement]:
-    """Return a person's own statements, none if the text asks not to remember; `known`: phrases of its languages."""
+    """Return a person's own statements, found by the phrases `known`; [] if the text asks not to remember."""
     found = _find_statements(text, known)
     return [each for each in found if THAT_NAME in each.groups or says_something(each.text, known)]
 

@@ -185,8 +185,8 @@ def minor_words(text: str, languages: Sequence[str], limit: int) -> list[str]:
 def common_words_asked(text: str, languages: Sequence[str], limit: int) -> list[str]:
     """Return search words for a message that has only common words.
 
-    The first of the languages is the message's own. Less common stop words are taken if there are any. Else a question
-    gives its less common words, a request or courtesy none, another message words if it is short (FEW_WORDS).
+    The first language is the message's own. They are its less common stop words; without any, a question gives its less
+    common words, a request or courtesy no words, and another message all its words if it is short (FEW_WORDS).
     """
     found = minor_words(text, languages, limit)
     if found:
@@ -264,7 +264,7 @@ def split_halves(word: str) -> tuple[str, str]:
 
 
 def choose_nearest(word: str, known: Mapping[str, int], *, is_held: bool) -> str:
-    """Return the known word nearest to a misspelt one, else ""; if a row holds it, its last letters may be wrong."""
+    """Return the known word nearest to a word, else ""; only if `is_held` may they differ in a last vowel alone."""
     comparable = [
         (other, rows)
         for other, rows in sorted(known.items())

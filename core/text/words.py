@@ -84,7 +84,7 @@ def stop_words(language: str) -> frozenset[str]:
 
 
 def list_terms(folded: str) -> list[str]:
-    """Return the words and pairs of a folded text in order, as in the search index."""
+    """Return the index terms of a folded text in order: words, and character pairs in scripts without spaces."""
     if folded.isascii():
         return word_runs(folded)
     return [term for run, spaceless in runs(folded) for term in (pairs(simplify(run)) if spaceless else (run,))]
@@ -134,7 +134,7 @@ class Fragment(NamedTuple):
 
 
 def fragments(folded_keyword: str) -> list[Fragment]:
-    """Return the index terms of a keyword that is searched for as a part of folded texts."""
+    """Return the pieces of a keyword with which the index finds the texts that may contain it, also inside words."""
     found: dict[Fragment, None] = {}
     at, end = 0, len(folded_keyword)
     for run, spaceless in runs(folded_keyword):

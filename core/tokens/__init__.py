@@ -193,7 +193,7 @@ def revoke_token(
         admin: revoke an admin token instead of one of the persona.
 
     Raises:
-        MessageError: the id is no whole number.
+        MessageError: the id is not a whole number.
 
     >>> from prompt_engine import open_database, tokens
     >>> db = open_database("sqlite://")

@@ -87,7 +87,7 @@ def write_token(token_id: int, secret: str) -> str:
 
 
 def read_token_id(text: str) -> int | None:
-    """Return the id in the text of a token; None if the text is no token."""
+    """Return the id in the text of a token; None if the text is not a token."""
     parts = _FORM.fullmatch(text)
     number = int(parts[1]) if parts else 0
     return number if 0 < number <= MOST_ID else None

@@ -33,7 +33,7 @@ __all__ = ["TranscriptSaved", "save_transcript"]
 
 MOST_LINES = 1000
 ANSWER_WITHIN = timedelta(minutes=10)
-"""Time in which a stored line can get its answer after other lines; later the same words are a new line."""
+"""Time in which a line can get its answer although other lines follow it; later, the same words are a new line."""
 ALONE = "after "
 """Beginning of `before` in `make_message_id` for a line sent alone; the newest stored line's row id follows."""
 _ROLES: Mapping[str, rules.LineRole] = {
@@ -206,7 +206,7 @@ class _Transcript:
         )
 
     def _find_answered(self, at: int) -> int | None:
-        """Return the index of the stored line for line `at`; for a new line, that of the line before it."""
+        """Return the index of the stored line that line `at` equals or, if it is new, follows; None if unknown."""
         before = next((each for each in range(at, -1, -1) if self._matches[each] is not None), at)
         index = self._matches[before]
         if before == at or index is None:
@@ -214,14 +214,14 @@ class _Transcript:
         return index + at - before - 1 if self._is_named else None
 
     def _is_single_line(self) -> bool:
-        """Return whether the list is one line, as an earlier one stored after other lines: lists are then not whole."""
+        """Return whether lists are not whole: this one is a single line, and an earlier single line is stored."""
         return len(self._lines) == 1 and any(
             line.message_id == rules.make_message_id(f"{ALONE}{before.row_id}", "user", line.text)
             for before, line in pairwise(self._stored)
         )
 
     def _find_waiting(self, said: Spoken) -> int | None:
-        """Return the index of a line with these words whose answer may still come, though other lines followed it."""
+        """Return the index of a stored line with these words whose answer may still come, though other lines follow."""
         for index, (line, following) in enumerate(pairwise(self._stored)):
             is_same = (line.role, line.text) == said and line.at and self._now - line.at < ANSWER_WITHIN
             answer_id = rules.make_message_id(str(line.row_id), "answer", "")
@@ -264,8 +264,8 @@ class _Transcript:
         return TranscriptSaved(self._saved, self._edited, self._alternatives)
 
     def _may_be_deleted(self, at: int, sender: str | None, before: str) -> bool:
-        """Return whether a new line may be one that was deleted here: it is not of the last turn, and the stored line
-        before it is older than a deletion of rows of the sender, or in the conversation.
+        """Return whether a new line may have been deleted here: it is not of the last turn, and after the stored line
+        before it, rows of its sender or of the conversation were deleted.
         """
         if self._after or self._turn is None or at >= self._turn:
             return False

@@ -20,7 +20,7 @@ class Spoken(NamedTuple):
 
 
 def match_lines(lines: Sequence[Spoken], stored: Sequence[Spoken], *, is_whole: bool = False) -> list[int | None]:
-    """Return for each line the index of its stored line, edited or not, or None; `is_whole`: both begin at one line."""
+    """Return each line's stored index, edited or not, or None; `is_whole`: both lists begin with the same line."""
     matches = _pair_equal(lines, stored)
     is_first = is_whole and len(lines) == 1 and matches[0] == 0
     if lines and matches[-1] is not None and not is_first and not _is_repeated(lines, matches, stored):
@@ -33,9 +33,9 @@ def match_lines(lines: Sequence[Spoken], stored: Sequence[Spoken], *, is_whole: 
 
 
 def _pair_edited(lines: Sequence[Spoken], matches: list[int | None], stored: Sequence[Spoken]) -> None:
-    """Pair neighbouring lines that were edited at once, if between two pairs new and missing lines have the same roles.
+    """Pair edited lines: between two pairs of equal lines, new lines edit the missing ones if their roles are the same.
 
-    At least as many lines must be unchanged; otherwise the list may be another chat under the same key.
+    There must be at least as many equal lines; otherwise the list may be another chat under the same key.
     """
     equal = [(at, index) for at, index in enumerate(matches) if index is not None]
     for (left, first), (right, last) in pairwise([(-1, -1), *equal]):
@@ -50,7 +50,7 @@ def _find_changed(
 ) -> int | None:
     """Return the index of the stored line that this line edits, or None for a new line.
 
-    All lines after it are new. It edits the last stored line of its role; in a whole list also an earlier answer, as
+    Only the last matched line counts as edited: the last stored one of its role or, in a whole list, any answer, since
     every answer is stored when it is made.
     """
     before = matches[at - 1] if at else -1
@@ -75,9 +75,9 @@ def _is_repeated(lines: Sequence[Spoken], matches: Sequence[int | None], stored:
 
 
 def _pair_equal(lines: Sequence[Spoken], stored: Sequence[Spoken]) -> list[int | None]:
-    """Return, for each line, the index of an equal stored line, in order; of equal lines, the latest is taken.
+    """Return, for each line, the index of an equal stored line or None, in rising order; the latest one of several.
 
-    Above MOST_PAIRS, very common lines are paired only beside other equal lines.
+    With more than MOST_PAIRS possible pairs, very common lines are paired only next to other equal lines.
     """
     matches: list[int | None] = [None] * len(lines)
     counts = Counter(stored)

@@ -298,7 +298,7 @@ class ChatWriter:
         )
 
     def _give_to_scenes(self, conversation: str) -> None:
-        """Let AUTO_HIDE_SCENE_COUNT decide what is hidden, if the file hides all messages up to a scene break."""
+        """If the file hides all messages up to a scene break, let AUTO_HIDE_SCENE_COUNT decide about them later."""
         persona = self._call.persona
         order = table_hidden.read_rows(self._reader, persona, conversation)
         breaks = table_hidden.read_breaks(self._reader, persona, conversation)
@@ -330,7 +330,7 @@ class ChatWriter:
 
 
 def _saying(message: NewMessage | StoredLine) -> tuple[object, ...]:
-    """Return text, time and speaker of a message, by which it is known without an id."""
+    """Return text, time and speaker of a message, by which a message without an id is recognised."""
     who = message.sender_name or message.sender_id or USER_NAME
     return message.digest, message.at, message.role, who if message.role == "user" else ""
 

@@ -148,7 +148,7 @@ async def check_known(request: Request) -> None:
 
 
 async def pass_on(request: Request, error: Exception) -> Any:
-    """Re-raise an error for the guard, not the framework; name the known fields of a body, or the methods of a path."""
+    """Re-raise an error, so that the guard answers it, and add the known fields of a body or the methods of a path."""
     if isinstance(error, HTTPException) and error.status_code == 405 and not isinstance(error, Refused):
         methods = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
         allowed = [each for each in methods if find_route({**request.scope, "method": each}) is not None]
@@ -165,7 +165,7 @@ async def pass_on(request: Request, error: Exception) -> Any:
 
 
 def _list_fields(kind: Any, path: Sequence[str | int]) -> list[str]:
-    """Return the names of the fields of the part of a body at a path."""
+    """Return the field names of one part of a body, which `path` names."""
     for name in path:
         if isinstance(name, str):
             kind = kind.model_fields[name].annotation

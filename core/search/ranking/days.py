@@ -34,8 +34,8 @@ MOST_IN_ORDER = 24
 
 
 NAMES_EVENT, AS_WELL = 0.5, 0.9
-"""Share of the question's words that a row about its event must have. Of the rows with AS_WELL of the best row's share
-the newest counts.
+"""Minimum share of the question's words in a row about its event. The event is the newest of the rows with at least
+AS_WELL of the best share.
 """
 BESIDE, ROWS_BESIDE = 7 * DAY_US, 12
 """Minimum time, and number of rows, before or after an event that a question means."""
@@ -85,7 +85,7 @@ def are_inside(question: Question, at_us: Column) -> Flags:
 
 
 def find_days(question: Question, at_us: Column) -> dict[str, Floats]:
-    """Return the reasons `day`, `days_after` and `month` of times; for a limited or ordered question only `day`, 1."""
+    """Return the reasons `day`, `days_after` and `month` of times; for a limited or ordered question, only `day`: 1."""
     if question.is_limited or question.order:
         return {"day": np.ones(len(at_us), np.float32)}
     day, after, month = (np.zeros(len(at_us), np.float32) for _ in range(3))

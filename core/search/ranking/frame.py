@@ -186,7 +186,7 @@ class HeldWords:
         return len(self.turn)
 
     def find(self, n: int, rows: ViewRows) -> tuple[MatchRows, Flags]:
-        """Return the match numbers of rows of an audience, and which of the rows match."""
+        """Return the MatchRows of rows of an audience, and flags of the rows that match."""
         at, is_there = find_in(self.rows[n], rows)
         return MatchRows(at + self.starts[n]), is_there
 
@@ -216,7 +216,7 @@ class _Found(NamedTuple):
 def read_words(
     audiences: Sequence[AudienceMatches], query: RankingQuery, offered: Sequence[ViewRows] = ()
 ) -> HeldWords:
-    """Return the terms of matching rows and of rows that are offered without a match."""
+    """Return the terms of matching rows and of `offered` rows, which need no match."""
     found = [_read_audience(one, query, offered[n] if offered else None) for n, one in enumerate(audiences)]
     starts = np.cumsum([0, *(len(one.rows) for one in found)])
     words = _join([one.words for one in found])

@@ -33,7 +33,7 @@ from .rows import Candidate, Kept, Matched, RankingQuery
 from .weights import LEAST_CONTEXT, SHORT_ROW, saturation
 
 ReadHeld = Callable[[int, Mapping[IndexTerm, int]], tuple[Matched, bool]]
-"""Returns the terms that a row of a source holds, from its index terms, and whether it holds none."""
+"""Returns the query terms that a row of a source holds, given its index terms, and whether it holds no term."""
 
 LEADING = 200
 """Best rows of each audience by their own words that are scored with their neighbours."""
@@ -205,7 +205,7 @@ def build_candidates(
 
 
 def list_words(seen: Sequence[Seen], held: HeldWords, leads: Sequence[ViewRows]) -> Around:
-    """Return the rows scored by their own words alone."""
+    """Return the rows with scores by their own words, without neighbours."""
     frame = build_frame(seen, [put_in_order(rows) for rows in leads])
     at, is_match = _find_held(held, frame)
     nothing = np.zeros(len(frame), np.float32)
@@ -256,7 +256,7 @@ def _widen(one: Seen, rows: ViewRows, widest: int) -> ViewRows:
 
 
 def _find_held(held: HeldWords, frame: Frame) -> tuple[MatchRows, Flags]:
-    """Return the match numbers of rows, and which rows match."""
+    """Return the MatchRows of the rows in a frame, and flags of the rows that match."""
     found = [held.find(n, frame.rows_of(n)) for n in range(len(held.rows))]
     at, is_there = (np.concatenate(each) for each in zip(*found, strict=True))
     return MatchRows(np.minimum(at, max(0, len(held) - 1))), is_there
@@ -280,7 +280,7 @@ def _stands_near(is_match: Flags, run: Ints, reach: int) -> Flags:
 def _find_contexts(
     held: HeldWords, frame: Frame, at: MatchRows, is_row: Flags, is_near: Flags, query: RankingQuery, steps: int
 ) -> Floats:
-    """Return each row's score with the faded words of `steps` neighbours on either side."""
+    """Return each row's word score, in which words of `steps` neighbours on either side count less with distance."""
     count, words = len(frame), frame.words
     place = np.full(len(held), -1, np.int64)
     place[at[is_row]] = is_row.nonzero()[0]
@@ -305,7 +305,7 @@ def _find_contexts(
 
 
 def _find_beside(own: Floats, words: Floats, is_near: Flags) -> Floats:
-    """Return the score of each row's better neighbour, faded by the length of the row."""
+    """Return, for each row, the score of its better neighbour; the longer the row, the less of it."""
     other = np.zeros(len(own), np.float32)
     if len(own) > 1:
         other[1:] = own[:-1] * is_near[1:]

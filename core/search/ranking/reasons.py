@@ -53,7 +53,7 @@ class SessionScores(NamedTuple):
 
 
 def find_fitting(reasons: Mapping[str, Floats]) -> Floats:
-    """Return how much a row's reasons other than words count, 0 to 1: fully from a match of FULL_MATCH on."""
+    """Return the factor, 0 to 1, of each row's reasons other than words: 1 if its match is at least FULL_MATCH."""
     match = np.maximum(reasons.get("context", np.float32(0)), reasons.get("own", np.float32(0)))
     if "meaning" in reasons:
         match = np.maximum(match, LIKE * reasons["meaning"])
@@ -157,7 +157,7 @@ def find_open(seen: Sequence[Seen], rows: Sequence[ViewRows]) -> Flags:
 def choose_leads(
     held: HeldWords, is_open: Flags, at_us: Column, most: int, reasons: Mapping[str, Floats], long: Floats
 ) -> list[ViewRows]:
-    """Return the best matching rows of each audience by their own words and these reasons, unsorted."""
+    """Return the best matching rows of each audience by their words and `reasons`, unsorted."""
     score = held.turn
     if reasons and any(len(rows) > most for rows in held.rows):
         score = sum(weigh(reasons, find_fitting(reasons), long).values(), np.zeros(1, np.float32))
@@ -174,8 +174,8 @@ def choose_leads(
 def find_newest(held: HeldWords, frame: Frame, is_open: Flags, count: int) -> MatchRows:
     """Return the newest matching rows of the person the question is about.
 
-    If rows are newer than every complete row (FULL), the one of them with the largest share; else the newest complete
-    row.
+    A row with FULL of the best share is complete. Rows newer than every complete row come first, by share; else the
+    newest complete row.
     """
     may = is_open & (frame.words <= WHOLE)  # a longer text holds some word of any question
     rows = (may & _are_of_person(frame)).nonzero()[0]
@@ -191,7 +191,7 @@ def find_newest(held: HeldWords, frame: Frame, is_open: Flags, count: int) -> Ma
 
 
 def find_in_order(held: HeldWords, frame: Frame, is_open: Flags, order: str) -> MatchRows:
-    """Return the first or last rows that match nearly as well as the best; if any, those of the person asked about."""
+    """Return the first or last rows that match nearly as well as the best, if possible of the person asked about."""
     is_full = is_open & (held.own >= FULL_SHARE * held.own.max(initial=0.0))
     of_person = is_full & _are_of_person(frame)
     rows = (of_person if of_person.any() else is_full).nonzero()[0]

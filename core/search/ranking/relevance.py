@@ -169,7 +169,7 @@ def read_passages(row: ScoredRow, query: RankingQuery) -> dict[str, float]:
 
 
 def look_beside(rows: Sequence[Candidate], reasons: Sequence[Mapping[str, float]]) -> list[float]:
-    """Return the reason `beside`: the score of each row's better neighbour, faded by the length of the row."""
+    """Return the reason `beside` of each row: the score of its better neighbour; the longer the row, the less of it."""
     own = {
         (row.session, row.place): mine["own"]
         for row, mine in zip(rows, reasons, strict=True)
@@ -216,7 +216,7 @@ def compare_meanings(rows: Sequence[Candidate], near: Near) -> list[dict[str, fl
 
 
 def read_closely(row: ScoredRow, query: RankingQuery, spelt: frozenset[int]) -> dict[str, float]:
-    """Return the reasons that need the text of a row; a text in ASCII may spell the terms `spelt` otherwise."""
+    """Return the reasons that need a row's text; in ASCII texts, only the spelling of terms in `spelt` is checked."""
     question, long, languages = query.question, row.candidate.long, query.languages
     text, reasons = row.row.folded[:CLOSE_CHARS], dict[str, float]()
     if find_weight("first", long):

@@ -26,8 +26,8 @@ PERSONA = "persona"
 UNKNOWN = -1
 
 Kept = Literal["", "correction", "newest", "others", "person"]
-"""correction: corrects the message before it. newest: the newest match of a question about the present. others: a row
-of somebody else that matches better than all rows of the named person. person: a row of that person behind such rows.
+"""Why a row gets one of the first places. correction: corrects the message before it. newest: newest match of a
+question about now. others: somebody else's row, clearly better than the named person's. person: that person's row.
 """
 
 
@@ -133,7 +133,7 @@ class Candidate:
     """Value of each reason, by its name in WEIGHTS."""
     matched: Matched = field(default_factory=dict)
     is_offered: bool = False
-    """Whether it does not match, but was said in a span asked for or by the person asked about."""
+    """Whether it does not match but was said in a span of the question, or by the person it is about."""
     kept: Kept = ""
     """Reason why the row gets one of the first places, whatever its score."""
     by_meaning: bool = False
@@ -184,7 +184,7 @@ class WordScorer(NamedTuple):
     mean_words: float
 
     def score(self, matched: Matched, words: int) -> float:
-        """Return the score of a row's terms; above 0 if the search has terms other than tags."""
+        """Return the score of a row's terms; it is above 0 if the search has terms other than tags."""
         total = 0.0
         held_back = hold_back(words or self.mean_words, self.mean_words)
         tags = {}

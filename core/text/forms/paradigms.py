@@ -20,7 +20,7 @@ _CLOSED = frozenset({"", "ь"})
 _SHORTEST = 3
 VOWEL = re.compile("[aeiouyäöüõáéíóúýěůąęаеиоуыэюяіїєαεηιουω]")
 _BY_ONE = 20
-"""Number to which every number has its word in the lists; after it only the tens have."""
+"""Greatest number up to which the lists have a word for every number; above it they have only the tens."""
 _FINALS = dict(zip("ㄴㄷㄹㅁㅂㅅㅆㅎ", "\u11ab\u11ae\u11af\u11b7\u11b8\u11ba\u11bb\u11c2", strict=True))
 _VOWELS = {chr(0x314F + n): chr(0x1161 + n) for n in range(21)}
 _ALONE = str.maketrans(_FINALS | _VOWELS)
@@ -98,7 +98,7 @@ def read_numbers(language: str) -> dict[str, list[str]]:
 
 @lru_cache(maxsize=8)
 def list_letters(rule: str) -> tuple[tuple[str, str], ...]:
-    """Return (letters of one script, letters of the other); pairs of letters come first."""
+    """Return pairs (letters of one script, letters of the other), the ones with most letters first."""
     pairs = ((one, other) for one, _, other in (pair.partition(":") for pair in rule.split()))
     return tuple(sorted(pairs, key=lambda pair: -len(pair[0])))
 

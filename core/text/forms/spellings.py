@@ -136,7 +136,7 @@ def joins_words(language: str) -> bool:
 
 
 def share_spelt_otherwise(written: Sequence[str], text: str) -> float:
-    """Return the share of words that a text has only with other accents, or in lower case although they are names."""
+    """Return the share of the words that a text spells differently: with other accents, or a name in lower case."""
     unsure = [
         word for word in written if not (text.isascii() and word.isascii() and word.islower()) and word not in text
     ]

@@ -33,7 +33,7 @@ SHORTEST_HEAD = 4
 
 
 def languages_of_word(word: str, languages: Sequence[str]) -> list[str]:
-    """Return the given languages that a word's script allows, or else the one it suggests."""
+    """Return those of the languages that a word's script allows; without any, the language that the script suggests."""
     own = script_language(word)
     if not own:
         return [code for code in languages if code not in _OF_SCRIPT]
@@ -101,7 +101,7 @@ def match_words(start: str, endings: frozenset[str], language: str, beginning: B
 
 
 def _list_beginnings(letters: str) -> list[str]:
-    """Return the beginnings, in syllables, of words that begin with these letters: the last syllable may continue."""
+    """Return, in whole syllables, the beginnings of words with these letters; their last syllable may be longer."""
     text = unicodedata.normalize("NFC", letters)
     last = ord(text[-1]) if text else 0
     is_open = _FIRST <= last <= _LAST and (last - _FIRST) % _PER_VOWEL == 0
@@ -165,7 +165,7 @@ def _list_variants(stem: str, ending: str, paradigm: Paradigm) -> Iterator[tuple
 
 
 def _list_bent(stem: str, is_closed: bool, paradigm: Paradigm) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield the variants of a stem whose end, or last consonant before its final vowels, changes."""
+    """Yield the variants of a stem with a changed end, or with a changed last consonant before its final vowels."""
     body = stem.rstrip(paradigm.tail) if paradigm.tail else stem
     if body != stem:
         for other, endings in _list_changed(body, is_closed, paradigm):
@@ -185,7 +185,7 @@ def _list_changed(stem: str, is_closed: bool, paradigm: Paradigm) -> Iterator[tu
 
 @lru_cache(maxsize=64)
 def _relatives(language: str) -> dict[str, list[int]]:
-    """Return the family numbers of each irregular form and its stem."""
+    """Return, for each irregular form and for its stem, the numbers of its families in `read_families`."""
     made: dict[str, list[int]] = {}
     for number, family in enumerate(read_families(language)):
         for word in family:

@@ -30,7 +30,7 @@ CALENDARS = ("en", "de", "fr", "es", "it", "pt", "nl", "ru")
 """Languages tried for time words if the language of a text is unknown."""
 UNITS = ("minute", "hour", "day", "week", "month", "year")
 COUPLE, FEW = 2, 4.01
-"""Values of open numbers; no counted number equals that of `few`."""
+"""Values of the open numbers `couple` and `few`; no exact number equals that of `few`."""
 BREAK = "|"
 """Kind of a character between two sentences."""
 KINDS = {

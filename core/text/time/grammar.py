@@ -91,7 +91,7 @@ def read_parts(m: Moment, parts: Sequence[TimePart]) -> list[TimePart]:
 
 
 def _leave_duration(part: TimePart, before: Sequence[TimePart]) -> TimePart:
-    """Return a part such as `in`, without its meaning if its clause says how long something took."""
+    """Return a part; `in` loses its meaning "from now" if its clause says how long something took."""
     clause = takewhile(lambda each: _CLAUSE_ENDS.isdisjoint(each.kinds), reversed(before))
     if not any(not _OVER.isdisjoint(each.kinds) for each in clause):  # `I read it in two days`
         return part
@@ -179,7 +179,7 @@ def _apply(m: Moment, line: _Line, rules: Sequence[Rule]) -> Sequence[TimePart]:
 def _read_at(
     m: Moment, parts: Sequence[TimePart], rules: Iterable[Rule], text: str, at: int, offset: int
 ) -> tuple[TimePart, int]:
-    """Return the longest match at a position as one part (of equals, the first rule's) and its number of parts."""
+    """Return the longest match at a position (of the first such rule) as one part, and its number of parts."""
     found = [(match, rule) for rule in rules if (match := rule.pattern.match(text, offset))]
     for match, rule in sorted(found, key=lambda one: -one[0].end()):
         values: list[Any] = []

@@ -27,7 +27,7 @@ _TOKEN = lazy_pattern(
     r"|(?P<dash>[-\u2013\u2014\u301c~\uff5e])|(?P<break>[!?;\n]|[.](?= |\n|$))|(?P<comma>[,、])"
 )
 _FRACTIONS = frozenset({"1/2", "1/3", "2/3", "1/4", "3/4", "1/8"})
-"""Dates that are more often a part of something: they count only behind a word such as `on`."""
+"""Texts that are more often fractions than dates: they are dates only behind a word such as `on`."""
 _HAN = {char: at for at, char in enumerate("〇一二三四五六七八九")} | {"零": 0, "两": 2, "兩": 2, "十": 10}
 _MARKS = {"dash": {"6": 0, "x": 0}, "break": {BREAK: 0}, "comma": {"x": 0, ",": 0}}
 _LENGTHS = {"minute": "t", "hour": "t", "part of day": "t", "day": "9", "week": "k", "month": "0", "year": "z"}

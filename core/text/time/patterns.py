@@ -25,7 +25,7 @@ from .spans import DAY, HOUR, Precision, Range, Time, at_midnight, every_day, ev
 MOST_COUNT = 400
 AROUND = 8 * DAY
 JUST_OVER, FAR_AHEAD = 31 * DAY, 300 * DAY
-"""A date in a stored text that ended under JUST_OVER ago is not read as its next occurrence, over FAR_AHEAD away."""
+"""In a stored text, a yearly date that ended under JUST_OVER ago does not mean its next one, over FAR_AHEAD away."""
 
 _SOUTHERN = (
     "Australia/", "Antarctica/", "Pacific/Auckland", "America/Argentina", "America/Buenos_Aires", "America/Santiago",
@@ -68,7 +68,7 @@ class Moment:
 
     @property
     def is_this_over(self) -> bool:
-        """Whether `this weekend` is not the coming one; late in a week, somebody may have told about that."""
+        """Whether `this weekend` is the last one: in a text about the past, if stored, only before Thursday."""
         return self.is_past and (not self.is_told or self.today.weekday() < 3)
 
     def choose(self, time: Time) -> Range | None:
@@ -266,7 +266,7 @@ def move_day(m: Moment, day: int, amount: tuple[float, str], side: int) -> Time 
 
 
 def take_day(weekday: int, week: Time | None) -> Time | None:
-    """Return this day of the week that holds the middle of a span."""
+    """Return the given weekday in the calendar week of a span's middle: `Tuesday of last week`."""
     if week is None or week.period:
         return None
     start, end = next(iter(week.occur(date.min)))
@@ -296,7 +296,7 @@ def take_clock(day: Time, minutes: int, part: str = "") -> Time | None:
 
 
 def place_at_hour(time: Time, hour: int) -> Time:
-    """Return an hour on the day of a time, in the same half of the day."""
+    """Return an hour on the day of a time, in the afternoon if the time ends in the afternoon."""
 
     def cut(span: Range) -> Range:
         at = at_midnight(span[1].date()) + (hour + (12 if span[1].hour > 12 > hour else 0)) * HOUR
@@ -306,7 +306,7 @@ def place_at_hour(time: Time, hour: int) -> Time:
 
 
 def relate(m: Moment, time: Time, relation: str, *, is_clause: bool = False) -> Found | None:
-    """Return the span since, after, before or until a time; of a clause such as `before I left in May`, the time."""
+    """Return the span since, after, before or until a time; a clause such as `until I left in May` is also due then."""
     span = m.choose(time.as_edge())
     if span is None:
         return None
@@ -367,7 +367,7 @@ def _next_day(day: Time) -> Time:
 
 
 def _either(one: str, others: str, read: Read) -> Table:
-    """Return the patterns of a part and others in either order; `read` takes the value of the one part first."""
+    """Return the patterns of a part before and after others; `read` always gets the value of the part first."""
     return (f"{one} x* {others}", read), (f"{others} x* {one}", lambda m, v: read(m, (v[-1], *v[:-1])))
 
 

@@ -41,7 +41,7 @@ _ABOUT = frozenset({"minute", "part of day", "day"})
 _LONG = {"week": len("2026-W11")} | dict.fromkeys(("part of month", "month", "season"), len("2026-03"))
 """Lengths of the names of weeks and months, by the precisions of the texts that are about them."""
 _DAY_KINDS, _COUNTED, _UNITS, _NUMBERS = frozenset("D{HWwq"), frozenset("agrb"), frozenset("U/uQJ"), frozenset("N")
-"""Kinds of relative days and weekdays; and of words such as `ago`, which need a number and a unit."""
+"""Kinds of words that may name a day: relative days and weekdays, or `ago` with a number and a unit."""
 _NAMING = frozenset("Z%")
 _MOVED_TO = frozenset("WwDEFMmUyZ")
 """Kinds of times to which something is moved."""
@@ -171,7 +171,7 @@ def names_feast(text: str, languages: Sequence[str]) -> bool:
 
 
 def mask_time(text: str, languages: Sequence[str]) -> str:
-    """Replace time words by spaces, except feasts and seasons: time words need not be searched for."""
+    """Replace the time words of a question by spaces, as they are no search words; feasts and seasons stay."""
     masked = list(text)
     for span in read_spans(text, _ANY_TIME, UTC, languages):
         for begin, end in span.words if span.precision != "season" else ():
@@ -232,7 +232,7 @@ def _read(
 
 
 def _find_plan(parts: list[TimePart]) -> list[TimePart]:
-    """Return the parts; with a plan instead of a perfect tense if the last word of a sentence tells it."""
+    """Return the parts; if a sentence ends with a word that makes it a plan, perfect tenses count as plans."""
     ends = [each for each, after in pairwise([*parts, TimePart({BREAK: 0}, 0, 0)]) if BREAK in after.kinds]
     if not any("^" in each.kinds for each in ends):
         return parts
@@ -241,7 +241,7 @@ def _find_plan(parts: list[TimePart]) -> list[TimePart]:
 
 
 def _find_moved(parts: list[TimePart]) -> Iterator[TimePart]:
-    """Yield the parts; with a plan instead of the past in a sentence that moves something to a time."""
+    """Yield the parts; in a sentence that moves something to a time, the past tense counts as a plan."""
     for _, group in groupby(parts, lambda each: BREAK in each.kinds):
         sentence = list(group)
         kinds = [each.kinds for each in sentence if not each.kinds or each.kinds.keys() - set("xI5")]
@@ -252,8 +252,8 @@ def _find_moved(parts: list[TimePart]) -> Iterator[TimePart]:
 
 
 def _tells_move(kinds: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether parts hold a verb such as `moved` and a time behind `to`; behind `until`, the verb is next to it:
-    not in `it was delayed so we stayed until Friday`.
+    """Return whether parts hold a verb such as `moved` and a time behind `to`, or behind `until` if the verb is next to
+    it, which excludes `it was delayed so we stayed until Friday`.
     """
     moves = [n for n, each in enumerate(kinds) if each.get("_") == 0]
     for n, (to, time) in enumerate(pairwise(kinds)):

@@ -10,7 +10,7 @@ from typing import Literal
 
 Precision = Literal["minute", "hour", "part of day", "day", "week", "part of month", "month", "season", "year"]
 Role = Literal["said", "about", "first", "last"]
-"""said: when a row was said, or time that it is about. about: coming time, when none was said. first, last: order."""
+"""said: time of a row, or that it is about. about: coming time, only for rows about it. first, last: order."""
 Period = Literal["", "day", "week", "month", "year", "either"]
 """How often a time recurs; either: tomorrow or a week later."""
 Range = tuple[datetime, datetime]

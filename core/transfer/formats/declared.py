@@ -68,7 +68,7 @@ class Format:
     reactions: Paths = ()
     files: Paths = ()
     left: Mapping[str, str] = field(default_factory=dict)
-    """Reasons for leaving out a message, by the name of the field that is then true."""
+    """Reasons for leaving out a message, by the name of the field that is true in such messages."""
     named_after: Literal["file", "folder", "both"] = "both"
     """Part of the path that names a chat without id and name."""
     newest_first: bool = False
@@ -120,7 +120,7 @@ def _plain(text: Any) -> str:
 
 
 def _unfold_sent(agent: Any) -> Any:
-    """Return a Letta agent; a message that it sent by a tool gets the text that it sent."""
+    """Return a Letta agent; messages that it sent by the tool `send_message` get their text from the tool call."""
     messages = []
     for message in list_at(agent, "messages"):
         calls = [dict_at(call, "function") for call in list_at(message, "tool_calls")]

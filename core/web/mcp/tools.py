@@ -290,7 +290,7 @@ def memory_search(speaker: Speaker, asked: SearchArguments) -> dict[str, Any]:
 
 @_tool("Remember")
 def memory_save(speaker: Speaker, asked: SaveArguments) -> WriteAnswer:
-    """Save one fact for good, because the person asked you to remember it. How they want to be answered is no fact:
+    """Save one fact for good, because the person asked you to remember it. How they want to be answered is not a fact:
     turn_save finds that, and its end, in their words. If the answer names a similar memory that is now outdated, delete
     that one with memory_delete."""
     done = add_saved_memory(asked.text, **speaker.asking)

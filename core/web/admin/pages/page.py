@@ -116,7 +116,7 @@ class Page:
 
     @cached_property
     def persona(self) -> str:
-        """The persona of the address, else that of PERSONA_ID, or the latest if PERSONA_ID has stored nothing."""
+        """The persona named in the address, else PERSONA_ID if it has rows, else the persona of the newest message."""
         named = self.request.query_params.get("conf_uid")  # unchanged: blanks distinguish personas
         wanted = self.context.values().persona_id
         with suppress(StoreError):
