@@ -164,7 +164,6 @@ def _search(
     query: object,
     **arguments: Unpack[SearchArguments],
 ) -> _Found:
-    """Run the search of `search_memories`."""
     check_handle(db)
     known = defaults.settings_for(settings)
     if mode not in get_args(SearchMode) or (begin := find_whole(offset)) is None or begin < 0:

@@ -44,10 +44,8 @@ def level_of(rank: int | None, default: str) -> str:
 
 MINE, LINKED = participants.alias("mine"), participants.alias("linked")
 IDENTITIES = MINE.join(LINKED, (LINKED.c.persona_id == MINE.c.persona_id) & (LINKED.c.person_key == MINE.c.person_key))
-"""Participants joined with their linked identities."""
 IS_LEVEL = privacy_levels.c.participant_key == LINKED.c.participant_key
 _LEVELS = IDENTITIES.join(privacy_levels, IS_LEVEL)
-"""Participants joined with their linked identities and each identity's privacy level."""
 
 _MINE = MINE.c.participant_key
 _RANKS = select(_MINE, func.max(LEVEL_RANK)).select_from(_LEVELS).where(_MINE.in_(IDS)).group_by(_MINE)

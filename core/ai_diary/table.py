@@ -52,7 +52,6 @@ class NewEntry:
     thread_id: str
     local_only: int
     source_message_ids: tuple[int | str, ...]
-    """Ids of the source messages."""
 
 
 @retry_duplicates

@@ -89,7 +89,6 @@ class FlagValues:
     """One value for each flag. A subclass is a frozen dataclass whose fields are made by `flag`."""
 
     sources: Frozen
-    """Source of each flag's value."""
 
     @classmethod
     @cache

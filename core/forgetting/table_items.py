@@ -24,7 +24,6 @@ _M, _C, _Z = memories.c, chat_history_cache.c, conversation_summaries.c
 
 
 def add_previous_versions(removal: Removal, ids: Collection[int]) -> set[int]:
-    """Return these items with all their previous versions."""
     versions, new = set(ids), set(ids)
     while new:
         new = {row.id for row in removal.read_in(select(_M.id), _M.superseded_by, new)} - versions

@@ -117,7 +117,6 @@ def build_part(rows: Sequence[_Vector], dimensions: int) -> VectorPart:
 
 
 def _sort(part: VectorPart) -> VectorPart:
-    """Return a part sorted by row."""
     return part.take(np.lexsort((part.source, part.row_id)))
 
 

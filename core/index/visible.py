@@ -36,7 +36,6 @@ class Table(Rows):
     """The packed rows of an audience."""
 
     segment: Ints
-    """Segment of each row."""
     packed_row: Column
     """Packed row of each segment row; the rows of the segments follow one another."""
     offsets: Mapping[int, int]

@@ -27,7 +27,6 @@ class Turn(NamedTuple):
     asked_at: datetime
     """Time of the message, at most `at`; an answer dated much before it belongs to an earlier turn."""
     digests: frozenset[bytes]
-    """Digests of the memories shown."""
     rows: tuple[str, ...]
     """All rows shown, as `source number/id`."""
     is_withdrawn: bool = False

@@ -32,7 +32,6 @@ _C, _K, _R = chat_history_cache.c, conversations.c, message_recaps.c
 WITH_RECAP = chat_history_cache.outerjoin(
     message_recaps, and_(_R.persona_id == _C.persona_id, _R.message_row == _C.id, _R.alternative == OWN)
 )
-"""Messages joined with their own recaps."""
 _PERSONA = _C.persona_id == bindparam("persona")
 _HERE = (_PERSONA, _C.interface_path == bindparam("conversation"))
 _THESE = (_PERSONA, _C.id.in_(IDS))
@@ -125,7 +124,6 @@ def hold_line(connection: Connection, persona: str, row_id: int) -> Line | None:
 
 
 def read_texts(read: Reader, persona: str, rows: Collection[int]) -> dict[int, str]:
-    """Return the texts of messages by row id."""
     return {line.row_id: line.text for line in read_lines(read, persona, rows)}
 
 

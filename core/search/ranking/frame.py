@@ -19,8 +19,6 @@ from .weights import LONG_TURNS, PASSAGE, SHORT_TURNS, saturation
 
 @dataclass(frozen=True, eq=False)
 class AudienceMatches:
-    """The matches in one audience."""
-
     view: Visible
     """All rows of the audience."""
     postings: Postings

@@ -256,7 +256,6 @@ def _widen(one: Seen, rows: ViewRows, widest: int) -> ViewRows:
 
 
 def _find_held(held: HeldWords, frame: Frame) -> tuple[MatchRows, Flags]:
-    """Return the MatchRows of the rows in a frame, and flags of the rows that match."""
     found = [held.find(n, frame.rows_of(n)) for n in range(len(held.rows))]
     at, is_there = (np.concatenate(each) for each in zip(*found, strict=True))
     return MatchRows(np.minimum(at, max(0, len(held) - 1))), is_there

@@ -124,7 +124,6 @@ class Candidate:
     session: int = UNKNOWN
     """Session number, unique in a search."""
     session_rows: int = 0
-    """Number of rows of the session."""
     long: float = 0.0
     """Scale of turn length in its conversation, from 0 for short turns to 1 for long ones."""
     tag_worth: float = 0.0
@@ -180,7 +179,6 @@ class WordScorer(NamedTuple):
 
     terms: Sequence[QueryTerm]
     weights: Sequence[float]
-    """Weight of each term."""
     mean_words: float
 
     def score(self, matched: Matched, words: int) -> float:
