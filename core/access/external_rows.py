@@ -110,7 +110,7 @@ def _conversation_of(source: SourceTable, row: Mapping[str, Any]) -> str:
 
 
 def _find_places(connection: Connection, db: Database, persona: str, keys: set[str]) -> dict[str, AudienceRow]:
-    """Return the audience for the rows of each conversation: the whole persona if the conversation is unknown."""
+    """Return the audience for the rows of each conversation; for an unknown conversation, that of the whole persona."""
     facts = table_conversations.find_among(connection.execute, persona, keys) if keys else {}
     places = {key: AudienceRow(one.audience_id, one.local_only) for key, one in facts.items()}
     if keys <= places.keys():
@@ -120,7 +120,7 @@ def _find_places(connection: Connection, db: Database, persona: str, keys: set[s
 
 
 def participant_of(conversation: str, sender: str | None, name: str) -> str | None:
-    """Return the speaker's participant key; None for the persona, without interface or speaker, or if too long."""
+    """Return the speaker's participant key; None for the persona, an unknown speaker or interface, or a long key."""
     interface = split_key(conversation)[0]
     if not interface or sender == PERSONA_SENDER:
         return None

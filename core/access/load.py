@@ -309,7 +309,7 @@ def _select_always(family: str) -> tuple[CompiledStatement, ...]:
 
 @lru_cache(maxsize=2)
 def _select_spoken_in(family: str) -> CompiledStatement:
-    """Return the SELECT of public audiences of the servers where a participant below level `full` spoke last."""
+    """Return the SELECT of public audiences of the servers where a participant below level `full` spoke latest."""
     m, c, a = chat_history_cache.c, conversations.c, audiences.c
     lines = select(m.id, m.interface_path).where(m.persona_id == _P, m.participant_key == _WHO)
     newest = lines.order_by(m.id.desc()).limit(NEWEST_LINES).subquery("newest")

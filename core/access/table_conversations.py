@@ -115,7 +115,7 @@ def ensure(
 
 
 def _said(scope: Scope, sender: str | None) -> Privacy | None:
-    """Return the privacy that the host states; if the chat id is the sender's id, it is at least private; else None."""
+    """Return the privacy that the host states, else a private one if the chat id is the sender's id, else None."""
     interface, chat, _ = rules.split_key(scope.conversation or "")
     is_own = chat and (sender or scope.participant) == f"{interface}/{chat}"
     return scope.privacy or (("restricted" if scope.server else "direct") if is_own else None)

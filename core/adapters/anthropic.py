@@ -184,7 +184,7 @@ class AsyncMemoryTool(_Files, BetaAsyncAbstractMemoryTool):
 
 
 def _read_path(path: str) -> Path:
-    """Return the parts of a path below `/memories`, () for it itself; a ToolError for another path."""
+    """Return the parts of a path below `/memories`, () for `/memories` itself; a ToolError for another path."""
     if not path.startswith(ROOT):
         raise ToolError(f"Path must start with {ROOT}, got: {path}")
     parts = posixpath.normpath(path[len(ROOT) :].lstrip("/")).split("/")

@@ -12,7 +12,7 @@ MOST_EXACT = 2**53
 
 
 def find_whole(value: object) -> int | None:
-    """Return a whole number of any type, such as numpy's, as int; None for another value, a bool too."""
+    """Return a whole number of any type, such as numpy's, as int; None for any other value, also for a bool."""
     return None if isinstance(value, bool) or not isinstance(value, Integral) else int(value)
 
 

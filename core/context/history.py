@@ -47,7 +47,7 @@ class HistoryLists:
 
     @property
     def replaced_rows(self) -> set[int]:
-        """Return the row ids of replaced messages; the named one may be older than the rows that were read."""
+        """Return the row ids of replaced messages, also of one that is older than the rows that were read."""
         named = None if self.replacing is None else self.replacing.row_id
         return {row for row in (named, *(entry.row_id for entry in self.replaced)) if row is not None}
 
@@ -187,8 +187,8 @@ def entry_id(entry: HistoryEntry) -> str:
 class SeenMessages:
     """Set of the messages seen so far.
 
-    Two of one conversation are the same if they have the same id; or if one lacks an id, and sender and text are equal
-    and the times less than 5 s apart or missing, or their lines read the same.
+    Two of one conversation are the same if their ids are equal. If one lacks an id, sender and text must be equal and
+    the times less than 5 s apart or missing, or their lines must read the same.
     """
 
     def __init__(self) -> None:
@@ -234,7 +234,7 @@ def _look(entry: HistoryEntry) -> tuple[str, str, str, bool, bool]:
 
 
 def _place_live(chats: Iterable[Chat]) -> list[Placed]:
-    """Return live messages with sort keys: after stored ones of the same time; without a time, in the given order."""
+    """Return live messages with sort keys: they sort after stored ones of the same time, and otherwise as given."""
     placed: list[Placed] = []
     for chat in chats:
         time = next((entry.time for entry in chat if entry.time is not None), None)
@@ -268,7 +268,7 @@ def why_not_shown(entry: HistoryEntry) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """The message that a new version of it replaces; the persona's later lines are replaced too (`takes`)."""
+    """The message that the incoming one replaces; `takes` also covers the persona's lines after it."""
 
     conversation: str
     message_id: str

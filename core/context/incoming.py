@@ -124,7 +124,7 @@ def read_name(person: Any) -> str:
 
 
 def read_role(message: Any) -> Literal["user", "persona", ""]:
-    """Return the author's role, "" for another role. The sender id `self` means the persona; other ids mean nothing."""
+    """Return "user" or "persona", "" for an author with another role. Of sender ids only `self` counts: the persona."""
     words = [word for name in _names(message, "role") if (word := word_at(message, name)) not in _PLAIN_KINDS]
     if words and (words[0] in PERSONA_WORDS or words[0] in PERSON_WORDS):
         return "persona" if words[0] in PERSONA_WORDS else "user"

@@ -26,7 +26,7 @@ _SPEAKS = re.compile(r"\W*[^\s:\uff1a][^:\uff1a]{0,100}[:\uff1a]|\W*\[")
 
 
 def quoted(text: str) -> str:
-    """Return the text for the double quotes of a line: as one line, with single quotes inside."""
+    """Return the text on one line and with single quotes, so that it can stand between double quotes."""
     return one_line(text).replace('"', "'")
 
 

@@ -104,7 +104,7 @@ def _line(given: Any, conversation: str, interface: str, order: int) -> Line | N
 
 
 def keep_newest(lines: Sequence[Line]) -> list[Line]:
-    """Return the newest messages that fit, in order; if even the newest is too long, it alone."""
+    """Return the newest messages that fit, in order; if the newest is too long by itself, only that one."""
     kept: list[Line] = []
     room = MOST_CHARS
     for line in reversed(lines[-MOST_MESSAGES:]):

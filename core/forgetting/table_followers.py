@@ -271,7 +271,7 @@ def _change_items(removal: Removal, message: Line, text: str | None) -> None:
 
 
 def _reword(removal: Removal, row_id: int, text: str) -> None:
-    """Give a memory item that repeats the message the message's new text."""
+    """Replace the text of a memory item that repeats a message by the message's new text."""
     old = indexed.lock(removal.connection, MEMORIES, removal.persona, [row_id])
     derived = index_entries.derive_columns([text])
     change = update(memories).where(_M.persona_id == removal.persona, _M.id == row_id)
@@ -284,7 +284,7 @@ def _reword(removal: Removal, row_id: int, text: str) -> None:
 
 
 def _change_entries(removal: Removal, message: Line, text: str | None) -> None:
-    """Delete entries made only from the message (if it is deleted, also from others); update entries that quote it."""
+    """Delete diary entries made from the message (after an edit, only from it alone); update entries that quote it."""
     facts = table_conversations.find(removal.connection, removal.persona, message.conversation)
     here = false() if facts is None else table_conversations.said_in(AI_DIARY, facts)
     standing = _find_standing(removal, AI_DIARY, message, here)

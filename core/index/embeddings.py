@@ -222,7 +222,7 @@ class Unembedded:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Rows to embed, and the range of row ids visited once they are embedded."""
+    """Rows to embed, and the range of row ids with vectors once they are written."""
 
     rows: tuple[Unembedded, ...]
     reach: Mapping[int, Reach]
@@ -325,7 +325,7 @@ def write(
     batch: Batch,
     vectors: Mapping[tuple[int, int], Sequence[bytes]],
 ) -> tuple[int, Batch]:
-    """Write the vectors and marks of a batch; return (rows written, batch with the new marks)."""
+    """Write the vectors of a batch and the new range of ids; return (rows written, batch with this range as stored)."""
     made: list[tuple[object, ...]] = []
     written = 0
     places: list[tuple[int, int, int, int]] = []

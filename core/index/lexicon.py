@@ -181,7 +181,7 @@ class Lexicon:
         self._rows: dict[str, int] = {}
 
     def may_begin(self, beginnings: Iterable[str]) -> set[str]:
-        """Return the prefixes that words may have: one fast check of many prefixes, most of which no word has."""
+        """Return those of the prefixes that words may have: one fast check of many, since most belong to no word."""
         keys = list(map(_encode, beginnings))
         return {_decode(key) for part in self._parts if keys for key in part.may_begin(keys)}
 

@@ -1,4 +1,4 @@
-"""Fresh rows of the index (search_fresh), each with its words, and records of removed rows (search_gone)."""
+"""Fresh rows, which are in no segment yet, with their words (search_fresh); records of removed rows (search_gone)."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Fact:
 
 
 def window(limit: object, default: int) -> int:
-    """Return the size of a window in messages, 20 to 500: the nearest to `limit`, or to `default` without a number."""
+    """Return the size of a window in messages, 20 to 500, nearest to `limit`, or to `default` if that is no number."""
     if isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit != limit:
         limit = default
     return int(min(max(limit, WINDOW[0]), WINDOW[1]))
@@ -70,7 +70,7 @@ def read_reply(reply: str, *, patterns: Sequence[str], deep: bool = False) -> li
 
 
 def _entries(value: object) -> list[object]:
-    """Return a list of a reply; a single text or object becomes a list of one."""
+    """Return a value of a reply as a list; a single text or object becomes a list of one."""
     if isinstance(value, list):
         return value
     return [value] if isinstance(value, (str, dict)) else []

@@ -52,7 +52,7 @@ class ChatClient:
 
 
 def ask_server(url: str, body: Mapping[str, Any], api_key: str, timeout_seconds: float) -> dict[str, Any]:
-    """Return the JSON object that a server answers to a JSON body; ModelError for an object with an error, too."""
+    """Return the JSON object that a server answers to a JSON body; raise ModelError, also if the object is an error."""
     text = clean(json.dumps(body, ensure_ascii=False))
     status, headers, content = _post(url, text.encode(), api_key, timeout_seconds)
     if 200 <= status < 300:

@@ -220,7 +220,7 @@ def read_newest(
     local: bool = False,
     withdrawn: bool = False,
 ) -> list[Line]:
-    """Return the newest visible messages, oldest first, ties by row id; with `level`, also of keys below the key."""
+    """Return the newest visible messages, oldest first, ties by row id; `level` adds conversations below the key."""
     room = plain_key(conversation or "")
     values = {"persona": persona, "most": limit, "conversation": conversation, "low": f"{room}/", "high": f"{room}0"}
     statement = _newest(level and conversation is not None, conversation is None, local, withdrawn)

@@ -33,7 +33,7 @@ class PrivacySet(TypedDict):
 
 
 class Linked(dict[str, int]):
-    """Number of changed rows per table. `notes` has a sentence for each key of which nothing was known."""
+    """Number of changed rows per table. `notes` has a sentence for each unknown key."""
 
     notes: tuple[str, ...] = ()
 

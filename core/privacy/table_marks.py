@@ -76,7 +76,7 @@ def set_local_only(db: Database, scope: Scope, conversation: object, local: bool
 def _read_threads(
     connection: Connection, persona: str, parent: ConversationFacts, local: bool
 ) -> Sequence[ConversationFacts]:
-    """Return the threads that get the same mark, locked; another person's direct messages never do."""
+    """Lock and return the threads that get the same mark; direct messages of another person get none."""
     if parent_key(parent.key) is not None:
         return ()
     matches = table_conversations.hold_threads(connection, persona, parent.key)

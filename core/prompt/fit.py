@@ -223,7 +223,7 @@ def order_items(items: Sequence[Item], best: Sequence[int], room: int, memory_sh
 
 
 def _take_within(items: Sequence[Item], numbers: Sequence[int], room: int) -> Sequence[int]:
-    """Return the first of the numbers whose items together fit into the room, at least one."""
+    """Return the longest beginning of the numbers whose items together fit into the room, at least one number."""
     for count, n in enumerate(numbers):
         room -= items[n].size
         if room < 0:

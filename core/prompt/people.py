@@ -1,4 +1,4 @@
-"""Present names of people, and their order if they share one, from the messages that the prompt may see."""
+"""Current names of people, and the order of people with the same name, from the messages that the prompt may see."""
 
 from __future__ import annotations
 

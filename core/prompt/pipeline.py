@@ -118,7 +118,7 @@ def build_messages(request: PromptRequest, dialect: str) -> tuple[Messages | dic
 
 
 def build_records(request: PromptRequest, held: Sequence[str] = ()) -> Fitted:
-    """Return the records for a message as plain lines, without those that the texts of the request, `held`, contain."""
+    """Return the records for a message as plain lines, without lines that the texts `held` of the request contain."""
     limit_chars = Space(request.max_chars).limit_chars
     call = _for_lines(request)
     gathered = _gather(call)

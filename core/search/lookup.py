@@ -105,7 +105,7 @@ def _group(terms: Sequence[QueryTerm], languages: Sequence[str]) -> tuple[QueryT
 
 
 def widen_terms(terms: Sequence[QueryTerm], lexicon: Lexicon, languages: Sequence[str]) -> tuple[QueryTerm, ...]:
-    """Return the terms, with the index words that contain a keyword."""
+    """Return the terms, each keyword with the index words that contain it."""
     joining = [code for code in languages if joins_words(code)]
     return tuple(_with_inner(term, lexicon, joining) for term in terms)
 

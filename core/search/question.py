@@ -179,7 +179,7 @@ _CAPITAL_MONTH = lazy_pattern(r"(?<![.!?] )(?<!^)\b(?:May|March)\b")
 
 @lru_cache(maxsize=64)
 def _list_telling(name: Literal["times", "numbers"], languages: tuple[str, ...]) -> frozenset[str]:
-    """Return the words of languages for times or numbers, without common words of others: `an` is French for year."""
+    """Return the words for times or numbers in these languages, except words common in others (`an`: French year)."""
     found: set[str] = set()
     for language in languages or (CALENDARS if name == "times" else question_words.NUMBERS):
         others = (common_words(other) for other in languages or CALENDARS if other != language)

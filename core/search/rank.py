@@ -236,7 +236,7 @@ def choose_read(sources_of: Sequence[int], own_of: Sequence[float], current: Rou
 def leave_best(
     candidates: Sequence[Candidate], current: Round, alone: WordScorer | None = None
 ) -> tuple[list[Candidate], bool]:
-    """Return the candidates to read, best by `alone`, else by their scores, and whether these are all candidates."""
+    """Return the best candidates by `alone`, or else by their scores, and whether none was left out."""
     ordered = newest_first(c for c in candidates if not c.context)
     ordered.sort(key=lambda c: (-(c.score if alone is None else alone.score(c.matched, c.words)), c.tier))
     kept = choose_read([c.source for c in ordered], [c.own for c in ordered], current)

@@ -217,7 +217,7 @@ def _list_nearest(ranked: Ranked, meanings: Meanings) -> list[Candidate]:
 
 
 def _by_nearness(search: Search, meanings: Meanings) -> list[RowId]:
-    """Return similar rows of the sources and time asked for: the most similar first; of equals, the newest."""
+    """Return similar rows of the sources and time asked for, the most similar first, equally similar ones by time."""
     wanted = np.array([s.number for s in search.query.sources], np.uint8)
     least, query = meanings.mean + LEAST_LIKE * STEPS * meanings.spread, search.query
     columns = list[tuple[Floats, Column, Column, Column]]()

@@ -54,7 +54,7 @@ def _rank_wide(current: Round, db: Database) -> Ranked:
 
 
 def _rank(current: Round, db: Database) -> Ranked:
-    """Return the candidates: in relevance mode from the index, else by the plain predicates."""
+    """Return the candidates: in relevance mode from the index, else by plain SQL conditions."""
     search = current.search
     if not search.viewer.audiences:
         return Ranked(current)

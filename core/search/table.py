@@ -1,4 +1,4 @@
-"""Stored rows of a search, with texts and speakers: read by id or by the plain predicates."""
+"""Stored rows of a search, with texts and speakers: read by id or by plain SQL conditions."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class QueryTerm:
         return self.kind in ("tag word", "keyword and tag")
 
     def applies(self, source: int) -> bool:
-        """Return whether it is searched in the texts of a source."""
+        """Return whether the term is searched in the texts of a source."""
         return self.kind != "tag" and (self.kind != "tag word" or source == CHAT)
 
 

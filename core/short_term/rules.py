@@ -59,7 +59,7 @@ def is_summary_due(messages: int, turns: int) -> bool:
 
 
 class Since(NamedTuple):
-    """Data not newer than these times has expired: `entry` for the last turn, `summary` for the summary."""
+    """Times up to which data has expired: `entry` is compared with the last turn, `summary` with the summary."""
 
     entry: datetime
     summary: datetime

@@ -125,7 +125,7 @@ def _build_values(viewer: Viewer, lookup: Lookup, since: Since) -> dict[str, Any
 
 
 def read_entries(db: Database, viewer: Viewer, lookups: Sequence[Lookup], since: Since) -> list[Entry]:
-    """Return the entries found, each once, in no order."""
+    """Return the entries found, each once, in any order."""
     entries: dict[int, Entry] = {}
     for lookup in lookups:
         statement = _build_part(0, lookup.which, db.family, trusted=lookup.trusted, of_lineage=bool(lookup.lineage))

@@ -168,7 +168,7 @@ def read_id(value: Any, field: str) -> str | None:
 
 
 def list_personas(answers: Sequence[Answer], default: str) -> dict[str, str]:
-    """Return each persona that answered with its lineage, in order of its first answer."""
+    """Return the lineage of each persona that answered, in the order of the first answers."""
     lineages: dict[str, str] = {}
     for answer in answers:
         name = default if answer.persona is None else answer.persona

@@ -79,8 +79,8 @@ def plan_recap(
 ) -> RecapPlan | None:
     """Return how to make the next version of a running recap, or None if nothing changed.
 
-    Newer scenes continue the current version. After a change of an earlier one, it starts again from the version
-    before the first changed scene, else from all scenes.
+    Newer scenes continue the current version. If an earlier scene changed, the recap starts again from the version
+    before that scene or, without one, from all scenes.
     """
     ordered = sorted(scenes, key=lambda scene: (scene.last_index, scene.id))
     base = None if anew else next((v for v in versions if v.number == current), None)

@@ -177,7 +177,7 @@ def _cut(text: str, most_chars: int) -> str:
 
 
 def rarest_words(texts: Sequence[str], among: Sequence[str], most: int = 8) -> list[str]:
-    """Return the words of `texts` that occur in the fewest of `among`, for a title, in the order they were said."""
+    """Return the words of `texts` that occur in the fewest texts of `among`, for a title, in the order of the text."""
     text = normalize(clean("\n".join(texts)))
     stops = _stops(texts)
     rows = Counter(word for other in among for word in words(other))

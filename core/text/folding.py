@@ -98,7 +98,7 @@ def fold(text: str) -> str:
 
 
 def fold_letters(text: str) -> str:
-    """Return `fold(text)`, but with its katakana, which shows where Japanese words begin and end."""
+    """Return `fold(text)`, but keep katakana, which shows where Japanese words begin and end."""
     folded = fold_case(text)
     if _HAS_VARIANTS.search(folded) is None:
         return folded
@@ -154,7 +154,7 @@ def strip_invisible(text: str) -> str:
 
 
 def name_form(name: str) -> str:
-    """Return the form in which names that look alike are equal.
+    """Return a form of a name that is equal for names that look alike.
 
     >>> name_form("\u200bANN\u00a0 Lee ")
     'ann lee'

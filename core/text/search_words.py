@@ -264,7 +264,7 @@ def split_halves(word: str) -> tuple[str, str]:
 
 
 def choose_nearest(word: str, known: Mapping[str, int], *, is_held: bool) -> str:
-    """Return the known word nearest to a word, else ""; only if `is_held` may they differ in a last vowel alone."""
+    """Return the known word nearest to a word, else ""; one that differs only in a last vowel counts if `is_held`."""
     comparable = [
         (other, rows)
         for other, rows in sorted(known.items())

@@ -34,7 +34,7 @@ def pairs(run: str) -> Iterator[str]:
 
 
 def candidates_of(run: str, spaceless: bool, min_chars: int = MIN_CHARS) -> Sequence[str]:
-    """Return the words of a run of word characters: the run if it is long enough, or its pairs."""
+    """Return the words of a run: the run itself if it is long enough, or in a spaceless script its character pairs."""
     if spaceless:
         return [pair for pair in pairs(run) if not pair.isdigit()]
     word = run.strip("_")

@@ -213,7 +213,7 @@ class ChatWriter:
         return new, edits
 
     def _find_said(self, key: str, lines: Sequence[_Ready]) -> dict[str, StoredLine]:
-        """Return the stored messages that lines without an id repeat, by the id made for the line; no imported ones."""
+        """Return the stored, not imported messages that lines without an id repeat, by the id made for the line."""
         if not lines:
             return {}
         times, digests = [each.message.at for each in lines], {each.message.digest for each in lines}

@@ -25,7 +25,7 @@ _FEW = 4
 
 
 def make_id(line: Line, seen: Counter[int]) -> str:
-    """Return a message id from time and text: equal lines of a file get numbers (`seen`), of two files the same id."""
+    """Return a message id made of time and text, with a number for further equal lines of the same file (`seen`)."""
     made_id = f"at-{text_digest(line.made_of or line.at.isoformat(), 16)}-{text_digest(line.text)}"
     file = line.place.rpartition(": ")[0] or line.place
     # a hash instead of the id saves memory: there is one per line of the export

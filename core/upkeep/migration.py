@@ -132,7 +132,7 @@ def _refusal(finding: Finding) -> StoreError:
 
 
 def list_foreign(found: Container[str], versions: Mapping[str, str] | None) -> list[str]:
-    """Return the names of ours that tables of another program have. `found` must be read before `versions`."""
+    """Return this package's table names that another program uses. `found` must be read before `versions`."""
     if find_version(versions):
         return []
     names = [name for name in TABLES if name in found]

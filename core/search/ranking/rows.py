@@ -212,7 +212,7 @@ def newest_first(rows: Iterable[Candidate]) -> list[Candidate]:
 
 
 def without_many_contexts(ordered: Iterable[ScoredRow], most: int) -> list[ScoredRow]:
-    """Return the rows, with at most `most` that do not match themselves."""
+    """Return the rows, with at most `most` of those that only neighbour a match."""
     kept = []
     for row in ordered:
         if row.context:

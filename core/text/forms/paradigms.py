@@ -110,7 +110,7 @@ def transliterate(text: str, letters: Iterable[tuple[str, str]]) -> str:
 
 
 def to_letters(text: str, language: str) -> str:
-    """Return a text, Hangul as single letters: Korean endings merge with the last syllable of a stem."""
+    """Return a text; split Hangul syllables into letters, since Korean endings merge with a stem's last syllable."""
     return unicodedata.normalize("NFD", text.translate(_ALONE)) if language == "ko" else text
 
 
