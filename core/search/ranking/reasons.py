@@ -53,7 +53,7 @@ class SessionScores(NamedTuple):
 
 
 def find_fitting(reasons: Mapping[str, Floats]) -> Floats:
-    """Return the factor, 0 to 1, of each row's reasons other than words: 1 if its match is at least FULL_MATCH."""
+    """Return the factor, 0 to 1, by which reasons other than words count in each row: 1 for a match of FULL_MATCH."""
     match = np.maximum(reasons.get("context", np.float32(0)), reasons.get("own", np.float32(0)))
     if "meaning" in reasons:
         match = np.maximum(match, LIKE * reasons["meaning"])
