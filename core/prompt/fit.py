@@ -161,7 +161,7 @@ def fit_items(
 ) -> list[int]:
     """Return the indexes of the items that fit, in the order of adding; shortened items are replaced in `items`.
 
-    `openings` are sizes added by a section's first item, such as a title; `separator` is that between two items.
+    `openings` are the sizes of a section's beginning, such as a title; `separator` is the size between two items.
     """
     whole, counts = list(items), Counter([item.section for item in items])
     newest = max((n for n, item in enumerate(items) if item.section == CURRENT), default=-1)

@@ -28,7 +28,7 @@ Side = Literal["", "before", "after", "since"]
 SIDES: tuple[Side, ...] = ("before", "after", "since")
 
 SHORT_CHARS = 200
-"""Maximum length of a text whose other sentences a search ignores; in a longer text they explain the question."""
+"""Maximum length of a text whose question is separated from its other sentences; in a longer text they explain it."""
 LOOKED_AT = 4_000
 """Maximum number of characters of a question that are read: a long message asks at its beginning or not at all."""
 
