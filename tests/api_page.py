@@ -54,6 +54,8 @@ DOORS: dict[str, tuple[str, ...] | None] = {
 }
 """Module to the names listed; None lists its `__all__`."""
 
+MADE_BY_HOSTS = frozenset({"Memory", "Worker"})
+"""Classes shown with their methods; functions return the others."""
 HEAD = """\
 # Functions
 
@@ -90,7 +92,16 @@ def _entry(name: str, value: Any) -> str:
         return _entry("HistoryEngine().build_context", value().build_context)
     lines = _fields(name, value) if _is_shape(value) else _signature(name, value)
     title = name.rpartition(".")[2]
-    return f"\n### `{title}`\n\n```text\n{lines}\n\n{inspect.getdoc(value) or ''}\n```\n"
+    said = "\n\n".join([lines, inspect.getdoc(value) or "", *_list_methods(value)])
+    return f"\n### `{title}`\n\n```text\n{said}\n```\n"
+
+
+def _list_methods(value: Any) -> list[str]:
+    """Return the public methods of a class that hosts make themselves, each with what it does."""
+    if getattr(value, "__name__", "") not in MADE_BY_HOSTS:
+        return []
+    own = [(name, each) for name, each in vars(value).items() if inspect.isfunction(each) and not name.startswith("_")]
+    return [f"{_signature(name, each)}\n{textwrap.indent(inspect.getdoc(each) or '', '    ')}" for name, each in own]
 
 
 def _is_shape(value: Any) -> bool:
@@ -125,10 +136,13 @@ def write_call(name: str, value: Any) -> str:
 
 
 def _signature(name: str, value: Any) -> str:
-    """Return a call with its arguments, folded where it is long."""
+    """Return a call with its arguments, folded where it is long; without `self`."""
     if inspect.isclass(value):
-        return f"class {name}"
-    line = re.sub(r"(?<!,) ", "\xa0", write_call(name, value))  # folded behind commas alone
+        if name not in MADE_BY_HOSTS:
+            return f"class {name}"
+        name = f"class {name}"
+    call = re.sub(r"\(self(, )?", "(", write_call(name, value))
+    line = re.sub(r"(?<!,) ", "\xa0", call)  # folded behind commas alone
     folded = textwrap.fill(line, WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
     return folded.replace("\xa0", " ")
 
