@@ -196,7 +196,9 @@ class NameLabels:
         self._labels: dict[tuple[Identity, str], str] = {}
         self._asker: dict[Identity, tuple[Identity, str]] = {}
         """Identity and present name of the asker, for each of the asker's identities."""
+        self._persona_form = ""
         self.persona = self.label(PERSONA, persona) if persona else ""
+        self._persona_form = name_form(self.persona)
         if asker is None or read_role(asker.raw) == "persona":
             return
         if not known_name(asker.sender.name, asker.sender.username):
@@ -218,7 +220,7 @@ class NameLabels:
         has_id, count = bool(identity[0]) or identity == PERSONA, 1
         if identity[0]:
             name = name if is_asker else self._people.find_name(key, name)
-            count += self._people.count_before(key, name) + (name_form(name) == name_form(self.persona))
+            count += self._people.count_before(key, name) + (name_form(name) == self._persona_form)
         while True:
             label = name if count == 1 else f"{name} ({count})"
             form = name_form(label)

@@ -350,9 +350,11 @@ class Visible(Rows):
 
     def find_speakers(self, field: str, values: Collection[str]) -> list[int]:
         """Return the numbers of the speakers with one of these names, keys, roles or forms of names."""
-        packed = len(self.table.speakers)
-        fresh = (n for n, who in enumerate(self.speakers[packed:], packed) if getattr(who, field) in values)
-        return [*(n for value in values for n in self.table.speakers_by_value.get((field, value), ())), *fresh]
+        packed, by_value = len(self.table.speakers), self.table.speakers_by_value
+        found = [n for value in values for n in by_value.get((field, value), ())]
+        if len(self.speakers) > packed:
+            found += [n for n, who in enumerate(self.speakers[packed:], packed) if getattr(who, field) in values]
+        return found
 
     def find_spans(self, speakers: Sequence[int], sees_local_only: bool) -> Iterator[tuple[RowTime, RowTime, Said]]:
         """Yield, for each of these speakers with rows, the times of the first and the newest row, and the speaker."""

@@ -244,8 +244,10 @@ class MessageLines:
         hits.sort(key=lambda one: rank.get((one[1]["source"], one[1]["id"]), len(rank)))
         # Of two about equally good memories the shorter comes first, so that more fit.
         order = sorted(
-            (True, at, n) if self._is_filling(lines[n]) else (False, (ABOUT_AS_GOOD + at) * items[n].size, n)
-            for at, (n, _) in enumerate(hits)
+            (True, at, n)
+            if (hit["source"], hit["id"]) in self.filling
+            else (False, (ABOUT_AS_GOOD + at) * items[n].size, n)
+            for at, (n, hit) in enumerate(hits)
         )
         best = [n for *_, n in order]
         for n in best if self.matching else ():
@@ -265,13 +267,11 @@ class MessageLines:
         sections: dict[str, list[str]] = {}
         for line in lines:
             sections.setdefault(line.section, []).append(line.text)
-        shown = sum(line.section == MEMORIES and not self._is_filling(line) for line in lines)
-        if shown and (self.matching > shown or self.may_match_more):
-            sections[MEMORIES].insert(0, self._count_shown(shown))
+        if self.matching and MEMORIES in sections:
+            shown = len([hit for line in lines if (hit := line.hit) and (hit["source"], hit["id"]) not in self.filling])
+            if shown and (self.matching > shown or self.may_match_more):
+                sections[MEMORIES].insert(0, self._count_shown(shown))
         return ["\n".join(filter(None, [self._find_title(name), *texts])) for name, texts in sections.items()]
-
-    def _is_filling(self, line: Line) -> bool:
-        return line.hit is not None and (line.hit["source"], line.hit["id"]) in self.filling
 
     def _count_shown(self, shown: int) -> str:
         least = "At least " if self.may_match_more else ""

@@ -122,11 +122,9 @@ def choose_hits(read: Ranked, drop: Drop | None = None) -> Selection:
 def _complete(search: Search, c: Candidate, row: FoundRow, alone: WordScorer | None) -> ScoredRow:
     """Return a row with its tier and the matches in its stored text and tags; `alone` scores rows without a message."""
     matched, folded, languages = dict(c.matched), row.folded, search.query.languages
-    if search.tag_ids and row.tags is not None:
-        stored = hits.stored_tags(row.tags)
-        for i in search.tag_ids:
-            if search.terms[i].text in stored:
-                matched.setdefault(i, (1, True))
+    for i in search.tag_ids if row.tags else ():
+        if search.terms[i].text in row.tags:
+            matched.setdefault(i, (1, True))
     for i, text, term in search.proofs:
         if i not in matched and text in folded and term.applies(c.source) and holds_term(folded, term, languages):
             matched[i] = 1, term.least == "word" or bool(term.pieces)
@@ -285,7 +283,7 @@ def _build_hit(search: Search, row: FoundRow) -> Hit:
         "id": row.id,
         "timestamp": "" if at is None else min(max(at, EARLIEST), LATEST).isoformat(),
         "snippet": text,
-        "tags": hits.stored_tags(row.tags) if row.tags else [],
+        "tags": [*row.tags],
     }
     if row.said_by:
         hit["speaker"] = row.said_by

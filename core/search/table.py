@@ -19,7 +19,7 @@ from ..database.stored_values import decode_row, read_time
 from ..errors import StoreReadError
 from ..index.shapes import RowId
 from ..shapes import PERSONA_SENDER
-from ..text.hits import content_digest, known_name, name_persona
+from ..text.hits import content_digest, known_name, name_persona, stored_tags
 from ..text.words import rough_words
 from .ranking.rows import FOLDED_CHARS, PERSONA, Candidate, FoundRow
 
@@ -135,14 +135,16 @@ def read_row(number: int, row: Sequence[Any], persona: str) -> FoundRow:
         found.texts, found.conversation, found.sender = (text or "",), conversation or "", sender or ""
         found.said_by, found.said_by_key = _tell_sender(name or "", participant or "", role, found.sender, persona)
     elif number == _MEMORIES:
-        text, found.tags, conversation, author, person, participant, found.messages = values
+        text, tags, conversation, author, person, participant, found.messages = values
         found.texts, found.conversation = (text or "",), conversation or ""
         found.said_by = name_author(author or "", person or "", participant or "")
         if found.said_by == name_author("", person or "", participant or ""):
             found.said_by_key = participant or ""
+        found.tags = stored_tags(tags)
         _leave_speaker_out(found)
     else:
-        *texts, found.tags = values
+        *texts, tags = values
+        found.tags = stored_tags(tags)
         found.texts = tuple(text or "" for text in texts)
         content, summary, _, thought = texts
         if any(part and not part.isspace() for part in (content, summary, thought)):

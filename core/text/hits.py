@@ -115,6 +115,7 @@ def diary_snippet_text(
 
 def stored_tags(value: object) -> list[str]:
     """Return the tags of a row, stored as a JSON array of texts or given as that array; [] for anything else."""
+    is_clean = isinstance(value, str) and "\\" not in value  # JSON holds other characters only escaped
     if isinstance(value, (str, bytes, bytearray)):
         if value in ("[]", b"[]"):
             return []
@@ -122,9 +123,9 @@ def stored_tags(value: object) -> list[str]:
             value = json.loads(value)
         except (ValueError, RecursionError):
             return []
-    if not isinstance(value, (list, tuple)) or not all(isinstance(tag, str) for tag in value):
+    if not isinstance(value, (list, tuple)) or not {*map(type, value)} <= {str}:
         return []
-    return [clean(tag) for tag in value]
+    return [*value] if is_clean else [*map(clean, value)]
 
 
 def known_name(*names: str) -> str:

@@ -78,8 +78,7 @@ class FoundRow:
     folded: str
     """First characters, folded (`Search.searched_chars`)."""
     digest: bytes | None
-    tags: object = None
-    """Tags as stored: JSON text; None for the chat."""
+    tags: Sequence[str] = ()
     conversation: str = ""
     """Conversation key; "" if the row has none."""
     sender: str = ""
