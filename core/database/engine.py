@@ -30,8 +30,6 @@ from .ids import Ids
 T = TypeVar("T")
 
 TRIES = 6
-DUPLICATE_TRIES = 3
-"""Maximum number of tries after a duplicate key; each try reads again and makes new ids."""
 _JOURNAL = "{}-wal: SQLite's journal, which others are reading; close what has it open, or the next deletion empties it"
 
 
@@ -307,8 +305,8 @@ class Database:
         """Run `work` in one transaction and return its result; either all of it is stored or nothing (`RollbackError`).
 
         After a deadlock, lock wait, lost connection or not-ready answer, all of `work` is run again, up to 5 times with
-        growing pauses, until DB_TIMEOUT_SECONDS have passed since the first try; after a duplicate key, up to twice. It
-        must therefore change nothing outside its connection. If the commit's answer was lost, `confirm` checks on a
+        growing pauses, until DB_TIMEOUT_SECONDS have passed since the first try; after a duplicate key, at once, with
+        new ids. It must therefore change nothing outside its connection. If the commit's answer was lost, `confirm` checks on a
         fresh connection whether the rows are stored; its result, unless None, is the transaction's. With `waits` off,
         `work` is tried once and does not wait for locks. An error says that nothing was written, or, if the commit's
         answer was lost, that the outcome is unknown (`if_unsure`).
@@ -336,12 +334,12 @@ class Database:
                     undone: T = ended.result
                     return undone
                 except DuplicateKeyError:
-                    if attempt == DUPLICATE_TRIES:
+                    if attempt == TRIES:
                         raise
                     self.ids.jump()
                 except exc.SQLAlchemyError as error:
                     is_duplicate = failures.is_duplicate(error)
-                    if is_duplicate and attempt < DUPLICATE_TRIES:
+                    if is_duplicate and attempt < TRIES:
                         self.ids.jump()
                         continue
                     number = failures.error_number(error)
