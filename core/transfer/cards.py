@@ -29,7 +29,7 @@ MOST_BYTES = 20 * 1024**2
 _PNG = b"\x89PNG\r\n\x1a\n"
 _PNG_BYTES = 200 * 1024**2
 _KEYWORDS = (b"ccv3", b"chara")
-"""Keywords of the PNG text chunks that hold a card; the newer version of the card first."""
+"""Keywords of the PNG text chunks that can hold a card: version 3, which is preferred, and version 2."""
 _FIELDS = {
     "name": ("nickname", "name", "char_name"),
     "system": ("system_prompt",),
@@ -42,7 +42,7 @@ _FIELDS = {
 _TITLES = {"personality": "Personality", "scenario": "Scenario", "example": "Example dialogue",
            "greeting": "First message"}  # fmt: skip
 _LEFT_OUT = {"post_history_instructions": "post-history instructions", "alternate_greetings": "alternate greetings"}
-"""Fields for the model that are not imported, with their names in the note."""
+"""Card fields with text for the model that are not imported, and their names in notes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Card:
     """Text of the persona: description, personality, scenario, example dialogue and first message."""
     book: Mapping[str, Any] | None = None
     left_out: tuple[str, ...] = ()
-    """Names of the parts for the model that are not imported."""
+    """Names of the card's fields with text for the model that are not imported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def import_card(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> CardImport:
-    """Make a character card the text of the scope's persona, and store the entries of its book as memories.
+    """Use a character card as the text of the scope's persona, and store the entries of its book as memories.
 
     Args:
         path: a PNG whose text chunks hold the card, a CHARX archive, or the card as JSON.
@@ -140,7 +140,7 @@ def read_card(path: Path) -> Card | None:
 
 
 def _read_png(content: bytes) -> Card:
-    """Return the card in a picture; of several cards, the newest version."""
+    """Return the card in a PNG; if the picture holds several versions of the card, the newest readable one."""
     if len(content) > _PNG_BYTES:
         raise TransferError(f"The picture has more than {_PNG_BYTES:,} bytes, which no card has.")
     texts = dict(_text_chunks(content))

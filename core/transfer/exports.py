@@ -95,7 +95,7 @@ def export_chat(
 
 @contextmanager
 def write_whole(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
-    """Yield a stream into a file that appears only when it is complete; only the owner can read a new one."""
+    """Yield a stream into a file that appears only when it is complete; only its owner can read a new file."""
     try:
         if path.is_dir():
             raise TransferError(f"{str(path)!r} is a folder. Name a file in it.")
@@ -137,7 +137,7 @@ def _write_chat(call: StoryCall, out: BinaryIO, result: ExportResult, progress: 
 
 
 def _said(row: Line, lies_beside: Beside, header: dict[str, Any]) -> Said:
-    """Return a stored message with a name, which SillyTavern requires."""
+    """Return a stored message for the file; a message without a speaker name gets one, as SillyTavern needs it."""
     fallback = row.sender_id if row.role == "user" else header.get("character_name")
     name = (
         row.sender_name
@@ -148,7 +148,7 @@ def _said(row: Line, lies_beside: Beside, header: dict[str, Any]) -> Said:
 
 
 def _header(call: StoryCall) -> tuple[dict[str, Any], list[str]]:
-    """Return the header line of the file, and the blank lines after its last message."""
+    """Return the first line of the file (its header), and the blank messages that follow the last message."""
     persona, conversation = call.persona, call.conversation
     read = call.db.read
     metadata = table_imported.read_metadata(read, persona, conversation)

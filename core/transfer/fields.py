@@ -1,4 +1,4 @@
-"""Read fields of chat files: optional ones of another type count as missing, required ones raise MessageError."""
+"""Read fields of chat files. An optional field of a wrong type counts as missing, a required one is an error."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ..text.times import parse_time
 
 MESSAGE_ID_BYTES = 191
 SPEAKER_BYTES = 191
-"""Maximum number of bytes of a speaker's id: a key `interface/speaker` has 255 bytes, an interface name up to 64."""
+"""Maximum number of bytes of a speaker's id: a key `interface/speaker` has at most 255, an interface 64."""
 TEXT_BYTES = 16_777_215
 
 
 def _each_field(value: Any, names: Iterable[str]) -> Iterator[Any]:
-    """Yield the named fields, None for a missing one; a dot leads to a field of an object."""
+    """Yield the values of the named fields, None for a missing field; `a.b` is field `b` of the object in field `a`."""
     for name in names:
         field = value
         for step in name.split("."):
@@ -98,7 +98,7 @@ _CALLS = re.compile(
 
 
 def said_without_thoughts(text: str) -> str:
-    """Return a text of the persona without its thoughts; "" if it holds only tool calls."""
+    """Return the persona's text without thoughts; "" if it holds only tool calls."""
     spoken = strip_thoughts(text)
     if _CALLS.match(spoken):
         return ""
@@ -119,7 +119,7 @@ def fits_column(text: str) -> bool:
 
 
 def key_of(value: Any, name: str, limit_bytes: int) -> str:
-    """Return an id or a name as a key: "" for None, decimal digits for a number."""
+    """Return an id or name as a key of at most `limit_bytes`: "" for None, decimal digits for a number."""
     return key_text("" if value is None else value, name, limit_bytes)
 
 

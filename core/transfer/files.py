@@ -181,7 +181,7 @@ def _may_hold(name: str) -> bool:
 
 
 def _is_litter(name: str) -> bool:
-    """Return whether an operating system created this file beside the user's files."""
+    """Return whether an operating system, not the user, created this file."""
     parts = name.replace("\\", "/").split("/")
     return "__MACOSX" in parts or parts[-1].startswith("._")
 

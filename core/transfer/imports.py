@@ -30,7 +30,7 @@ class ImportResult:
 
     format: str
     could_import: int = 0
-    """Number of messages that can be imported, including duplicates; a dry run reports it."""
+    """Number of readable messages in the export, stored already or not; a dry run reports it, too."""
     imported: int = 0
     edited: int = 0
     """Number of stored messages that got the newer text of the export."""
@@ -52,7 +52,7 @@ class ImportResult:
     error_count: int = 0
     conversations: tuple[str, ...] = ()
     private_count: int = 0
-    """Number of conversations that are direct messages or closed channels."""
+    """Number of conversations that are direct messages or restricted channels."""
     days: int = 0
     """Number of days with messages, UTC."""
     speakers: dict[str, int] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class ImportResult:
     persona: tuple[str, ...] = ()
     first: str = ""
     last: str = ""
-    """Time of the newest message; like `first`, the time of the oldest, ISO 8601 in UTC."""
+    """Time of the newest message, ISO 8601 in UTC; `first` is that of the oldest message."""
     notes: tuple[str, ...] = ()
     dry_run: bool = False
 
@@ -102,7 +102,7 @@ def import_file(
         path: chats of any program that docs/import.md lists, as a file, a folder or a zip archive; or JSON Lines.
         interface: first part of the conversation keys, `interface/conversation`; None uses the name of the program.
         conversation: key of one conversation into which everything is imported.
-        persona: speaker who is the persona itself, by name or id; None uses the speaker that the format marks.
+        persona: speaker who is the persona itself, by name or id; None uses the assistant or character of the file.
         user: id of the person in an export from an assistant program.
         private: make new conversations direct messages, or restricted if several people speak; None follows the format;
             False makes new groups and channels public.

@@ -1,4 +1,4 @@
-"""Read JSON of chat files: one value per line, or a document, in parts up to the damage if it is large or damaged."""
+"""Read JSON of chat files: one value per line, or a document; a damaged document is read up to the damage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Import the database of the original application, which is only read; rows that are stored already are left out."""
+"""Import the database of the original application without changing it; rows stored before are left out."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ class Ending(NamedTuple):
     after: Sequence[str]
     versions: tuple[RecapVersion, ...] = ()
     current: int | None = None
-    """Number of the current version among `versions`; None if the file names none."""
+    """Number of the current one of the `versions`; None if the file names no current version."""
 
 
 Read = Line | Left | Fault | Note | Ending

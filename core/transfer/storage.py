@@ -51,7 +51,7 @@ class ChatWriter:
         self._call, self._files, self._reading, self._plan = call, files, reading, plan
         self._reader = call.db.read
         self.privacies: dict[str, Privacy] = {}
-        """Privacy of each conversation: as planned or stored; after `store`, `restricted` if stored as private."""
+        """By conversation key: the privacy to store; after `store`, `restricted` for all that are stored as private."""
         self._notes: list[tuple[str, Note]] = []
         self._endings: list[tuple[str, Ending]] = []
         self.counts: Counter[str] = Counter()
@@ -213,7 +213,7 @@ class ChatWriter:
         return new, edits
 
     def _find_said(self, key: str, lines: Sequence[_Ready]) -> dict[str, StoredLine]:
-        """Return the stored, not imported messages that lines without an id repeat, by the id made for the line."""
+        """Return stored messages that equal lines without an id in the export, by the id made for the line."""
         if not lines:
             return {}
         times, digests = [each.message.at for each in lines], {each.message.digest for each in lines}
@@ -298,7 +298,7 @@ class ChatWriter:
         )
 
     def _give_to_scenes(self, conversation: str) -> None:
-        """If the file hides all messages up to a scene break, let AUTO_HIDE_SCENE_COUNT decide about them later."""
+        """If the file hides all messages up to a scene break, let AUTO_HIDE_SCENE_COUNT hide or show them later."""
         persona = self._call.persona
         order = table_hidden.read_rows(self._reader, persona, conversation)
         breaks = table_hidden.read_breaks(self._reader, persona, conversation)

@@ -25,7 +25,7 @@ _FEW = 4
 
 
 def make_id(line: Line, seen: Counter[int]) -> str:
-    """Return a message id made of time and text, with a number for further equal lines of the same file (`seen`)."""
+    """Return a message id made of time and text; further equal lines of a file, counted in `seen`, get a number."""
     made_id = f"at-{text_digest(line.made_of or line.at.isoformat(), 16)}-{text_digest(line.text)}"
     file = line.place.rpartition(": ")[0] or line.place
     # a hash instead of the id saves memory: there is one per line of the export
@@ -35,7 +35,7 @@ def make_id(line: Line, seen: Counter[int]) -> str:
 
 
 def is_made_id(message_id: str) -> bool:
-    """Return whether an id is one of `make_id`; that of a chat may precede it."""
+    """Return whether `make_id` made this message id, with or without a chat's id before it."""
     return message_id.rpartition(":")[2].startswith("at-")
 
 
@@ -81,8 +81,8 @@ class Survey:
     last: datetime | None = None
     days: set[date] = field(default_factory=set)
     latest: dict[int, tuple[float, int]] = field(default_factory=dict)
-    """Time of the last edit for each hashed message id, and the number of the line with it, which is the line that
-    counts."""
+    """By hashed message id: the time of the last edit, and the number of the line with that edit, which is the only
+    line of this id that is imported."""
 
     def add(self, program: str, read: Read) -> None:
         match read:
@@ -163,12 +163,12 @@ class Plan:
         return self.conversation or key or f"{self.interface_of(program)}/{room_id}"
 
     def id_of(self, line: Line, message_id: str) -> str:
-        """Return the id of a message; if several chats become one conversation, the id begins with that of its chat."""
+        """Return the id of a message; if several chats become one conversation, the chat's id is its prefix."""
         is_one = self.conversation is not None and len(self.survey.rooms) > 1 and not (line.row and line.id)
         return f"{line.room.id}:{message_id}" if is_one else message_id
 
     def own_of(self, facts: RoomFacts) -> set[str]:
-        """Return the speaker ids of the persona: as requested, else the assistant, in a group the named character."""
+        """Return the persona's speaker ids: `persona`, else the assistant; of several, the room's character."""
         if self.persona is not None:
             return {self.persona}
         return facts.assistants if len(facts.assistants) <= 1 else {facts.room.character}
@@ -182,7 +182,7 @@ class Plan:
         return line.speaker.id in self.own_of(facts)
 
     def privacies(self) -> dict[str, Privacy]:
-        """Return the most private level of each conversation's chats; direct with several others is restricted."""
+        """Return each conversation's privacy, the strictest of its chats; `restricted` if several people speak."""
         rooms: dict[str, list[RoomFacts]] = {}
         for (program, room_id), facts in self.survey.rooms.items():
             rooms.setdefault(self.key_of(program, room_id), []).append(facts)

@@ -44,7 +44,7 @@ OWN = ("records", "sillytavern")
 """Formats whose conversation keys begin with `import`, since their files do not name a program."""
 
 _ONE_CHAT_A_FILE = (*OWN, "whatsapp")
-"""Formats with one chat per file, where a refused file does not prevent reading the others."""
+"""Formats with one chat per file, where the other files are read even if one file is refused."""
 _LOOKED_AT = 40
 _LINES = 100
 """Maximum number of lines that are read to recognise a file with one JSON value per line."""
@@ -142,7 +142,7 @@ def _kind(member: Member, broken: list[Fault]) -> str:
 
 
 def _kind_of_lines(begins: str) -> str:
-    """Return the format of a file with one JSON object per line, or ""."""
+    """Return the format of a file with one JSON object per line, from its first lines; "" for another file."""
     lines = [line for line in begins.removeprefix("\ufeff").split("\n") if line.strip()][:_LINES]
     if not lines[0].lstrip().startswith("{") and isinstance(read_value(lines[0]), BadJson):
         return ""
@@ -166,7 +166,7 @@ _MARKS: dict[str, tuple[declared.Paths, ...]] = {
                  ("date", "type", "actor_id")),
     "slack": (("ts", "user"), ("ts", "bot_id"), ("ts", "subtype"), ("ts", "text")),
 }  # fmt: skip
-"""Marks of each program: groups of field paths; a value that has all paths of one group was written by the program."""
+"""How each program is recognised: a value that has all field paths of one group was written by that program."""
 
 
 def _kind_of_part(part: JsonPart | Fault) -> str:

@@ -39,7 +39,7 @@ class Node:
     role: str
     """user or assistant; another value for a message of the system or of a tool."""
     text: str
-    """Visible text; blank for a message that only connects others."""
+    """Visible text; blank for a node that only links other messages."""
     at: datetime | None = None
     edited: datetime | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -55,8 +55,8 @@ class Shown(NamedTuple):
 def choose_branch(nodes: Iterable[Node], current: str, begun: datetime | None, fallback: datetime) -> list[Shown]:
     """Return the lines of the branch that ends with the current message, or else with the last message of the file.
 
-    A line of another branch becomes a version of the shown line by the same speaker at its depth, or of the nearest
-    such line above.
+    A line of another branch becomes a version of the shown line by the same role at the same depth. If the role has
+    no line at that depth, its nearest shown line above is used.
     """
     by_id = {node.id: node for node in nodes}
     path = _walk(by_id, current if current in by_id else next(reversed(by_id), ""))
@@ -83,7 +83,7 @@ def _walk(by_id: Mapping[str, Node], last: str) -> list[Node]:
 
 
 def _count_above(by_id: Mapping[str, Node]) -> dict[str, int]:
-    """Return the number of messages with text above each message, by id."""
+    """Return, by message id, how many messages with text are above that message in the tree."""
     counts: dict[str, int] = {}
     for start in by_id:
         path: dict[str, Node] = {}
@@ -114,7 +114,7 @@ Conversation = Callable[[str, Mapping[str, Any], Member, Reading], Iterator[Read
 
 
 def _read(members: Sequence[Member], reading: Reading, keys: frozenset[str], one: Conversation) -> Iterator[Read]:
-    """Yield the results of `one` for every element of a list, or for a document with one of these keys."""
+    """Call `one` for each conversation and yield its results; a file is a list, or one object with one of the keys."""
     for member in members:
         single: dict[str, Any] = {}
         messages: list[Any] = []
@@ -146,7 +146,7 @@ class _Tree(NamedTuple):
 def _lines(
     place: str, room: Room, tree: _Tree, user: Speaker, assistant: Speaker | None, member: Member, reading: Reading
 ) -> Iterator[Read]:
-    """Yield the lines of the shown branch; with assistant None, the speaker of an answer is its model."""
+    """Yield the lines of the shown branch; if `assistant` is None, the model of each answer is its speaker."""
     lines = choose_branch(tree.nodes, tree.current, tree.begun, tree.begun or tree.ended or member.changed)
     wordless = sum(1 for node in tree.nodes if not node.text and node.role)
     if not lines:
@@ -211,7 +211,7 @@ _HIDING = (
 )  # fmt: skip
 _NOT_REMEMBERED = ("is_do_not_remember", "is_temporary_chat", "is_temporary")
 _MARKS = re.compile("\ue200[^\ue200\ue201]*\ue201|[\ue200-\ue206]")
-"""Marks of sources and pictures in a text, in private-use characters."""
+"""ChatGPT's markers of sources and pictures in a text, which consist of private-use characters."""
 
 
 def _chatgpt(place: str, value: Mapping[str, Any], member: Member, reading: Reading) -> Iterator[Read]:
@@ -329,7 +329,7 @@ _OF_CLAUDE = frozenset({"chat_messages", "conversations_memory", "project_memori
 _HEADING = re.compile(r"#{1,6}[ \t]+(?P<marked>[^\n]+)\Z|\*\*(?P<bold>[^*\n]{1,120})\*\*:?\Z")
 _PIECE_CHARS = 4000
 _THOUGHTS = 100
-"""Maximum number of blocks of one message whose thoughts are searched for in the message's plain text."""
+"""Maximum number of blocks of one message whose thoughts are removed from the message's plain text."""
 
 _UNSUPPORTED = re.compile(r"```\s*This block is not supported on your current device yet\.\s*```")
 """Placeholder for the work of a tool in the plain text of a message."""
@@ -349,7 +349,7 @@ def _claude(
     people: Mapping[str, str], place: str, value: Mapping[str, Any], member: Member, reading: Reading
 ) -> Iterator[Read]:
     def owner(account: str) -> Speaker:
-        """Return the speaker with this account; a blank account is the only account of the export."""
+        """Return the speaker of an account; if it is blank and the export has one account only, that one's speaker."""
         if not account and len(people) == 1:
             account = next(iter(people))
         return Speaker(reading.user or account or USER_ID, people.get(account) or USER_NAME)
@@ -398,7 +398,7 @@ def _claude_node(project: str, message: Mapping[str, Any], before: str, missing:
 
 
 def _claude_words(message: Mapping[str, Any]) -> str:
-    """Return the text of a message: that of its blocks, its plain text, or that of its attachments."""
+    """Return the text of a message: from its blocks, else its plain text without thoughts, else its attachments."""
     content = message.get("content")
     blocks = content if isinstance(content, list) else [content]
     shown = [block for block in blocks if isinstance(block, str) or text_at(block, "type") in ("text", "")]

@@ -49,7 +49,7 @@ class Format:
 
     title: str
     marks: tuple[Paths, ...]
-    """Groups of paths: a chat with all paths of one group has this format. In a list, the first element is examined."""
+    """Groups of paths: a chat with all paths of one group has this format. A list is judged by its first element."""
     chats: Paths = ()
     """Paths of the list of chats; empty if the document itself is a chat or a list of chats."""
     messages: Paths = ("messages",)
@@ -64,16 +64,16 @@ class Format:
     role: Paths = ()
     persona: frozenset[str] = frozenset()
     people: frozenset[str] = frozenset()
-    """Values of `role` for the persona and people; messages of other roles are left out. Empty: all are people."""
+    """Values of `role` for the person who talks with an assistant; empty for formats of chats between people."""
     reactions: Paths = ()
     files: Paths = ()
     left: Mapping[str, str] = field(default_factory=dict)
-    """Reasons for leaving out a message, by the name of the field that is true in such messages."""
+    """Reason for leaving out a message, by the name of the field that is true in messages to leave out."""
     named_after: Literal["file", "folder", "both"] = "both"
-    """Part of the path that names a chat without id and name."""
+    """Part of the file's path that becomes the id of a chat without id and name."""
     newest_first: bool = False
     is_mangled: bool = False
-    """Whether the file encodes each byte of UTF-8 as one character."""
+    """Whether each character of the file stands for one byte of UTF-8, so that texts must be decoded again."""
     unfold: Callable[[Any], Any] | None = None
     notes: Callable[[Any], Iterator[tuple[str, str]]] | None = None
     """Function that yields name and text of the memories in a document; None if it holds none."""
@@ -100,7 +100,7 @@ _LABEL = re.compile(
     r"instrucci|mensaje|solicitud|richiesta|domanda|pedido|メッセージ|プロンプト|프롬프트)[^:：\n]{0,20}?\s?[:：])\s+",
     re.IGNORECASE,
 )
-"""Label before a question, in the languages of the program."""
+"""Words that Google puts before a question, such as "Prompted", in many languages."""
 
 
 def _unfold_activity(entry: Any) -> Any:
@@ -248,12 +248,12 @@ def _read_document(member: Member, faults: list[Fault]) -> Any:
 
 
 def has_marks(value: Any, marks: tuple[Paths, ...]) -> bool:
-    """Return whether a value has all paths of one of these groups."""
+    """Return whether a value has all field paths of one group in `marks`."""
     return any(all(_get(value, path, missing=...) is not ... for path in paths) for paths in marks)
 
 
 def _get(value: Any, path: str, missing: Any = None) -> Any:
-    """Return the value at a path; in each list on the way, the first element is followed."""
+    """Return the value at a path, or `missing`; where the path meets a list, it continues in the first element."""
     for step in path.split("."):
         value = value[0] if isinstance(value, list) and value else value
         if not isinstance(value, Mapping) or step not in value:
@@ -380,7 +380,7 @@ class _File:
         return self._text(sign), count_at(value, "reactor_emails")
 
     def _text(self, value: Any) -> str:
-        """Return a text; if it is a list of parts, their joined texts."""
+        """Return the text of a value; for a list of parts, their joined texts."""
         parts = value if isinstance(value, list) else [value]
         texts = [
             part if isinstance(part, str) else text_at(part, "text")

@@ -57,14 +57,14 @@ class _Messenger:
         raise NotImplementedError
 
     def id_of_character(self, key: str, name: str, *, is_webhook: bool = False) -> str:
-        """Return the speaker id of a character that a bot plays: the bot's id for its first name, else id and name."""
+        """Return the id of a character that a bot plays: `key` for the bot's first name, `key:name` for later names."""
         if not is_webhook and self._first_names.setdefault(key, name) == name:
             return key
         return f"{key}:{name}"
 
 
 def _join_boxes(boxes: Sequence[Any], names: Sequence[str], field: tuple[str, str], fallback: str = "") -> str:
-    """Return the joined texts and fields of the boxes (embeds, attachments) of a bot's message."""
+    """Return the joined texts of the boxes (embeds, attachments) of a bot's message; `names` are their text fields."""
     texts = []
     for box in boxes:
         shown = [*(text_at(box, name) for name in names), _join_blocks(list_at(box, "blocks"))]
@@ -145,7 +145,7 @@ _TELEGRAM_PRIVACY: dict[str, Privacy] = {
     "private_group": "restricted", "private_supergroup": "restricted", "private_channel": "restricted",
     "public_supergroup": "public", "public_channel": "public",
 }  # fmt: skip
-"""Privacy of chats of several people; others are direct."""
+"""Privacy of chats of several people, by type; chats of other types are direct."""
 _SUPER = ("private_supergroup", "public_supergroup", "private_channel", "public_channel")
 
 
@@ -153,7 +153,7 @@ class Telegram(_Messenger):
     _unnamed = 0
 
     def _read_room(self, member: Member) -> Room:
-        """Return the chat of a file, with the id that bots know."""
+        """Return the chat of a file, with the chat id that Telegram gives to bots."""
         kind, key, title = text_at(self.head, "type"), id_at(self.head, "id"), text_at(self.head, "name")
         privacy = _TELEGRAM_PRIVACY.get(kind, "direct")
         if not key:
@@ -196,7 +196,7 @@ class Telegram(_Messenger):
 
 
 def _telegram_text(value: Any) -> str:
-    """Return a text, which is a string or a list of strings and formatted parts."""
+    """Return the text of a value that is a string, or a list of strings and formatted parts."""
     whole = ""
     for part in value if isinstance(value, list) else [value]:
         text = part.get("text") if isinstance(part, Mapping) else part
@@ -311,7 +311,7 @@ class Slack(_Messenger):
         return Room(key, title, privacy, self._team if opened else "")
 
     def _read_message(self, place: str, value: Mapping[str, Any], room: Room) -> Read:
-        """Return the line of a message; a thread is a conversation below that of its channel."""
+        """Return the line of a message; a thread is a conversation of its own, `channel/thread`."""
         kind, inner = text_at(value, "subtype"), dict_at(value, "message")
         if kind == "message_changed" and inner:
             value = {**inner, "edited": dict_at(inner, "edited") or {"ts": value.get("ts")}}

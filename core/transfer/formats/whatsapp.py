@@ -29,7 +29,7 @@ _EITHER = {name: "|".join(map(re.escape, words)) for name, words in _WORDS.items
 AM, PM, DELETED = _WORDS["am"], _WORDS["pm"], frozenset(map(str.casefold, _WORDS["deleted"]))
 _OMITTED = rf"[^<>\n]{{0,60}}(?:{_EITHER['omitted']})[^<>\n]{{0,60}}"
 OMITTED = re.compile(rf"(?:<{_OMITTED}>|\u200e{_OMITTED})\s*", re.IGNORECASE)
-"""Placeholder of a file that was not exported: <Media omitted> on Android, `image omitted` after a mark on iOS."""
+"""Placeholder of a missing file: <Media omitted> on Android; a direction mark and `image omitted` on iOS."""
 ATTACHED = re.compile(
     rf"^(?P<name>[^\n/\\<>:]{{1,256}}\.\w{{2,5}}) \((?:{_EITHER['attached']})\)", re.IGNORECASE | re.MULTILINE
 )

@@ -179,9 +179,9 @@ def import_items(
     """Import the items of a file. Importing the same file again stores nothing.
 
     The whole file is checked before the first item is stored. Bad rows are listed, good rows stored. Items are stored
-    in transactions of 1,000, so an import that was interrupted or failed has stored whole transactions, and continues
-    when it is run again: an item counts as stored if the database has its text, kind and tier as many times as the
-    file. Archived items do not count.
+    in transactions of 1,000. To continue an interrupted or failed import, run it again. Items are equal if text, kind
+    and tier are equal: if a file has an item three times and the database has it once, two are stored. Archived items
+    are not compared.
 
     Args:
         source: a path, bytes, or a binary stream, in a format of `transfer.items.formats`.

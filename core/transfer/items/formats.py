@@ -35,7 +35,7 @@ MAX_ITEMS = 50_000
 MAX_DEPTH = 20
 """Deepest nesting of lists and objects in a file, including the outermost."""
 MAX_VALUES = 3_000_000
-"""Maximum number of values in a file, which take many times its bytes in memory; 50,000 items have half as many."""
+"""Maximum number of values in a file. They take many times the file's bytes; 50,000 items have half as many."""
 
 _SHAPES = (
     "It must hold {items: [...]}, as JSON or YAML, or one item a line; or be a World Info file, a character book, an "
@@ -48,7 +48,7 @@ _DATE = (
     r"(?=\[?(?:(?P<iso>\d{4}-\d\d-\d\d)|(?P<day>\d\d?)\.(?P<month>\d\d?)\.(?P<year>\d{4}))(?!\w|,?\s*+\d\d?[:.]\d\d))"
     r"(?:\[[\d.-]++\]\s*+-?+|[\d.-]++\s*+(?::|[-–](?!\s*+\d)))?+\s*+"
 )
-"""Date before an entry; not with a time of day, which begins a line of a chat or a log."""
+"""Date before an entry. A date with a time of day does not match: it begins a line of a chat or a log."""
 _ENTRY = re.compile(rf"\s*+(?:[-*•]\s|\d{{1,4}}[.)]\s)?\s*+(?:{_DATE})?(?P<text>\S.*)")
 _IS_ENTRY = re.compile(rf"\s*+(?:(?:[-*•]|\d{{1,4}}[.)])\s++\S|{_DATE}[\d.-]*+[-–:\s]*+\S|(?:The user|User) \S)")
 _IS_YAML = re.compile(
@@ -139,7 +139,7 @@ def _read_yaml(text: str) -> Any:
 
 
 def _make_plain(value: Any) -> Any:
-    """Return a YAML value with keys and dates as texts."""
+    """Return a YAML value with its keys and dates turned into texts."""
     if isinstance(value, dict):
         return {str(key): _make_plain(each) for key, each in value.items()}
     if isinstance(value, (list, tuple, set)):

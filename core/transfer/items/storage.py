@@ -84,7 +84,7 @@ class ItemWriter:
         self._counts: Counter[str] = Counter()
         self._rows_done = 0
         self._row = 0
-        """Number of the last row of the batches so far."""
+        """Number of the last row whose batch is stored."""
 
     def write(
         self, rows: Iterable[Row], format_name: str, progress: Progress | None = None, total: int = 0
@@ -192,7 +192,7 @@ def read_item(value: Any, scope: Scope, kind: str, *, now: datetime, session_ttl
 
 
 def read_kind(value: Any) -> str:
-    """Return a known kind, or "" for a blank one: captured memories have no kind."""
+    """Return the kind that a value names, "" for a blank value, as captured memories have; refuse an unknown kind."""
     return "" if isinstance(value, str) and not value.strip() else kind_of(value)
 
 

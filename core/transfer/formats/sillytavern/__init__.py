@@ -83,7 +83,7 @@ class _Chat:
         return read
 
     def _own_index(self, index: int) -> int:
-        """Return the conversation's index of the newest message at or before an index of the file; -1 if none."""
+        """Return the index, among imported messages, of the last one at or before a file position; -1 if none."""
         return bisect_right(self._indexes, index) - 1
 
     def _read_header(self, value: dict[str, Any]) -> None:
@@ -140,7 +140,7 @@ class _Chat:
         return {name: value for name, value in fields.items() if value}
 
     def _read_time(self, value: Any) -> tuple[str, datetime]:
-        """Return the time as written, and the time of the message: at least that of the message above."""
+        """Return the time as written, and the message's time, which is never before that of the message above."""
         before = self._time or self._created
         time = read_time(value, self._reading.zone)
         if time is None and value not in (None, ""):
@@ -160,7 +160,7 @@ class _Chat:
 
 
 def read_header(value: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Version, ...], int | None]:
-    """Return the header with null for each running recap's text, the recap's versions, and the current one's number."""
+    """Return (header with null for the recap texts, versions of the running recap, number of the current version)."""
     line = dict(value)
     metadata = line.get("chat_metadata")
     storage = metadata.get(RUNNING) if isinstance(metadata, dict) else None
@@ -253,6 +253,6 @@ def _new(version: Version, indexes: Sequence[int]) -> dict[str, Any]:
 
 
 def _in_file(index: int, indexes: Sequence[int]) -> int:
-    """Return the position of a message in the file; an index beyond the last message keeps its distance from it."""
+    """Return the file position of the message with this index; beyond the last message, positions count on."""
     at = min(index, len(indexes) - 1)
     return index if at < 0 else indexes[at] + index - at

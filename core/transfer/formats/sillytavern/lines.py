@@ -28,7 +28,7 @@ from ...json_values import is_deeper
 KEY, DIGEST = "sillytavern", "sillytavern_digest"
 BEFORE, AFTER = "sillytavern_before", "sillytavern_after"
 """Keys of a metadata column. KEY: the line of a message, or the header. DIGEST: a digest of the imported message.
-BEFORE: the blank lines before a message. AFTER: the blank lines after the last message."""
+BEFORE: the lines of blank messages before the message. AFTER: those after the last message."""
 _SEPARATORS = (",", ":")
 KEPT_BYTES = 4 * 1024**2
 """Maximum number of bytes of one stored line, without its texts; a server accepts 16 MB in one statement."""
@@ -104,7 +104,7 @@ def split_line(value: Mapping[str, Any], message: Said) -> tuple[Said, dict[str,
 
 
 def _left(written: Any, stored: str) -> Any:
-    """Return the kept line's value in place of a text: None, or the text if it holds more than is stored (thoughts)."""
+    """Return what the kept line holds for a text: None, or `written` if it differs from the stored text (thoughts)."""
     return None if isinstance(written, str) and clean(written) == stored else written
 
 
@@ -139,7 +139,7 @@ def _text(swipe: Any, line: Mapping[str, Any]) -> str | None:
 
 
 def _find_current(chosen: Any, texts: list[str | None], text: str) -> int | None:
-    """Return the number of the current alternative: the line's number, or else that of the first with this text."""
+    """Return the number of the current alternative: the `chosen` one, else the first with this text, else None."""
     if isinstance(chosen, int) and not isinstance(chosen, bool) and 0 <= chosen < len(texts):
         return chosen if texts[chosen] is not None else None
     return texts.index(text) if text in texts else None
@@ -282,7 +282,7 @@ def _put_data(extra: Any, values: Mapping[str, Any], add: bool) -> Any:
 
 
 def _values(message: Said) -> dict[str, Any]:
-    """Return everything stored beside a message, by the keys of the recap extension."""
+    """Return a message's recap, scene and exclusion, by the keys of the recap extension."""
     exclude = {"exclude": True} if message.excluded else {}
     return {**_recap_values(message.beside.recap), **_scene_values(message.beside.scene), **exclude}
 
@@ -384,6 +384,6 @@ def kept(metadata: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def kept_lines(metadata: Mapping[str, Any] | None, key: str) -> list[str]:
-    """Return the blank lines stored under BEFORE or AFTER."""
+    """Return the lines of blank messages stored under BEFORE or AFTER."""
     lines = (metadata or {}).get(key)
     return [line for line in lines if isinstance(line, str)] if isinstance(lines, list) else []
