@@ -29,7 +29,7 @@ FORBIDDEN = "The token is not for this."
 
 TOKEN_THREADS = 8
 TOKEN_SECONDS = 2.0
-"""Longest wait for the database when a remembered token is looked up; after it the remembered token counts."""
+"""Longest wait for the database when a remembered token is looked up; then the remembered token is accepted."""
 MAX_REMEMBERED = 1000
 """Maximum number of tokens remembered for times when the database does not answer."""
 
@@ -77,7 +77,7 @@ def read_scope(token: AccessToken, **said: Any) -> Scope:
 
 
 def read_header(headers: Mapping[str, str], name: str) -> str:
-    """Return a header that holds a name or id, or "". Servers decode headers as Latin-1, but this one is UTF-8."""
+    """Return a header with a name or id, or "". Servers decode headers as Latin-1, but these headers are UTF-8."""
     try:
         return headers.get(name.lower(), "").encode("latin-1").decode("utf-8")
     except UnicodeError:
@@ -87,7 +87,7 @@ def read_header(headers: Mapping[str, str], name: str) -> str:
 
 
 def is_token(given: str, token: str) -> bool:
-    """Compare in constant time."""
+    """Return whether `given` is the token; the time of comparing reveals nothing about it."""
     return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), token.encode("utf-8", "surrogatepass"))
 
 
@@ -130,7 +130,7 @@ class WebContext:
     settings: GivenSettings = None
     model: Any = None
     allowed_hosts: frozenset[str] = frozenset()
-    """Accepted Host names in lower case, beside loopback and ADMIN_HOST; `*` accepts all."""
+    """Accepted Host names in lower case, besides loopback and ADMIN_HOST; `*` accepts all."""
     admin_token: str = field(default="", repr=False)
     """Value of ADMIN_TOKEN when the application was created; blank if the operator's routes are not served."""
     has_proxy: bool = False

@@ -47,7 +47,7 @@ class PrunedAnswer(BaseModel):
 
 
 class ForgottenAnswer(BaseModel):
-    """Number of rows deleted for good, or with dry_run of rows that would be, by table."""
+    """Number of rows by table: deleted for good, or with dry_run rows that would be deleted."""
 
     persona: str
     dry_run: bool

@@ -59,8 +59,8 @@ def create_app(
 
     Args:
         db, settings, model: None uses those of the process, read for each request.
-        allowed_hosts: accepted names in the Host header, beside loopback and ADMIN_HOST; `*` accepts all, for servers
-            behind one that checks them.
+        allowed_hosts: accepted names in the Host header, besides loopback and ADMIN_HOST; `*` accepts all, if a
+            reverse proxy in front of this server checks them.
         admin: serve the operator's API and page, which need ADMIN_TOKEN.
         proxy: serve the proxy to LLM_BASE_URL.
         mcp: serve the Model Context Protocol under `/mcp`.
@@ -139,7 +139,7 @@ _CHECKED = (Depends(bodies.check_known),)
 
 
 def _make_bare(context: WebContext, lifespans: list[Any]) -> FastAPI:
-    """Return the application without routes: with its guard, error handling, start and end."""
+    """Return the application without routes, with its guard, error handling, and code for start and shutdown."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

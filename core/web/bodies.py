@@ -69,7 +69,7 @@ class ItemSearch(ItemList):
 
 
 def _key_of(name: str) -> BeforeValidator:
-    """Return the validator of an id in ID_BYTES."""
+    """Return the validator of the id field `name`, which checks its type and its length (ID_BYTES)."""
 
     def read(value: object) -> object:
         try:
@@ -148,7 +148,7 @@ async def check_known(request: Request) -> None:
 
 
 async def pass_on(request: Request, error: Exception) -> Any:
-    """Re-raise an error, so that the guard answers it, and add the known fields of a body or the methods of a path."""
+    """Re-raise an error for the guard; status 405 gets the methods of the path, an unknown field the known fields."""
     if isinstance(error, HTTPException) and error.status_code == 405 and not isinstance(error, Refused):
         methods = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
         allowed = [each for each in methods if find_route({**request.scope, "method": each}) is not None]

@@ -84,7 +84,7 @@ class CutOffError(Exception):
 
 @contextmanager
 def refuse_bad_values() -> Iterator[None]:
-    """Turn a ValueError in the block into a 422."""
+    """Turn a ValueError in the block into a refusal with status 422."""
     try:
         yield
     except ValueError as error:
@@ -127,7 +127,7 @@ def judge(error: Exception, scope: Scope) -> Refused:
 
 
 def _judge_bad_values(problems: Sequence[Any]) -> Refused:
-    """Return the refusal of bad parameters: the names of all, and sentences about three."""
+    """Return the refusal of bad parameters; it names all of them and explains three."""
     paths = [() if problem["type"] == "json_invalid" else problem["loc"][1:] for problem in problems]
     names = [".".join(map(str, path)) or "body" for path in paths]
     # a misspelt name is described first: it explains why the right one is missing

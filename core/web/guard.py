@@ -33,7 +33,7 @@ Area = Literal["open", "admin", "hosts", "proxy"]
 """Group of routes and its token. open: none needed. admin: the operator's. hosts: API, MCP. proxy: the model server."""
 
 METRICS = "/metrics"
-"""Path where Prometheus collectors ask by default; it leads to the metrics route below ADMIN."""
+"""Path that Prometheus collectors request by default; it is served by the metrics route below ADMIN."""
 V1, MCP = "/v1", "/mcp"
 READING = ("GET", "HEAD", "OPTIONS")
 
@@ -59,7 +59,7 @@ HEADERS = {
     "x-frame-options": "DENY",
 }
 PROXY_HEADERS = {name: HEADERS[name] for name in ("cache-control", "x-content-type-options", "referrer-policy")}
-"""Default headers of a model server's answers; it sets the other headers of its own pages."""
+"""Headers added to answers of the model server that lack them; no other headers are added to its pages."""
 
 _NO_LOGIN = "A token is needed. Send it as `Authorization: Bearer TOKEN`, or log in on the page."
 WRONG_LOGIN = "The token is wrong, or the log-in has ended. Send the value of ADMIN_TOKEN, or log in again."
@@ -211,7 +211,7 @@ def lead_to_login(scope: Scope, wanted: str = "", *, failed: bool = False) -> HT
 
 
 def lead_to(address: str, words: str, status: int = 200) -> HTMLResponse:
-    """Return a page that redirects a browser; the page's security policy forbids redirecting a form."""
+    """Return a page that redirects by `refresh`: the security policy forbids a redirect in answer to a form."""
     place = escape(address)
     page = (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{words}</title>'
@@ -357,7 +357,7 @@ def _parse_place(url: str) -> tuple[str, int] | None:
 
 
 def require_operator(request: Request) -> Any:
-    """Return the context of a request with the operator's token or log-in; refuse others."""
+    """Return the context of a request with the operator's token or log-in; refuse other requests."""
     if not request.scope.get(_OPERATOR):
         raise errors.Refused(401, _NO_LOGIN)
     return request.app.state.context

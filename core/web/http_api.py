@@ -155,7 +155,7 @@ def _answer_change(done: WriteResult) -> answers.WrittenAnswer:
 
 @router.post("/search")
 def search(host: Host, body: bodies.SearchBody) -> answers.HitsAnswer:
-    """Search memories, diary and chat within the scope; newest first (`all`: oldest first)."""
+    """Search memories, diary and chat within the scope; newest first, in mode `all` oldest first."""
     asked = body.model_dump(exclude=set(_WHO))
     with refuse_bad_values():
         hits = synth_core_memory.search_memories(**asked, **host.by(body))

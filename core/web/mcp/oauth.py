@@ -5,9 +5,9 @@ The SDK implements the protocol (metadata, PKCE, validation); this module stores
 | What | Stored |
 |---|---|
 | registration, request for consent | nowhere: signed with ADMIN_TOKEN, so that nobody can fill a database |
-| code | in this process, for a minute, for one use |
-| access token | a row of the tokens, as from `token add`, for an hour and `/mcp` alone |
-| refresh token | nowhere: signed over the row, so that a renewal invalidates the one before |
+| code | in this process; valid for a minute and one use |
+| access token | a row of the tokens, as from `token add`; valid for an hour, and only at `/mcp` |
+| refresh token | nowhere: its signature covers the token's hash, so that each renewal invalidates it |
 
 A code or refresh token that is used twice was stolen: its row is revoked.
 """
@@ -102,7 +102,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         self._context = context
         self._grants: dict[str, Grant] = {}
         self._answered: dict[str, object] = {}
-        """Answered requests for consent; one for each click of the operator, so it stays small."""
+        """Requests for consent that were answered. Each needed a click of the operator, so the list stays short."""
         self.url = check_public_url(public_url)
         self.resource = f"{self.url}{MCP}"
         self.metadata = f"{self.url}/.well-known/oauth-protected-resource{MCP}"
@@ -123,7 +123,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         return [*own, *create_protected_resource_routes(both.resource_server_url, [both.issuer_url])]
 
     def _check_resource(self, app: ASGIApp) -> ASGIApp:
-        """Return the route for tokens behind a check of the resource, which the SDK does not pass on."""
+        """Return the token route with a check of the parameter `resource`, which the SDK does not pass on."""
 
         async def check(scope: Scope, receive: Receive, send: Send) -> None:
             body = await read_body(receive, FORM_BYTES, BODY_SECONDS)
@@ -260,7 +260,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         return RefreshToken(token=refresh_token, client_id=client.client_id, scopes=scopes) if found else None
 
     def _find_row(self, client: OAuthClientInformationFull, text: str) -> tuple[shapes.AccessToken, bytes] | None:
-        """Return the token that a refresh token renews, and its hash."""
+        """Return the access token that the refresh token `text` renews, with its stored hash; None if it is invalid."""
         parts = _REFRESH_FORM.fullmatch(text)
         if parts is None or int(parts[1]) > shapes.MOST_ID:
             return None
@@ -281,7 +281,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         refresh_token: RefreshToken,
         scopes: list[str],  # noqa: ARG002 - tokens have no scopes
     ) -> OAuthToken:
-        """Return the next token of a program; its earlier ones become invalid."""
+        """Return the next access token of a program; the program's earlier tokens become invalid."""
         return await run_in_threadpool(self._renew, client, refresh_token.token)
 
     def _renew(self, client: OAuthClientInformationFull, refresh_text: str) -> OAuthToken:

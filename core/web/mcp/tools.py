@@ -291,7 +291,7 @@ def memory_search(speaker: Speaker, asked: SearchArguments) -> dict[str, Any]:
 @_tool("Remember")
 def memory_save(speaker: Speaker, asked: SaveArguments) -> WriteAnswer:
     """Save one fact for good, because the person asked you to remember it. How they want to be answered is not a fact:
-    turn_save finds that, and its end, in their words. If the answer names a similar memory that is now outdated, delete
+    turn_save finds such instructions in their words. If the answer names a similar memory that is now outdated, delete
     that one with memory_delete."""
     done = add_saved_memory(asked.text, **speaker.asking)
     tags = [*asked.tags, *([asked.subject] if asked.subject.strip() else [])]
@@ -360,7 +360,7 @@ def _refuse_id(row_id: int) -> WriteResult:
 @_tool("Save a turn", repeats=False)
 def turn_save(speaker: Speaker, asked: TurnArguments) -> TurnAnswer:
     """Store what the person said and what you answered, so that it can be recalled later. Standing instructions in the
-    person's words begin and end with it. Call it once after each answer.
+    person's words take effect or end by this call. Call it once after each answer.
     """
     place = speaker.scope.conversation or ""
     message = {"text": asked.user_text, "interface_path": place, "message_id": asked.message_id or None}

@@ -95,7 +95,7 @@ class AnswerReader:
                 self._is_done = self._is_done or each.get("finish_reason") in _ENDS
 
     def _read_choice(self, data: bytes) -> dict[str, Any] | None:
-        """Return the first choice, and record a failure."""
+        """Return the first choice of an event, None if it cannot be read; note whether the event reports a failure."""
         try:
             value = json.loads(data)
             self._has_failed = self._has_failed or bool(value.get("error"))

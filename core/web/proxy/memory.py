@@ -33,7 +33,7 @@ from .recall import recall
 
 BUILD_THREADS = 8
 PLACES = 3
-"""Maximum number of requests whose memories are built at once; more would not finish sooner."""
+"""Maximum number of requests whose memories are built at once; a higher number would not make them faster."""
 SAVE_THREADS = 4
 SAVE_DELAYS = (1, 2, 4, 8, 15, 30, 60, 60, 60)
 """Seconds to wait before each retry of storing a turn: about four minutes in total."""
@@ -68,7 +68,7 @@ class TurnMemory:
     async def build(self, turn: Turn, question: str, said: Sequence[str], settings: Settings) -> str:
         """Return the text to insert before a person's message; raises TimeoutError after PROXY_MEMORY_SECONDS.
 
-        The time begins when one of PLACES is free. While the database hangs, waiting for a place is limited too.
+        The time begins when fewer than PLACES requests are running. While the database hangs, that wait is limited too.
         """
         whose, began = (turn.scope.persona, turn.scope.participant), time.monotonic()
         earlier = [task for task, other in self._tasks.items() if (other.persona, other.participant) == whose]
@@ -126,7 +126,7 @@ class TurnMemory:
 
 
 class OpenTurn:
-    """A turn whose answer is being read. A stream's lines are stored at once, its answer when it has ended.
+    """A turn whose answer is being read. If it is streamed, the turn's lines are stored first, the answer at its end.
 
     `length` is that of an uncompressed answer in bytes, None if it is unknown.
     """

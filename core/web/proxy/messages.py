@@ -58,7 +58,7 @@ def read_messages(body: Mapping[str, Any], key: MessagesKey) -> Any:
 
 
 def write_messages(body: Mapping[str, Any], said: Sequence[Any], key: MessagesKey) -> dict[str, Any]:
-    """Return a request with these messages instead of its own. An input that was a text stays a text if possible."""
+    """Return a request with these messages in place of its own; an `input` that was a text stays one if possible."""
     if key == "messages":
         return {**body, key: said}
     instructions = [each for each in said if isinstance(each, dict) and each.get("type") == _INSTRUCTIONS]

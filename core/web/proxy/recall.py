@@ -24,9 +24,9 @@ def recall(
     settings: Settings,
     scope: Scope,
 ) -> str:
-    """Return the memories that belong to a message, or ""; they do not repeat the texts `held`.
+    """Return the memories for a message, or ""; they do not repeat the texts in `held`, which the request contains.
 
-    Stored lines that `lines` replace are left out, unless the request continues the response with the id `after`.
+    Stored lines that `lines` edit or drop are left out, unless the request continues the response with id `after`.
     """
     if MODES[settings.memory_mode].how == "tool":  # the model gets no tool here, so requests to remember are saved
         settings = settings.replace(memory_mode="plus")

@@ -75,7 +75,7 @@ class Outgoing:
 
 
 class Proxy:
-    """The handler of paths that no route has, behind `guard.Guard`: passes those under `/v1` on."""
+    """The handler of all paths without a route: passes those under `/v1` on. `guard.Guard` checks requests first."""
 
     def __init__(self, context: WebContext) -> None:
         self._context = context

@@ -13,9 +13,9 @@ from typing import Any
 from .messages import find_last_user, read_question, read_text
 
 SHORT_TOKENS = 64
-"""Largest limit of answer tokens that only programs set, not people."""
+"""A request that limits its answer to at most this number of tokens comes from a program, not from a person."""
 READ_CHARS = 10_000
-"""Number of characters read at each end of a longer message: instructions are at its beginning or end."""
+"""Number of characters read at each end of a longer message, since instructions are in its first or last lines."""
 COMMAND_CHARS = 2500
 """Maximum number of characters of a system message that may be an order; a longer one describes a persona."""
 
@@ -59,7 +59,7 @@ _OTHER_LINE = re.compile(rf"\A\W*(?:write your next reply from|continue\b|{_IGNO
 
 
 def name_task(headers: Mapping[str, str], body: Mapping[str, Any], persona: str = "") -> str:
-    """Return why a request is not a turn (`asked`, `short`, `no_user_line`, `no_text`, `task`); "" for a turn."""
+    """Return why no turn is stored: asked (X-Store), short (answer limit), no_user_line, no_text or task; else ""."""
     if headers.get("x-store", "").strip().lower() in ("no", "false", "0"):
         return "asked"
     for name in ("max_tokens", "max_completion_tokens", "max_output_tokens"):

@@ -29,7 +29,7 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 class Search(ItemSearch):
     participant: list[str] | None = None  # type: ignore[assignment]
-    """Keys of one person."""
+    """Participant keys of one person, who may have several; None for anybody."""
     tags: Annotated[list[str] | None, SPLIT_COMMAS] = None
     min_importance: Fraction = None
     limit: Annotated[int, Field(ge=1, le=max(PAGE_SIZES))] = 50

@@ -111,7 +111,7 @@ class Page:
         return value if isinstance(value, str) else ""
 
     def row_id(self, name: str) -> int:
-        """Return the first whole number in a value, or 0."""
+        """Return the first whole number in the value of a form or query field, or 0."""
         return next(iter(split_ids(self.field(name))), 0)
 
     @cached_property
@@ -200,7 +200,7 @@ def add_screen(
 
 
 def _answer_screen(screen: Screen, page: Page) -> Response:
-    """Return the screen's response, or a page with the sentence of its error, never with a trace."""
+    """Return the screen's response; if the screen fails, a page with the error's sentence, never with a trace."""
     try:
         with errors.refuse_bad_values():
             return screen(page)

@@ -1,4 +1,4 @@
-"""The screen of programs: programs with a token of the persona, and OAuth requests for one."""
+"""The screen of programs: those with a token of the persona, and OAuth requests for a token."""
 
 from __future__ import annotations
 
