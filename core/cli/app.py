@@ -87,7 +87,7 @@ def _end_wrong_usage(error: Any) -> int:
 
 
 def _end_unwritten(error: OSError) -> int:
-    """Report a failed read or write, unless the reader of the output ended early, as `head` does."""
+    """Report a failed read or write, unless the output's reader ended early, as `head` does; return the exit code."""
     output.abandon_stream(sys.stdout)
     if isinstance(error, BrokenPipeError):
         return 1

@@ -101,7 +101,7 @@ def set_(
 ) -> None:
     """Set a flag in config.yaml by changing or adding its line.
 
-    The file is that of CONFIG_FILE, else the one in the working directory. The next call uses the value,
+    The file is CONFIG_FILE, else config.yaml in the working directory. The next call uses the value,
     unless an environment variable sets the flag. A secret is not written: give it by a variable.
     """
     flag = _read_name(name)
@@ -128,7 +128,7 @@ def preset(
 ) -> None:
     """Write a config.yaml for a kind of program.
 
-    It turns on the flags that such a host needs, and names at its top what else must run.
+    The file sets the flags that such a program needs; its first lines name what else must run.
     """
     known = sorted(file.stem for file in PRESETS.glob("*.yaml"))
     if name not in known:

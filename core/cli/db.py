@@ -111,7 +111,7 @@ def reindex(run: Run) -> None:
 def pack(run: Run) -> None:
     """Make the search index quicker to read.
 
-    It joins small parts into large ones; saving joins some by itself. A step takes seconds, on a busy server tens of
+    It merges small parts of the index; saving merges some by itself. A step takes seconds, on a busy server tens of
     seconds. Others read meanwhile. Writers of the same audience may wait, with SQLite all writers, at most
     DB_TIMEOUT_SECONDS.
     """

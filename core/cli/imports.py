@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 20
 _APART = ("errors", "error_count", "notes", "dry_run")
-"""Fields of a result that are not printed with the others."""
+"""Fields of a result that are left out of the printed table of fields."""
 
 
 @command("import", creates=True)
@@ -130,7 +130,7 @@ def import_(
 
 
 def _holds_chats(file: Path) -> bool:
-    """Return whether `import_file` should read the file; it also reports the problem of an unreadable file."""
+    """Return whether `import_file` should read the file: it holds chats, or is unreadable, which it then reports."""
     from ..transfer.formats import find_export
 
     try:
@@ -142,7 +142,7 @@ def _holds_chats(file: Path) -> bool:
 def _print_result(
     result: ImportResult | ItemImport, problems: Sequence[Mapping[str, Any]], next_step: str = ""
 ) -> None:
-    """Print what a result holds, the first refused rows, and what to do next."""
+    """Print the fields of a result that are not empty, the first refused rows, and what to do next."""
     values = {name: getattr(result, name) for name in result.__dataclass_fields__ if name not in _APART}
     output.show({name: value for name, value in values.items() if value})
     for note in result.notes:

@@ -141,7 +141,7 @@ def command(path: str, *, without: Collection[str] = (), creates: bool = False) 
     """Register a function, whose first argument is a `Run`, as a subcommand with its own and the common options.
 
     A parameter whose type is a NamedTuple is replaced by the options that its fields declare. `without` names common
-    options that mean nothing here; with `creates`, a missing SQLite file is created rather than refused.
+    options that this subcommand lacks; with `creates`, a missing SQLite file is created rather than refused.
     """
 
     def add(function: _Function) -> _Function:
@@ -216,7 +216,7 @@ def warn_of_persona(run: Run, persona: str) -> None:
 
 
 def warn_of_scope(run: Run, scope: Scope) -> None:
-    """Say where rows outside of this scope are: a wrong scope looks like an empty memory."""
+    """Tell the user which other scopes have rows: a wrong scope looks like an empty memory."""
     from ..access import overview
 
     sentences = []

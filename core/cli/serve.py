@@ -36,7 +36,7 @@ STREAM_SECONDS = 25
 WORKER_SECONDS = 5.0
 """Longest wait at shutdown for the worker's operation; if it does not end, the next worker repeats it."""
 KEPT_SECONDS = 75
-"""Longest idle time of a connection: longer than clients keep theirs, so that no client uses a closed connection."""
+"""Seconds after which an idle connection is closed: clients give it up earlier, so that none uses a closed one."""
 
 
 @command("serve", without={"persona_id", "as_json"}, creates=True)
@@ -347,7 +347,7 @@ def add_token(
 def list_tokens(run: Run, admin: AdminTokenOption = False) -> None:
     """List the tokens of a persona.
 
-    The list includes revoked tokens; with --admin, it has the tokens of the operator.
+    The list includes revoked tokens. With --admin, it has the operator's tokens instead.
     """
     from .. import tokens
 
