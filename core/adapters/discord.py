@@ -25,8 +25,8 @@ INTERFACE = "discord"
 def message_of(message: discord.Message) -> dict[str, Any]:
     """Return a message as `build_json_prompt` and `save_message` take it.
 
-    Direct and group messages, private threads, threads of an unknown channel, and channels that @everyone cannot view,
-    with their threads, are private. Mentions become names. The bot's own messages are the persona's.
+    These are private: direct and group messages, private threads, threads of an unknown channel, and channels that
+    @everyone cannot view, with their threads. Mentions become names. The bot's own messages are the persona's.
     """
     channel, guild = message.channel, message.guild
     incoming = {

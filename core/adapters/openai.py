@@ -1,7 +1,7 @@
 """`remember(client)`: an OpenAI client with memory, without a second process.
 
 Memories are inserted before the text of the last user message, as in the proxy. The turn is stored when its answer is
-complete, the person's line of a stream at once. If the memory fails, the call continues without it.
+complete; if it is streamed, the person's line at once. If the memory fails, the call continues without it.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ def remember(
 ) -> Client:
     """Return a copy of the client with memory in `chat.completions.create` and `responses.create`, streams included.
 
-    The given client is not changed. If it came from `remember`, the copy drops its user. Make one copy for each user.
+    The given client is not changed; if it was such a copy, its user is replaced. Make one copy for each user.
 
     Args:
         user: who speaks; only this user's prompts use what is stored.
         persona: who answers; None uses PERSONA_ID.
-        conversation: one of several conversations of the user; None uses their main one.
+        conversation: one of several conversations of the user; None uses the user's main conversation.
         db: an open database or a connection string; None uses that of the process.
         scope: replaces user, persona and conversation; for rooms with several people.
 

@@ -46,7 +46,7 @@ class Session:
         session_id: name of the speaker's session; another speaker's session of this name is separate.
         db, settings: None uses those of the process.
         scope: persona and speaker. If it has a conversation, the session is that conversation. Else only this speaker
-            sees the stored items; if it has no speaker either, only the session does. If a run's `context` is a `Scope`
+            sees the stored items; without a speaker, only this session sees them. If a run's `context` is a `Scope`
             or has the attribute `scope`, that scope is used instead.
         session_settings: `limit`, the most items to read; a mapping is accepted.
         recall_chars: maximum number of characters that `recall` inserts.
