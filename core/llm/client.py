@@ -34,7 +34,7 @@ _STATUS = re.compile("[1-5][0-9]{2}")
 
 
 class ChatClient:
-    """A model behind `POST {base_url}/chat/completions`."""
+    """A model that is asked by `POST {base_url}/chat/completions`."""
 
     def __init__(self, base_url: str, *, model: str = "", api_key: str = "", timeout_seconds: float = 60.0) -> None:
         self._url = read_endpoint(base_url)
@@ -102,7 +102,7 @@ def _post(url: str, body: bytes, api_key: str, timeout_seconds: float) -> tuple[
 
 
 def read_endpoint(base_url: str, endpoint: str = _ENDPOINT, flag: str = "LLM_BASE_URL", without: str = "") -> str:
-    """Return the address to post to; raise ConfigError for a bad one, or without the extra `llm`."""
+    """Return the URL of an endpoint of `base_url`; raise ConfigError for a bad URL, or without the extra `llm`."""
     base, otherwise = base_url.strip(), without or "remove it to work without a model"
     parts, usable = urlsplit(""), False
     with suppress(ValueError):
