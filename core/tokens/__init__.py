@@ -98,7 +98,7 @@ def issue_token(db: Database, token: AccessToken) -> NewToken:
 
 
 def find_token(text: str, *, db: Database | None = None) -> AccessToken | None:
-    """Return the access token of a text; None if it is unknown, revoked or expired.
+    """Return the access token that a program sent as `text`; None if it is unknown, revoked or expired.
 
     >>> from prompt_engine import open_database, tokens
     >>> tokens.find_token("no token", db=open_database("sqlite://")) is None

@@ -99,5 +99,5 @@ def hash_token(text: str) -> bytes:
 
 
 def is_own_place(conversation: str, participant: str) -> bool:
-    """Return whether a conversation's key belongs to the participant: their direct chat or a part of it."""
+    """Return whether a conversation's key belongs to the participant: their direct chat, or a key below it."""
     return conversation == participant or conversation.startswith(f"{participant}/")
