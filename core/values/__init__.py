@@ -1,7 +1,7 @@
 """Named values, for frameworks that store files or entries. Called by `adapters`.
 
-A scope reaches only the values of its own audience and its own speaker: a value written in a direct conversation is
-read in direct conversations with the same person; scopes without a speaker share theirs. Searches find the text of a
+A scope can use only the values of its own audience and its own speaker: a value written in a direct conversation is
+read in direct conversations with the same person. Scopes without a speaker share values. Searches find the text of a
 value as a memory. A value is deleted when its person, conversation or memory is forgotten.
 """
 
@@ -24,6 +24,6 @@ from .table import Values as Values
 def open_values(
     kind: Kind = "entry", *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> Values:
-    """Return the values of one kind that a scope reaches, to read or change them."""
+    """Return the values of one kind that a scope can use, to read or change them."""
     call = open_call(db, settings, scope)
     return Values(replace(call, viewer=load_access(call).viewer), kind, call.db.read)

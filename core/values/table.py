@@ -83,7 +83,7 @@ _COLUMNS = (_V.id, _V.namespace, _V.name, _V.value, _V.memory_id, _V.ttl_seconds
 
 
 class Values:
-    """The values of one kind that a scope reaches."""
+    """The values of one kind that a scope can use."""
 
     def __init__(self, call: Call, kind: Kind, read: Reader) -> None:
         self.call: Call = call
@@ -132,7 +132,7 @@ class Values:
             self.call.db.idempotent_transaction(work, source=SOURCE)
 
     def change(self, work: Callable[[Change], _T]) -> _T:
-        """Run a change in one transaction and return its result; `work` may run again."""
+        """Run a change in one transaction and return its result; `work` runs again if the transaction is retried."""
         started = self.call.db.ids.one()  # drawn first, so that it is older than a later call of `forget`
         return self.call.db.idempotent_transaction(
             lambda connection: work(Change(connection, self.call, self.kind, started)), source=SOURCE
@@ -204,7 +204,7 @@ class Change(Values):
         audience_table.lock(connection, call.persona, self._place.audience_id)
 
     def write(self, new: Sequence[NewValue], *, archive: bool = False) -> None:
-        """Store values in place of those with the same paths, which with `archive` stay as previous versions."""
+        """Store values, replacing those with the same paths; `archive` keeps the replaced ones as previous versions."""
         scope, db = self.call.scope, self.call.db
         default = self.call.settings.privacy_default
         if memories_table.is_private(self.connection, scope, "long_term", default, False) or tombstones.is_late(
@@ -270,7 +270,7 @@ class Change(Values):
         self.connection.execute(update(schema.stored_values).where(*here).values(columns))
 
     def delete(self, values: Iterable[StoredValue], *, archive: bool = False) -> None:
-        """Delete values; with `archive`, their texts stay as previous versions."""
+        """Delete values; `archive` keeps their texts as previous versions."""
         rows = list(values)
         mine = delete(schema.stored_values).where(_V.persona_id == self.call.persona, _V.id.in_(IDS))
         execute_parts(self.connection, mine, [row.id for row in rows])
