@@ -33,9 +33,9 @@ __all__ = ["TranscriptSaved", "save_transcript"]
 
 MOST_LINES = 1000
 ANSWER_WITHIN = timedelta(minutes=10)
-"""Time in which a line can get its answer although other lines follow it; later, the same words are a new line."""
+"""Time in which a line that is sent again counts as waiting for its answer; later it counts as a new line."""
 ALONE = "after "
-"""Beginning of `before` in `make_message_id` for a line sent alone; the newest stored line's row id follows."""
+"""Prefix of `before` in `make_message_id` for a line sent alone, followed by the row id of the newest stored line."""
 _ROLES: Mapping[str, rules.LineRole] = {
     "user": "user", "character": "user", "assistant": "persona", "persona": "persona",
 }  # fmt: skip
@@ -63,7 +63,7 @@ def save_transcript(
 
     Args:
         messages: `{role, content}` each, oldest first; content is a text. Roles user, assistant and character (with
-            a `name`: another character of a group) are lines, others and blank texts are passed over. A message's
+            a `name`: another character of a group) are lines; other roles and blank texts are skipped. A message's
             `name` is its speaker, if that is not the scope's participant.
         answer: what the persona answered to the last line; None or blank for nothing.
         name, persona_name: names of the speaker and the persona, as history lines show them.
@@ -99,7 +99,7 @@ def find_replaced(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> frozenset[int]:
-    """Return the row ids of the stored lines that a list changes, or lacks after its last line by a person."""
+    """Return the row ids of stored lines that the list edits, and of missing ones after the list's last user line."""
     call = open_call(db, settings, scope)
     lines = _read_lines(messages)
     return _Transcript(call, lines).find_replaced() if call.scope.conversation and lines else frozenset()
@@ -176,7 +176,7 @@ class _Transcript:
             spoken, self._latest = [], self._stored[-1].at
         place, who = call.scope.conversation or "", call.scope.participant
         self._is_named = bool(who) and place.startswith(f"{who}/")
-        """Whether the front end named the conversation; each list is then the whole conversation."""
+        """Whether the front end named the conversation. If so, each list holds the whole conversation."""
         said = [line.spoken for line in lines]
         self._matches = rules.match_lines(said, spoken, is_whole=self._is_named and not self._is_single_line())
         pairs = [(at, index) for at, index in enumerate(self._matches) if index is not None]
@@ -206,7 +206,7 @@ class _Transcript:
         )
 
     def _find_answered(self, at: int) -> int | None:
-        """Return the index of the stored line that line `at` equals or, if it is new, follows; None if unknown."""
+        """Return the index of the stored line equal to line `at`, or before it if line `at` is new; None if unknown."""
         before = next((each for each in range(at, -1, -1) if self._matches[each] is not None), at)
         index = self._matches[before]
         if before == at or index is None:
@@ -214,14 +214,14 @@ class _Transcript:
         return index + at - before - 1 if self._is_named else None
 
     def _is_single_line(self) -> bool:
-        """Return whether lists are not whole: this one is a single line, and an earlier single line is stored."""
+        """Return whether the front end sends single lines: this list is one line, and one sent alone is stored."""
         return len(self._lines) == 1 and any(
             line.message_id == rules.make_message_id(f"{ALONE}{before.row_id}", "user", line.text)
             for before, line in pairwise(self._stored)
         )
 
     def _find_waiting(self, said: Spoken) -> int | None:
-        """Return the index of a stored line with these words whose answer may still come, though other lines follow."""
+        """Return the index of a stored line with these words that still waits for its answer; other lines follow it."""
         for index, (line, following) in enumerate(pairwise(self._stored)):
             is_same = (line.role, line.text) == said and line.at and self._now - line.at < ANSWER_WITHIN
             answer_id = rules.make_message_id(str(line.row_id), "answer", "")

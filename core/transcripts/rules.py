@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 LineRole = Literal["user", "persona"]
 MOST_PAIRS = 20_000
-"""Maximum number of pairs of equal lines that are all compared; thousands of lines like "Continue" take minutes."""
+"""Maximum number of pairs of equal lines that are all compared: thousands of lines "Continue" would take minutes."""
 
 
 class Spoken(NamedTuple):
@@ -20,7 +20,7 @@ class Spoken(NamedTuple):
 
 
 def match_lines(lines: Sequence[Spoken], stored: Sequence[Spoken], *, is_whole: bool = False) -> list[int | None]:
-    """Return each line's stored index, edited or not, or None; `is_whole`: both lists begin with the same line."""
+    """Return the index of the stored line that each line equals or edits, or None; `is_whole`: neither list is cut."""
     matches = _pair_equal(lines, stored)
     is_first = is_whole and len(lines) == 1 and matches[0] == 0
     if lines and matches[-1] is not None and not is_first and not _is_repeated(lines, matches, stored):
@@ -33,9 +33,9 @@ def match_lines(lines: Sequence[Spoken], stored: Sequence[Spoken], *, is_whole: 
 
 
 def _pair_edited(lines: Sequence[Spoken], matches: list[int | None], stored: Sequence[Spoken]) -> None:
-    """Pair edited lines: between two pairs of equal lines, new lines edit the missing ones if their roles are the same.
+    """Pair edited lines: between two pairs of equal lines, new lines edit missing stored lines with the same roles.
 
-    There must be at least as many equal lines; otherwise the list may be another chat under the same key.
+    There must be as many equal lines as edited lines or more; otherwise the list may be another chat with this key.
     """
     equal = [(at, index) for at, index in enumerate(matches) if index is not None]
     for (left, first), (right, last) in pairwise([(-1, -1), *equal]):
@@ -50,8 +50,8 @@ def _find_changed(
 ) -> int | None:
     """Return the index of the stored line that this line edits, or None for a new line.
 
-    Only the last matched line counts as edited: the last stored one of its role or, in a whole list, any answer, since
-    every answer is stored when it is made.
+    The stored line must follow the match of the line before, no later line may match, and the stored line must be the
+    last of its role. In a list that is not cut it may be any answer, since every answer is stored when it is made.
     """
     before = matches[at - 1] if at else -1
     if before is None or before + 1 >= len(stored) or before + 1 in matches:
@@ -75,7 +75,7 @@ def _is_repeated(lines: Sequence[Spoken], matches: Sequence[int | None], stored:
 
 
 def _pair_equal(lines: Sequence[Spoken], stored: Sequence[Spoken]) -> list[int | None]:
-    """Return, for each line, the index of an equal stored line or None, in rising order; the latest one of several.
+    """Return, for each line, the index of the latest equal stored line or None; the indexes are in rising order.
 
     With more than MOST_PAIRS possible pairs, very common lines are paired only next to other equal lines.
     """
