@@ -22,7 +22,7 @@ from .files import TYPES, TemplateError, find, header, version
 OUTPUT_CHARS = 1_000_000
 """Maximum number of characters of a rendered template; values in a JSON template do not count."""
 MOST_STEPS = 100_000
-"""Maximum number of loop rounds, calls and numbers in ranges of one rendering, so that every template ends."""
+"""Maximum number of loop rounds, calls and range elements in one rendering, so that every template ends."""
 
 _UNDEFINED = re.compile(r"'([^']{1,100})' is undefined")
 
@@ -71,7 +71,7 @@ def _put_json(_context: Context, value: Any) -> str:
 
 
 class TemplateEnvironment(ImmutableSandboxedEnvironment):
-    """An environment in which a template reaches only its variables, and ends after MOST_STEPS."""
+    """An environment in which a template can use only its variables, and is stopped after MOST_STEPS."""
 
     intercepted_binops = frozenset(("**",))
 
@@ -128,7 +128,7 @@ def _load_from(folders: list[Path]) -> Callable[[str], tuple[str, str, Callable[
 
 @lru_cache(maxsize=32)
 def environment(overlay: str | None, kind: Kind) -> TemplateEnvironment:
-    """Return the environment of a folder, made once per process; Jinja checks whether files changed."""
+    """Return the environment for the folder `overlay`, made once per process; Jinja checks whether files changed."""
     return TemplateEnvironment(kind, ([Path(overlay)] if overlay else []) + [resources.find("prompts")])
 
 
@@ -168,7 +168,7 @@ def _render(template: Template, values: Mapping[str, Any]) -> str:
 
 
 def _explain(name: str, reason: str, line: int | None, file: str) -> TemplateError:
-    """Return the error, with the nearest known variable if one is unknown."""
+    """Return the error for a failed template; for an unknown variable it names the nearest known one."""
     unknown = _UNDEFINED.search(reason)
     variable = unknown.group(1) if unknown else ""
     known = list(header(name, "variables") or ())

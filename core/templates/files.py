@@ -72,7 +72,7 @@ def version(file: str) -> tuple[int, int]:
 
 @lru_cache(maxsize=256)
 def header(name: str, word: str) -> dict[str, tuple[str, bool]] | None:
-    """Return (type, whether it is required) by name, as a shipped template's header declares; None without a header."""
+    """Return {name: (type, whether required)} from the header `word` of a shipped template; None if it is missing."""
     path = resources.find("prompts") / name
     match = _HEADERS[word].search(path.read_text("utf-8")) if path.is_file() else None
     if match is None:

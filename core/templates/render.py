@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 _warned: set[str] = set()
-"""Notes already logged, each for one version of a file: the log gets each once, the report every time."""
+"""Notes already logged, each for one version of a file: a note is logged once, but is in every report."""
 
 
 class Renderer:

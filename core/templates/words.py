@@ -21,7 +21,7 @@ from .files import version
 Words = TypeVar("Words")
 
 LANGUAGES = ("de", "en", "es", "fr", "it", "nl", "pt")
-"""Languages in Latin script with phrases; others are recognised by their script."""
+"""Languages with phrases that are written in Latin script; other languages are recognised by their script."""
 REFUSED = "refused.yaml"
 
 
