@@ -42,7 +42,7 @@ _COMMENT = re.compile(r"(?<![ \t])[ \t]+#")
 _Variables = tuple[tuple[str, str], ...]
 
 _kept: dict[tuple[str, _Variables], tuple[bytes, Settings]] = {}
-"""Cache of settings with the file content they come from, by (file name, variables)."""
+"""Cache: (content of the file, settings made of it) by (file name, variables)."""
 
 
 class Row(NamedTuple):
@@ -69,7 +69,7 @@ def load(
     returned while variables and file are unchanged (without overrides); its `sources` has the source of each value.
 
     Args:
-        overrides: flag to value, as arguments; names in upper, lower or camel case.
+        overrides: values by flag name in upper, lower or camel case; their source is `argument`.
         path: the file; None uses CONFIG_FILE, else ./config.yaml.
         environ: the variables; None uses those of the process.
 
@@ -100,7 +100,7 @@ def load(
 
 
 def _joined(base: Settings, levels: list[Level]) -> Settings:
-    """Return `base` with the values of the levels on top, lowest first; log each problem once per process."""
+    """Return `base` with the values of `levels`, later levels winning; log each problem once per process."""
     values: dict[str, Any] = {}
     sources: dict[str, ValueSource] = {}
     for level in levels:

@@ -77,7 +77,7 @@ def flag(
     default_means: str = "",
     secret: bool = False,
 ) -> Any:
-    """Declare a flag of the latest group, as a field of `Settings`; a text without `kind` has a Literal type."""
+    """Declare a flag of the latest group, as a field of `Settings`; a text flag without `kind` needs a Literal type."""
     if span is not None:
         kind = Number(*span, unit, is_whole=not isinstance(default, float), is_optional=default is None)
     elif isinstance(default, bool):

@@ -56,7 +56,7 @@ class Kind:
     """Ending of the sentence "It must be ..."."""
 
     def read(self, value: object) -> Any:
-        """Return the stored form of a value or of its text; raise BadValueError."""
+        """Return a value, given as itself or as text, in the type that is stored; raise BadValueError for a bad one."""
         raise NotImplementedError
 
     def write_text(self, value: Any) -> str:

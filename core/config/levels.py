@@ -59,7 +59,7 @@ class Level:
         self.problems: list[Problem] = []
 
     def read(self, declared: Flag, value: object, where: str, line: int | None = None) -> None:
-        """Validate one value; a BadValueError as the value means that it could not be read."""
+        """Validate and add one value; if `value` is a BadValueError, it could not be read from its source."""
         try:
             if isinstance(value, BadValueError):
                 raise value
@@ -139,7 +139,7 @@ def flag_name(key: str) -> str:
 
 
 def read_file(path: str | os.PathLike[str] | None, variables: Iterable[tuple[str, str]]) -> tuple[str, bytes]:
-    """Return name and content of the file at `path`, else at CONFIG_FILE, else of `config.yaml`; else blank."""
+    """Return name and content of the file: `path`, else CONFIG_FILE, else `config.yaml`; blank if there is none."""
     named = os.fspath(path) if path is not None else dict(variables).get(CONFIG_FILE)
     name = named or "config.yaml"
     try:
@@ -209,7 +209,7 @@ def _refused(name: str, line: int, what: str) -> ConfigError:
 
 
 def file_level(name: str, content: bytes, found: list[ConfigError] | None = None) -> Level:
-    """Return the level of the file; an unknown key is a problem that names the nearest flag."""
+    """Return the file as a `Level`; an unknown key becomes a problem that names the nearest flag."""
     level = Level("file")
     for entry in read_entries(name, content, found):
         flag = flag_name(entry.key)
