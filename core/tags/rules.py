@@ -34,7 +34,7 @@ WEIGHTS = (0.0, 10.0)
 """A link's weight is above the first and at most the second."""
 
 MOST_WORDS = 3
-"""Maximum number of words of a tag that texts are searched for."""
+"""Maximum number of words of a tag that is found in texts; longer tags are not searched for."""
 
 FUZZY_CHARS = 5
 
@@ -44,7 +44,7 @@ FUZZY_COMPARISONS = 1_000_000
 _CONTROLS = lazy_pattern("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
 _SPACES = lazy_pattern(r"\s+")
 _DOTTED = lazy_pattern("i\u0307+")
-"""A folded capital letter of Turkish: `İ`."""
+"""The Turkish capital letter `İ` after case folding."""
 _TOKENS = lazy_pattern(f"[{SPACELESS}]+|(?:(?![{SPACELESS}])[\\w{marks_class()}])+|[^\\w\\s\x00-\x7f]")
 _LEADING = lazy_pattern(r"^\W+")
 
@@ -62,7 +62,7 @@ def normal(tag: str) -> str:
 
 
 def tag_items(value: object, name: str = "tags") -> list[str]:
-    """Return a value as a list of texts: the elements of a list or iterator without None, others as one text."""
+    """Return the elements of a list or iterator as texts, without None; any other value becomes one text."""
     if isinstance(value, (str, bytes, bytearray, Mapping)) or not isinstance(value, Iterable):
         return [] if value is None else [_text(value)]
     elements = list(value) if isinstance(value, Sized) else all_items(value, name)
@@ -101,7 +101,7 @@ def stored_form(value: object) -> tuple[list[str], list[int]]:
 
 
 def extract(text: str | None, *, vocabulary: Vocabulary | None, languages: Sequence[str]) -> list[str]:
-    """Return the tags of a text in order of appearance, without stop words: its words, or the known tags among them."""
+    """Return the tags of a text in order, without stop words: known tags, or all words if `vocabulary` is None."""
     if not text:
         return []
     spoken = languages_of(text, languages)
@@ -207,11 +207,11 @@ class TagIndex:
         # An alias that is also a tag does not hide the tag.
         self._names = {**vocabulary.aliases, **{tag: tag for tag in vocabulary.tags}}
         self._words: dict[str, list[tuple[str, int, str]]] = {}
-        """Names by their words, joined by spaces: (spelling if it has punctuation, start of the first word, tag)."""
+        """By the words of a tag or alias: (spelling if it has punctuation, start of its first word, tag)."""
         self._longest: dict[str, int] = {}
         self._spaceless: dict[str, str] = {}
         self._lengths: dict[str, list[int]] = {}
-        """Lengths of the names in scripts without spaces, longest first, by their first character."""
+        """By first character: the lengths of tags and aliases in scripts without spaces, longest first."""
         for name, tag in self._names.items():
             self._add(_plain(name), tag)
 
@@ -310,7 +310,7 @@ def _ends_well(plain: str, end: int) -> bool:
 
 @lru_cache(maxsize=32)
 def index_of(vocabulary: Vocabulary, languages: tuple[str, ...]) -> TagIndex:
-    """Return the index of a vocabulary object; those of 32 personas are cached, since making one takes up to 45 ms."""
+    """Return the index of a vocabulary; the indexes of 32 personas are cached, since making one takes up to 45 ms."""
     return TagIndex(vocabulary, languages)
 
 

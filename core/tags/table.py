@@ -43,7 +43,7 @@ _LOWER = (
 
 
 def raise_uses(connection: Connection, db: Database, persona: str, uses: Mapping[str, int]) -> None:
-    """Count the tags of new rows; unknown tags join the vocabulary."""
+    """Add the tags of new rows to the use counts; unknown tags join the vocabulary."""
     if not uses:
         return
     wanted = sorted(uses)
@@ -58,7 +58,7 @@ def raise_uses(connection: Connection, db: Database, persona: str, uses: Mapping
 
 
 def lower(connection: Connection, persona: str, uses: Mapping[str, int]) -> None:
-    """Subtract the tags of deleted rows, down to 0; the tags stay in the vocabulary."""
+    """Subtract the tags of deleted rows from the use counts, down to 0; the tags stay in the vocabulary."""
     if uses:
         rows = [{"who": persona, "what": tag, "less": uses[tag]} for tag in sorted(uses)]
         connection.execute(_LOWER, rows)
@@ -172,13 +172,13 @@ def load(db: Database, persona: str) -> Vocabulary:
 
 
 def get_held(db: Database, persona: str) -> tuple[int, Vocabulary]:
-    """Return the cached version number and vocabulary; version 0 has no tags."""
+    """Return the cached (version number, vocabulary); version 0 without tags if none is cached."""
     cache: dict[str, tuple[int, Vocabulary]] = db.caches.setdefault(CACHE, {})
     return cache.get(persona, (0, NO_TAGS))
 
 
 def hold(db: Database, persona: str, now: int, vocabulary: Vocabulary | None) -> Vocabulary:
-    """Cache a vocabulary with its version, and return the cached one; None keeps the cached one."""
+    """Cache a vocabulary with its version `now` and return it; for None, return the vocabulary cached before."""
     if vocabulary is None:
         return get_held(db, persona)[1]
     cache: dict[str, tuple[int, Vocabulary]] = db.caches.setdefault(CACHE, {})
