@@ -23,9 +23,9 @@ CLIENTS = ("mariadb", "mysql")
 DUMP_OPTIONS = ("--single-transaction", "--no-tablespaces", "--hex-blob", "--skip-add-locks")
 """Options of the dump tool. Restoring a dump with table locks would need the right LOCK TABLES."""
 OWN_OPTIONS = {"loose-set-gtid-purged": "OFF", "loose-column-statistics": "0"}
-"""Options without which mysqldump needs server-wide rights or MySQL's own tables; `loose-` is skipped where unknown."""
+"""Options without which mysqldump needs server-wide rights or MySQL's tables; `loose-` lets other tools skip them."""
 DUMP_ENDS, _TAIL = b"-- Dump completed", 200
-"""Beginning of the last line of every dump, and the number of bytes at the end of a dump that hold this line."""
+"""Prefix of the last line of every dump, and the number of bytes at the end of a dump that contain this line."""
 
 SQLITE_BEGINS = b"SQLite format 3\0"
 _OTHER_KIND = {

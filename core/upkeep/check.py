@@ -216,7 +216,7 @@ LISTS = frozenset({"tags", "context_tags", "involved_users", "tag", "source_ids"
 
 
 class _Kind(NamedTuple):
-    """What the values of a column must be, and how they are read."""
+    """Kind of a column's values: its description, the function that reads a value, and the type that it returns."""
 
     meaning: str
     read: Callable[[Any], Any]

@@ -192,7 +192,7 @@ def _read_rows(connection: Connection, table: Table) -> Iterator[Row]:
 
 
 def _choose_fit(column: Column[Any]) -> Callable[[Any], Any] | None:
-    """Return a converter for values whose length SQLite does not limit; None if the column needs none."""
+    """Return a function that makes a value from SQLite fit the column on a server; None if every value fits."""
     kind: Any = column.type
     if isinstance(kind, JsonText):
         return read_json

@@ -18,7 +18,7 @@ _OPTIONS = f" ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE={COLLATION} ROW_FORM
 
 @lru_cache(maxsize=1)
 def build_fingerprint() -> str:
-    """Return a hash in 16 hexadecimal digits of all tables, columns, types, defaults and indexes, in any order."""
+    """Return a hash (16 hexadecimal digits) of tables, columns, types, defaults and indexes, whatever their order."""
     parts = []
     for table in TABLES.values():
         keys = [table.primary_key.columns.keys(), list_indexes(table), table.dialect_options["sqlite"]["with_rowid"]]

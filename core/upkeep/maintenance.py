@@ -24,10 +24,10 @@ Value = str | int | float
 
 _LINE = re.compile(r"^(?:SET @(\w+) = (.+);|  (.+) AS (\w+)[,;])$")
 _GIVEN = ("DROP TABLE IF EXISTS temp.given;", "CREATE TEMP TABLE given AS SELECT")
-"""Lines before the values in a script for SQLite."""
+"""Lines that precede the script's variables in a script for SQLite."""
 _CHANGED = re.compile(r"(?:UPDATE|DELETE FROM|(?:INSERT|REPLACE)(?: OR \w+| IGNORE)? INTO) (\w+)")
 PRUNE = "prune"
-"""Name of the script after which this program also removes packed index rows."""
+"""Name of the script with which this program also removes rows from the packed search index."""
 _FRAME = frozenset({"START TRANSACTION", "BEGIN IMMEDIATE", "COMMIT"})
 """Transaction statements for plain clients, skipped here: the database handle has its own transaction."""
 
@@ -109,7 +109,7 @@ def run_script(
 
 
 def _unindex_expired(connection: Connection, db: Database, values: Mapping[str, Value]) -> None:
-    """Remove from the index, with their words, the rows that the script will delete: the script's SQL cannot do so."""
+    """Remove the rows that the script will delete, and their words, from the search index: SQL alone cannot do so."""
     persona, m = str(values["persona"]), memories.c
     expired, archived = (
         bindparam(each, values[each], type_=String()) for each in ("expired_before", "archived_before")

@@ -40,7 +40,7 @@ COPYING = "copying"
 PATIENCE_SECONDS = 6 * 3600.0
 """Time limit of a statement: an index on millions of rows takes minutes, far over DB_TIMEOUT_SECONDS."""
 PAUSES = (0.5, 1.0, 2.0, 4.0)
-"""Seconds before each further attempt, if another process may be doing the same work."""
+"""Seconds to wait before each retry, if another process may be doing the same work."""
 MIGRATE = "Run `prompt-engine db migrate`"
 SHOWN_DIFFERENCES = 5
 NOTHING = "The database is at the present version. Nothing was changed."
@@ -149,7 +149,7 @@ def migrate(db: Database) -> Migrated:
 
 
 def _work_beside_others(db: Database, work: Callable[[], object]) -> None:
-    """Run `work`, which a server may refuse while another process does the same, until one of them succeeds."""
+    """Run `work`; if it fails because another process does the same work, retry until either has succeeded."""
     for pause in PAUSES:
         try:
             work()
