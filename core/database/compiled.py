@@ -135,7 +135,7 @@ def union(texts: Sequence[str], family: str) -> str:
 R = TypeVar("R")
 
 FIRST = 20
-"""Lowest number of a kind of rows; each `Shape` adds a number of its own."""
+"""Base of the numbers that tell kinds of rows apart: each `Shape` has FIRST plus a number of its own."""
 _TEXTS = 5
 _PLAIN = 6
 
@@ -151,7 +151,7 @@ class Kind(NamedTuple):
 
 TEXT = Kind(True, read_text)
 NUMBER = Kind(True, read_whole)
-"""A whole number in a text column, where it arrives as a text."""
+"""A whole number that is selected into a text column and is read back from the text."""
 KEY = Kind(False, read_text)
 TIME = Kind(False, read_time)
 OBJECT = Kind(False, read_object)
@@ -160,7 +160,7 @@ _AS_THEY_COME = (None, read_text)
 
 
 class Shape(Generic[R]):
-    """Columns of one kind of row in a UNION: an id, up to five texts or numbers, and up to six others."""
+    """Columns of one kind of row in a UNION: an id, up to five texts or numbers, up to six of other types."""
 
     __slots__ = ("_kinds", "_others", "_places", "_take", "_texts", "number", "row")
 

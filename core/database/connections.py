@@ -56,7 +56,7 @@ class Target:
 
     @property
     def read_only(self) -> bool:
-        """Whether it is a file that the URL opens for reading only, by `?mode=ro` or `?immutable=1`."""
+        """Whether the target is a file that the URL opens for reading only, by `?mode=ro` or `?immutable=1`."""
         return "immutable" in self.url.query or self.url.query.get("mode") == "ro"
 
     @property
@@ -84,7 +84,7 @@ class Target:
 
     @property
     def is_missing(self) -> bool:
-        """Whether it is a file that does not exist yet and would be created."""
+        """Whether the target is a file that does not exist yet and would be created."""
         return self.family == "sqlite" and not self.in_memory and not Path(str(self.url.database)).exists()
 
 
@@ -144,7 +144,7 @@ def check_url(url: str) -> None:
 
 
 def _check_parts(url: URL) -> None:
-    """Refuse an address that cannot work before a driver names the password in its error."""
+    """Refuse an address that cannot work, since the driver's error would show its password."""
     if not url.get_backend_name().startswith("sqlite") and "@" in f"{url.host}{url.database}":
         raise _refuse(  # a part of the password was parsed as host or name
             "The database address has a character that separates its parts inside the user or the password. Write "

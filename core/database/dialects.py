@@ -23,7 +23,7 @@ COLLATION = "utf8mb4_bin"
 LIKE_ESCAPE = "!"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 NEVER_US = -(2**62)
-"""Microseconds that stand for an unreadable time; they sort before any other."""
+"""Microseconds stored for an unreadable time, which sorts before any readable time."""
 
 
 class _Plain:
@@ -123,7 +123,7 @@ class StoredText(_ReadAsText[str]):
 
 
 class Decimal(_Stored[float]):
-    """A decimal number, rounded to its decimals on SQLite too; other stored values are read as 0."""
+    """A decimal number, rounded to the column's decimals on SQLite, too; other stored values are read as 0."""
 
     impl: Any = Numeric
 

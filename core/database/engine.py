@@ -49,7 +49,7 @@ class Call:
     def __init__(self, *, snapshot: bool = False) -> None:
         self.connection: Connection | None = None
         self.snapshot = snapshot
-        """Whether all its reads see the database as it was at the first read."""
+        """Whether all reads of the call see the database as it was at the first read."""
         self.spent: float = 0.0
         self.since: float | None = None
         """Start of the current read; None between reads."""
@@ -125,7 +125,7 @@ class Database:
         self._pool_size = pool_size
         self._engines: tuple[Engine, Engine] | None = None
         self._given_up: weakref.finalize[Any, Any] | None = None
-        """Finalizer that closes the connections of a handle that was never closed, once it is garbage."""
+        """Finalizer that closes the connections of a handle that is garbage-collected without being closed."""
         self._file: tuple[int, int] | None = None
         """Device and inode number of the open SQLite file."""
         self._opening = threading.Lock()
@@ -205,11 +205,11 @@ class Database:
     def read(
         self, statement: Any, values: Mapping[str, Any] | Sequence[Any] | None = None, *, source: str = ""
     ) -> Sequence[Any]:
-        """Return all rows of one statement, read in one round trip; after a passing failure it is tried once more.
+        """Return all rows of one statement, read in one round trip; after a temporary failure it is tried once more.
 
         A compiled statement, or a text with its values in order, runs on the driver's own cursor, which gives plain
-        rows: through the layers above, a look-up by a key takes five times as long. `source` is the name in an error;
-        the statement's first table by default.
+        rows: through SQLAlchemy, a look-up by a key takes five times as long. `source` is the table that errors name,
+        by default the statement's first table.
         """
         sql: Any = statement
         bound: list[Any] | None = None
@@ -445,7 +445,7 @@ class Database:
 
     @contextlib.contextmanager
     def _spending(self) -> Iterator[Call]:
-        """Count the block's time as time of the call, and yield the call: a prompt that writes ends in time too."""
+        """Add the duration of the block to the call's time, and yield the call, so that its writes are limited, too."""
         call = self._local.call
         assert call is not None
         if call.since is not None:

@@ -70,7 +70,7 @@ _SAID: tuple[tuple[int | None, str, str], ...] = (
     (None, "insecure transport", _REMEDY[3159]),
     (2003, "CERTIFICATE", "Its certificate cannot be verified: name its authority by &tls_ca=FILE, or use ?tls=on."),
 )
-"""Error number (None: any), words in a server's message, and the remedy that goes before that of the number."""
+"""Error number (None: any), words in the server's message, and a remedy that replaces the one for the number."""
 NO_FILE = (
     "The database file cannot be opened: it must be there, and this user must be able to write it and its folder. One "
     "on a read-only medium is opened with ?immutable=1."
@@ -91,7 +91,7 @@ _SQLITE: tuple[tuple[str, int | None, str], ...] = (
     ("malformed", None, "The file is damaged: restore a backup, or try `sqlite3 FILE .recover`."),
     ("disk I/O error", None, "The disk or the network folder of the file failed: look at its log."),
 )
-"""SQLite's message, an error number (MySQL's where one fits), and the remedy."""
+"""Words in SQLite's message, its error number (MySQL's number for the same error, if any), and the remedy."""
 LARGE_BYTES = 1 << 18
 """Bytes from which a statement that ends the connection may have been too large for the server."""
 

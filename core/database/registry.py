@@ -1,4 +1,4 @@
-"""All tables: their text columns, and those that name a person or a conversation, which every table names alike."""
+"""All tables: their columns with texts, and those that identify a person or a conversation, by their usual names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PEOPLE = frozenset({"participant_key", "person_key", "direct_person_key", "trig
 _PLACES = frozenset({"conversation_key", "interface_path", "channel_id", "ref"})
 _PLACE_PARTS = ("interface", "chat_id", "thread_id")
 _WORDS = frozenset({"tag", "alias", "related_tag", "term"})
-"""Key columns with words that people said."""
+"""Names of key columns whose values are words that people said."""
 _PARENTS = {
     "message_row": "chat_history_cache",
     "break_row": "chat_history_cache",
@@ -31,7 +31,7 @@ class Registered:
 
     table: str
     persona: Literal["persona_id", "audience_id", ""]
-    """Column that finds a persona's rows: its own, in the search index that of the audience; "" for tables without."""
+    """Column by which a persona's rows are found, in the search index the audience's; "" for tables of no persona."""
     texts: tuple[str, ...]
     """Columns with texts of people or models; after forgetting, they contain no text of the forgotten person."""
     participant: tuple[str, ...]

@@ -53,7 +53,7 @@ def check_size(made: str, field: str) -> None:
 
 
 def name(value: object, field: str, chars: int, notes: list[str]) -> str:
-    """Return a short text for people, cut to its column with a note; None becomes blank, numbers decimal texts."""
+    """Return a short text for people, cut to its column with a note; None becomes blank, a number its decimal text."""
     if (number := find_whole(value)) is not None:
         if abs(number) >= 10**DIGITS:
             raise MessageError(f"{field} is a number of more than {DIGITS} digits. Pass a name.", fields=(field,))
