@@ -53,7 +53,7 @@ from .rules import AudienceKey, choose_threads, own_audience, parent_key, plain_
 from .view import AccessSnapshot, ConversationFacts, Recent, Request, Viewer
 
 NEWEST_LINES, MOST_SERVERS = 1000, 10
-"""Maximum number of newest lines read per person, or of lines inserted by SQL; and of servers for SERVER_IN_DIRECT."""
+"""Limits of the read: newest lines per person or inserted by SQL, and servers for SERVER_IN_DIRECT."""
 WAITING = "Some rows that were inserted by SQL are not indexed yet. Run `prompt-engine db reindex`."
 
 
@@ -221,7 +221,7 @@ def _row(part: int, *, n: Sequence[Any] = (), k: Sequence[Any] = (), x: Any = No
 
 
 def _raw(key: Any) -> Any:
-    """Return a key column without its type, so that a union can mix it with others; the reader decodes it."""
+    """Return a key column without its type, since a union mixes key columns with other types; the reader decodes it."""
     return type_coerce(key, NullType())
 
 
@@ -309,7 +309,7 @@ def _select_always(family: str) -> tuple[CompiledStatement, ...]:
 
 @lru_cache(maxsize=2)
 def _select_spoken_in(family: str) -> CompiledStatement:
-    """Return the SELECT of public audiences of the servers where a participant below level `full` spoke latest."""
+    """Return the SELECT of public audiences of servers where the participant spoke latest; none at level `full`."""
     m, c, a = chat_history_cache.c, conversations.c, audiences.c
     lines = select(m.id, m.interface_path).where(m.persona_id == _P, m.participant_key == _WHO)
     newest = lines.order_by(m.id.desc()).limit(NEWEST_LINES).subquery("newest")

@@ -45,9 +45,9 @@ class PersonCount(NamedTuple):
     key: str
     name: str
     person: str
-    """Key of the linked identity, else the participant's own key."""
+    """Key that linked identities share; the participant's own key if there are none."""
     privacy: str
-    """Privacy level they chose, "" for none."""
+    """Privacy level that the person chose, "" for none."""
     items: int = 0
     messages: int = 0
 
@@ -115,7 +115,7 @@ def name_near(db: Database, persona: str, kind: str, key: str) -> str:
 
 
 def name_other_personas(db: Database, persona: str) -> str:
-    """Return the nearest personas with rows as text if this one has none, else ""; it may be mistyped."""
+    """Return the personas with the nearest names as text if this one, perhaps mistyped, has no rows; else ""."""
     if choose_persona(db, persona) == persona:
         return ""
     from difflib import get_close_matches  # noqa: PLC0415 - as above

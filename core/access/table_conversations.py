@@ -102,7 +102,7 @@ def ensure(
 ) -> AudienceRow:
     """Lock the scope's conversation until the transaction ends, inserting it if it is new; return its rows' audience.
 
-    `sender` is the speaker's id, "" if unknown; `is_greeting`: the persona speaks to nobody in particular.
+    `sender` is the speaker's id, "" if unknown. `is_greeting` is true if the persona addresses nobody in particular.
     """
     if scope.conversation is None:
         return AudienceRow(audiences.find_or_make(connection, db, scope.persona, rules.AudienceKey("persona")))
@@ -131,7 +131,7 @@ def make(
     server_name: str = "",
     is_greeting: bool = False,
 ) -> ConversationFacts:
-    """Insert the scope's conversation and return its row; a private parent decides its privacy, else host or ids."""
+    """Insert the scope's conversation, as private as its parent, or as the host or the ids say; return its row."""
     key = rules.check_key(scope.conversation)
     above = rules.parent_key(key)
     parent = find(connection, scope.persona, above, lock=True) if above else None
@@ -214,7 +214,7 @@ def settle(
 
 
 def choose_place(connection: Connection, db: Database, scope: Scope, place: AudienceRow, kind: str) -> AudienceRow:
-    """Return the audience for a memory; a person's private conversations share memories of SHARED_KINDS."""
+    """Return the audience for a memory. A kind in SHARED_KINDS is shared by all private conversations of the person."""
     person = None if place.facts is None else place.facts.direct_person
     if kind not in SHARED_KINDS or not person:
         return place
@@ -298,7 +298,7 @@ _CLOSED = "\x00"
 
 
 def _owner(row: Any) -> str:
-    """Return the owner of a stored key: its server's id, NO_SERVER for a direct message, _CLOSED, or ""."""
+    """Return a key's owner: server id, NO_SERVER (direct), _CLOSED (restricted, no server), "" (public, no server)."""
     if row.server_id or row.direct_person_key is not None:
         return row.server_id or NO_SERVER  # a server's room that was made direct stays the server's
     return _CLOSED if row.is_private == rules.STATES["restricted"] else ""

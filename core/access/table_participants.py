@@ -28,7 +28,7 @@ class Known:
     """Stored facts about one participant key."""
 
     level: str
-    """Strictest level among the linked identities, else the default."""
+    """Strictest privacy level among the linked identities; the default if they have none."""
     display_name: str | None
     """Displayed name; None if no row is stored yet."""
 
@@ -55,7 +55,7 @@ _NAMES = select(_P.participant_key, _P.display_name).where(
 
 
 def strictest_rank(key: Any) -> Any:
-    """Return a subquery for the strictest rank of a participant's identities; NULL if none is stored."""
+    """Return a subquery for the highest LEVEL_RANK of a participant's identities; it is NULL if none is stored."""
     ranks = select(func.max(LEVEL_RANK)).select_from(_LEVELS)
     return ranks.where(MINE.c.participant_key == key).scalar_subquery()
 
@@ -80,12 +80,12 @@ def read_persons(db: Database, persona: str, keys: Collection[str]) -> dict[str,
 
 
 def read_bare_ids(keys: Iterable[str]) -> set[str]:
-    """Return the id parts of participant keys: turns without an interface store only this part."""
+    """Return the id parts of participant keys, since messages without an interface are stored with this part only."""
     return {bare for key in keys if (bare := key.partition("/")[2])}
 
 
 def build_own_id(column: Any) -> Any:
-    """Return the id part of a participant key column; the key itself if it has no interface."""
+    """Return the SQL expression for the id part of a participant key column; a key without interface is an id."""
     return func.substr(column, func.instr(column, "/") + 1, type_=Key(255))
 
 

@@ -58,7 +58,7 @@ def keep(
 
 
 def find_cutoff(db: Database, persona: str, person: str | None, conversation: str) -> int:
-    """Return the id below which rows of a person, or in a conversation, were stored before a deletion; 0 for none."""
+    """Return the first row id after the last deletion of the person or conversation; 0 if neither was deleted."""
     names = map(_mark, _digests(persona, filter(None, (person,)), (conversation,)))
     chosen = select(counters.c.value).where(counters.c.persona_id == persona, counters.c.name.in_(list(names)))
     return max((int(row.value) for row in db.read(chosen, source=counters.name)), default=0)

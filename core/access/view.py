@@ -26,7 +26,7 @@ class ConversationFacts:
     consolidated_to: int | None = None
     """Row id up to which the conversation's messages are consolidated; None if none are."""
     stories_off: bool = False
-    """Whether stories are switched off for it. `load_snapshot` sets neither this field nor the one above."""
+    """Whether stories are switched off. `load_snapshot` leaves this field and `consolidated_to` at their defaults."""
 
     @property
     def is_private(self) -> bool:
@@ -46,7 +46,7 @@ class ConversationFacts:
 
     @property
     def is_unstated(self) -> bool:
-        """Return whether it is restricted only because its privacy is not known yet."""
+        """Return whether the conversation is restricted only because its privacy is not known yet."""
         return self.state == UNSTATED
 
 
@@ -85,7 +85,7 @@ class Request:
     live_keys: tuple[str, ...] = ()
     """Conversation keys of the host's live messages."""
     vocabulary_version: int | None = None
-    """Vocabulary version that the caller holds; the tag vocabulary is read if the stored version differs."""
+    """Vocabulary version that the caller has cached; the tag vocabulary is read if the stored version differs."""
     recent: int = 0
     """Number of other conversations read for each audience, those with the newest messages."""
     inserted_into: tuple[int, ...] = ()
@@ -96,7 +96,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Recent:
-    """Another conversation with messages."""
+    """A visible conversation other than the scope's, with messages."""
 
     key: str
     title: str
