@@ -79,7 +79,7 @@ class Session:
         return [_read_item(line) for line in lines]
 
     async def add_items(self, items: list[Any], *, wrapper: Any = None) -> None:
-        """Append items; each 500 are stored all or none.
+        """Append items in parts of 500; each part is stored whole or not at all.
 
         Raises:
             TypeError, ValueError: an item cannot be written as JSON.

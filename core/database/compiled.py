@@ -53,7 +53,7 @@ def dialect_of(family: str) -> Dialect:
 
 
 def hide_from_index(column: Any, family: str) -> Any:
-    """Return the column in a form for which SQLite uses no index, so that other conditions select the rows."""
+    """Return the column in a form for which SQLite uses no index, so that it selects rows by other conditions."""
     if family != "sqlite":
         return column
     return UnaryExpression(column, operator=operators.custom_op("+"), type_=column.type)

@@ -44,8 +44,8 @@ that has both is called by `complete`."""
 def resolve(model: Model | None, settings: Settings, db: Database | None = None) -> Model | None:
     """Return the model to ask: the given one, else the process's, else the server of LLM_BASE_URL.
 
-    With a database, calls are counted. The server's model is LLM_MODEL, else that of the latest proxied chat; without
-    either the result is None.
+    With a database, calls are counted. The server's model is LLM_MODEL, else that of the latest proxied chat; if
+    neither is known, the result is None.
     """
     given = model if model is not None else defaults.default_model()
     if isinstance(given, MeteredModel):

@@ -30,7 +30,7 @@ from .memory import OpenTurn, Turn, TurnMemory, build_opening
 from .messages import MessagesKey
 
 MEMORY_HEADER = "x-memory"
-"""Header of every answer to a chat: `used`, `empty` (no memory fits the message), `skipped; reason`, or `failed`."""
+"""Header of every answer to a chat: `used`, `empty` (no memory fits), `skipped; REASON` (not a turn), or `failed`."""
 CHATS: Mapping[str, MessagesKey] = {"/chat/completions": "messages", "/responses": "input"}
 """Routes of chats, and the field of their body with the messages."""
 NO_MEMORY = "/completions"
