@@ -51,7 +51,7 @@ class _Sentence:
     speaker: str
     words: frozenset[str]
     worth: float
-    """Factor by which the rarity of each of its words is multiplied."""
+    """Score factor of the sentence: the rarity of each of its words is multiplied by this number."""
 
     @property
     def named(self) -> str:
@@ -127,7 +127,7 @@ def _paired(sentence: str) -> str:
 
 
 def _ended(sentence: str) -> str:
-    """Return the sentence with a full stop if it has no final punctuation, so that others can follow it."""
+    """Return the sentence with a full stop if it has no final punctuation, so that another sentence can follow."""
     if _ENDED.search(sentence):
         return sentence
     bare = sentence.rstrip(_TRAILING)
@@ -177,7 +177,7 @@ def _cut(text: str, most_chars: int) -> str:
 
 
 def rarest_words(texts: Sequence[str], among: Sequence[str], most: int = 8) -> list[str]:
-    """Return the words of `texts` that occur in the fewest texts of `among`, for a title, in the order of the text."""
+    """Return the `most` salient words of `texts` that the fewest texts of `among` have, in text order; for a title."""
     text = normalize(clean("\n".join(texts)))
     stops = _stops(texts)
     rows = Counter(word for other in among for word in words(other))
@@ -187,7 +187,7 @@ def rarest_words(texts: Sequence[str], among: Sequence[str], most: int = 8) -> l
 
 
 def _spell(run: str, spaceless: bool, left: set[str]) -> Iterator[str]:
-    """Yield the chosen words of a run in their original spelling; join adjacent character pairs."""
+    """Yield the words of a run that are in `left`, in their original spelling; join adjacent character pairs."""
     if not spaceless:
         if not left.isdisjoint(keys := words(run)[:1]):
             left.difference_update(keys)

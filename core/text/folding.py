@@ -11,22 +11,22 @@ from ..base import resources
 from ..base.patterns import lazy_pattern
 
 _SELECTORS = ("fe00-fe0f", "e0100-e01ef")
-"""Variation selectors, which choose the picture of the character before them and are not part of a word."""
+"""Variation selectors: they choose the glyph of the character before them and are not part of a word."""
 _ONE_LETTER = {
     "ı": "i", "ł": "l", "ø": "o", "đ": "d", "ħ": "h", "æ": "ae", "œ": "oe",
     "ё": "е", "ѐ": "е", "ѝ": "и", "ґ": "г", "\u0901": "\u0902",
     "آ": "ا", "أ": "ا", "إ": "ا", "ٱ": "ا", "ؤ": "و", "ئ": "ي", "ى": "ي", "ی": "ي", "ې": "ي", "ک": "ك",
     "ة": "ه", "ۀ": "ه", "ە": "ه", "ۃ": "ه", "\u02bb": "'", "\u02bc": "'", "\u2018": "'", "\u2019": "'",
 }  # fmt: skip
-"""Letters that are interchangeable although neither is an accented form of the other."""
+"""From a letter to the letter that replaces it: people write both for the same sound, but neither has an accent."""
 _LEFT_OUT = "591-5bd 5bf 5c1-5c2 5c4-5c5 5c7 610-61a 640 64b-65f 670 6d6-6dc 6df-6e8 6ea-6ed 93c"
-"""Code points that most people leave out: Hebrew and Arabic vowel signs, the Arabic stretching line, the Hindi dot."""
+"""Code points that most writers omit: Hebrew and Arabic vowel signs, the Arabic stretching line, the Hindi dot."""
 _ZEROS = (0x660, 0x6F0, 0x966, 0x9E6, 0xA66, 0xAE6, 0xB66, 0xBE6, 0xC66, 0xCE6, 0xD66, 0xE50)
 
 
 @lru_cache(maxsize=1)
 def marks_class() -> str:
-    """Return the combining marks, without variation selectors, as the inside of a character class.
+    """Return the combining marks, without variation selectors, as the content of a regular expression's `[...]`.
 
     They are the marks of Unicode 14.0.0 (category M), which `\\w` leaves out. Looking up a million code points in
     `unicodedata` would take longer than importing the package.
@@ -53,7 +53,7 @@ SPACELESS = (
     "\u3005-\u3007\u3031-\u3035\u303b\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f"  # Kana and their marks
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U0001b000-\U0001b16f\U00020000-\U0003ffff"  # Han
 )
-"""Characters of scripts written without spaces, as the inside of a character class."""
+"""Characters of scripts written without spaces, as the content of a regular expression's `[...]`."""
 
 SPACELESS_PATTERN = lazy_pattern(f"[{SPACELESS}]")
 _WORDS = lazy_pattern(f"[\\w{marks_class()}]+")
@@ -111,7 +111,7 @@ def fold_case(text: str) -> str:
 
 
 def normalize(text: str) -> str:
-    """Return the text after NFKC, with long runs of combining marks in parts: sorting them takes quadratic time."""
+    """Return the text after NFKC; long runs of combining marks are normalized in pieces, as sorting is quadratic."""
     if not _MANY_MARKS.search(text):
         return unicodedata.normalize("NFKC", text)
     return "".join(unicodedata.normalize("NFKC", part) for part in _MANY_MARKS.split(text))
@@ -168,7 +168,7 @@ def word_runs(folded: str) -> list[str]:
 
 
 def all_runs(folded: str) -> list[str]:
-    """Return the runs of `runs`, without their kind."""
+    """Return the word runs that `runs` yields, without the flag `spaceless`."""
     if folded.isascii() or not SPACELESS_PATTERN.search(folded):  # a third less time for each text that is read closely
         return word_runs(folded)
     return [run for run, _ in runs(folded)]

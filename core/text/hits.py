@@ -1,4 +1,4 @@
-"""Snippets and matches of hits, and the keys by which texts are compared."""
+"""Snippets and matches of hits, and keys for comparing texts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _IN_NAMES = str.maketrans({'"': "'", "[": "(", "]": ")", ":": ";", "\uff1a": ";"
 
 
 def find_cut(text: str, chars: int) -> int:
-    """Return the last place up to `chars` where a text can be cut without cutting a letter with marks, or an emoji."""
+    """Return the last position up to `chars` for cutting a text, not inside a letter with marks or an emoji."""
     for at in range(chars, max(chars - _STEPS_BACK, 0), -1) if chars < len(text) else ():
         if _WHOLE.match(text, at):
             flags = at + 1 - len(text[: at + 1].rstrip(_FLAGS))  # two of these letters are one flag
@@ -58,7 +58,7 @@ def snippet_around(text: str, at: int, length: int, chars: int) -> str:
 
 
 def _original_place(text: str, places: Sequence[int]) -> list[int]:
-    """Return, for each position in `fold(text)`, in ascending order, where its letter begins in `text`."""
+    """Return, for each of the ascending positions in `fold(text)`, where the same letter begins in `text`."""
     found: list[int] = []
     folded_at = at = 0
     while at < len(text) and len(found) < len(places):

@@ -63,7 +63,7 @@ def as_text(value: Any) -> tuple[str | None, str]:
 
 
 def text_at(value: Any, *names: str) -> str:
-    """Return the cleaned text of the first of these fields that has one, or ""."""
+    """Return the cleaned text of the first of these fields that has a text, or ""."""
     for name in names:
         given = get(value, name)
         text = clean(given) if type(given) is str else as_text(given)[0]
@@ -81,7 +81,7 @@ def word_at(value: Any, name: str) -> str:
 
 
 def newest_items(values: Iterable[Any], name: str) -> list[Any]:
-    """Return the last items of a list, or all items of an iterator, whose last are only known at its end."""
+    """Return the last items of a list, or all items of an iterator, since its last items are unknown until its end."""
     if isinstance(values, Reversible):
         return list(islice(reversed(values), MOST_READ))[::-1]
     return all_items(values, name)

@@ -1,4 +1,4 @@
-"""Class nouns, and words that name a kind (`instruments`: clarinet) or tell of the noun (`job`: hired).
+"""Class nouns, and words for kinds of each noun (`instruments`: clarinet) or about the noun (`job`: hired).
 
 The lists are in `prompts/kinds`, one file for each language: a line has class nouns, a colon, and kinds. The English
 lists come from WordNet (`prompts/kinds/LICENSE.wordnet`).
@@ -19,7 +19,7 @@ MOST_CLASSES = 3
 
 @lru_cache(maxsize=16)
 def _read_classes(language: str) -> Mapping[str, frozenset[str]]:
-    """Return the folded kinds of each class noun by the noun and by its stem, unless that is another class noun."""
+    """Return the folded kinds of each class noun by the noun, and by its stem unless the stem is another class noun."""
     classes: dict[str, set[str]] = {}
     for nouns, kinds in read_lists(f"kinds/{language}").items():
         for noun in () if nouns.startswith("#") else fold(nouns).split():

@@ -14,10 +14,10 @@ from .words import STOP_WORD_LANGUAGES, read_lists, stop_words
 LOOKED_AT = 2_000
 
 ENOUGH = 0.7
-"""Minimum evidence for a Latin-script language: almost one word unique to it."""
+"""Minimum evidence to detect a Latin-script language; a word that only one language has counts 1."""
 SURE = 1.6
 WEAK = 0.25
-"""Minimum evidence for a language to be among the likely ones."""
+"""Minimum evidence for a language to be among the likely languages of a text."""
 
 _ACCENTS = lazy_pattern("[\u0300-\u036f]+")
 _WORD = lazy_pattern(r"[^\W\d_]+")
@@ -37,10 +37,10 @@ SCRIPTS = {
     "hy": lazy_pattern("[\u0530-\u058f]"),
     "ta": lazy_pattern("[\u0b80-\u0bff]"),
 }
-"""The first script found decides: Kana before Han, letters of one language before shared letters."""
+"""Scripts by language; the first one found in a text decides: Kana before Han, unique before shared letters."""
 
 _WIDER = {"uk": SCRIPTS["ru"], "fa": SCRIPTS["ar"], "ja": lazy_pattern("[\u3040-\u30ff\u3400-\u9fff]")}
-"""All letters of languages that a few letters identify."""
+"""All letters of the languages that SCRIPTS identifies by a few of their letters."""
 
 _LATIN = lazy_pattern("[a-z\u00e0-\u024f\u1e00-\u1eff]")
 
@@ -145,17 +145,17 @@ def languages_of(text: str, languages: Sequence[str] = ()) -> tuple[str, ...]:
 
 
 SHARING = {"ar": "fa", "hi": "ne"}
-"""From the language that a script suggests to another language of that script with few letters of its own."""
+"""From the language that a script suggests to another language of the script, which has few letters of its own."""
 
 
 # Languages of stored rows
 
 SHARE = 0.03
-"""Minimum share of rows with words of a language for it to be spoken."""
+"""Minimum share of rows with words of a language for the language to count as spoken."""
 LITTLE = 0.2
 """Minimum share of rows with English words for the rows to count as mostly English."""
 LEAST_TELLING = 3
-"""Minimum number of different words for a language to be spoken."""
+"""Minimum number of different words for a language to count as spoken."""
 MOST_SPOKEN = 3
 MOST_OWNERS = 3
 """Maximum number of languages to which a word may belong and still be evidence."""
@@ -182,9 +182,9 @@ class SpokenCounts:
     def __init__(self, docs: Mapping[str, int]) -> None:
         """Count the words of `listed_words` that belong to few languages; `docs` has the number of rows by word."""
         self.rows: Counter[tuple[str, bool]] = Counter()
-        """Number of rows with such words, split among a word's languages, by (language, is the word common in it)."""
+        """Number of rows with counted words by (language, is the word common); split among a word's languages."""
         self.words: Counter[tuple[str, bool]] = Counter()
-        """(language, whether its words are common in it) to the number of different words."""
+        """Number of different counted words by (language, is the word common)."""
         found, owners = set(docs), dict[str, list[tuple[str, bool]]]()
         for language, (common, words) in _list_words().items():
             for word in words & found:
@@ -198,9 +198,9 @@ class SpokenCounts:
 
 
 def spoken_languages(parts: Sequence[SpokenCounts], rows: int) -> tuple[str, ...]:
-    """Return the spoken languages except English, the commonest first.
+    """Return the languages spoken in `rows` rows, except English, the commonest first.
 
-    If many rows are English, only common words of a language count, since others may be English too: Danish `dog`.
+    If many rows are English, only common words of a language count, since others may also be English: Danish `dog`.
     """
     scores, words = Counter[tuple[str, bool]](), Counter[tuple[str, bool]]()
     for part in parts:

@@ -28,7 +28,7 @@ Side = Literal["", "before", "after", "since"]
 SIDES: tuple[Side, ...] = ("before", "after", "since")
 
 SHORT_CHARS = 200
-"""Maximum length of a text whose question is separated from its other sentences; in a longer text they explain it."""
+"""Maximum length of a text whose question is read without the other sentences, which explain it in a longer text."""
 LOOKED_AT = 4_000
 """Maximum number of characters of a question that are read: a long message asks at its beginning or not at all."""
 
@@ -46,12 +46,12 @@ def _phrases(name: str, language: str) -> tuple[str, ...]:
 
 
 def asked_words(text: str) -> str:
-    """Return the words of a text for searching phrases: without accents, with one space between and around them."""
+    """Return the words of a text for a search of phrases: without accents, with one space between and around words."""
     return f" {' '.join(all_runs(bare(text[:LOOKED_AT])))} "
 
 
 def holds(words: str, name: str, languages: Sequence[str]) -> bool:
-    """Return whether the words contain a phrase of a list in one of the languages."""
+    """Return whether the words contain a phrase of the list `name` in one of the languages."""
     for language in languages:
         for phrase in _phrases(name, language):  # a generator would cost a frame for each phrase
             if phrase in words:
@@ -60,7 +60,7 @@ def holds(words: str, name: str, languages: Sequence[str]) -> bool:
 
 
 def says_only(text: str, name: str, others: Collection[str], languages: Sequence[str]) -> bool:
-    """Return whether a text has a phrase of a list in one of the languages, and otherwise only words of `others`."""
+    """Return whether a text has a phrase of the list `name` in a language, and otherwise only words of `others`."""
     left = words = asked_words(text)
     for phrase in sorted({each for code in languages for each in _phrases(name, code)}, key=len, reverse=True):
         while phrase in left:
@@ -94,7 +94,7 @@ def leave_now(words: str, languages: Sequence[str]) -> str:
 
 
 def begins_with(words: str, name: str, languages: Sequence[str]) -> bool:
-    """Return whether a text begins with a phrase of a list; `words` comes from `asked_words`."""
+    """Return whether a text begins with a phrase of the list `name`; `words` comes from `asked_words`."""
     # With spaces between words, both begin with a space.
     return any(words.startswith(_phrases(name, code), int(code in WITHOUT_SPACES)) for code in languages)
 
@@ -108,7 +108,7 @@ def asks_about_now(words: str, languages: Sequence[str]) -> bool:
 def asks_about_person(words: str, people: Collection[str], languages: Sequence[str]) -> bool:
     """Return whether a question is about a person as a whole: the asker or one of `people`.
 
-    `What do you know about Ann?` is; `What did Ann say about the boat?` is not. `words` comes from `asked_words`.
+    True for `What do you know about Ann?`, not for `What did Ann say about the boat?`; `words`: of `asked_words`.
     """
     names = {part for name in people for part in all_runs(bare(name))}
     for language in languages:
@@ -124,7 +124,7 @@ def asks_about_person(words: str, people: Collection[str], languages: Sequence[s
 
 
 def may_ask_about_person(words: str, languages: Sequence[str]) -> list[str]:
-    """Return the languages that have a question about a person whose words, all but the name, are in `words`."""
+    """Return the languages in which `words` contains all words, but for the name, of a question about a person."""
     known = []
     for language in languages:
         for parts in _parts_around_who(language):
@@ -177,7 +177,7 @@ def is_question(text: str, languages: Sequence[str]) -> bool:
 def find_asked(text: str, languages: Sequence[str]) -> str:
     """Return the sentences of a short text that ask, if one ends in a question mark; else the whole text.
 
-    The whole text too if a sentence in question form has no words of its own, such as `ok?` or a web address.
+    Also return the whole text if a question has hardly any words, such as `ok?` or a web address.
     """
     if len(text) > SHORT_CHARS or not MARKS.intersection(text):
         return text
@@ -196,7 +196,7 @@ def _has_words(sentence: str) -> bool:
 
 
 def begins_with_call(words: str, name: str, languages: Sequence[str]) -> bool:
-    """Return whether a question begins with the name of the person addressed: `hey Iris what did I say`."""
+    """Return whether a question begins by addressing `name`: `hey Iris what did I say`."""
     for language in languages:
         called = re.match(rf"{_any_of(language, 'starters')}* {re.escape(name)}(?= )", words)
         if called and opens_late(words[called.end() :], (language,)):
@@ -205,7 +205,7 @@ def begins_with_call(words: str, name: str, languages: Sequence[str]) -> bool:
 
 
 def opens_late(words: str, languages: Sequence[str]) -> bool:
-    """Return whether the words begin a question, also behind words such as `hey so`; `words`: from `asked_words`."""
+    """Return whether words from `asked_words` begin a question, maybe after words such as `hey so`."""
     return any(_asking(code)[0].match(words) for code in languages)
 
 
@@ -217,7 +217,7 @@ def _any_of(language: str, *names: str) -> str:
 
 @lru_cache(maxsize=64)
 def _asking(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return two patterns of questions behind other words: `ok so what`; `ok did I`, `since May what have I`."""
+    """Return patterns of question words (`ok so what`), and of verb and person (`ok did I`, `since May have I`)."""
     verbs, starters = _any_of(language, "verbs"), _any_of(language, "starters")
     words, persons = f"(?!{verbs} ){_any_of(language, 'opens')}", _any_of(language, "self", "other", "subjects")
     return (re.compile(rf"{starters}*{words} (?=\S)"), re.compile(f"(?:^{starters}+|{words}){verbs}{persons} "))

@@ -1,4 +1,4 @@
-"""Statements of people about themselves, standing wishes, and requests to remember. Pure; used by all that store.
+"""Statements of people about themselves, standing wishes, and requests to remember. Pure.
 
 Only a person's own words count: no question, quotation, condition, reported speech, fiction, list or pasted text. A
 phrase in a file may have `*` for up to six words, `(a|b)` for alternatives, `(! a| b)` where none of these words may
@@ -30,29 +30,29 @@ TOPICS = ("name", "address", "pronouns", "language", "units", "emoji", "length",
 HEALTH = "health"
 """Group of phrases with which someone speaks of their health or diet."""
 THAT_NAME = "that_name"
-"""Group of words for a name that is withdrawn without being said again."""
+"""Group of phrases for a name that is withdrawn without being repeated, such as `that name`."""
 
 _RULED_OUT = ("ruled_out", "not_wishes", "not_endings", "not_facts", "fiction")
 _BEGUN = ("explicit", "endings", "returns", "stops", "wishes")
 _RULED_BY = {"wishes": "not_wishes", "endings": "not_endings", "returns": "not_endings"}
 _PARTS = ("stays", "narrows", "joins", "instead", "leads", "openings", "asks")
 GROUPS = (*WANTED_GROUPS, REFUSALS, *_BEGUN[1:], *_PARTS, *_RULED_OUT, *TOPICS, HEALTH, THAT_NAME)
-"""wishes: begin a standing instruction. endings: revoke one. returns: revoke one; with a name, ask for it again.
-stops: revoke a wish without a word of `stays`, which forbids something or is about the person. narrows: stand before
-the part that stops alone. joins: begin a fact behind a wish. instead: stand before a former name. leads: may precede
-these. openings: say nothing by themselves. asks: begin a question or a task. The others exclude a sentence: ruled_out
-from all statements, not_wishes from instructions, not_endings from revoking, not_facts from facts and tastes; fiction
-excludes the following sentences too.
+"""wishes: begin a standing instruction. endings: revoke it. returns: revoke it; with a name, ask for the name again.
+stops: revoke an instruction, unless it has a word of `stays`, which forbids something or is about the person. narrows:
+precede the only part to revoke. joins: join a fact to a wish. instead: precede a former name. leads: may precede all
+these phrases. openings: have no content. asks: begin a question or a task. The others exclude a sentence: ruled_out
+from all statements, not_wishes from instructions, not_endings from revoking, not_facts from facts and tastes. fiction
+excludes the sentence and all that follow.
 """
 
 Phrases = Mapping[str, Sequence[str]]
 
 MOST_CHARS = 4_000
-"""Longest text that is read, in characters; a longer one is not read."""
+"""Maximum number of characters of a text that is read; a longer text is ignored."""
 SENTENCE_CHARS = 300
 _MOST_SENTENCES = 40
 _QUOTED_NAME_CHARS = (24, 6)
-"""Maximum number of characters of a quotation that is a name: with spaces, and in a script without spaces."""
+"""Maximum number of characters of a quoted name: in a script with spaces, and in a script without."""
 
 _APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u201b\u02bc\u00b4`\u2032\uff07", "'"))
 _NOT_TYPED = lazy_pattern(r"```.*?(?:```|\Z)|^[ \t]*>[^\n]*$", re.DOTALL | re.MULTILINE)
@@ -77,7 +77,7 @@ _MENTION = r"(?:<@[!&]?\w+>|@[\w.\-]+)"
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One sentence in which a person speaks for themselves, with its groups of phrases."""
+    """One sentence in which a person speaks for themselves, with the groups whose phrases it contains."""
 
     text: str
     groups: frozenset[str]
@@ -123,7 +123,7 @@ def _join_patterns(phrases: Sequence[str]) -> str:
 
 @lru_cache(maxsize=1024)
 def _compile(phrases: tuple[str, ...], leads: tuple[str, ...] | None = None) -> re.Pattern[str] | None:
-    """Return a pattern that finds one of the phrases: anywhere, or only behind `leads`."""
+    """Return a pattern for one of the phrases: anywhere, or with `leads` at the beginning, maybe after some leads."""
     wanted = _join_patterns(phrases)
     if not wanted or leads is None:
         return re.compile(wanted) if wanted else None
@@ -141,7 +141,7 @@ def _holds(form: str, phrases: Sequence[str]) -> bool:
 
 @lru_cache(maxsize=8)
 def _line(name: str) -> re.Pattern[str]:
-    """Return a pattern of `prompts/lines.txt` (`prompts/README.md`), for a line that a person did not say here."""
+    """Return a pattern of `prompts/lines.txt` (`prompts/README.md`), for lines that are not the person's own words."""
     return re.compile(read_lists("lines")[name], re.IGNORECASE)
 
 
@@ -167,7 +167,7 @@ def _own_lines(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _unquote(match: re.Match[str]) -> str:
-    """Return a quoted name without its marks, and an ellipsis for a quoted sentence."""
+    """Return a quoted name without its quotation marks, and an ellipsis for a quoted sentence."""
     inner = match.group(1)
     most = _QUOTED_NAME_CHARS[bool(SPACELESS_PATTERN.search(inner))]
     return inner if len(inner.split()) <= 2 and len(inner) <= most else " … "
@@ -252,7 +252,7 @@ def cut_health(text: str, known: Sequence[Phrases]) -> str | None:
 
 
 def _cut(form: str, phrases: Phrases, groups: Sequence[str]) -> str:
-    """Return a text without the words of these phrases."""
+    """Return a text without the words of the phrases of these groups."""
     frame = [each for group in groups for each in phrases.get(group, ())]
     pattern = _compile(tuple(piece for each in frame for piece in re.split(r"^\*| \* ", each)))
     return pattern.sub(" ", form) if pattern else form
@@ -305,7 +305,7 @@ def _find_statements(text: str | None, known: Sequence[Phrases]) -> list[Stateme
 
 
 def _groups_of(said: str, phrases: Phrases, begun: Sequence[str]) -> set[str]:
-    """Return the groups of one sentence; in a question, only the clauses before the last are statements."""
+    """Return the groups whose phrases a sentence has; of a question, all clauses but the last count as statements."""
     is_asked = _ASKED.search(said) is not None
     clauses = [form for clause in _CLAUSES.split(said) if (form := phrase_form(clause))]
     stated = clauses[:-1] if is_asked else clauses
@@ -326,7 +326,7 @@ def _groups_of(said: str, phrases: Phrases, begun: Sequence[str]) -> set[str]:
 
 
 def _begins(group: str, clauses: Sequence[str], stated: Sequence[str], phrases: Phrases) -> bool:
-    """Return whether a sentence, or one of its clauses, begins with a phrase."""
+    """Return whether a sentence, or one of its clauses, begins with a phrase of a group."""
     leads = tuple(phrases.get("leads", ()))
     if group != "explicit":
         leads += tuple(each.rstrip("?") for each in phrases.get("explicit", ()) if not each.startswith("*"))

@@ -228,10 +228,10 @@ _OPENING = lazy_pattern(
     r"\s*(?P<left>[<\[{◁【]{1,2}\|?)(?P<begin>(?:begin|start)(?:_of)?_)?(?P<name>[^\W\d][\w:.-]{1,40})(?P<right>\|?[>\]}▷】]{1,2})",
     re.IGNORECASE,
 )
-"""Mark at the beginning of a reply, with any name: `<plan>`, `<|plan|>`, `<|begin_of_plan|>`, `[PLAN]`."""
+"""Tag at the beginning of a reply, with any name: `<plan>`, `<|plan|>`, `<|begin_of_plan|>`, `[PLAN]`."""
 _THOUGHT = lazy_pattern(r"\W*(?:\w+\W)?\W*(?:start_|begin_of_)?(?:think|thought|reason|analy)", re.IGNORECASE)
 _SPECIAL = lazy_pattern(r"(?:<\|\w+\|>\s*)+")
-"""Special tokens of a model's template, which stand around a reply."""
+"""Special tokens of a model's template, which may surround a reply."""
 _DETAILS = lazy_pattern(
     r"<details\s[^<>]{0,500}\btype=\"(?:reasoning|tool_calls|code_interpreter)\"[^<>]{0,500}>", re.IGNORECASE
 )
@@ -243,7 +243,7 @@ _CHANNEL = lazy_pattern(
     r"|(?:<\|start\|>\s*assistant)?<\|channel\|>final[^<]{0,200}<\|message\|>|<\|(?:end|return)\|>",
     re.DOTALL,
 )
-"""Channels of gpt-oss from servers that do not separate them: thoughts, and the marks around the answer."""
+"""Channels of gpt-oss from servers that do not separate them: thoughts, and the tokens around the answer."""
 _BARE_CHANNEL = lazy_pattern(r"\s*(?:assistant)?(?:analysis|commentary)(?=\S)|\s*assistantanalysis")
 _BARE_FINAL = "assistantfinal"
 """Word before the answer from servers that drop special tokens."""
@@ -253,7 +253,7 @@ def strip_thoughts(reply: str) -> str:
     """Return a model's reply without its thoughts, trimmed.
 
     A tag without a closing tag hides the rest only at the beginning of the reply. A closing tag alone ends thoughts
-    that began before the reply. A pair of unknown marks at the beginning counts as thoughts if it contains prose and
+    that began before the reply. A pair of unknown tags at the beginning counts as thoughts if it contains prose and
     words follow.
     """
     reply = _strip_details(_strip_channels(reply))
@@ -297,7 +297,7 @@ def _strip_channels(reply: str) -> str:
 
 
 def _find_behind_marks(reply: str, begin: int) -> int | None:
-    """Return the position behind a pair of marks around thoughts at a position; None without such marks."""
+    """Return the position after a pair of tags with thoughts that begins at `begin`; None if none begins there."""
     opening = _OPENING.match(reply, begin)
     if opening is None or re.fullmatch(read_lists("lines")["no_thoughts"], opening["name"], re.IGNORECASE):
         return None
@@ -335,7 +335,7 @@ def _strip_details(reply: str) -> str:
 LONG_ENOUGH_CHARS = 200
 """Minimum number of characters of a current text that a much shorter one must not replace."""
 MIN_RATIO = 0.3
-"""Minimum length of a new text as a share of the current one; a shorter one has probably lost something."""
+"""Minimum length of a new text as a share of the current one; a shorter text has probably lost content."""
 LOOKED_AT_CHARS = 2000
 """Maximum number of characters of a text searched for errors and refusals, which come at the beginning."""
 
@@ -359,7 +359,7 @@ def judge_refusal(new: str, current: str, *, patterns: Sequence[str]) -> Refusal
 
 
 def beginning(text: str) -> str:
-    """Return the beginning of a text for patterns: without leading marks, with one kind of space and apostrophe."""
+    """Return the beginning of a text for patterns: leading punctuation removed, one kind of space and apostrophe."""
     known = unicodedata.normalize("NFKC", clean(text[: 2 * LOOKED_AT_CHARS])).replace("’", "'").replace("＇", "'")
     marks = _MARKS.match(known)
     return _SPACE_RUNS.sub(" ", known[marks.end() if marks else 0 :])[:LOOKED_AT_CHARS].strip()

@@ -1,4 +1,4 @@
-"""The search words of a message: salient words, their stems, rarity, and near spellings."""
+"""The search words of a message: salient words, their stems, rarity, and similar spellings."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _single_signs(run: str) -> list[str]:
 def least_pairs(text: str) -> tuple[frozenset[str], int]:
     """Return the character pairs of a text that is one word without spaces, and how many of them must match.
 
-    `大学` is not `大学士`. Pairs with Hiragana after Han (an ending) or with function characters are left out.
+    `大学士` must not match `大学`. Pairs with Hiragana after Han (an ending) or with function characters are left out.
     """
     found = list(islice(runs(fold_letters(clean(text[: _LONGEST_RUN * 2]))), 2))
     if len(found) != 1 or not found[0][1] or not _SHORT < len(found[0][0]) <= _LONGEST_RUN:
@@ -185,7 +185,7 @@ def minor_words(text: str, languages: Sequence[str], limit: int) -> list[str]:
 def common_words_asked(text: str, languages: Sequence[str], limit: int) -> list[str]:
     """Return search words for a message that has only common words.
 
-    The first language is the message's own. They are its less common stop words; without any, a question gives its less
+    The first language is the message's. The result is its less common stop words; without any, a question gives less
     common words, a request or courtesy no words, and another message all its words if it is short (FEW_WORDS).
     """
     found = minor_words(text, languages, limit)
@@ -208,7 +208,7 @@ def common_words_asked(text: str, languages: Sequence[str], limit: int) -> list[
 
 
 def choose_rarest(words_in_order: Sequence[str], rows_by_word: Mapping[str, int], limit: int) -> list[str]:
-    """Return the `limit` rarest words, in the order given; words without rows are used last."""
+    """Return the `limit` rarest words, in the order given; words that no row holds are chosen last."""
 
     def rarity(word: str) -> tuple[bool, int]:
         rows = rows_by_word.get(word, 0)
@@ -238,7 +238,7 @@ def _plain(text: str) -> str:
 # Misspelt words
 
 SHORTEST, LONGEST = 5, 40
-"""Minimum and maximum number of letters of words that are respelt: a shorter word is near too many others."""
+"""Minimum and maximum number of letters of words that are respelt: a shorter word is similar to too many others."""
 FUZZY_SCORE = 82.0
 """Minimum similarity, 0 to 100, of a known word that replaces an unknown one: two wrong letters in a long word."""
 TWO_SLIPS = 9
@@ -264,7 +264,7 @@ def split_halves(word: str) -> tuple[str, str]:
 
 
 def choose_nearest(word: str, known: Mapping[str, int], *, is_held: bool) -> str:
-    """Return the known word nearest to a word, else ""; one that differs only in a last vowel counts if `is_held`."""
+    """Return the most similar known word or ""; if no row holds `word` (`is_held`), not one with another last vowel."""
     comparable = [
         (other, rows)
         for other, rows in sorted(known.items())

@@ -19,7 +19,7 @@ from .strict_json import make_strict
 BASE64_KEYS = frozenset({"data", "base64"})
 MEDIA_KEYS = frozenset({"attachments", "images", "image", "audio", "documents", "videos", "video"})
 BASE64_FROM_CHARS = 1024
-"""Maximum number of characters of a text under `BASE64_KEYS` that counts in full."""
+"""Maximum length of a text under `BASE64_KEYS` that counts towards the size; longer texts in media count nothing."""
 
 write_json = json.JSONEncoder(ensure_ascii=False, separators=(", ", ": "), allow_nan=False).encode
 """Encodes a value as JSON text; raises TypeError, ValueError or RecursionError if it is not strict JSON."""

@@ -13,7 +13,7 @@ from .forms.paradigms import read_families, read_rules
 from .languages import SCRIPTS
 
 _STEMMED = ("el", "ru", "he", "ar", "hi", "ta", "hy", "ko")
-"""Languages whose script tells that a word has their stems: all Cyrillic is Russian here."""
+"""Languages whose stemmer is chosen by the script of a word; all Cyrillic words are stemmed as Russian."""
 _SHORTEST = 3
 _SHORTEST_HANGUL = 2
 _SPELT_OUT = lazy_pattern("ae|oe|(?<![aeq])ue")
@@ -31,7 +31,7 @@ def script_language(word: str) -> str:
 
 @lru_cache(maxsize=16)
 def _list_affixes(language: str, name: str) -> tuple[str, ...]:
-    """Return the prefixes (`before`) or endings (`behind`) that are written as one word with another."""
+    """Return the prefixes (`before`) or endings (`behind`) that a language writes as one word with another word."""
     return tuple(read_rules(language).get(name, "").split())
 
 
@@ -158,7 +158,7 @@ def forget_kept() -> None:
 
 
 def list_forms(words: Iterable[str], text: str, languages: Sequence[str], form: str = "") -> list[str]:
-    """Return the index words that equal a searched text or have its stem."""
+    """Return the index words (of `words`) that equal a searched text or have its stem; `form` is the stem if known."""
     codes = tuple(languages)
     forms = (form or stem(text, codes), text)
     return [

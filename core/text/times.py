@@ -22,7 +22,7 @@ _SECONDS = lazy_pattern(r"[+-]?\d{9,20}(\.\d{1,12})?")
 """Seconds since 1970 as text, as some platforms send them. Fewer digits are a date (`20260310`) or invalid."""
 
 _UNITS = ((10**17, 10**9), (10**14, 10**6), (10**11, 10**3))
-"""Least number in each unit, and units per second: 10**11 read as seconds would be the year 5100."""
+"""Smallest number read as ns, µs or ms, and units per second: 10**11 read as seconds would be the year 5100."""
 
 _DAY_PARTS = ((4, "night"), (7, "early_morning"), (12, "morning"), (18, "afternoon"), (22, "evening"), (24, "night"))
 """(end hour, exclusive; name of the time of day)."""
@@ -132,4 +132,4 @@ MINUTE = 60_000_000
 LEAST_GAP, MOST_GAP = 30 * MINUTE, 6 * 60 * MINUTE
 """Pause up to which a session never ends, and above which it always ends; in microseconds."""
 USUAL_STEPS = 20
-"""Between LEAST_GAP and MOST_GAP, a pause of this many median times between messages ends a session."""
+"""Between LEAST_GAP and MOST_GAP, a pause of this many times the median pause between messages ends a session."""

@@ -13,7 +13,7 @@ from ..base.patterns import lazy_pattern
 from .folding import SPACELESS_PATTERN, clean, fold, runs, simplify, word_runs
 
 MIN_CHARS = 3
-"""Minimum number of characters of a searched word; Korean words need two, scripts without spaces none."""
+"""Minimum number of characters of a searched word; Korean words need two, words in scripts without spaces one."""
 MIN_HANGUL = 2
 
 _LISTED = "ar ca cs da de el en es fa fi fr he hi hu hy id it ja ko nl no pl pt ro ru sv ta th tr uk zh"
@@ -46,7 +46,7 @@ def candidates_of(run: str, spaceless: bool, min_chars: int = MIN_CHARS) -> Sequ
 
 
 def _without_leading_marks(word: str) -> str:
-    """Drop leading marks that belong to the character before, such as the variation selector of an emoji."""
+    """Drop leading combining marks: they belong to the character before the word, such as an emoji."""
     at = 0
     while at < len(word) and unicodedata.category(word[at])[0] == "M":
         at += 1
@@ -128,9 +128,9 @@ class Fragment(NamedTuple):
     text: str
     """Characters of the piece in their index form."""
     kind: Literal["word", "pair", "char", "symbol"]
-    """word: in a script with spaces. pair, char: in one without. symbol: Unicode category So."""
+    """word: in a script with spaces. pair, char: 2 or 1 characters in a script without. symbol: Unicode category So."""
     at_end: bool = False
-    """Whether it is the end of the keyword, so that the text's term may continue after it."""
+    """Whether the piece is the end of the keyword, so that the index term may continue after it."""
 
 
 def fragments(folded_keyword: str) -> list[Fragment]:

@@ -20,11 +20,11 @@ _CLOSED = frozenset({"", "ь"})
 _SHORTEST = 3
 VOWEL = re.compile("[aeiouyäöüõáéíóúýěůąęаеиоуыэюяіїєαεηιουω]")
 _BY_ONE = 20
-"""Greatest number up to which the lists have a word for every number; above it they have only the tens."""
+"""Greatest number up to which the number lists have a word for every number; above it, only for the tens."""
 _FINALS = dict(zip("ㄴㄷㄹㅁㅂㅅㅆㅎ", "\u11ab\u11ae\u11af\u11b7\u11b8\u11ba\u11bb\u11c2", strict=True))
 _VOWELS = {chr(0x314F + n): chr(0x1161 + n) for n in range(21)}
 _ALONE = str.maketrans(_FINALS | _VOWELS)
-"""Form inside a syllable of each letter that the rules write alone (final consonant or vowel of a syllable)."""
+"""From Hangul letters as the rule files write them (final consonants, vowels) to their form inside a syllable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,12 @@ class Change:
     left: str
     right: str
     is_one_way: bool
-    """Whether `left` needs a closed ending and `right` an open one."""
+    """Whether `left` occurs only before endings that close the syllable, and `right` only before the others."""
     is_inside: bool
-    """Whether it changes the vowel of the last syllable instead of the end."""
+    """Whether the change affects the vowel of the last syllable instead of the end of the stem."""
 
     def apply(self, stem: str, old: str, new: str) -> str:
-        """Return the stem with `new` in place of `old`; "" if it does not have `old`."""
+        """Return the stem with its end or vowel `old` replaced by `new`; "" if the stem does not have `old`."""
         if not self.is_inside:
             return stem[: len(stem) - len(old)] + new if stem.endswith(old) else ""
         if not old:
@@ -64,7 +64,7 @@ class Paradigm:
 
 @lru_cache(maxsize=64)
 def read_rules(language: str) -> dict[str, str]:
-    """Return the named lines of a language by name; if it has two scripts, in both."""
+    """Return the rules of a language by name; for a language with two scripts, each rule in both scripts."""
     rules = {name: text for name, text in read_lists(f"word_forms/{language}").items() if text}
     if "letters" in rules:
         letters = list_letters(rules["letters"])
@@ -79,7 +79,7 @@ def read_rules(language: str) -> dict[str, str]:
 
 @lru_cache(maxsize=64)
 def read_families(language: str) -> list[tuple[str, ...]]:
-    """Return the families of irregular forms of a language, folded; if it has two scripts, in both."""
+    """Return the families of irregular forms of a language, folded; for a language with two scripts, in both."""
     lines = [line for line, rule in read_lists(f"word_forms/{language}").items() if line and not rule]
     letters = list_letters(read_rules(language).get("letters", ""))
     lines += [transliterate(line, letters) for line in lines] if letters else []
@@ -88,7 +88,7 @@ def read_families(language: str) -> list[tuple[str, ...]]:
 
 @lru_cache(maxsize=64)
 def read_numbers(language: str) -> dict[str, list[str]]:
-    """Return the number words of a language by number, in figures."""
+    """Return the number words of a language by number, written in digits."""
     listed = enumerate(read_rules(language).get("numbers", "").split(), 1)
     return {
         str(at if at <= _BY_ONE else (at - _BY_ONE + 2) * 10): [fold(w).replace("_", " ") for w in words.split("/")]
@@ -98,7 +98,7 @@ def read_numbers(language: str) -> dict[str, list[str]]:
 
 @lru_cache(maxsize=8)
 def list_letters(rule: str) -> tuple[tuple[str, str], ...]:
-    """Return pairs (letters of one script, letters of the other), the ones with most letters first."""
+    """Parse a rule into pairs (letters of one script, letters of the other), the longest first."""
     pairs = ((one, other) for one, _, other in (pair.partition(":") for pair in rule.split()))
     return tuple(sorted(pairs, key=lambda pair: -len(pair[0])))
 
@@ -110,7 +110,7 @@ def transliterate(text: str, letters: Iterable[tuple[str, str]]) -> str:
 
 
 def to_letters(text: str, language: str) -> str:
-    """Return a text; split Hangul syllables into letters, since Korean endings merge with a stem's last syllable."""
+    """Return a text with Hangul syllables split into letters: Korean endings merge with a stem's last syllable."""
     return unicodedata.normalize("NFD", text.translate(_ALONE)) if language == "ko" else text
 
 

@@ -1,4 +1,4 @@
-"""Other spellings of words in a message: numbers, the two scripts of a language, words apart or as one."""
+"""Other spellings of words in a message: numbers, the two scripts of a language, words written apart or joined."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from .paradigms import list_letters, read_families, read_numbers, read_rules, tr
 
 _NUMBER = lazy_pattern(r"(?<![\w.,:])(?:[1-9]\d?|100)(?![\w:]|[.,]\d)")
 _LARGE = lazy_pattern(r"(?<![\w.,:])(?!(?:19|20)\d\d(?!\d))[1-9]\d{3,8}(?![\w:]|[.,]\d)")
-"""Number that is often written with a sign between thousands; years are left out."""
+"""Number that is often written with thousands separators; years are excluded."""
 _CLOCK = lazy_pattern(r"(?<![\d.:])([01]?\d|2[0-3])[:.]([0-5]\d)(?![\d:]|\.\d)(?: ?([ap])\.?m\b)?")
 _MIXED = lazy_pattern(r"[^\W\d_]+|\d+")
 _NEXT = lazy_pattern(r"\d[.,'\u2019]\d{3}|(?!\d\.\d).[\s\-\u2010-\u2012/.]{1,2}[^\W_]+")
-"""Last character of a word and a word that may be joined to it; a number after a point only if it is thousands."""
+"""Last character of a word, and a next word that may be joined to it; digits after a point only if thousands."""
 _QUOTED = lazy_pattern(
     '["\u201c\u201e\u00ab\u300c]([^"\u201c\u201d\u201e\u00ab\u00bb\u300c\u300d]{3,80})["\u201c\u201d\u00bb\u300d]'
 )
 LOOKED_AT = 400
-"""Maximum number of characters of a message that are read for other spellings."""
+"""Maximum number of characters of a message that are searched for words with other spellings."""
 LONGEST_JOINED = 24
 SHORTEST_PART = 3
-"""Fewest letters of a part of a compound."""
+"""Minimum number of letters of a part of a compound."""
 SHORTEST_COMPOUND, LONGEST_COMPOUND = 7, 80
 MOST_PARTS = 3
 MOST_SPELLINGS = 16
-"""Most spellings in the other script of a word that is typed without its accents."""
+"""Maximum number of spellings, in the other script, of a word typed without its accents."""
 _TYPED = lazy_pattern("dj|.")
 _WORD = lazy_pattern(r"[^\W_]+")
 Find = Callable[[str], list[str]]
@@ -136,7 +136,7 @@ def joins_words(language: str) -> bool:
 
 
 def share_spelt_otherwise(written: Sequence[str], text: str) -> float:
-    """Return the share of the words that a text spells differently: with other accents, or a name in lower case."""
+    """Return the share of `written` that `text` spells differently: with other accents, or as a name in lower case."""
     unsure = [
         word for word in written if not (text.isascii() and word.isascii() and word.islower()) and word not in text
     ]
@@ -151,7 +151,7 @@ def share_spelt_otherwise(written: Sequence[str], text: str) -> float:
 
 
 def holds_tone(word: str, text: str) -> bool:
-    """Return whether a text contains a Vietnamese word with these marks, or without any marks."""
+    """Return whether a text contains a Vietnamese word with the same tone marks, or without any marks."""
     spelt = {_place_tone(each) for each in _WORD.findall(fold_case(text)) if len(each) == len(word)}
     return word.isascii() or _place_tone(word) in spelt or fold(word) in spelt
 

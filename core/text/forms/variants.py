@@ -1,4 +1,4 @@
-"""Other forms of a word that may be in the index: their beginnings and possible endings."""
+"""Other forms of a word that may be in the index: their first letters and possible endings."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ Beginning = Callable[[str], Iterable[str]]
 """Returns the words of the index that begin with a text."""
 _OF_SCRIPT = frozenset({"el", "ru", "uk", "he", "ar", "fa", "hi", "ne", "ta", "hy", "ko", "ja", "zh", "th"})
 _REGULAR = 4
-"""Length from which an irregular form takes any ending: a shorter one with an ending may be another word."""
+"""Minimum length of an irregular form that takes one-letter endings: a shorter form with one may be another word."""
 _SHORTEST_STEM = 3
 _NO_ENDING = frozenset({""})
 _FIRST, _LAST, _PER_VOWEL = 0xAC00, 0xD7A3, 28
-"""First and last Hangul syllable, and their number with the same consonant and vowel."""
+"""First and last Hangul syllable, and the number of syllables with the same first consonant and vowel."""
 _SURE_ENDING = 4
-"""Length from which an ending is reliable and the stem may be one letter shorter."""
+"""Minimum length of an ending so reliable that the stem before it may be one letter shorter than usual."""
 _SHORTEST_BEGINNING = 2
 SHORTEST_HEAD = 4
 """Minimum number of letters of a compound before its last word."""
 
 
 def languages_of_word(word: str, languages: Sequence[str]) -> list[str]:
-    """Return those of the languages that a word's script allows; without any, the language that the script suggests."""
+    """Return the given languages that a word's script allows; if none are, the language that the script suggests."""
     own = script_language(word)
     if not own:
         return [code for code in languages if code not in _OF_SCRIPT]
@@ -44,7 +44,7 @@ def languages_of_word(word: str, languages: Sequence[str]) -> list[str]:
 
 
 def find_forms(written: str, languages: Sequence[str], beginning: Beginning) -> list[str]:
-    """Return the words of the index that are forms of a word, which is given with its accents."""
+    """Return the index words that are forms of `written`, a word with its accents."""
     if len(written) > LONGEST_WORD:
         return []
     found: dict[str, None] = {}
@@ -76,7 +76,7 @@ def _find_of_stem(word: str, language: str, beginning: Beginning) -> Iterator[st
 
 
 def list_look_alikes(word: str, language: str) -> frozenset[str]:
-    """Return other words with the stem of a word: `university` for `universe`."""
+    """Return different words that share a stem with a word: `university` for `universe`."""
     return _look_alikes(language).get(word, _NO_ENDING)
 
 
@@ -87,7 +87,7 @@ def _look_alikes(language: str) -> dict[str, frozenset[str]]:
 
 
 def match_words(start: str, endings: frozenset[str], language: str, beginning: Beginning) -> Iterator[str]:
-    """Yield the index words that are `start` and one of the endings."""
+    """Yield the index words that consist of `start` and one of the endings."""
     if language == "ko":
         for text in _list_beginnings(start):
             for term in beginning(text):
@@ -101,7 +101,7 @@ def match_words(start: str, endings: frozenset[str], language: str, beginning: B
 
 
 def _list_beginnings(letters: str) -> list[str]:
-    """Return, in whole syllables, the beginnings of words with these letters; their last syllable may be longer."""
+    """Return the prefixes, in whole Hangul syllables, by which words that begin with these letters are looked up."""
     text = unicodedata.normalize("NFC", letters)
     last = ord(text[-1]) if text else 0
     is_open = _FIRST <= last <= _LAST and (last - _FIRST) % _PER_VOWEL == 0
@@ -112,7 +112,7 @@ def _list_beginnings(letters: str) -> list[str]:
 
 
 def list_patterns(written: str, language: str, paradigm: Paradigm) -> dict[str, frozenset[str]]:
-    """Return the folded beginnings of other forms of a word, each with its possible endings."""
+    """Return the possible forms of a word: from each folded stem, maybe with a prefix, to its possible endings."""
     made: dict[str, frozenset[str]] = {}
     for word in dict.fromkeys((fold_case(written), *_list_spelt(written, language))):
         for stem, ending in _list_stems(to_letters(word, language), paradigm):
@@ -165,7 +165,7 @@ def _list_variants(stem: str, ending: str, paradigm: Paradigm) -> Iterator[tuple
 
 
 def _list_bent(stem: str, is_closed: bool, paradigm: Paradigm) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield the variants of a stem with a changed end, or with a changed last consonant before its final vowels."""
+    """Yield variants of a stem with endings; its end is changed, or the last consonant before its final vowels."""
     body = stem.rstrip(paradigm.tail) if paradigm.tail else stem
     if body != stem:
         for other, endings in _list_changed(body, is_closed, paradigm):
@@ -185,7 +185,7 @@ def _list_changed(stem: str, is_closed: bool, paradigm: Paradigm) -> Iterator[tu
 
 @lru_cache(maxsize=64)
 def _relatives(language: str) -> dict[str, list[int]]:
-    """Return, for each irregular form and for its stem, the numbers of its families in `read_families`."""
+    """Return, for each irregular form and for its stem, the positions of its families in `read_families`."""
     made: dict[str, list[int]] = {}
     for number, family in enumerate(read_families(language)):
         for word in family:
@@ -195,7 +195,7 @@ def _relatives(language: str) -> dict[str, list[int]]:
 
 
 def find_relatives(written: str, language: str) -> list[str]:
-    """Return the irregular forms of a word, also of one with an ending: `hånd` for `hænderne`."""
+    """Return the irregular forms related to a word, which may have an ending: `hånd` for `hænderne`."""
     known, word = _relatives(language), fold(written)
     numbers = dict.fromkeys((*known.get(word, ()), *known.get(stems(word, (language,))[0], ())))
     others = dict[str, None]()
@@ -211,7 +211,7 @@ def find_relatives(written: str, language: str) -> list[str]:
 
 
 def _list_by_pattern(word: str, language: str) -> Iterator[str]:
-    """Yield the plural or singular of a word by its vowels: `أقلام` of `قلم`."""
+    """Yield the plurals of a singular, or the singulars of a plural, by vowel patterns: `أقلام` for `قلم`."""
     for pattern, other in _patterns(language).get(len(word), ()):
         if all(sign.isdigit() or sign == letter for sign, letter in zip(pattern, word, strict=True)):
             yield other.translate({ord(sign): letter for sign, letter in zip(pattern, word, strict=True)})
@@ -219,7 +219,7 @@ def _list_by_pattern(word: str, language: str) -> Iterator[str]:
 
 @lru_cache(maxsize=64)
 def _patterns(language: str) -> dict[int, list[tuple[str, str]]]:
-    """Return the patterns of words by their length; figures stand for the consonants of the root."""
+    """Return (pattern of a word, pattern of its plural or singular) by length; digits are the root's consonants."""
     made: dict[int, list[tuple[str, str]]] = {}
     for one, _, other in (fold(pair).partition(":") for pair in read_rules(language).get("patterns", "").split()):
         made.setdefault(len(one), []).append((one, other))
@@ -228,7 +228,7 @@ def _patterns(language: str) -> dict[int, list[tuple[str, str]]]:
 
 
 def _list_longer(word: str, language: str) -> Iterator[str]:
-    """Yield the forms of a word that ends as an irregular one does: `zerbrach`, `zerbrochen` of `zerbrechen`."""
+    """Yield the forms of a word that ends in an irregular form: `zerbrach`, `zerbrochen` for `zerbrechen`."""
     known, families = _relatives(language), read_families(language)
     lost = read_rules(language).get("participle", "")
     for at in range(_SHORTEST_BEGINNING, len(word) - _SHORTEST_STEM + 1):
@@ -239,7 +239,7 @@ def _list_longer(word: str, language: str) -> Iterator[str]:
 
 
 def list_compounds(written: str, languages: Sequence[str], holding: Beginning) -> list[str]:
-    """Return the words ending with a form of a word: `vinterjakka` of `jakke`; `holding` finds words by their parts."""
+    """Return the compounds that end in a form of a word: `vinterjakka` for `jakke`; `holding`: words by substring."""
     word = fold(written)
     root = word[:-1] if len(word) >= SHORTEST_HEAD else word
     tails: dict[str, list[str]] = {}

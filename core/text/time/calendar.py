@@ -21,7 +21,7 @@ SIGNS = SPACELESS + "\uac00-\ud7a3"
 """Scripts that are read character by character: words of time are inside longer runs."""
 _SIGN = lazy_pattern(f"[{SIGNS}]")
 WORD_CHARS = f"(?:[a-z]+|[^\\W\\d_{SIGNS}]+|[{MARKS}]+)+"
-"""Regular expression of a word. Nothing may follow it, since its letters can be matched in several ways."""
+"""Regular expression of a word. It must end a pattern: its letters match in several ways, so backtracking is slow."""
 _WORD, _ASCII_WORD = lazy_pattern(WORD_CHARS), lazy_pattern("[a-z]+")
 _FORM = lazy_pattern(r"[^\s|]+")
 _SPLIT = lazy_pattern(f"[{SIGNS}]|{WORD_CHARS}")
@@ -30,9 +30,9 @@ CALENDARS = ("en", "de", "fr", "es", "it", "pt", "nl", "ru")
 """Languages tried for time words if the language of a text is unknown."""
 UNITS = ("minute", "hour", "day", "week", "month", "year")
 COUPLE, FEW = 2, 4.01
-"""Values of the open numbers `couple` and `few`; no exact number equals that of `few`."""
+"""Values of the vague numbers `couple` and `few`; 4.01 differs from every exact number."""
 BREAK = "|"
-"""Kind of a character between two sentences."""
+"""Kind of a part between two sentences, such as a full stop."""
 KINDS = {
     "months": "M", "short_months": "m", "weekdays": "W", "short_weekdays": "w", "seasons": "S", "units": "U",
     "single": "/", "weekend": "U", "at_weekend": "}",
@@ -55,7 +55,7 @@ _VALUES = {
     "seasons": range(4), "numbers": range(1, 13), "ordinals": range(1, 32), "units": UNITS, "single": UNITS,
     "parts": tuple(PART_HOURS), "feasts": tuple(FEASTS),
 }  # fmt: skip
-"""Values of the lists that have several, in order."""
+"""Values of the words of a list, in order, for lists whose words have different values."""
 _VALUE = {
     "weekend": "weekend", "last": -1, "previous": -1, "this": 0, "next": 1, "before_last": -2, "after_next": 2,
     "couple": COUPLE, "few": FEW, "one_and_half": 1.5, "half": 0.5,
@@ -64,17 +64,17 @@ _VALUE = {
     "perfect": "perfect", "moved_to": "to",
 }  # fmt: skip
 LEADING = frozenset("MmWwS$U!D{EHRFPOTKq@e")
-"""Kinds of words: a text without digits that names a time has a word of one of these."""
+"""Kinds of words: a text that names a time without digits has a word of one of these kinds."""
 _TELLING = frozenset("MWSUD{HERgT1")
 """Kinds of words that always mean a time."""
 _NAMING = frozenset("MWD{E")
 _UNSURE = {"M": "m", "W": "w", "S": "$", "F": "!", "D": "!", "U": "!", "P": "!", "H": "!", "E": "!"}
-"""Kind of an ambiguous word: a month, weekday or season that needs another word beside it, or "!" for no kind."""
+"""Kind for ambiguous words of a kind: a month, weekday or season that counts only next to certain words, or "!"."""
 _MAY_END = frozenset("MWSUFPDE")
 SHORTEST_STEM = 3
 _ANY_ENDING = 8
 _LISTED_NUMBERS = 10
-"""Number to which the list `numbers` has all forms; larger numbers are in `prompts/word_forms`."""
+"""Largest number for which the list `numbers` has all forms; larger numbers are in `prompts/word_forms`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +82,14 @@ class Lexicon:
     order: str = "dmy"
     is_strict: bool = False
     phrases: dict[str, dict[tuple[str, ...], dict[str, Any]]] = field(default_factory=dict)
-    """Phrases by their first word or character, each with its meanings by kind."""
+    """Phrases by their first word or character; each phrase has its meanings by kind."""
     stems: dict[str, dict[str, tuple[int, dict[str, Any]]]] = field(default_factory=dict)
-    """Stems by their first three letters, each with the maximum number of further letters and its meanings by kind."""
+    """Stems by their first three letters; each has the maximum number of letters after it and its meanings by kind."""
     suffixes: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     """Meaning that each ending adds to its word."""
 
     def read(self, words: Sequence[str], at: int) -> tuple[Mapping[str, Any], int, Mapping[str, Any] | None]:
-        """Return the meanings of the longest phrase at a position, its number of words, and its ending's meanings."""
+        """Return (meanings of the longest phrase at `at`, number of its words, meanings that its ending adds)."""
         length, kinds = 0, dict[str, Any]()
         for phrase, meanings in self.phrases.get(words[at], {}).items():
             if len(phrase) > length and tuple(words[at : at + len(phrase)]) == phrase:
@@ -118,7 +118,7 @@ class Leading:
     signs: tuple[str, ...]
 
     def stands_in(self, text: str, words: Collection[str]) -> bool:
-        """Return whether a folded text contains one of the words or stems."""
+        """Return whether a folded text contains one of the words or stems; `words` are the words of the text."""
         if not self.words.isdisjoint(words) or (self.signs and any(each in text for each in self.signs)):
             return True
         by_start = self.stems

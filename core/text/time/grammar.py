@@ -17,7 +17,7 @@ from .spans import every_month, every_week, fixed, of_month
 
 _WORDS_BETWEEN = {"x*": "(?:<[^>1-4]*[xI][^>1-4]*>){0,3}", "_*": "(?:<[-+V~(xInAg!_]*>){1,6}"}
 _AMOUNTS = frozenset("UWqgL")
-"""Kinds beside which a number is an amount."""
+"""Kinds of parts next to which a number is an amount."""
 _CLAUSE_ENDS, _OVER = frozenset({BREAK, ","}), frozenset("~(")
 _BEFORE = frozenset("I1234567LB")
 _PLACES = frozenset("x,")
@@ -45,7 +45,7 @@ class Rule:
     choices: tuple[frozenset[str], ...]
     """Groups of kinds; the text must have one kind of each group."""
     is_exact: bool
-    """Whether its numbers are dates or hours, which an open number such as `few` cannot be."""
+    """Whether the numbers of the pattern are dates or hours: a vague number such as `few` does not match."""
 
 
 @lru_cache(maxsize=1)
@@ -91,7 +91,7 @@ def read_parts(m: Moment, parts: Sequence[TimePart]) -> list[TimePart]:
 
 
 def _leave_duration(part: TimePart, before: Sequence[TimePart]) -> TimePart:
-    """Return a part; `in` loses its meaning "from now" if its clause says how long something took."""
+    """Return a part; remove the meaning "from now" of `in` if its clause says how long something took."""
     clause = takewhile(lambda each: _CLAUSE_ENDS.isdisjoint(each.kinds), reversed(before))
     if not any(not _OVER.isdisjoint(each.kinds) for each in clause):  # `I read it in two days`
         return part
@@ -99,7 +99,7 @@ def _leave_duration(part: TimePart, before: Sequence[TimePart]) -> TimePart:
 
 
 class _Line:
-    """Parts, and their kinds as one text for the patterns."""
+    """Parts of a text, and their kinds joined into one string, against which patterns are matched."""
 
     def __init__(self, parts: Sequence[TimePart]) -> None:
         codes = [f"<{''.join(part.kinds)}>" for part in parts]
@@ -110,7 +110,7 @@ class _Line:
 
 
 def _make_sure(m: Moment, parts: Sequence[TimePart], n: int, made: Sequence[TimePart]) -> TimePart:
-    """Return a part with the certain meanings that adjacent parts give; `made` are the results before it."""
+    """Return part `n` with its ambiguous kinds resolved by adjacent parts; `made` are the resolved parts before it."""
     part = parts[n]
     kinds, back = dict(part.kinds), n - 1
     while back > 0 and parts[back].kinds.keys() <= _PLACES and parts[back].kinds:
@@ -162,7 +162,7 @@ def _find_month_of_list(parts: Sequence[TimePart], n: int) -> int | None:
 
 
 def _apply(m: Moment, line: _Line, rules: Sequence[Rule]) -> Sequence[TimePart]:
-    """Merge the parts that match a table; return the same list if none match."""
+    """Merge the parts that match a rule of a table; return the same list if none match."""
     parts, begins = line.parts, set[str]().union(*[rule.begins for rule in rules])
     made, at, is_same = list[TimePart](), 0, True
     while at < len(parts):
@@ -179,7 +179,7 @@ def _apply(m: Moment, line: _Line, rules: Sequence[Rule]) -> Sequence[TimePart]:
 def _read_at(
     m: Moment, parts: Sequence[TimePart], rules: Iterable[Rule], text: str, at: int, offset: int
 ) -> tuple[TimePart, int]:
-    """Return the longest match at a position (of the first such rule) as one part, and its number of parts."""
+    """Merge the parts of the longest match at a position; return the part and how many it replaces (1: no match)."""
     found = [(match, rule) for rule in rules if (match := rule.pattern.match(text, offset))]
     for match, rule in sorted(found, key=lambda one: -one[0].end()):
         values: list[Any] = []

@@ -27,7 +27,7 @@ _TOKEN = lazy_pattern(
     r"|(?P<dash>[-\u2013\u2014\u301c~\uff5e])|(?P<break>[!?;\n]|[.](?= |\n|$))|(?P<comma>[,、])"
 )
 _FRACTIONS = frozenset({"1/2", "1/3", "2/3", "1/4", "3/4", "1/8"})
-"""Texts that are more often fractions than dates: they are dates only behind a word such as `on`."""
+"""Texts that are more often fractions than dates: they are dates only after a word such as `on`."""
 _HAN = {char: at for at, char in enumerate("〇一二三四五六七八九")} | {"零": 0, "两": 2, "兩": 2, "十": 10}
 _MARKS = {"dash": {"6": 0, "x": 0}, "break": {BREAK: 0}, "comma": {"x": 0, ",": 0}}
 _LENGTHS = {"minute": "t", "hour": "t", "part of day": "t", "day": "9", "week": "k", "month": "0", "year": "z"}
@@ -164,7 +164,7 @@ def _read_date(kind: str, text: str, numbers: list[int], lexicon: Lexicon) -> Ti
 
 
 def _read_iso(numbers: list[int]) -> Time | None:
-    """Return a date such as `2026-02-10`, or a range such as `2026-02-10/13`, whose end omits the common beginning."""
+    """Return a date such as `2026-02-10`, or a range such as `2026-02-10/13`, whose end omits the common prefix."""
     first = of_date(*numbers[:3])
     if first is None or len(numbers) == 3:
         return None if first is None else fixed(first, "day")

@@ -25,7 +25,7 @@ from .spans import DAY, HOUR, Precision, Range, Time, at_midnight, every_day, ev
 MOST_COUNT = 400
 AROUND = 8 * DAY
 JUST_OVER, FAR_AHEAD = 31 * DAY, 300 * DAY
-"""In a stored text, a yearly date that ended under JUST_OVER ago does not mean its next one, over FAR_AHEAD away."""
+"""In a stored text, a yearly date that ended under JUST_OVER ago means that one if the next is over FAR_AHEAD away."""
 
 _SOUTHERN = (
     "Australia/", "Antarctica/", "Pacific/Auckland", "America/Argentina", "America/Buenos_Aires", "America/Santiago",
@@ -55,9 +55,9 @@ class Moment:
     lexicon: Lexicon
     is_plan: bool = False
     is_told: bool = False
-    """Whether it is a stored text without a word for a plan."""
+    """Whether the text is a stored one without a word for a plan."""
     is_past: bool = False
-    """Whether it has a word for the past, and none for a plan."""
+    """Whether the text has a word for the past, and none for a plan."""
 
     @property
     def today(self) -> date:
@@ -68,11 +68,11 @@ class Moment:
 
     @property
     def is_this_over(self) -> bool:
-        """Whether `this weekend` is the last one: in a text about the past, if stored, only before Thursday."""
+        """Whether `this weekend` is over: in a text about the past (if stored, one written on Monday to Wednesday)."""
         return self.is_past and (not self.is_told or self.today.weekday() < 3)
 
     def choose(self, time: Time) -> Range | None:
-        """Return the span of a time; for a recurring time, that of the most likely occurrence."""
+        """Return the span of a time; for a recurring time, the span of its most likely occurrence."""
         if not time.period:
             return next(iter(time.occur(self.today)), None)
         newest, coming = time.newest(self.now), time.coming(self.now)
@@ -206,7 +206,7 @@ def take_unit(time: Time, unit: str, nth: int) -> Time | None:
 
 
 def move_beside(m: Moment, time: Time, side: int, unit: str) -> Time | None:
-    """Return the week, weekend or day beside a time: `the day after Christmas`."""
+    """Return the day, week or weekend right before (`side` < 0) or after a time: `the day after Christmas`."""
     span = m.choose(time)
     if span is None or unit in ("minute", "hour"):
         return None
@@ -220,7 +220,7 @@ def move_beside(m: Moment, time: Time, side: int, unit: str) -> Time | None:
 
 
 def _edge(span: Range, side: int) -> date:
-    """Return the first or last day of a span."""
+    """Return the first (`side` < 0) or last day of a span."""
     return span[0].date() if side < 0 else (span[1] - DAY).date()
 
 
@@ -266,7 +266,7 @@ def move_day(m: Moment, day: int, amount: tuple[float, str], side: int) -> Time 
 
 
 def take_day(weekday: int, week: Time | None) -> Time | None:
-    """Return the given weekday in the calendar week of a span's middle: `Tuesday of last week`."""
+    """Return the given weekday in the calendar week with the middle of `week`: `Tuesday of last week`."""
     if week is None or week.period:
         return None
     start, end = next(iter(week.occur(date.min)))
@@ -280,7 +280,7 @@ def take_edge_of(m: Moment, edge: str, step: int, unit: str) -> Time | None:
 
 
 def place_in_year_of(time: Time, year: Time) -> Time | None:
-    """Return the occurrence of a yearly time in one year: `5 March last year`."""
+    """Return the occurrence of a yearly time in the year `year`: `5 March last year`."""
     is_yearly = time.period == "year" and not year.period
     return place_in_year(time, next(iter(year.occur(date.min)))[0].year) if is_yearly else None
 
@@ -306,7 +306,7 @@ def place_at_hour(time: Time, hour: int) -> Time:
 
 
 def relate(m: Moment, time: Time, relation: str, *, is_clause: bool = False) -> Found | None:
-    """Return the span since, after, before or until a time; a clause such as `until I left in May` is also due then."""
+    """Return the span since, after, before or until a time; for `until` and in a clause, the time is also `due`."""
     span = m.choose(time.as_edge())
     if span is None:
         return None
@@ -326,7 +326,7 @@ def relate(m: Moment, time: Time, relation: str, *, is_clause: bool = False) -> 
 
 
 def widen(m: Moment, time: Time) -> Found | None:
-    """Return about a week around a day or feast; a stored text is about the day itself."""
+    """Return about a week around a day or feast; `due` is the day or feast itself, which a stored text is about."""
     found = None if time.period == "week" else m.find(time)
     if found is None or found.start is None or found.end is None:
         return None
@@ -367,7 +367,7 @@ def _next_day(day: Time) -> Time:
 
 
 def _either(one: str, others: str, read: Read) -> Table:
-    """Return the patterns of a part before and after others; `read` always gets the value of the part first."""
+    """Return the patterns for `one` before and after `others`; in both, `read` gets the value of `one` first."""
     return (f"{one} x* {others}", read), (f"{others} x* {one}", lambda m, v: read(m, (v[-1], *v[:-1])))
 
 

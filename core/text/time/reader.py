@@ -22,9 +22,9 @@ from .spans import DAY, Role, Span, in_utc, name_days
 LOOKED_AT = 4_000
 MOST_SPANS = 24
 MOST_ABOUT, MOST_DAYS, MOST_LONG = 3, 14, 100
-"""Maximum number of spans of a stored text that give its days; of days in one span; and in one that gives months."""
+"""Maximum number of spans used of a stored text; of days in a short span; of days in a span of weeks or months."""
 _ANY_TIME = datetime(2001, 1, 1, tzinfo=UTC)
-"""Any moment: the positions of time words do not depend on it."""
+"""Arbitrary moment for finding the positions of time words, which do not depend on the moment."""
 _HAN_DATED = lazy_pattern("[一二三四五六七八九十]月")
 _DATED = lazy_pattern(
     r"\d[./:-]\d|\d\.(?!\d)|(?<!\d)(?:19|20)\d\d(?!\d)|\d ?(?:[ap]\.?m|st|nd|rd|th|h|er|[\u00ba\u00aa])\b"
@@ -39,20 +39,20 @@ _JOINED = lazy_pattern(r"(?<=[^\W_])[-'\u2019\u02bc](?=[^\W\d_])(?!w\d)")
 """Character that joins two words: `terça-feira`, `l'année`."""
 _ABOUT = frozenset({"minute", "part of day", "day"})
 _LONG = {"week": len("2026-W11")} | dict.fromkeys(("part of month", "month", "season"), len("2026-03"))
-"""Lengths of the names of weeks and months, by the precisions of the texts that are about them."""
+"""Length of the names of weeks and months (`2026-W11`, `2026-03`), by the precision of a span."""
 _DAY_KINDS, _COUNTED, _UNITS, _NUMBERS = frozenset("D{HWwq"), frozenset("agrb"), frozenset("U/uQJ"), frozenset("N")
 """Kinds of words that may name a day: relative days and weekdays, or `ago` with a number and a unit."""
 _NAMING = frozenset("Z%")
 _MOVED_TO = frozenset("WwDEFMmUyZ")
-"""Kinds of times to which something is moved."""
+"""Kinds of times to which something can be rescheduled."""
 
 
 def read_spans(text: str, now: datetime, zone: tzinfo, languages: Sequence[str]) -> list[Span]:
     """Return the spans that a question names, in the order of its words; [] if none is certain.
 
-    A time that comes again is its newest occurrence that has begun (a weekday: that has ended) or, in a text about the
-    future, the first that has not ended. Unless it is about past or future alone, the future one is added with the
-    role `about`. `first` and `last` give a span with open ends and that role. `now` is aware, `zone` the speaker's.
+    A recurring time means its newest occurrence that has begun (a weekday: that has ended) or, in a text about the
+    future, the first that has not ended. Unless the text is clearly about past or future, the next occurrence is
+    added with the role `about`. `first` and `last` give a span with open ends and that role. `zone` is the speaker's.
     """
     found: list[Span] = []
     folds = _Folds(text[:LOOKED_AT])
@@ -76,7 +76,7 @@ def read_spans(text: str, now: datetime, zone: tzinfo, languages: Sequence[str])
 
 
 def find_about_days(text: str, said_at: datetime, zone: tzinfo, languages: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """Return the days, weeks and months that a stored text is about, each with the place of its words."""
+    """Return the days, weeks and months that a stored text is about, each with the position of the words for it."""
     days: dict[str, tuple[int, int]] = {}
     folds = _Folds(text[:LOOKED_AT])
     parts, moment = _read(folds, said_at, zone, languages, is_question=False)
@@ -208,7 +208,7 @@ class _Folds:
 def _read(
     folds: _Folds, now: datetime, zone: tzinfo, languages: Sequence[str], *, is_question: bool
 ) -> tuple[list[TimePart], Moment | None]:
-    """Return the parts of a text in the language that recognizes most of it."""
+    """Return the parts of a text, and its moment, in the language that recognizes most of the text."""
     best: tuple[int, list[TimePart], Moment | None] = (0, [], None)
     telling = may_tell_time(folds.text, languages)
     if not telling:
@@ -241,7 +241,7 @@ def _find_plan(parts: list[TimePart]) -> list[TimePart]:
 
 
 def _find_moved(parts: list[TimePart]) -> Iterator[TimePart]:
-    """Yield the parts; in a sentence that moves something to a time, the past tense counts as a plan."""
+    """Yield the parts; in a sentence that reschedules something, the past tense counts as a plan."""
     for _, group in groupby(parts, lambda each: BREAK in each.kinds):
         sentence = list(group)
         kinds = [each.kinds for each in sentence if not each.kinds or each.kinds.keys() - set("xI5")]
@@ -252,8 +252,8 @@ def _find_moved(parts: list[TimePart]) -> Iterator[TimePart]:
 
 
 def _tells_move(kinds: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether parts hold a verb such as `moved` and a time behind `to`, or behind `until` if the verb is next to
-    it, which excludes `it was delayed so we stayed until Friday`.
+    """Return whether parts hold a verb such as `moved` and a time after `to`, or after `until` next to the verb.
+    So `it was delayed so we stayed until Friday` is excluded.
     """
     moves = [n for n, each in enumerate(kinds) if each.get("_") == 0]
     for n, (to, time) in enumerate(pairwise(kinds)):
@@ -266,7 +266,7 @@ def _tells_move(kinds: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _leave_telling(text: str, languages: Sequence[str]) -> str:
-    """Replace sentences by spaces if neither they nor adjacent ones contain a word of time."""
+    """Replace sentences by spaces if neither they nor adjacent sentences contain a word of time."""
     sentences = _SENTENCE.findall(text)
     tells = [bool(may_tell_time(each, languages)) for each in sentences] if len(sentences) > _MOST_AROUND else [True]
     if all(tells):

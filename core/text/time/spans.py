@@ -10,9 +10,9 @@ from typing import Literal
 
 Precision = Literal["minute", "hour", "part of day", "day", "week", "part of month", "month", "season", "year"]
 Role = Literal["said", "about", "first", "last"]
-"""said: time of a row, or that it is about. about: coming time, only for rows about it. first, last: order."""
+"""said: rows said at this time or about it. about: only rows about this future time. first, last: oldest or newest."""
 Period = Literal["", "day", "week", "month", "year", "either"]
-"""How often a time recurs; either: tomorrow or a week later."""
+"""How often a time recurs; "": never. either: tomorrow or a week later."""
 Range = tuple[datetime, datetime]
 """Local times without a zone, half-open."""
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
@@ -52,10 +52,10 @@ class Time:
 
     precision: Precision
     occur: Callable[[date], Iterable[Range]] = field(repr=False)
-    """Returns its occurrences around a day, ascending."""
+    """Returns the occurrences of the time around a day, ascending."""
     period: Period = ""
     is_middle: bool = False
-    """Middle of a month or year: "since mid-May" starts about 15 May."""
+    """Whether it is the middle of a month or year: "since mid-May" starts about 15 May."""
 
     def cut(self, change: Callable[[Range], Range], precision: Precision) -> Time:
         """Return a part of the time, such as its morning."""
@@ -133,7 +133,7 @@ def of_date(year: int, month: int, day: int) -> Range | None:
 
 
 def name_days(first: date, last: date, precision: Precision) -> Iterator[str]:
-    """Yield the days, whole weeks and months of a span, and the month that it is part of: 2026-03-12, 2026-W11."""
+    """Yield the days, whole weeks and whole months of a span, and the month it is part of: 2026-03-12, 2026-W11."""
     is_of_month = precision == "part of month" and (last - first).days > 5  # not of a week
     if is_of_month and first.replace(day=1) == last.replace(day=1):
         yield f"{first:%Y-%m}"
