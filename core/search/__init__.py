@@ -44,7 +44,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Return a function of a module that loads numpy, which only a search needs."""
+    """Import and return a function of a module that loads numpy, so that only a search loads numpy."""
     for module, names in _MODULES.items():
         if name in names:
             return globals().setdefault(name, getattr(import_module(f".{module}", __name__), name))

@@ -70,14 +70,14 @@ class Selection:
     chosen: Sequence[Chosen] = ()
     """Hits, newest first."""
     left: Sequence[tuple[ScoredRow, str]] = ()
-    """Rows read that are not hits, each with the reason."""
+    """Rows read that are not hits, each with the reason why it was left out."""
     is_done: bool = True
     """Whether a deeper round can bring nothing more: there are `limit` hits, or all matching rows were read.
 
     In recency mode, "all" means the newest of each source.
     """
     repeated: Sequence[Repeated] = ()
-    """Texts that many of the messages read share."""
+    """Texts that occur in many of the messages read."""
 
     @property
     def left_out(self) -> list[LeftOut]:
@@ -120,7 +120,7 @@ def choose_hits(read: Ranked, drop: Drop | None = None) -> Selection:
 
 
 def _complete(search: Search, c: Candidate, row: FoundRow, alone: WordScorer | None) -> ScoredRow:
-    """Return a row with its tier and the matches in its stored text and tags; `alone` scores rows without a message."""
+    """Return a row with its tier and the matches in its stored text and tags; `alone` scores it without a message."""
     matched, folded, languages = dict(c.matched), row.folded, search.query.languages
     for i in search.tag_ids if row.tags else ():
         if search.terms[i].text in row.tags:
@@ -136,7 +136,7 @@ def _complete(search: Search, c: Candidate, row: FoundRow, alone: WordScorer | N
 
 
 def _leave_other_words(search: Search, matched: Matched, texts: Sequence[str]) -> Matched:
-    """Return a row's matches without words that differ in tone marks; {} if too few character pairs are left."""
+    """Return a row's matches without those whose tone marks differ in the row; {} if too few character pairs match."""
     terms = search.terms
     kept = {
         i: found
@@ -219,7 +219,7 @@ def _find_content(search: Search, row: FoundRow) -> bytes | None:
 
 
 def _order(search: Search, kept: Sequence[ScoredRow], asked: RankingQuery | None) -> list[ScoredRow]:
-    """Return the hits, best first."""
+    """Return at most `limit` of the rows as hits, best first."""
     limit = search.query.limit
     if search.query.ranking == "recency":
         return sorted(kept, key=lambda c: c.tier)[:limit]
@@ -241,7 +241,7 @@ def _order(search: Search, kept: Sequence[ScoredRow], asked: RankingQuery | None
 
 
 def _order_by_time(best: Sequence[ScoredRow], *, is_first: bool) -> list[ScoredRow]:
-    """Return rows that match nearly as well as the best, without other people's, by time; then the remaining rows."""
+    """Return first, by time, the rows that match nearly as well as the best, without other people's; then the rest."""
     most = max((c.own for c in best), default=0.0)
     full = [c for c in best if c.own >= FULL_SHARE * most]
     full = [c for c in full if c.reasons.get("person", 0.0) >= 0.0] or full
@@ -251,9 +251,9 @@ def _order_by_time(best: Sequence[ScoredRow], *, is_first: bool) -> list[ScoredR
 
 
 def _place_kept(ordered: Sequence[ScoredRow], limit: int) -> list[ScoredRow]:
-    """Return the rows; the kept `others` and `person` move behind the first row, the kept `newest` into the first ten.
+    """Return the rows; those kept as `others` or `person` move to the second place, `newest` ones into the first ten.
 
-    Each correction comes right behind the row it corrects.
+    Each correction moves right after the row it corrects.
     """
     corrections = {c.candidate.place - 1: c for c in ordered if c.kept == "correction"}
 

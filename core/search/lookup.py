@@ -42,20 +42,20 @@ from .query import Query, fold_words
 from .terms import Kind, Least, QueryTerm, count_alone
 
 MINOR_SHARE = 0.1
-"""Largest share of the visible rows that may hold a minor word; commoner ones are not used."""
+"""Maximum share of the visible rows that hold a minor word (a rare stop word); commoner stop words are not used."""
 ENOUGH_WORDS = 5
 """Number of search words up to which minor words are added to a short question."""
 MOST_MINOR = 8
 """Maximum number of minor words that are looked up; the rarest of them are used."""
 MOST_NEAR = 5
-"""Maximum number of keywords whose near spellings are looked up, the longest first."""
+"""Maximum number of keywords whose similar spellings are looked up, the longest first."""
 SHORTEST_REST = 3
 """Minimum number of letters of a compound after its first part: `corner` is not a compound of `corn`."""
 SYLLABLES = frozenset({"ko", "hi", "ta", "he", "ar"})
 """Languages in which one or two more letters can make a compound."""
 _FIRST_HAN = "\u3400"
 _MARKS = "-'\u2019"
-"""Marks inside a word that many people leave out."""
+"""Punctuation marks inside a word that many people omit."""
 SHORTEST_BEGINNING = 3
 """Minimum number of letters of a text that matches words by prefix."""
 
@@ -95,7 +95,7 @@ def _list_words(query: Query) -> list[QueryTerm]:
 
 
 def _group(terms: Sequence[QueryTerm], languages: Sequence[str]) -> tuple[QueryTerm, ...]:
-    """Return the terms with their groups; a tag joins the group of the keyword with the same stem."""
+    """Return the terms, each with the number of its group; a tag joins the group of the keyword with the same stem."""
     first: dict[str, int] = {}
     made = []
     for i, term in enumerate(terms):
@@ -105,7 +105,7 @@ def _group(terms: Sequence[QueryTerm], languages: Sequence[str]) -> tuple[QueryT
 
 
 def widen_terms(terms: Sequence[QueryTerm], lexicon: Lexicon, languages: Sequence[str]) -> tuple[QueryTerm, ...]:
-    """Return the terms, each keyword with the index words that contain it."""
+    """Return the terms; each keyword then also matches the index words that contain it."""
     joining = [code for code in languages if joins_words(code)]
     return tuple(_with_inner(term, lexicon, joining) for term in terms)
 
@@ -125,7 +125,7 @@ def holds_term(folded: str, term: QueryTerm, languages: Sequence[str]) -> bool:
 
 
 def _with_inner(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> QueryTerm:
-    """Return a keyword with the index words that contain it, also compounds in these languages."""
+    """Return a term; a keyword then also matches the index words that contain it, and compounds in these languages."""
     text = term.text
     if not (term.is_keyword and text.isalnum() and len(text) >= SHORTEST_BEGINNING - 1) or term.pieces:
         return term
@@ -177,7 +177,7 @@ def _find_words(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> 
 
 
 def _is_beside(word: str, text: str) -> bool:
-    """Return whether a word begins with a text but is too short to be its compound: `corner` and `corn`."""
+    """Return whether a word begins with a text but is too short to be a compound with it: `corner` for `corn`."""
     if not word.startswith(text) or word == text or script_language(text) in SYLLABLES:
         return False
     return text.isalpha() and len(word) < len(text) + SHORTEST_REST
@@ -201,9 +201,9 @@ def _is_beginning(text: str) -> bool:
 
 
 def _respell(word: str, terms: list[QueryTerm], lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:
-    """Return the terms; a keyword that no row holds is replaced by the nearest known word.
+    """Return the terms; a keyword that no row holds is replaced by the most similar known word.
 
-    A keyword that a single row holds may be a rare word or a misspelling: it stays, and the nearest word is added.
+    A keyword that one row holds may be a rare word or a misspelling: it stays, and the most similar word is added.
     """
     at = next((i for i, term in enumerate(terms) if term.text == word and not term.pieces), None)
     if at is None or (rows := sum(lexicon.rows(found) for _, found in terms[at].index_terms)) > 1:
@@ -258,7 +258,7 @@ def _find_minor(
 
 
 def _find_kinds(query: Query, lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:
-    """Return a term for each class noun of a question (`pet`); its kinds (`dog`) match like letters inside a word."""
+    """Return a term for each class noun of a question (`pet`); its kinds (`dog`) count like letters inside a word."""
     found = []
     for noun, kinds in find_kinds(query.text, languages).items() if query.is_question else ():
         read = [(kind, *_read_kind(kind, tuple(languages))) for kind in sorted(kinds)]
@@ -276,7 +276,7 @@ def _find_kinds(query: Query, lexicon: Lexicon, languages: Sequence[str]) -> lis
 
 @lru_cache(maxsize=4096)
 def _read_kind(kind: str, languages: tuple[str, ...]) -> tuple[Sequence[Fragment], str, str]:
-    """Return the pieces of a kind, its stem, and the prefix of its words."""
+    """Return the index pieces of a kind such as `dog`, its stem, and a prefix that all its forms have."""
     form = stem(kind, languages)
     return fragments(kind), form, form if kind.startswith(form) and len(form) >= SHORTEST_STEM else kind
 
@@ -340,7 +340,7 @@ def _add_words(term: QueryTerm, words: Iterable[str]) -> QueryTerm:
 
 
 def _split(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:
-    """Return the parts of a compound that no row holds, as a phrase; nothing if it has no parts."""
+    """Return phrase terms with the parts of a compound that no row holds as one word; [] if it has no parts."""
 
     def find(part: str) -> list[str]:
         near = lexicon.beginning(part[: max(SHORTEST_PART, len(part) - 1)])

@@ -20,7 +20,7 @@ from .resolve import Search
 from .terms import QueryTerm, list_owners
 
 LEAST_TELLING = 4
-"""Minimum number of words of a message that may answer a question without sharing a word with it."""
+"""Minimum number of words of a message that may be a hit although it shares no word with the question."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class Matches:
     owners: Mapping[IndexTerm, Sequence[int]]
     """Ids of the query terms for each word, tag, phrase or day looked up in the index."""
     audiences: Sequence[AudienceMatches]
-    """Audiences with a matching row; with `every`, all audiences."""
+    """Audiences with a matching row; all audiences if `match` was called with `every`."""
     docs: Mapping[IndexTerm, int]
     """Document frequency of each word, tag, phrase and day among the readable rows."""
 
@@ -65,7 +65,7 @@ def match(
 ) -> Matches:
     """Return the rows that match in the index, without `left_out`; with `every`, also audiences without a match.
 
-    The days of `question` are looked up; if it is limited, rows outside its spans do not match.
+    Rows about the days of `question` match too; if the question is limited, rows outside its spans do not match.
     """
     assert search.index is not None
     owners, audiences, docs = list_owners(search.terms), list[AudienceMatches](), Counter[IndexTerm]()
@@ -83,7 +83,7 @@ def match(
 
 
 def _with_phrases(terms: Sequence[QueryTerm], postings: Postings, rows: int) -> Postings:
-    """Return the postings, with added postings of phrases: the rows that hold a word of each piece of a phrase."""
+    """Return the postings, and postings of phrases: the rows that hold a word for each piece of the phrase."""
     pieces_of = {one: term.pieces for term in terms if term.pieces for one in term.index_terms}
     if not pieces_of:
         return postings
@@ -122,7 +122,7 @@ def read_bounds(search: Search, view: Visible, inside: Flags | None = None) -> C
 def list_rows_of_person(
     found: Matches, query: RankingQuery, most: int, *, is_matching: bool = False
 ) -> list[tuple[int, int]]:
-    """Return (id, time) of the `most` newest messages of the people asked about, matching or of LEAST_TELLING words."""
+    """Return (id, time) of the `most` newest messages of the people asked about: matching, or with enough words."""
     made: list[tuple[int, int]] = []
     for one in found.audiences:
         view = one.view

@@ -152,13 +152,13 @@ def _find_holders(search: Search) -> list[_Holders] | None:
 
 
 def _find_pieces(text: str, lexicon: Lexicon) -> Pieces:
-    """Return the pieces of a text that are in at most MOST_WORDS index words; if none is, any row may hold the text."""
+    """Return the pieces of a text that are in at most MOST_WORDS index words; if no piece is, any row may hold it."""
     every = (lexicon.list_holding(piece.text, MOST_WORDS) for piece in fragments(text))
     return [[(WORD, word) for word in words] for words in every if words is not None]
 
 
 def _find_rows(view: Visible, held: Postings, texts: Iterable[Pieces]) -> Flags:
-    """Return the flags of an audience's rows that may hold one of the texts."""
+    """Return flags that mark the rows of an audience that may hold one of the texts."""
     may = np.zeros(len(view), bool)
     for pieces in texts:
         may |= held.find_all([(_PARTIAL, *piece) for piece in pieces], len(view))

@@ -31,7 +31,7 @@ from .table import read_rows, read_values
 from .terms import QueryTerm
 
 MOST_READ = 300
-"""Maximum number of rows of a person read from each audience: the newest that contain a word of a phrase."""
+"""Maximum number of rows of a person read from each audience: the newest that contain a word of `_list_anchors`."""
 GROUPS = ABOUT_PERSON | {"wishes"}
 ITEM, LINE = 1.0, 0.8
 """Score of a memory of a person, and of a message with a statement."""
@@ -94,7 +94,7 @@ def _judge(settings: Settings, row: FoundRow, audience: int) -> StatementRow | N
 
 @lru_cache(maxsize=32)
 def _list_anchors(languages: tuple[str, ...]) -> tuple[str, ...]:
-    """Return words, or prefixes with `*`, of which every phrase of a fact or taste has one; () without spaces."""
+    """Return the uncommon words of the phrases for facts and tastes (`*`: prefix); () for scripts without spaces."""
     if not WITHOUT_SPACES.isdisjoint(languages):
         return ()
     found: dict[str, None] = {}

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..index.state import IndexState
 
 PERSON_CHARS = 120
-"""Longest question that is read as one about a person as a whole, in characters."""
+"""Maximum number of characters of a question about a person as a whole."""
 MOST_WORDS = 1000
 """Maximum number of words of a message whose rows are counted to find the rarest."""
 MOST_ASKED_CHARS = 16_000
@@ -49,7 +49,7 @@ class SearchRequest:
     is_limit_named: bool = True
     """Whether the caller set the limit: if fewer rows match, keywords also match inside words."""
     may_fill: bool = False
-    """Whether messages of the people that a question is about fill the hits up."""
+    """Whether to fill the hits up to the limit with messages of the people that the question is about."""
     ranking: object = None
     exclude: object = ()
     since: object = None
@@ -65,9 +65,9 @@ class Query:
     """Folded keywords."""
     limit: int
     enough: int
-    """Number of matching rows from which keywords do not match inside words."""
+    """If fewer rows than this match, keywords also match inside words."""
     may_fill: bool
-    """Whether messages of the people asked about fill the hits up."""
+    """Whether to fill the hits up to the limit with messages of the people asked about."""
     ranking: str
     sources: tuple[sources.SourceTable, ...]
     exclude: Exclude
@@ -111,7 +111,7 @@ _SIGN = lazy_pattern(r"[^\W_]|[^\x00-\x7f]")
 
 
 def shorten_asked(text: str) -> str:
-    """Return the text to search for: without thanks behind a question; of a very long one, its beginning and end."""
+    """Return the text to search for: without thanks after a question; of a very long text, the beginning and end."""
     if len(text) > MOST_ASKED_CHARS:
         text = f"{text[: MOST_ASKED_CHARS // 2 - 1]} {text[-MOST_ASKED_CHARS // 2 :]}"
     behind = _BEHIND_MARK.search(text, max(0, len(text) - _THANKS_CHARS))
@@ -186,7 +186,7 @@ def _may_be_about_person(text: str, languages: Sequence[str]) -> bool:
 
 
 def asks(text: str, languages: Sequence[str]) -> bool:
-    """Return whether a text asks something: a question, also behind words such as `hey so`, or words of time alone."""
+    """Return whether a text asks something: a question, maybe after words such as `hey so`, or only words of time."""
     if question_words.is_question(text, languages):
         return True
     masked = mask_time(text, languages)
@@ -197,7 +197,7 @@ def asks(text: str, languages: Sequence[str]) -> bool:
 
 
 def _names_others(text: str, masked: str, languages: Sequence[str]) -> bool:
-    """Return whether a question, `masked` without its times, may be about a third person: a name, no `I` or `you`."""
+    """Return whether a question may be about a third person: a name (in `masked`, without times), no `I` or `you`."""
     if _NAME.search(masked) is None:
         return False
     said = question_words.asked_words(text)

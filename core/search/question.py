@@ -6,8 +6,8 @@ tables of some languages are short and give fewer facts.
 | question | result |
 |---|---|
 | What did Ada say about the trip? | people {Ada} |
-| Wo wohne ich? | self_person |
-| What is your favourite colour? | other |
+| Wo wohne ich? | self_person: about the asker |
+| What is your favourite colour? | other: about the persona |
 | What happened on 7 May 2023? | spans: that day |
 | What was the first thing I told you? | order: first |
 | When did we meet? | wants_time |
@@ -36,35 +36,35 @@ from ..text.words import read_lists
 @dataclass(frozen=True, slots=True)
 class Question:
     people: frozenset[str] = frozenset()
-    """Speaker names that it mentions, as given."""
+    """Speaker names that the question mentions, as given."""
     called: frozenset[str] = frozenset()
-    """Speaker names that it is addressed to and does not mention otherwise: `Iris, what did I say?`."""
+    """Speaker names that the question addresses and does not mention otherwise: `Iris, what did I say?`."""
     self_person: bool = False
-    """Whether it speaks of the asker: I, my, me."""
+    """Whether the question speaks of the asker: I, my, me."""
     other: bool = False
-    """Whether it speaks to the persona: you, your."""
+    """Whether the question speaks to the persona: you, your."""
     spans: tuple[Span, ...] = ()
-    """Spans of time that it names."""
+    """Spans of time that the question names."""
     days: tuple[str, ...] = ()
-    """Days, weeks and months of the spans: rows about them match too. Of `When is ...?`: coming days, ranked first."""
+    """Days, weeks and months of the spans: rows about them match too. For `When is ...?`: next days, ranked first."""
     has_unread_time: bool = False
-    """Whether it has words of time from which no span can be read."""
+    """Whether the question has words of time that cannot be read as a span."""
     is_limited: bool = False
-    """Whether rows outside the spans do not match. False if it names a third person: others mention them later."""
+    """Whether rows outside the spans do not match. False if a third person is named, whom others may mention later."""
     order: Literal["", "first", "last"] = ""
-    """"first" or "last" if it asks for the first or last of its subject."""
+    """"first" or "last" if the question asks for the first or last of something; "" if not."""
     beside: question_words.Side = ""
-    """Side of an event: "before", "after" or "since" if it asks what happened then."""
+    """Whether the question asks what happened "before", "after" or "since" an event; "" if not."""
     wants_time: bool = False
-    """Whether it asks when or how long."""
+    """Whether the question asks when or how long."""
     wants_number: bool = False
-    """Whether it asks how many, how much or how old."""
+    """Whether the question asks how many, how much or how old."""
     wants_list: bool = False
-    """Whether it asks for several things or their number."""
+    """Whether the question asks for several things or their number."""
     is_hint: bool = False
-    """Whether its times do not limit the rows: times of a plan, a duration, a name, an aside, or a feast with gifts."""
+    """Whether the spans do not limit the rows: times of a plan, a duration, a name, an aside, or a feast with gifts."""
     is_present: bool = False
-    """Whether it asks about the present."""
+    """Whether the question asks about the present."""
     languages: tuple[str, ...] = ()
     """Language of the question; if unknown, the languages given."""
 
@@ -227,7 +227,7 @@ _DAY = timedelta(days=1)
 
 
 def list_days(spans: Sequence[Span], now: datetime, zone: tzinfo) -> tuple[str, ...]:
-    """Return the days, weeks and months of spans; of an open span, SOON_DAYS after a coming start or before the end."""
+    """Return the days, weeks and months of spans; of an open span, SOON_DAYS after a future start or before the end."""
     days: dict[str, None] = {}
     for span in spans:
         start, end = span.start, span.end
@@ -243,7 +243,7 @@ def list_days(spans: Sequence[Span], now: datetime, zone: tzinfo) -> tuple[str, 
 
 
 def describe_spans(spans: Sequence[Span], zone: tzinfo) -> list[str]:
-    """Return, for each span, the sentence that nothing is stored in it."""
+    """Return, for each span, a sentence saying that nothing is stored for it."""
     return list(dict.fromkeys(_describe(span, zone) for span in spans))
 
 
@@ -272,7 +272,7 @@ _WITH_PREFIXES = frozenset({"ar", "he"})
 
 @lru_cache(maxsize=16)
 def _list(name: str) -> frozenset[str]:
-    """Return a list of `prompts/names.txt` (`prompts/README.md`)."""
+    """Return the words of the list `name` in `prompts/names.txt` (`prompts/README.md`)."""
     return frozenset(read_lists("names").get(name, "").split())
 
 
@@ -282,7 +282,7 @@ class _Name(NamedTuple):
     is_spaceless: bool
     """Whether the name is in a script without spaces."""
     naming: tuple[tuple[str, str], ...]
-    """Words that identify somebody by themselves, each with its script."""
+    """Words of the name that identify the person without the others, each with its script."""
 
 
 @lru_cache(maxsize=4096)
@@ -333,7 +333,7 @@ def named(text: str, names: Collection[str], languages: Sequence[str]) -> frozen
 
 
 def find_called(text: str, names: Collection[str], languages: Sequence[str]) -> frozenset[str]:
-    """Return the names to whom a question is addressed, at its beginning or behind a comma at its end."""
+    """Return the names that a question addresses at its beginning, or after a comma at its end."""
     if not names:
         return frozenset()
     words, said = question_words.asked_words(text), bare(text)
@@ -347,7 +347,7 @@ def find_called(text: str, names: Collection[str], languages: Sequence[str]) -> 
 
 
 def _without_shadowed(found: Mapping[str, int]) -> Iterator[str]:
-    """Yield the names found whole, and those found by a part, unless a name found whole contains that part."""
+    """Yield the names found in full, and names found by one word, unless a name found in full has this word."""
     whole = {part for name, size in found.items() if size > 1 for part in _read_name(name).parts}
     for name, size in found.items():
         if size > 1 or not whole.intersection(_read_name(name).parts):

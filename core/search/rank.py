@@ -46,11 +46,11 @@ from .terms import QueryTerm, count_alone, count_rows, share_groups
 CONTEXT_REACH = 4
 """Number of messages before and after a match that may hold the answer."""
 FEW_HITS = 20
-"""Number of requested hits up to which a question about now keeps one place for the newest match; above, two."""
+"""Number of requested hits up to which a question about now keeps one place for the newest match; above it, two."""
 MOST_OF_PERSON = 3
-"""Maximum number of messages that are offered if nothing else matches, of all people asked about together."""
+"""Maximum number of messages, of all people asked about together, that may be hits if nothing else matches."""
 MOST_TELLING = 3
-"""Number of rarest terms of a row that are averaged."""
+"""Number of a row's rarest terms whose rarity is averaged."""
 NEAR_BEST = 16
 """Minimum number of neighbours of matches that are read."""
 MOST_CORRECTED = 10
@@ -60,14 +60,14 @@ BEST = 120
 LEAST_READ = 24
 """Minimum number of candidates read in relevance mode."""
 LEAST_IN_ORDER = 72
-"""Minimum number of candidates read if the question asks for the first or last."""
+"""Minimum number of candidates read if the question asks for the first or last of something."""
 PLAIN_POOL = 200
 """Minimum number of matching rows of a source read by plain SQL in the first round, in relevance mode."""
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """State at the beginning of a round (`rounds`), and how many rows go from stage to stage in it."""
+    """State at the beginning of a search round (`rounds`), and the numbers of rows that its stages may pass on."""
 
     search: Search
     question: Question
@@ -75,7 +75,7 @@ class Round:
     depth: int = 0
     """Number of rounds before this one."""
     extra: int = 0
-    """Number of further rows to read, since the caller leaves some out."""
+    """Number of additional rows to read, since the caller leaves some rows out."""
     copies: Sequence[RowId] = ()
     """Copies of messages that were read before; they are not candidates."""
     missed: Sequence[Span] = ()
@@ -120,7 +120,7 @@ class Ranked:
     ranking: Ranking | None = None
     """Ranking of the matches from index data alone."""
     alone: WordScorer | None = None
-    """Scorer by words alone, used without a message."""
+    """Scorer by terms alone, used if the search has no message."""
     rows: Rows = field(default_factory=dict)
     """Rows that are read already."""
     newest_only: tuple[int, ...] = ()
@@ -221,7 +221,7 @@ def _list_candidates(current: Round, found: Matches, ranked: Ranking) -> tuple[l
 
 
 def choose_read(sources_of: Sequence[int], own_of: Sequence[float], current: Round) -> list[int]:
-    """Return which of the rows, sorted best first, to read: the best, some of each source, the best by own words."""
+    """Return the positions of the rows to read: the best, some of each source, and the one with the best own words."""
     own, most_read, of_each = max(own_of, default=0.0), current.most_read, current.of_each
     kept, counts = [], Counter[int]()
     for n, (source, mine) in enumerate(zip(sources_of, own_of, strict=True)):
@@ -285,7 +285,7 @@ def is_by_name_alone(ranked: Ranked) -> bool:
 
 
 def offer_person(ranked: Ranked) -> Ranked:
-    """Return the rows and the latest messages of the person asked about, if possible with words such as `I`."""
+    """Return the candidates and the latest messages of the person asked about, preferably with words such as `I`."""
     search, query, question = ranked.search, ranked.query, ranked.round.question
     is_unread = question.has_unread_time  # the asker's last statements are no answer
     if search.index is None or not search.query.is_question or query is None or is_unread:
@@ -306,8 +306,8 @@ def offer_person(ranked: Ranked) -> Ranked:
 
 
 def fill_with_person(ranked: Ranked) -> Ranked:
-    """Return the rows, and the newest messages of the people a question is about, then of others in their
-    conversations, up to the limit of hits.
+    """Fill the candidates up to the limit of hits: with the newest messages of the people that the question is about,
+    then with the newest messages of the asker's conversations.
 
     `Where do I work?` shares no word with `First day at the bakery!`.
     """
@@ -386,7 +386,7 @@ def _weigh_texts(lexicon: Lexicon, rows: int, texts: Sequence[Collection[str]]) 
 
 
 def limit_question(search: Search, question: Question) -> Question:
-    """Return the question, limited to its spans unless it is about a third person, whom people mention later too."""
+    """Return the question, limited to its spans unless it is about a third person, whom others may mention later."""
     if not (question.spans or question.order) or search.index is None:
         return question
     if question.is_hint:

@@ -63,7 +63,7 @@ def read_rows(ranked: Ranked, db: Database) -> Ranked:
 
 
 def read_by_meaning(ranked: Ranked, db: Database, before: Ranked | None) -> Ranked:
-    """Return the candidates near in words or meaning, with rows; if the embedder fails, those near in words."""
+    """Return the candidates similar in words or meaning, with rows; if the embedder fails, those similar in words."""
     known, candidates = None, list(ranked.candidates)
     failed = None if before is None else before.meaning_error
     if failed is None:

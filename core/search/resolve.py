@@ -26,9 +26,9 @@ from .ranking.rows import FOLDED_CHARS
 from .terms import QueryTerm
 
 WHOLE = 2**24
-"""Number of characters above the length of any text."""
+"""Number of characters that no text exceeds: texts are not cut."""
 EXACT_CHARS = 200_000
-"""Number of characters that are searched for terms that only the text can prove."""
+"""Number of characters of a text that are searched for exact terms, which the index cannot prove."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Search:
 
     @cached_property
     def has_other_words(self) -> bool:
-        """Return whether a match may be another word, with other tone marks or too few of the character pairs."""
+        """Return whether an index match may be another word: with other tone marks, or too few character pairs."""
         return bool(self.least_pairs[1]) or any(term.is_toned for term in self.terms)
 
     @cached_property
@@ -148,7 +148,7 @@ def build_search(
 
 
 def widen(search: Search, *, is_empty: bool) -> Search | None:
-    """Return the search with index words that contain keywords (short ones only if `is_empty`), or None."""
+    """Return the search with keywords (short ones if `is_empty`) that match inside words; None if nothing changes."""
     if search.index is None:
         return None
     loose = loosen_terms(search.terms) if is_empty else search.terms

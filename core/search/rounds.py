@@ -102,7 +102,7 @@ def _leave_spans(ranked: Ranked, found: Matches) -> Ranked:
 
 
 def _look_beside(ranked: Ranked, found: Matches, left_out: Sequence[RowId]) -> Ranked:
-    """Return the rows beside the event that a question names; the given ones if no row is clearly about the event."""
+    """Return the rows before, after or since the event named in a question; `ranked` if no row is clearly about it."""
     current = ranked.round
     span = days.find_span_beside(found.audiences, ranked.candidates, current.question.beside)
     if span is None:

@@ -27,7 +27,7 @@ TIME_FORMS = (
     "words that name one time, such as 'last week' or '3 days ago'"
 )
 MOST_TIME_CHARS = 200
-"""Longest words of time, in characters."""
+"""Maximum number of characters of words of time."""
 ReadWords = Callable[[str], Span | None]
 """Returns the one span of time that a text names."""
 
@@ -38,7 +38,7 @@ MOST_HITS = 200
 
 
 def read_limit(value: object, default: int = 5, low: int = 1, high: int = MOST_HITS) -> tuple[int, str | None]:
-    """Return the limit, cut to `low` to `high`; `default` for None, 0 and, with a note, values that are no number."""
+    """Return the limit, clamped to `low`..`high`; `default` for None, 0 and, with a note, values that are no number."""
     if value is None:
         return default, None
     number = _read_number(value)

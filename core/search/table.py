@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .resolve import Search
 
 OFTEN = 8
-"""Number of rows read with the same text from which a round looks for further copies."""
+"""Minimum number of rows read with the same text for a round to look for further copies."""
 NO_NAMES = frozenset(
     {"synth", "self", "persona", "assistant", "user", "host", "system", "bot", "ai", "model", "import", "unknown"}
 )
@@ -202,7 +202,7 @@ def note_unread(source: int, error: StoreReadError) -> StoreReadError:
 def _part(number: int, counts: tuple[int, int, int], given: frozenset[str], family: str) -> CompiledStatement:
     """Return the statement for the newest matching rows of a source, tier 1 first: `tier` and the row's columns.
 
-    `counts`: of tags, of keywords, of tags searched as words. `given`: optional parameters that have a value.
+    `counts`: number of tags, of keywords, of tags searched as words. `given`: optional parameters that have a value.
     """
     source = sources.BY_NUMBER[number]
     row = source.table.c
@@ -238,7 +238,7 @@ def read_newest(
     into: dict[RowId, FoundRow],
     ids: Sequence[int] | None = None,
 ) -> list[Candidate]:
-    """Return the newest `pool` matching rows of a source, tier 1 first, of `ids` if given; add them to `into`."""
+    """Return the newest `pool` matching rows of a source (among `ids` if given), tier 1 first; add them to `into`."""
     # Chat rows have no tags: each tag is searched as a word.
     is_chat = source is sources.CHAT
     tags = () if is_chat else search.query.tags
@@ -278,7 +278,7 @@ _COPIES = select(_C.id).where(
 )
 _COPIES = _COPIES.order_by(_C.timestamp.desc(), _C.id.desc())
 _STAYS = frozenset(("", "limit"))
-"""Reasons with which a row stays a candidate of later rounds; "" for a row that is not left out."""
+"""Reasons for leaving a row out after which it stays a candidate of later rounds; "": it is not left out."""
 _AS_ITS_COPIES = _STAYS | {"duplicate", "visible"}
 """Reasons for leaving a row out that follow from its text, and so apply to all copies."""
 

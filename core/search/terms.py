@@ -39,13 +39,13 @@ class QueryTerm:
     least: Least = "inside"
     """Weakest match that counts: a few letters are part of many unrelated words."""
     is_exact: bool = False
-    """Whether it is quoted, or has signs beside words and spaces: the texts of found rows are compared."""
+    """Whether the term is quoted or has signs besides words and spaces: then the texts of found rows are compared."""
     stem: str = ""
     """Stem, if it does not follow from the text."""
     written: str = ""
     """Word as written in the message, without the capital of a sentence's beginning; "" if the message lacks it."""
     is_toned: bool = False
-    """Whether it is Vietnamese with tone marks: other marks make another word."""
+    """Whether the term is a Vietnamese word with tone marks: other marks make another word."""
 
     @property
     def is_keyword(self) -> bool:

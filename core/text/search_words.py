@@ -264,7 +264,7 @@ def split_halves(word: str) -> tuple[str, str]:
 
 
 def choose_nearest(word: str, known: Mapping[str, int], *, is_held: bool) -> str:
-    """Return the most similar known word or ""; if no row holds `word` (`is_held`), not one with another last vowel."""
+    """Return the most similar known word or ""; another last vowel is allowed if rows hold `word` (`is_held`)."""
     comparable = [
         (other, rows)
         for other, rows in sorted(known.items())

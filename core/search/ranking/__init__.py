@@ -1,1 +1,1 @@
-"""Scores how well a row answers a question, one score for each reason. Pure."""
+"""Scores how well a row answers a question: a sum of weighted ranking reasons (docs/recall.md). Pure."""

@@ -18,31 +18,31 @@ from .rows import CHAT, Candidate, RankingQuery
 
 DAY_US = 86_400_000_000
 A_DAY_OR_TWO = 3 * DAY_US
-"""Length of a span up to which it means days; a longer one means months or years."""
+"""Maximum length of a span that counts as days; a longer span counts as months or years."""
 EVE, SOON = DAY_US, 8 * DAY_US
-"""Time before and after a day in which people speak of it."""
+"""Time before and after a day in which people usually speak of that day."""
 AFTER_MONTH = 10 * DAY_US
-"""Time after a month in which people speak of it, which counts half."""
+"""Time after a month in which people still speak of the month; rows of this time count half."""
 _ALWAYS = 2**62
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SHORT_US = 8 * DAY_US
-"""Span of a limited question up to which all rows in it are offered; in longer spans, only if nothing matches."""
+"""Longest span of a limited question in which any row may be a hit; in longer spans, any row only if none matches."""
 MOST_OF_DAYS = 400
-"""Maximum number of rows of an audience within the spans that are ranked; the longest are used."""
+"""Maximum number of rows of an audience within the spans that are ranked; the longest texts are used."""
 MOST_IN_ORDER = 24
 """Maximum number of first or last rows: of the matches, or of each audience if the question names nothing else."""
 
 
 NAMES_EVENT, AS_WELL = 0.5, 0.9
-"""Minimum share of the question's words in a row about its event. The event is the newest of the rows with at least
-AS_WELL of the best share.
+"""Minimum share of the question's words in a row about the event it names. The newest row with at least AS_WELL of the
+best share is the event.
 """
 BESIDE, ROWS_BESIDE = 7 * DAY_US, 12
-"""Minimum time, and number of rows, before or after an event that a question means."""
+"""Minimum time, and minimum number of rows, that `before` or `after` an event covers."""
 
 
 def find_span_beside(audiences: Sequence[AudienceMatches], candidates: Sequence[Candidate], side: Side) -> Span | None:
-    """Return the time before, after or since the event that a question names; None if no row is clearly about it."""
+    """Return the time before, after or since the event named in a question; None if no row is clearly about that."""
     shares = [(c.reasons.get("share", 0.0), c) for c in candidates if c.matched]
     most = max((share for share, _ in shares), default=0.0)
     if most < NAMES_EVENT:
@@ -57,7 +57,7 @@ def find_span_beside(audiences: Sequence[AudienceMatches], candidates: Sequence[
 
 
 def find_inside(question: Question, view: Visible, postings: Postings) -> Flags:
-    """Return which rows of an audience were said within a span or are about one."""
+    """Return which rows of an audience were said within a span of the question or are about one of its days."""
     inside = are_inside(question, view.at_us)
     for day in question.days:
         inside[postings.find((DAY, day))[0]] = True
@@ -85,7 +85,7 @@ def are_inside(question: Question, at_us: Column) -> Flags:
 
 
 def find_days(question: Question, at_us: Column) -> dict[str, Floats]:
-    """Return the reasons `day`, `days_after` and `month` of times; for a limited or ordered question, only `day`: 1."""
+    """Return the reasons `day`, `days_after`, `month` for times; for a limited or ordered question, only `day` = 1."""
     if question.is_limited or question.order:
         return {"day": np.ones(len(at_us), np.float32)}
     day, after, month = (np.zeros(len(at_us), np.float32) for _ in range(3))
@@ -102,7 +102,7 @@ def find_days(question: Question, at_us: Column) -> dict[str, Floats]:
 
 
 def find_coming(question: Question, seen: Sequence[Seen], frame: Frame) -> Floats:
-    """Return the reason `coming`: 1 for rows about one of the coming days."""
+    """Return the ranking reason `coming`: 1 for rows about one of the days of the question."""
     coming = np.zeros(len(frame), np.float32)
     for n, one in enumerate(seen):
         about = np.concatenate([one.matches.postings.find((DAY, day))[0] for day in question.days])
@@ -111,7 +111,7 @@ def find_coming(question: Question, seen: Sequence[Seen], frame: Frame) -> Float
 
 
 def are_short(question: Question) -> bool:
-    """Return whether the spans are so short that all their rows are offered."""
+    """Return whether the spans are so short that all their rows may be hits, even without a match."""
     longest = SHORT_US if question.is_limited else A_DAY_OR_TWO
     return all(until - since <= longest for since, until in list_ranges(question))
 

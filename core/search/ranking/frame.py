@@ -49,7 +49,7 @@ class Seen(NamedTuple):
     long: Floats
     """Scale of turn length in each conversation, from 0 for short turns to 1 for long ones."""
     near: Floats
-    """Nearness of each conversation to the asker."""
+    """Nearness of each conversation to the asker (`Visible.nearness`)."""
     person: Floats | None
     """For each speaker, 1, 0 or -1 (`find_persons`)."""
 
@@ -123,7 +123,7 @@ def build_frame(seen: Sequence[Seen], rows: Sequence[ViewRows]) -> Frame:
 
 
 def find_persons(question: Question, asker: Collection[str], view: Visible) -> Floats | None:
-    """Return 1 for each speaker that the question is about, -1 for others, 0 if unknown; None if it names nobody."""
+    """Return 1 for each speaker that the question is about, -1 for others, 0 if unknown; None if about nobody."""
     about, is_about, others = view.find_speakers("role", [PERSONA]), 1, -1
     if question.people:
         about = view.find_speakers("name", question.people)
@@ -153,12 +153,12 @@ def choose_best(score: Floats, at_us: Column, most: int) -> Ints:
 
 
 class GroupHits(NamedTuple):
-    """Rows that hold a group of terms."""
+    """Rows that hold a term of one group."""
 
     weight: float
     rows: MatchRows
     times: Floats
-    """Number of times each row holds it; letters inside other words count less than one."""
+    """Number of times each row holds a term of the group; letters inside other words count less than 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,11 +172,11 @@ class HeldWords:
     groups: Mapping[int, GroupHits]
     """Hits of each group with a weight, by group id."""
     own: Floats
-    """Score of the best passage of each row, as if all its terms were in one passage."""
+    """Score of the best passage of each row, assuming that one passage has all terms of the row."""
     turn: Floats
-    """Score of each row as a whole."""
+    """Score of the whole text of each row."""
     share: Floats
-    """Sum of the weights of the groups that a row holds, whatever the number of times."""
+    """Sum of the weights of the groups that a row holds, each counted once."""
     tags: Floats
     """Score of the tags of each row, which is part of `own`, `turn` and `share`."""
 
@@ -275,7 +275,7 @@ def _read_audience(one: AudienceMatches, query: RankingQuery, offered: ViewRows 
 
 
 def _add_up(part: Sequence[tuple[ViewRows, Column, float]], place: Column, count: int) -> tuple[Ints, Floats]:
-    """Return the positions of the rows that hold a group, and the number of times, summed over its words."""
+    """Return the positions of the rows that hold a group, and the number of times, summed over the group's words."""
     postings = [(place[rows], times.astype(np.float32) * np.float32(factor)) for rows, times, factor in part]
     if len(postings) == 1:
         return postings[0][0].astype(np.int64), postings[0][1]

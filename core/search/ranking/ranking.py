@@ -1,7 +1,7 @@
 """Rank all matching rows over arrays, without reading rows from the database.
 
-Rows are scored by their own words and their place; the best of each audience (LEADING) are scored again with their
-neighbours. The best rows of all audiences are returned with their reasons.
+Rows are scored by their words, time, speaker and conversation; the best of each audience (LEADING) are scored again
+with their neighbours. The best rows of all audiences are returned with their ranking reasons.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ ReadHeld = Callable[[int, Mapping[IndexTerm, int]], tuple[Matched, bool]]
 """Returns the query terms that a row of a source holds, given its index terms, and whether it holds no term."""
 
 LEADING = 200
-"""Best rows of each audience by their own words that are scored with their neighbours."""
+"""Number of best rows of each audience, by their own words, that are scored again with their neighbours."""
 MOST_OTHERS = 2
 """Maximum number of rows that get one of the first places for who said them (`Kept`: others, person)."""
 REACH = 6
 """Minimum number of rows on either side of the best that are included as neighbours."""
 FADE_BACK, FADE_ON = 150.0, 50.0
-"""Distance in words at which a word of an earlier or a later row fades to 1/e: an answer follows its question."""
+"""Distance in words at which the weight of an earlier or a later row's word falls to 1/e: answers follow questions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class Around:
         return LocalRows(may[choose_best(self.score[may], self.frame.at_us[may], most)])
 
     def find(self, n: int, rows: ViewRows) -> LocalRows:
-        """Return the positions of these rows of an audience; all of them must be included."""
+        """Return the positions of these rows of audience `n`; all of them must be among the rows of this object."""
         return LocalRows(self.frame.starts[n] + self.frame.rows_of(n).searchsorted(rows))
 
     def list_own(self, rows: LocalRows) -> list[float]:
@@ -164,7 +164,7 @@ def build_candidates(
     *,
     offers: bool = False,
 ) -> list[Candidate]:
-    """Return rows as candidates, `kept` for these reasons; with `offers`, rows without a match may be hits."""
+    """Return rows as candidates, with the `Kept` reasons in `kept`; with `offers`, rows without a match may be hits."""
     frame, which = around.frame, around.frame.starts.searchsorted(rows, "right") - 1
     row_id, session_rows = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
     held: list[tuple[Matched, bool]] = [({}, False)] * len(rows)
@@ -220,7 +220,7 @@ def look_around(
     query: RankingQuery,
     reach: int,
 ) -> Around:
-    """Return rows of each audience with their neighbours, and the reasons that need no text."""
+    """Return `leads` of each audience with their neighbours, scored by the ranking reasons that need no text."""
     widest = max(REACH, reach) if reach else 0
     frame = build_frame(seen, [_widen(one, rows, widest) for one, rows in zip(seen, leads, strict=True)])
     touches: Flags = np.zeros(len(frame), bool)
@@ -279,7 +279,7 @@ def _stands_near(is_match: Flags, run: Ints, reach: int) -> Flags:
 def _find_contexts(
     held: HeldWords, frame: Frame, at: MatchRows, is_row: Flags, is_near: Flags, query: RankingQuery, steps: int
 ) -> Floats:
-    """Return each row's word score, in which words of `steps` neighbours on either side count less with distance."""
+    """Return each row's word score; words of up to `steps` neighbours on either side count too, less with distance."""
     count, words = len(frame), frame.words
     place = np.full(len(held), -1, np.int64)
     place[at[is_row]] = is_row.nonzero()[0]
@@ -304,7 +304,7 @@ def _find_contexts(
 
 
 def _find_beside(own: Floats, words: Floats, is_near: Flags) -> Floats:
-    """Return, for each row, the score of its better neighbour; the longer the row, the less of it."""
+    """Return, for each row, the score of its better neighbour, reduced more for longer rows."""
     other = np.zeros(len(own), np.float32)
     if len(own) > 1:
         other[1:] = own[:-1] * is_near[1:]

@@ -1,4 +1,4 @@
-"""The reasons of matching rows that do not depend on their neighbours, and the best rows by them."""
+"""The ranking reasons of matching rows that do not depend on neighbours, and the best rows by these reasons."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MOST_RANKED = 10_000
 CLEARLY_MORE = 1.05
 """Factor by which a row of somebody else must match better than all rows of the named person."""
 FULL = 0.9
-"""A row is complete from this fraction of the best row's term share."""
+"""A row counts as complete if its share of the terms is at least this fraction of the best row's share."""
 
 
 class SessionScores(NamedTuple):
@@ -53,7 +53,7 @@ class SessionScores(NamedTuple):
 
 
 def find_fitting(reasons: Mapping[str, Floats]) -> Floats:
-    """Return the factor, 0 to 1, by which reasons other than words count in each row: 1 for a match of FULL_MATCH."""
+    """Return each row's factor, 0 to 1, for the reasons outside OF_WORDS: 1 from a word score of FULL_MATCH."""
     match = np.maximum(reasons.get("context", np.float32(0)), reasons.get("own", np.float32(0)))
     if "meaning" in reasons:
         match = np.maximum(match, LIKE * reasons["meaning"])
@@ -67,7 +67,7 @@ def find_fitting(reasons: Mapping[str, Floats]) -> Floats:
 def weigh(
     reasons: Mapping[str, Floats], fitting: Floats, long: Floats, *, by_meaning: bool = False
 ) -> dict[str, Floats]:
-    """Return the part of each reason in the scores of rows.
+    """Return how much each ranking reason adds to the score of each row.
 
     Args:
         reasons: values of each reason, one for every row.
@@ -131,7 +131,7 @@ def list_reasons(
     share: Floats,
     session: Floats,
 ) -> dict[str, Floats]:
-    """Return the reasons of rows that need neither texts nor neighbours."""
+    """Return the ranking reasons that need neither texts nor neighbours, with a value for each row."""
     length = _LENGTHS[np.clip(frame.words, 1, MOST_LENGTH).astype(np.int64)]
     reasons = {"context": own, "own": own, "turn": turn, "share": share, "session": session}
     reasons |= {"length": np.where(frame.is_chat, length, np.float32(0)), "near": frame.near}
@@ -174,8 +174,8 @@ def choose_leads(
 def find_newest(held: HeldWords, frame: Frame, is_open: Flags, count: int) -> MatchRows:
     """Return the newest matching rows of the person the question is about.
 
-    A row with FULL of the best share is complete. Rows newer than every complete row come first, by share; else the
-    newest complete row.
+    A row with FULL of the best share of terms is complete. Rows newer than all complete rows come first, the best share
+    first; if there are none, the newest complete row.
     """
     may = is_open & (frame.words <= WHOLE)  # a longer text holds some word of any question
     rows = (may & _are_of_person(frame)).nonzero()[0]
@@ -191,7 +191,7 @@ def find_newest(held: HeldWords, frame: Frame, is_open: Flags, count: int) -> Ma
 
 
 def find_in_order(held: HeldWords, frame: Frame, is_open: Flags, order: str) -> MatchRows:
-    """Return the first or last rows that match nearly as well as the best, if possible of the person asked about."""
+    """Return the first or last rows that match nearly as well as the best, preferably of the person asked about."""
     is_full = is_open & (held.own >= FULL_SHARE * held.own.max(initial=0.0))
     of_person = is_full & _are_of_person(frame)
     rows = (of_person if of_person.any() else is_full).nonzero()[0]

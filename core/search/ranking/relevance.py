@@ -1,4 +1,4 @@
-"""Reasons that need the texts or vectors of rows, and the order of rows in one session."""
+"""Ranking reasons that need the texts or vectors of rows, and a deduction for several rows of one session."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ from .weights import (
 SPACED = 80
 """Number of best rows that lose score for better rows of their session."""
 CONTEXT_SHARE = 0.3, 0.5
-"""Largest share of hits without a match of their own, if the limit is small, and if it is large; at least one hit."""
+"""Maximum share of hits that only neighbour a match, for a small and for a large limit; one hit is always allowed."""
 READ_CLOSELY = 100
 """Number of best rows whose texts are read for times, numbers and `I`."""
 CLOSE_CHARS = 600
-"""Characters of each text that are read."""
+"""Maximum number of characters of each of these texts that are read."""
 OPENING_CHARS = 100
 """Number of characters at the beginning of a text that are searched for words of a correction."""
 BEFORE, AFTER = 2, 1
@@ -101,12 +101,12 @@ def rank_rows(rows: Sequence[ScoredRow], query: RankingQuery, near: Near | None 
 
 
 def _add_up(parts: Mapping[str, Vector], count: int) -> Vector:
-    """Return the score of each row from the parts of the reasons in it."""
+    """Return the score of each row: the sum of what each ranking reason adds."""
     return np.round(sum(parts.values(), np.zeros(count)), 6)
 
 
 def _list_parts(parts: Mapping[str, Vector], count: int) -> list[dict[str, float]]:
-    """Return, for each row, the part of each reason in its score."""
+    """Return, for each row, how much each ranking reason adds to its score."""
     if not parts:
         return [{} for _ in range(count)]
     rows = zip(*(part.tolist() for part in parts.values()), strict=True)
@@ -114,7 +114,7 @@ def _list_parts(parts: Mapping[str, Vector], count: int) -> list[dict[str, float
 
 
 def _list_columns(reasons: Sequence[Mapping[str, float]]) -> dict[str, Vector]:
-    """Return the reasons of rows as columns; 0 for a row without a reason."""
+    """Return the values of each ranking reason as a column; 0 for a row without the reason."""
     names: dict[str, float] = {}
     for mine in reasons:
         names |= mine
@@ -169,7 +169,7 @@ def read_passages(row: ScoredRow, query: RankingQuery) -> dict[str, float]:
 
 
 def look_beside(rows: Sequence[Candidate], reasons: Sequence[Mapping[str, float]]) -> list[float]:
-    """Return the reason `beside` of each row: the score of its better neighbour; the longer the row, the less of it."""
+    """Return the reason `beside` of each row: the score of its better neighbour, reduced more for longer rows."""
     own = {
         (row.session, row.place): mine["own"]
         for row, mine in zip(rows, reasons, strict=True)
@@ -183,7 +183,7 @@ def look_beside(rows: Sequence[Candidate], reasons: Sequence[Mapping[str, float]
 
 
 def compare_meanings(rows: Sequence[Candidate], near: Near) -> list[dict[str, float]]:
-    """Return the reasons `meaning` and, unless they are 0, `meaning_near` and `meaning_after` of rows.
+    """Return the ranking reasons `meaning` and, unless they are 0, `meaning_near` and `meaning_after` of each row.
 
     Two rows of a session are adjacent if their places are consecutive.
     """

@@ -50,13 +50,13 @@ class RankingQuery:
     reach: int = 4
     """Number of rows around a match in which an answer is searched; 0 for none."""
     by_words: bool = False
-    """Rank rows by their words alone."""
+    """Whether to rank rows by their words alone."""
     newest: int = 0
     """Number of newest rows about the question that get a place among the first hits."""
     has_answers: bool = True
     """Whether something is asked, so that a row without a match may be the answer."""
     shares: Mapping[IndexTerm, Sequence[GroupShare]] = field(default_factory=dict)
-    """For each word and phrase of the index, its groups of terms with their factors."""
+    """For each word and phrase of the index, the groups of terms that it matches, with factors."""
     languages: Sequence[str] = ()
     """Languages of the question."""
     weigh_texts: Callable[[Sequence[Collection[str]]], Sequence[float]] | None = None
@@ -76,7 +76,7 @@ class FoundRow:
     texts: tuple[str, ...]
     """Text columns; the diary has four, content first."""
     folded: str
-    """First characters, folded (`Search.searched_chars`)."""
+    """First characters of the texts, folded (`Search.searched_chars`)."""
     digest: bytes | None
     tags: Sequence[str] = ()
     conversation: str = ""
@@ -117,27 +117,27 @@ class Candidate:
     """Length of the row's text in words; 0 if unknown."""
     score: float = 0.0
     context: bool = False
-    """Whether it is a neighbour of a match and does not match itself."""
+    """Whether the row is a neighbour of a match and does not match itself."""
     place: int = UNKNOWN
     """Place by conversation and time; adjacent rows have consecutive places."""
     session: int = UNKNOWN
     """Session number, unique in a search."""
     session_rows: int = 0
     long: float = 0.0
-    """Scale of turn length in its conversation, from 0 for short turns to 1 for long ones."""
+    """Scale of turn length in the row's conversation, from 0 for short turns to 1 for long ones."""
     tag_worth: float = 0.0
-    """Score of its tags."""
+    """Score of the row's tags."""
     reasons: Mapping[str, float] = field(default_factory=dict)
     """Value of each reason, by its name in WEIGHTS."""
     matched: Matched = field(default_factory=dict)
     is_offered: bool = False
-    """Whether it does not match but was said in a span of the question, or by the person it is about."""
+    """Whether the row does not match but was said in a span of the question, or by the person the question is about."""
     kept: Kept = ""
     """Reason why the row gets one of the first places, whatever its score."""
     by_meaning: bool = False
-    """Whether it was found only by its vector (docs/embeddings.md)."""
+    """Whether the row was found only by its vector (docs/embeddings.md)."""
     tier: int = 2
-    """1 for rows that match a tag and a keyword; from FILLING on, rows behind all others."""
+    """1: matches a tag and a keyword. 2: other rows. FILLING, FILLING_LAST: rows that come after all others."""
 
     @property
     def key(self) -> RowId:
@@ -145,7 +145,7 @@ class Candidate:
 
     @property
     def own(self) -> float:
-        """Return the score of its own words."""
+        """Return the score of the row's own words."""
         return self.reasons.get("own", 0.0)
 
 
@@ -158,15 +158,15 @@ class ScoredRow:
     matched: Matched
     tier: int = 2
     context: bool = False
-    """Whether it is a neighbour of a match and neither its terms nor its text match."""
+    """Whether the row is a neighbour of a match and neither its index terms nor its text match."""
     score: float = 0.0
     reasons: Mapping[str, float] = field(default_factory=dict)
     parts: Mapping[str, float] | None = None
-    """Part of each reason in the score; None if rows were not ranked."""
+    """How much each ranking reason adds to the score; None if rows were not ranked."""
     kept: Kept = ""
-    """Reason why it gets one of the first places; "" also for a "correction" whose text corrects nothing."""
+    """Reason why the row gets one of the first places; "" also for a "correction" whose text corrects nothing."""
     neighbour: Candidate | None = None
-    """Better-scored copy whose session and conversation are used."""
+    """Better-scored copy of the row, whose session and conversation are used instead."""
 
     @property
     def own(self) -> float:

@@ -1,4 +1,4 @@
-"""Weights of the reasons to show a row, and BM25. Pure."""
+"""Weights of the ranking reasons, and BM25. Pure."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ BY_MEANING: dict[str, Weight] = {
     "turn": Weight(0.0, 0.9),
     "session": Weight(1.25, 0.55),
 }
-"""Weights that replace those above if rows have vectors, which give much of the same evidence."""
+"""Weights that replace those of WEIGHTS if rows have vectors, which give much of the same evidence."""
 
 FULL_SHARE = 0.6
-"""Share of the best own score from which rows are ordered by time if the first or last is asked for."""
+"""Minimum score of a row's own words, as a share of the best, to be ordered by time if first or last is asked for."""
 
 REPEAT = Weight(0.4, 2.7)
 """Deduction from a row for a better row of its session; larger in long turns, which repeat each other more."""
@@ -101,16 +101,16 @@ SHORT_ROW = 60.0
 MOST_LENGTH = 60
 """Length in words above which a longer text is no better."""
 USUAL_LENGTH = 20
-"""Length in words that is neither favoured nor held back: a short `Wow, cool!` is seldom an answer."""
+"""Length in words that neither raises nor lowers the score: a short `Wow, cool!` is seldom an answer."""
 
 OF_WORDS = frozenset(
     {"own", "turn", "share", "context", "session", "beside", "meaning", "meaning_near", "meaning_after"}
 )
 """Reasons from words or vectors, which count in full; other reasons are multiplied by `reasons.find_fitting`."""
 FULL_MATCH = 0.1
-"""Match from which other reasons count in full; below, they count in proportion."""
+"""Word score from which the reasons outside OF_WORDS count in full; below it, they count in proportion."""
 LIKE = 0.2
-"""Factor by which meaning counts in the match that is compared with FULL_MATCH."""
+"""Factor by which the reason `meaning` counts in the score that is compared with FULL_MATCH."""
 
 
 @lru_cache(maxsize=1024)
