@@ -65,7 +65,7 @@ _ACTION = lazy_pattern(r"\*[^*\n]+\*")
 _ACTED = lazy_pattern(r"(?:^|[.!?…\"”»)*])[ \t]*\*(?=[^\s*])[^*\n]+(?<![:\s])\*(?:[ \t]|$)", re.MULTILINE)
 """Action at the beginning of a sentence, which is not an emphasis: the rest of the message is then in character."""
 _ASIDE = lazy_pattern(r"(^(?=ooc\s*[:：])|[(\[（]\s*)ooc(?:\s*[:：]\s*|\s+)", re.IGNORECASE)
-"""Mark of words out of character, in role play: `OOC: ...`, `(OOC: ...)`, `[OOC: ...]`."""
+"""Opening of words out of character, in role play: `OOC: ...`, `(OOC: ...)`, `[OOC: ...]`."""
 _ROUND = str.maketrans("[]", "()")
 _LISTED = lazy_pattern(r"(?:[-*•·–]|\d{1,2}[.)])\s")
 _CLAUSES = lazy_pattern("[,，、;；()（）–—¿¡]| - ")
