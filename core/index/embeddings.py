@@ -36,7 +36,7 @@ from ..database.stored_values import from_key
 
 _V, _C = search_vector.c, counters.c
 KEPT = 1000
-"""Number of versions for which deletions are recorded."""
+"""Number of latest versions of an audience for which deletions of vectors stay recorded."""
 CLEANED = 100
 """Number of versions between two clean-ups of old records of deletions."""
 _N = search_vector_version.c
@@ -47,12 +47,12 @@ _G = search_vector_gone.c
 
 
 def mark(which: str, source: int, model_key: str) -> str:
-    """Return the name of the counter that stores one end of a model's `Reach`."""
+    """Return the name of the counter that stores one end (`high` or `low`) of a model's `Reach`."""
     return f"vectors/{which}/{source}/{model_key}"
 
 
 def drop(connection: Connection, source: SourceTable, rows: Iterable[tuple[int, int]], *, again: bool = False) -> int:
-    """Delete the vectors of changed rows and return their number; with `again`, the rows get new vectors."""
+    """Delete the vectors of changed rows and return their number; with `again`, the rows will get new ones."""
     by_audience: dict[int, list[int]] = {}
     for audience, row_id in rows:
         by_audience.setdefault(audience, []).append(row_id)
@@ -112,7 +112,7 @@ _COUNTS = select(_V.model, func.count()).where(_V.audience_id.in_(_AUDIENCES)).g
 
 
 def drop_model(db: Database, persona: str, model: str) -> int:
-    """Delete the vectors of a persona's rows that one model made, and its marks; return the number of vectors."""
+    """Delete the vectors that a model made of a persona's rows, and its counters; return the number of vectors."""
     own = db.read(_AUDIENCES, {"persona": persona}, source="audiences")
     gone = 0
     for audience in sorted(row[0] for row in own):
@@ -217,7 +217,7 @@ class Unembedded:
     text: str
     speaker: str
     digest: bytes | None
-    """Hash of its text, to detect an edit before the vectors are written."""
+    """Hash of the row's text, to detect an edit before the vectors are written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +230,7 @@ class Batch:
     stored: Mapping[int, Reach]
     """The range to store in the database: it leaves out rows of the last minute, which are read again."""
     done: bool
-    """Whether no rows are left."""
+    """Whether no more rows are to be embedded."""
 
 
 def model_key(model: str) -> str:
@@ -362,7 +362,7 @@ def _mark(
     before: Mapping[int, Reach],
     after: Mapping[int, Reach],
 ) -> None:
-    """Store the new ends of the range, except one that another transaction changed meanwhile, such as an edit."""
+    """Store the new ends of the ranges; skip an end that another transaction changed meanwhile, such as an edit."""
     moves = [
         (mark(which, number, key), getattr(before[number], which), getattr(reach, which))
         for number, reach in after.items()

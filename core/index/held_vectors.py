@@ -132,7 +132,7 @@ class _Held:
         return sum(part.size for part in self.parts)
 
     def can_follow(self, version: int) -> bool:
-        """Return whether all deletions between its version and this one are recorded."""
+        """Return whether all deletions from `self.version` to `version` are still recorded."""
         return 0 <= version - self.version <= KEPT
 
 

@@ -138,7 +138,7 @@ def add_entries(connection: Connection, family: str, entries: Iterable[Entry]) -
 
 
 def remove_entries(connection: Connection, family: str, source: int, rows: Iterable[tuple[int, int]]) -> int:
-    """Remove rows of a source, `(audience, id)`, from the index; return the number of fresh rows among them."""
+    """Remove rows of a source, `(audience, id)`, from the index; return the number of unpacked rows among them."""
     by_audience: dict[int, list[int]] = {}
     for audience, row_id in rows:
         by_audience.setdefault(audience, []).append(row_id)

@@ -18,10 +18,10 @@ MOST_WORDS = 160
 MOST_INNER = 64
 """Maximum number of words that are used for one substring."""
 SMALL = 8_192
-"""Texts shorter than this (bytes) are searched as a whole before a binary search."""
+"""Texts shorter than this (bytes) are first searched as a whole, since most words are missing in them."""
 _BREAK = 10
 _AFTER_ALL = b"\xff"
-"""Byte that no word contains: a prefix followed by it sorts behind all words with the prefix."""
+"""Byte that no word contains: a prefix followed by it sorts after all words with the prefix."""
 _HEAD_BYTES = 8
 """Number of bytes of each word in the array for binary search; words that share them are compared in the text."""
 
@@ -79,7 +79,7 @@ class SortedWords:
         return first if first == last else bisect_left(range(last), beginning, first, key=self._word)
 
     def may_begin(self, keys: Sequence[bytes]) -> list[bytes]:
-        """Return those of the prefixes with which a word begins; only the first bytes of long ones are compared."""
+        """Return the prefixes with which a word begins; of a long prefix, only the first bytes are compared."""
         if len(self._text) < SMALL:
             return [key for key in keys if b"\n" + key in self._text]
         first = self._heads.searchsorted(np.array(keys, f"S{_HEAD_BYTES}"))
@@ -100,7 +100,7 @@ class SortedWords:
             counts[word] = counts.get(word, 0) + docs
 
     def count_rows(self, keys: Sequence[bytes]) -> dict[bytes, int]:
-        """Return the document frequency of each word that is in the text; others are absent."""
+        """Return the document frequency of each of these words; words that are not in the text are absent."""
         if len(self._text) < SMALL:
             keys = [key for key in keys if b"\n%b\n" % key in self._text]  # faster: most words are missing here
         if not keys:
@@ -154,7 +154,7 @@ def _keep_commonest(counts: dict[str, int], most: int) -> dict[str, int]:
 
 
 class FreshWords:
-    """The terms of fresh rows, with their postings."""
+    """The index terms of unpacked rows, with their postings."""
 
     __slots__ = ("_rows", "words")
 
@@ -181,7 +181,7 @@ class Lexicon:
         self._rows: dict[str, int] = {}
 
     def may_begin(self, beginnings: Iterable[str]) -> set[str]:
-        """Return those of the prefixes that words may have: one fast check of many, since most belong to no word."""
+        """Return the prefixes that words may have: a fast check of many prefixes, since most belong to no word."""
         keys = list(map(_encode, beginnings))
         return {_decode(key) for part in self._parts if keys for key in part.may_begin(keys)}
 

@@ -4,7 +4,7 @@
       | Table.from_segments
     packed rows of an audience  PackedRows    position in all its segments, by conversation and time
       | FreshOffsets.to_view
-    rows of an audience         ViewRows      position among packed and fresh rows
+    rows of an audience         ViewRows      position among packed and unpacked rows
       | HeldWords.find
     matching rows               MatchRows     position in all audiences, one after another
       | Around.find

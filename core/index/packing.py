@@ -30,7 +30,7 @@ MOST_IN_A_WRITE = 20_000
 MOST_IN_A_STEP = 8192
 """Maximum number of rows packed in one transaction, which takes seconds; SQLite blocks other writers meanwhile."""
 MANY_GONE = 1024
-"""Number of removed rows of an audience from which segments are rewritten without them: every search reads them all."""
+"""Minimum number of removed rows of an audience for rewriting its segments: every search reads all removed rows."""
 _F, _S, _B, _G = search_fresh.c, search_segment.c, search_block.c, search_gone.c
 _A = bindparam("audience", type_=ID)
 _STATE_HELD = select(_S.docs).where(_S.audience_id == _A, _S.segment_id == 0).with_for_update()
@@ -48,7 +48,7 @@ class Packed(NamedTuple):
 
 
 def pack_due(connection: Connection, family: str, audience: int) -> int:
-    """Pack the fresh rows of an audience, merge and purge its segments, each only if due; return the number of rows."""
+    """Pack the unpacked rows of an audience, merge and purge its segments, each if due; return the number of rows."""
     done = pack_fresh(connection, family, audience, table.PACK_FROM)
     while merged := merge_due(connection, family, audience, partial(choose_merge, most=MOST_IN_A_WRITE)):
         done += merged
@@ -56,7 +56,7 @@ def pack_due(connection: Connection, family: str, audience: int) -> int:
 
 
 def pack_fresh(connection: Connection, family: str, audience: int, least: int = 1) -> int:
-    """Pack the fresh rows of an audience if there are at least `least`; return their number, at most MOST_IN_A_STEP."""
+    """Pack the unpacked rows of an audience if there are at least `least`; return how many, at most MOST_IN_A_STEP."""
     if table.count_fresh(connection, audience) < least:
         return 0
     number = next_segment(connection, family, audience)
@@ -67,7 +67,7 @@ def pack_fresh(connection: Connection, family: str, audience: int, least: int = 
 
 
 def pack_entries(connection: Connection, family: str, audience: int, entries: Sequence[Entry]) -> None:
-    """Pack the entries of an audience into new segments, without writing them as fresh rows."""
+    """Pack the entries of an audience into new segments, without writing them as unpacked rows."""
     for some in chunks(entries, MOST_ROWS):
         number = next_segment(connection, family, audience)
         _write(connection, family, audience, number, *pack_rows(some))
@@ -204,7 +204,7 @@ _BLOCKS = select(_B.kind, _B.term, _B.postings).where(_B.audience_id == _A, _B.s
 
 
 def pack_all(db: Database, progress: Progress | None = None) -> int:
-    """Pack audiences with at least PACK_FROM fresh rows, merge all segments due; return the number of rows touched."""
+    """Pack audiences with at least PACK_FROM unpacked rows, merge all segments due; return the number of rows moved."""
     counted = db.read(select(_F.audience_id, func.count()).group_by(_F.audience_id), source="search_fresh")
     waiting = {row[0]: row[1] for row in counted if row[1] >= table.PACK_FROM}
     audiences = {row[0] for row in db.read(select(_S.audience_id).distinct(), source="search_segment")}

@@ -43,9 +43,9 @@ class Rows:
     source: Column
     local_only: Column
     thread: Column
-    """Index into `threads`."""
+    """Index of each row's conversation in `threads`."""
     speaker: Column
-    """Index into `speakers`."""
+    """Index of each row's speaker in `speakers`."""
     threads: Sequence[str]
     speakers: Sequence[Said]
 
@@ -67,7 +67,7 @@ def as_rows(columns: Mapping[str, Column | Sequence[int]], threads: Sequence[str
 
 
 def join_rows(parts: Sequence[Rows]) -> tuple[Rows, Ints]:
-    """Return all rows by conversation and time, and for each its position in the concatenated parts."""
+    """Return all rows sorted by conversation and time, and the position of each row in the concatenated parts."""
     threads = sorted({thread for rows in parts for thread in rows.threads})
     number = {thread: n for n, thread in enumerate(threads)}
     speakers: dict[Said, int] = {}

@@ -2,8 +2,8 @@
 
 | read | when |
 |---|---|
-| the list of segments, fresh rows and removed rows | at every search, one statement |
-| the rows and words of a segment; the content of a fresh row | once; a segment never changes |
+| the list of segments, unpacked rows and removed rows | at every search, one statement |
+| the rows and words of a segment; the content of a unpacked row | once; a segment never changes |
 | the postings of the search terms (blocks) | at every search, one statement for each kind |
 """
 
@@ -36,7 +36,7 @@ READ_AGAIN = 3
 """Maximum number of attempts to read the index if it changes during the read."""
 _SEGMENT, _FRESH, _GONE = range(3)
 FreshRow = tuple[int, int, int, object, object]
-"""(audience, source, id, digest, content)."""
+"""Unpacked row: (audience, source, id, digest, content)."""
 T = TypeVar("T")
 
 
@@ -56,7 +56,7 @@ class AudienceState:
     audience: int
     segments: list[Segment] = field(default_factory=list)
     fresh: dict[RowId, int] = field(default_factory=dict)
-    """Digest of the content of each fresh row, by (source, id)."""
+    """Digest of the content of each unpacked row, by (source, id)."""
     gone: dict[RowId, int] = field(default_factory=dict)
     """Last segment that may hold each removed packed row, by (source, id)."""
 
@@ -67,7 +67,7 @@ class AudienceIndex:
     words: Mapping[frozenset[Segment], SortedWords]
     """Words of the segments, in few parts; the key of a part is the set of its segments."""
     entries: Mapping[RowId, Entry]
-    """Readable fresh rows."""
+    """Entries of the readable unpacked rows."""
     fresh: FreshWords
     view: Visible
 
@@ -240,7 +240,7 @@ def _column_part(name: str, family: str) -> CompiledStatement:
 
 
 def _read_fresh(db: Database, places: Sequence[tuple[int, int, int]]) -> list[FreshRow]:
-    """Return the stored fresh rows with these (audience, source, id)."""
+    """Return the stored unpacked rows with these (audience, source, id)."""
     contents: list[FreshRow] = []
     for part in chunks(places):
         audiences, numbers, ids = (sorted(set(column)) for column in zip(*part, strict=True))

@@ -1,4 +1,4 @@
-"""Fresh rows, which are in no segment yet, with their words (search_fresh); records of removed rows (search_gone)."""
+"""Unpacked ("fresh") rows, which are in no segment yet (search_fresh), and records of removed rows (search_gone)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .entries import Calendar, read_entries
 from .shapes import Entry, Said, ThreadSpeaker
 
 PACK_FROM = 128
-"""Minimum number of fresh rows of an audience that are packed."""
+"""Minimum number of unpacked rows of an audience that are packed."""
 _F, _S = search_fresh.c, search_segment.c
 _AUDIENCE = bindparam("audience", type_=ID)
 
@@ -45,7 +45,7 @@ def _encode(entry: Entry) -> tuple[int, bytes]:
 
 
 def decode(audience: int, source: int, row_id: int, digest: object, content: object) -> Entry | None:
-    """Return the entry of a fresh row; None if it cannot be read."""
+    """Return the entry of a unpacked row; None if it cannot be read."""
     checked = read_checked(content, digest)
     if checked is None or not is_place(source, row_id):
         return None
@@ -54,7 +54,7 @@ def decode(audience: int, source: int, row_id: int, digest: object, content: obj
     return Entry(source, row_id, audience, at_us, local_only, terms, words, tags, place, *days)
 
 
-@lru_cache(maxsize=4096, typed=True)  # every search asks it of every fresh row
+@lru_cache(maxsize=4096, typed=True)  # every search asks it of every unpacked row
 def is_place(source: object, row_id: object) -> bool:
     """Return whether the values are the source and id of a row: another program may write anything into SQLite."""
     return type(source) is int and type(row_id) is int and source in sources.BY_NUMBER
@@ -68,7 +68,7 @@ _COUNT = select(func.count()).select_from(search_fresh).where(_F.audience_id == 
 
 
 def remove_fresh(connection: Connection, audience: int, source: int, ids: Iterable[int]) -> int:
-    """Delete fresh rows of an audience and a source; return the number of deleted rows."""
+    """Delete unpacked rows of an audience and a source; return the number of deleted rows."""
     deleted = 0
     for part in chunks(sorted(ids)):
         values = {"audience": audience, "source": source, "ids": part}
@@ -82,7 +82,7 @@ _DELETE = delete(search_fresh).where(
 
 
 def take_fresh(connection: Connection, audience: int, most: int) -> list[Entry]:
-    """Delete the first fresh rows by source and id and return their entries; rebuild unreadable ones from the rows."""
+    """Delete the first unpacked rows by source and id; return their entries, rebuilt from stored rows if unreadable."""
     rows = connection.execute(_HELD_ALL, {"audience": audience, "most": most}).all()
     made: list[Entry] = []
     for source in sources.ALL:
@@ -100,7 +100,7 @@ _HELD_ALL = _ALL.order_by(_F.source, _F.row_id).limit(bindparam("most", type_=In
 
 
 def read_fresh(connection: Connection, audience: int) -> list[Entry]:
-    """Return the entries of the readable fresh rows of an audience."""
+    """Return the entries of the readable unpacked rows of an audience."""
     found = connection.execute(_ALL, {"audience": audience})
     return [one for row in found if (one := decode(audience, *row)) is not None]
 
@@ -114,5 +114,5 @@ def note_gone(connection: Connection, family: str, audience: int, source: int, i
 
 
 _LAST_SEGMENT = select(_S.docs).where(_S.audience_id == _AUDIENCE, _S.segment_id == 0).with_for_update(read=True)
-"""Row 0 has the last segment's number. It is locked so that no segment with these rows is made meanwhile."""
+"""Read the last segment's number from segment 0, and lock it so that no segment with these rows is made meanwhile."""
 _NOTE_GONE = {family: dialects.upsert(search_gone, family, ["segment_id"]) for family in ("sqlite", "mysql")}

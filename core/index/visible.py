@@ -1,4 +1,4 @@
-"""All rows of an audience as arrays, by conversation and time: packed and fresh rows together."""
+"""All rows of an audience as arrays, by conversation and time: packed and unpacked rows together."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ T = TypeVar("T", bound=np.generic)
 Block = tuple[int, int, bytes]
 """Postings of a term in a segment: (number of the term, segment, packed postings)."""
 FreshPosting = tuple[int, int, int, int]
-"""Posting of a term in a fresh row: (number of the term, source, id, number of times)."""
+"""Posting of a term in a unpacked row: (number of the term, source, id, number of times)."""
 
 
 @dataclass(eq=False)
@@ -37,7 +37,7 @@ class Table(Rows):
 
     segment: Ints
     packed_row: Column
-    """Packed row of each segment row; the rows of the segments follow one another."""
+    """Packed row (`numbers`) of each segment row; the rows of the segments follow one another."""
     offsets: Mapping[int, int]
     """Position of each segment's first row in `packed_row`, by segment."""
 
@@ -119,7 +119,7 @@ class Table(Rows):
         return np.searchsorted(self.thread, np.arange(len(self.threads) + 1))
 
     def find_place(self, thread: str, at_us: int, row_id: int) -> int:
-        """Return the packed row before which a fresh row is inserted."""
+        """Return the packed row before which a unpacked row is inserted."""
         number = self.thread_number.get(thread)
         if number is None:
             return int(self.thread_start[bisect_left(self.threads, thread)])
@@ -153,7 +153,7 @@ def gaps_of(thread: Column, at_us: Column, count: int) -> Ints:
 
 
 def find_beginnings(rows: Rows, gaps: Ints, index: Ints) -> Flags:
-    """Return which rows of `index` begin a session: no message of their conversation is shortly before them."""
+    """Return which rows of `index` begin a session: no message of the same conversation is shortly before."""
     before = index - 1
     same = (rows.thread[index] == rows.thread[before]) & (rows.source[index] == _CHAT) & (index > 0)
     begins: Flags = ~same | (rows.at_us[index] - rows.at_us[before] > gaps[rows.thread[index]])
@@ -180,12 +180,12 @@ def build_table(parts: Sequence[tuple[int, Rows]]) -> Table:
 
 @dataclass(frozen=True, eq=False)
 class FreshOffsets:
-    """Maps packed rows to view rows: the number of a packed row grows by the fresh rows before it."""
+    """Maps packed rows to view rows: the number of unpacked rows before a packed row is added to its number."""
 
     before: Ints
-    """For each fresh row, in order, the packed row after it."""
+    """For each unpacked row, in order, the packed row after it."""
     ids: Sequence[RowId] = ()
-    """Source and id of each fresh row."""
+    """Source and id of each unpacked row."""
 
     def to_view(self, packed: PackedRows) -> ViewRows:
         return ViewRows(packed + self.before.searchsorted(packed, "right") if len(self.before) else packed)
@@ -199,7 +199,7 @@ class FreshOffsets:
         return dict(zip(self.ids, self.fresh.tolist(), strict=True))
 
     def insert(self, packed: NDArray[T], fresh: NDArray[T]) -> NDArray[T]:
-        """Merge the columns of packed and fresh rows, in view order; `numpy.insert` takes twice as long."""
+        """Merge the columns of packed and unpacked rows, in view order; `numpy.insert` takes twice as long."""
         parts = np.split(packed, self.before)
         between = [one for n, part in enumerate(parts[1:]) for one in (fresh[n : n + 1], part)]
         return np.concatenate([parts[0], *between])
@@ -259,7 +259,7 @@ class Visible(Rows):
     audience: int
     table: Table
     gaps: Ints
-    """Pause that ends a session in each conversation: from the table, or from fresh rows in new conversations."""
+    """Pause that ends a session in each conversation: from the table, or from unpacked rows in new conversations."""
     thread_number: Mapping[str, int]
     offsets: FreshOffsets
     gone: ViewRows
@@ -334,7 +334,7 @@ class Visible(Rows):
 
     @cached_property
     def thread_sums(self) -> Ints:
-        """Return the number of rows and of words of each conversation, removed rows too."""
+        """Return the number of rows and of words of each conversation, including removed rows."""
         at = self.offsets.fresh
         sums = count_rows(self.thread[at], self.words[at], len(self.threads))
         sums[:, : len(self.table.threads)] += self.table.thread_sums
@@ -387,7 +387,7 @@ class Visible(Rows):
 
 
 def add_fresh(audience: int, table: Table, entries: Sequence[Entry], gone: Mapping[RowId, int]) -> Visible:
-    """Return all rows of an audience: the rows of the table and the fresh rows."""
+    """Return all rows of an audience: the rows of the table and the unpacked rows."""
     ordered = sorted(entries, key=lambda one: (one.place.thread, one.at_us, one.row_id))
     fresh, threads, speakers = rows_of(ordered), list(table.threads), list(table.speakers)
     thread_number, gaps = table.thread_number, table.gaps
