@@ -187,8 +187,8 @@ def entry_id(entry: HistoryEntry) -> str:
 class SeenMessages:
     """Set of the messages seen so far.
 
-    Two of one conversation are the same if their ids are equal. If one lacks an id, sender and text must be equal and
-    the times less than 5 s apart or missing, or their lines must read the same.
+    Two messages of one conversation are the same if their ids are equal. If one lacks an id, sender and text must be
+    equal and the times less than 5 s apart or missing, or their lines must read the same.
     """
 
     def __init__(self) -> None:
@@ -234,7 +234,7 @@ def _look(entry: HistoryEntry) -> tuple[str, str, str, bool, bool]:
 
 
 def _place_live(chats: Iterable[Chat]) -> list[Placed]:
-    """Return live messages with sort keys: they sort after stored ones of the same time, and otherwise as given."""
+    """Return live messages with sort keys: they sort after stored messages of the same time, and keep their order."""
     placed: list[Placed] = []
     for chat in chats:
         time = next((entry.time for entry in chat if entry.time is not None), None)
@@ -252,7 +252,7 @@ def _sort_newest_first(placed: Iterable[Placed]) -> list[Placed]:
 # Messages that are never shown, and echoes of the message being answered
 
 ECHO_WINDOW = timedelta(seconds=60)
-"""A line of the sender with the same text within this time is the message itself, which the host stored already."""
+"""A line of the sender with the same text within this time is a copy of the new message, already stored by the host."""
 
 
 def why_not_shown(entry: HistoryEntry) -> str:

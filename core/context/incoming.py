@@ -1,6 +1,6 @@
 """Reads messages in the formats of hosts: incoming messages, live ones of `context_memory`, and replies.
 
-Objects, dicts and any nesting of the two are read, with the names of NAMES, in snake or camel case.
+Objects, dicts and any nesting of the two are read, by the names in NAMES, in snake or camel case.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def read_name(person: Any) -> str:
 
 
 def read_role(message: Any) -> Literal["user", "persona", ""]:
-    """Return "user" or "persona", "" for an author with another role. Of sender ids only `self` counts: the persona."""
+    """Return "user" or "persona", "" for an author with another role. The sender id `self` means the persona."""
     words = [word for name in _names(message, "role") if (word := word_at(message, name)) not in _PLAIN_KINDS]
     if words and (words[0] in PERSONA_WORDS or words[0] in PERSON_WORDS):
         return "persona" if words[0] in PERSONA_WORDS else "user"
@@ -177,7 +177,7 @@ class IncomingMessage:
     chat_type: str | None = None
     server_id: str = ""
     is_private: bool | None = None
-    """Whether the host calls the conversation private; None if it does not say."""
+    """Whether the host calls the conversation private; None if the host does not say."""
     time_zone: str | None = None
     raw: Any = None
     notes: tuple[str, ...] = ()

@@ -26,7 +26,7 @@ _SPEAKS = re.compile(r"\W*[^\s:\uff1a][^:\uff1a]{0,100}[:\uff1a]|\W*\[")
 
 
 def quoted(text: str) -> str:
-    """Return the text on one line and with single quotes, so that it can stand between double quotes."""
+    """Return the text on one line and with single quotes, to be put between double quotes."""
     return one_line(text).replace('"', "'")
 
 
@@ -105,7 +105,7 @@ def reply_note(name: str, text: str) -> str:
 
 
 def body(entry: HistoryEntry, *, zone: tzinfo, now: datetime | None, name: str = "") -> str:
-    """Return the line without its conversation's name; also without its age if `now` is None."""
+    """Return the line of a message without its conversation's name; without the age too if `now` is None."""
     said = name or sender(entry)
     if entry.reply is not None:
         said = f"{said} {reply_note(entry.reply.name, entry.reply.text)}"
@@ -130,7 +130,7 @@ class Turn:
     name: str
     is_persona: bool
     reply: str = ""
-    """Mark for the replied-to message, "" for none."""
+    """Note about the replied-to message, "" for none."""
     time: datetime | None = None
     place: str = ""
     """Title or key of another conversation, "" for this one."""

@@ -40,7 +40,7 @@ class HistoryWanted:
 @dataclass(frozen=True, slots=True)
 class StoredLines:
     current: list[HistoryEntry] = field(default_factory=list)
-    """Newest first, as read."""
+    """Lines of the current conversation, newest first, as read."""
     recent: list[HistoryEntry] = field(default_factory=list)
     sections: dict[int, list[Any]] = field(default_factory=dict)
     """Rows by kind number of a section (`Shape.rows_in`)."""

@@ -96,7 +96,7 @@ def count_recent(call: PromptCall) -> int:
 
 
 def find_tags(call: PromptCall, vocabulary: Vocabulary) -> tuple[Sequence[str], Sequence[str]]:
-    """Return `(tags of the message, these and their linked tags)`; a hook that fails adds none."""
+    """Return `(tags of the message, the same tags and their linked tags)`; a hook that fails adds none."""
     text, s = call.asked_text, call.settings
     own, other = hooks.get_hook("extract_tags"), hooks.get_hook("expand_tags")
 

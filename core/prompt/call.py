@@ -53,7 +53,7 @@ class Report:
         self.found: searching.Selection | None = None
         self.errors: list[dict[str, str]] = []
         self.citations: Mapping[str, Citation] | None = None
-        """For messages with citation marks: each mark to the stored row it cites."""
+        """From each citation mark to the stored row that it cites; None without citation marks."""
         self._sizes: dict[str, Any] = dict.fromkeys(SIZES) | {"over_limit": False}
         self._notes: dict[str, None] = {}
         self._kept: dict[str, int] = {}
@@ -146,7 +146,7 @@ class Guard:
         return self(name, lambda: read(self.call(function, arguments)), otherwise)
 
     def call(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
-        """Call a host's function after releasing our connection, since the function may open one."""
+        """Call a host's function after releasing the database connection, since the function may open one."""
         if isinstance(self.db, Database):
             self.db.release_connection()
         return hooks.call(function, arguments)
@@ -165,7 +165,7 @@ class PromptCall:
     most_memories: int | None = None
     """Number of hits to search for if MEMORY_ITEMS is not set; None uses CONTEXT_VERBOSITY."""
     may_fill: bool = False
-    """Whether messages of the people asked about fill up a limit."""
+    """Whether to fill the hits up to the limit with messages of the people asked about."""
 
     @property
     def report(self) -> Report:
@@ -310,9 +310,9 @@ class VisibleContext:
 class Recalled:
     hits: Sequence[Hit] = ()
     chosen: Sequence[searching.Chosen] = ()
-    """The same hits with their rank and row; empty if they came from the hook `search`."""
+    """The hits of `hits` with rank and row; empty if they came from the hook `search`."""
     gap: str = ""
-    """Sentence that names the time span asked for if nothing is stored for it."""
+    """Sentence that nothing is stored for the time span asked for; "" if something is."""
     wants_list: bool = False
     """Whether the message asks for a list or a count."""
 

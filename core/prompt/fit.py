@@ -28,13 +28,13 @@ STAYING = (CURRENT, RECENT, "thoughts", MEMORIES, "tags_placeholder")
 NEWEST_LAST = (RECENT, "thoughts", "ai_diary", "recent_conversations", "saved_memories", "standing_wishes")
 """Lists whose last items are the most important."""
 ASKED_FOR = ("standing_wishes", "saved_memories")
-"""Lists of what people asked the persona to keep: they come before the memories."""
+"""Lists of what people asked the persona to keep: they are added before the memories."""
 SHARE = 4
 """Divisor: the newest chat lines, the lists of ASKED_FOR, and any single item each get up to a quarter of the space."""
 MEMORY_SHARE, LIST_SHARE = 0.5, 0.7
 """Share of the room that memories get before other lists: normally, and if the message asks for a list."""
 NEWEST_SHARE, LINE_SHARE = 16, 48
-"""Divisors: if lines must be cut, the newest of several takes at most 1/16 of the space, an older one 1/48."""
+"""Divisors: if chat lines must be cut, the newest line keeps at most 1/16 of the space, an older line 1/48."""
 LEAST_LINE = 300
 """Characters that a chat line may always keep, up to a quarter of the space."""
 MARK = "…"
@@ -79,7 +79,7 @@ class Space:
         self.counter = counter
         self.most: int | None = self.limit_tokens if self.limit_chars is None else self.limit_chars
         self.measure: Callable[[str], int] = len if self.limit_tokens is None else self._measure
-        """Size of a text in the unit of `most`."""
+        """Returns the size of a text in the unit of `most`."""
 
     def count_tokens(self, text: str) -> int:
         """Return the token counter's result for the text, rounded up."""
@@ -107,7 +107,7 @@ class Fitted:
     """A prompt within its limits, and what was cut for it."""
 
     prompt: Any
-    """A dict, or chat messages; items and parts of a dict that were not cut are the caller's objects."""
+    """A dict, or chat messages. Parts of a dict that were not cut are the caller's own objects, not copies."""
     text: str
     """All text that counts towards the limits."""
     kept: Mapping[str, int] = field(default_factory=dict)
@@ -117,7 +117,7 @@ class Fitted:
     notes: tuple[str, ...] = ()
     """Notes on sections that are shown in part."""
     parts: Mapping[str, int] = field(default_factory=dict)
-    """Size of each part if the parts that are never cut exceed a limit; listed by `PromptTooLargeError`."""
+    """Size of each part, for `PromptTooLargeError`, if the parts that are never cut exceed a limit; else empty."""
     broken: Literal["characters", "tokens"] | None = None
     """Unit of the exceeded limit, in which `parts` is counted."""
     citations: Mapping[str, Citation] = field(default_factory=dict)
@@ -161,7 +161,7 @@ def fit_items(
 ) -> list[int]:
     """Return the indexes of the items that fit, in the order of adding; shortened items are replaced in `items`.
 
-    `openings` are the sizes of a section's beginning, such as a title; `separator` is the size between two items.
+    `openings` has the size of each section's heading; `separator` is the size of the text between two items.
     """
     whole, counts = list(items), Counter([item.section for item in items])
     newest = max((n for n, item in enumerate(items) if item.section == CURRENT), default=-1)
@@ -204,8 +204,8 @@ def fit_items(
 def order_items(items: Sequence[Item], best: Sequence[int], room: int, memory_share: float = MEMORY_SHARE) -> list[int]:
     """Return the indexes of the items in the order in which they are added; the last ones are left out first.
 
-    The newest lines of the chat and what people asked for, up to a quarter each; the best memories, up to their share;
-    one item of every other list; the other memories; older lines; the rest.
+    Order: newest chat lines and lists of ASKED_FOR, up to a quarter of the room each; the best memories, up to their
+    share; one item of every other list; the other memories; older chat lines; the rest.
     """
     chat = [n for n, item in enumerate(items) if item.section == CURRENT][::-1]
     others: dict[str, list[int]] = {}
@@ -223,7 +223,7 @@ def order_items(items: Sequence[Item], best: Sequence[int], room: int, memory_sh
 
 
 def _take_within(items: Sequence[Item], numbers: Sequence[int], room: int) -> Sequence[int]:
-    """Return the longest beginning of the numbers whose items together fit into the room, at least one number."""
+    """Return the longest prefix of `numbers` whose items fit into the room together, at least one number."""
     for count, n in enumerate(numbers):
         room -= items[n].size
         if room < 0:
@@ -236,7 +236,7 @@ def keep_within(
 ) -> tuple[list[int], Any, str]:
     """Return `(kept, prompt, text)` with items dropped from the end until the whole fits the limit.
 
-    A token counter may count a text higher than the sum of its parts. `write` gives prompt and text of items.
+    A token counter may count a text higher than the sum of its parts. `write` returns prompt and text for items.
     """
     prompt, text = write(kept)
     if space.find_broken(text) is not None:
@@ -260,7 +260,7 @@ def build_fitted(items: Sequence[Item], kept: Iterable[int], prompt: Any, text: 
 
 
 def shorten(value: Any, most: int, measure: Callable[[Any], int], cut: Callable[[str, int], str]) -> Any:
-    """Return a value shortened to a size of `most` by `cut`, which shortens a text; None if that fails."""
+    """Return a value with its texts shortened by `cut` so that its size is at most `most`; None if that fails."""
     longest = max((len(text) for text in _list_texts(value)), default=0)
     if longest <= LEAST_CHARS:
         return None
@@ -401,7 +401,7 @@ def _fit_context(
 
 
 def _place_memories(hits: Sequence[Any], rank: Sequence[tuple[str, Any]] | None, words: Sequence[str]) -> list[float]:
-    """Return a sort key for each memory, the best first: its rank, else minus the weight of its words."""
+    """Return a sort key for each memory, the best first: its index in `rank`, or minus the weight of its words."""
     if rank is not None:
         places = {(str(source), str(own)): at for at, (source, own) in reversed(list(enumerate(rank)))}
         known = [hit if isinstance(hit, dict) else {} for hit in hits]
@@ -421,7 +421,7 @@ def _list_asked(prompt: Mapping[str, Any]) -> list[str]:
 
 
 def _drop_context(prompt: dict[str, Any], items: Sequence[Item], space: Space) -> Fitted:
-    """Return the prompt with an empty context, and the limit that it exceeds nevertheless."""
+    """Return the prompt with an empty context, and the limit that it still exceeds."""
     rest = {key: {} if key == "context" else value for key, value in prompt.items()}
     bare = without_base64(rest)
     text = write_json(bare)

@@ -29,7 +29,7 @@ from .people import StoredPeople
 MARGIN = 6
 """Number of rows read beyond the wanted lines, to replace blank, hidden and echoed rows and copies of live messages."""
 REPLACED_ROWS = 40
-"""Minimum number of rows, visible or not, read of a conversation with a replaced message, to see its answers."""
+"""Minimum number of rows read of a conversation with a replaced message, to find the answers to that message."""
 MOST_HIDDEN = 1000
 """Maximum number of rows read of a conversation if the oldest ones are hidden and no scene hides them."""
 DEEPER, ROUNDS = 4, 6
@@ -86,7 +86,7 @@ def build_history(call: PromptCall, seeing: VisibleContext, lines: StoredLines) 
 def _read_further(
     call: PromptCall, seeing: VisibleContext, lines: StoredLines, lists: HistoryLists
 ) -> StoredLines | None:
-    """Read older lines too; None if the lists are full or there are no older lines."""
+    """Return the stored lines with older lines added; None if the lists are full or there are no older lines."""
     asked, chats = lines.wanted, _list_chats(seeing)
     if lines.is_from_host or call.db is None or seeing.viewer is None or call.is_down:
         return None
@@ -135,7 +135,7 @@ def _is_cut(entries: Sequence[HistoryEntry], rows: int) -> bool:
 
 
 def _ends_hidden(entries: Sequence[HistoryEntry]) -> bool:
-    """Return whether to stop: the oldest MARGIN rows are hidden, and a scene hides one or MOST_HIDDEN were read."""
+    """Return whether to stop: the oldest MARGIN rows are hidden, and one by a scene or MOST_HIDDEN rows were read."""
     oldest = entries[-MARGIN:]
     if len(oldest) < MARGIN or not all(entry.hidden for entry in oldest):
         return False

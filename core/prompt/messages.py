@@ -36,7 +36,7 @@ LEFT_OUT: Final = ("tags_placeholder",)
 
 _NOT_STATIC = frozenset({*HISTORY, *VOLATILE, *LEFT_OUT})
 _SLOTS = {"before_prompt": 0, "in_prompt": 1, "in_chat": 2, "after_prompt": 4, "last": 5}
-"""Place of the running recap among static context, history, later history, volatile context and input."""
+"""Position of the running recap among static context, history, later history, volatile context and input."""
 _CACHED = {"type": "ephemeral"}
 _BEGINNING = "(The conversation begins.)"
 
@@ -125,7 +125,7 @@ def _said(turn: Turn, *, with_name: bool) -> MessagePart:
 def find_day_marks(turns: Sequence[MessagePart], now: datetime, zone: tzinfo) -> dict[int, str]:
     """Return the times to show, by turn: the first of each day, and the first after each pause.
 
-    The first turn of today needs none if there are no older turns.
+    The first turn of today needs no time if there are no older turns.
     """
     marks: dict[int, str] = {}
     last, last_mark = now, stamp(now, zone)
@@ -158,7 +158,7 @@ class MessagePart(NamedTuple):
     is_static: bool = False
     is_turn: bool = False
     several: bool = False
-    """Whether it begins with a name because several people speak."""
+    """Whether the text begins with a name because several people speak."""
     time: datetime | None = None
 
     @property

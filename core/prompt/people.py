@@ -14,7 +14,7 @@ from .call import PromptCall, VisibleContext
 
 
 class StoredPeople(People):
-    """Speakers of the index; it is in memory, so nothing is read unless several people share a name."""
+    """Speakers of the index, which is in memory: the database is read only if several people share a name."""
 
     def __init__(self, call: PromptCall, seeing: VisibleContext) -> None:
         self._call, self._persons, self._ranks = call, dict[str, str](), dict[str, dict[str, int]]()

@@ -72,7 +72,7 @@ SECTIONS: tuple[Section, ...] = (
     section_recaps,
     section_running,
 )
-"""The sections that show rows of their own, in the order of `context.context.CONTEXT_KEYS`."""
+"""The modules of sections that read rows of their own, in the order of `context.context.CONTEXT_KEYS`."""
 DROPPED_KEYS = frozenset({"latest_diary_entries", "diary_entries", "diary", "chat_history", "current_chat_history"})
 """Keys of the hook `context` that would repeat sections of the prompt."""
 _ROWS_OF = {
@@ -81,7 +81,7 @@ _ROWS_OF = {
     section_diary.KEY: AI_DIARY,
     section_thoughts.KEY: AI_DIARY,
 }
-"""Table of the items of each section, to which the item ids belong."""
+"""Table from which the item ids of each section come."""
 PERSONA_KEY = "persona"
 _SHOWN_CHARS = 64
 LONGEST_RECORDS = 1_000_000
@@ -118,7 +118,7 @@ def build_messages(request: PromptRequest, dialect: str) -> tuple[Messages | dic
 
 
 def build_records(request: PromptRequest, held: Sequence[str] = ()) -> Fitted:
-    """Return the records for a message as plain lines, without lines that the texts `held` of the request contain."""
+    """Return the records for a message as plain lines, without lines that the request's own texts (`held`) contain."""
     limit_chars = Space(request.max_chars).limit_chars
     call = _for_lines(request)
     gathered = _gather(call)
@@ -200,7 +200,7 @@ def _fit(call: PromptCall, space: Space, counter: str | None, write: Callable[[S
 
 
 def _note_shown(call: PromptCall, gathered: Gathered, shown: Sequence[Any]) -> None:
-    """Remember which memories and rows this prompt showed, for when its answer is saved."""
+    """Store which memories and rows this prompt showed, to be used when the answer is saved."""
     if call.db is None:
         return
     chosen = {(one.hit["source"], one.hit["id"]): one.row.digest for one in gathered.recalled.chosen}

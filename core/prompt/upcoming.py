@@ -39,7 +39,7 @@ OLDEST = timedelta(days=366)
 def build_upcoming(
     call: PromptCall, seeing: VisibleContext, lists: HistoryLists, recalled: Recalled, drop: Callable[[FoundRow], str]
 ) -> Built:
-    """Return what people said earlier about the next days, without rows that a section shows or `drop` refuses."""
+    """Return what people said earlier about the next days, without rows that the prompt shows or `drop` leaves out."""
     call, db = with_asker_zone(call), call.db
     assert db is not None and seeing.index is not None and seeing.viewer is not None
     about = sorted((day, -at_us, row) for day, at_us, row in _find_rows(call, seeing, seeing.index))[:MOST_READ]
@@ -79,7 +79,7 @@ def _is_goodbye(text: str, begin: int, end: int, people: str, languages: Sequenc
 
 
 def _find_rows(call: PromptCall, seeing: VisibleContext, index: IndexState) -> Iterator[tuple[str, int, RowId]]:
-    """Yield (day, time, row) for rows of the last year that are about one of the next days and were said before it."""
+    """Yield (day, time, row) for rows of the last year that are about one of the next days, said before that day."""
     today = call.message.date.astimezone(call.zone).date()
     terms = [(DAY, (today + timedelta(days=step)).isoformat()) for step in range(DAYS + 1)]
     oldest = microseconds(call.message.date - OLDEST)
