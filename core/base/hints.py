@@ -15,7 +15,7 @@ def find_nearest(name: object, known: Iterable[str]) -> str | None:
 
 
 def hint_name(name: object, known: Iterable[str]) -> str:
-    """Return a sentence with the name that may have been meant, after a space; "" if none is similar."""
+    """Return a hint such as ` Did you mean 'limit'?` with the most similar known name; "" if no name is similar."""
     near = find_nearest(name, known)
     return f" Did you mean {near!r}?" if near else ""
 
