@@ -14,7 +14,7 @@ from ..text.times import iso_text, parse_time
 
 CURRENT, RECENT, MEMORIES = "history_current_chat", "history_recent", "memories"
 INJECTED = "running_recap"
-"""Key of the running recap; among chat messages, `injection` gives its position."""
+"""Key of the running recap. In chat messages, `injection` gives the position of the recap."""
 CONTEXT_KEYS: tuple[tuple[str, str], ...] = (
     (CURRENT, "always"),
     (RECENT, "always"),

@@ -64,7 +64,7 @@ class HistoryBuilder:
     """Returns the reason why messages of a conversation key are left out, such as `private`; "" shows them."""
     zone: tzinfo = UTC
     persona: str = ""
-    """Id of the persona; its name is made from the id if no line names it."""
+    """Id of the persona; the persona's name is made from the id if no line has the name."""
     replacing: Replaced | None = None
     replaced_rows: frozenset[int] = frozenset()
     """Row ids of stored messages that the caller's own list replaces."""

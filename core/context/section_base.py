@@ -36,7 +36,7 @@ class Built:
     """Content of the section; without one, a key marked `filled` in CONTEXT_KEYS is left out."""
     left_out: tuple[LeftOut, ...] = ()
     ids: tuple[str, ...] = ()
-    """Ids of the list's items, in order, for the report on cut items."""
+    """Ids of the section's items, in order, for the report on items that were cut."""
     notes: tuple[str, ...] = ()
     said: tuple[str, ...] = ()
     """Texts of the section's items without day and name; memories with such a text are left out."""

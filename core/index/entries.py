@@ -26,9 +26,9 @@ from ..text.words import index_terms
 from .shapes import PARTIAL, Entry, Said, ThreadSpeaker
 
 HELD = "search.held"
-"""Key, in the caches of a database handle, of the index held by this process."""
+"""Key under which the caches of a database handle hold this process's copy of the index."""
 CALENDAR = "index.calendar"
-"""Key, in the caches of a database handle, of its `Calendar`."""
+"""Key under which the caches of a database handle hold the `Calendar`."""
 TERM_BYTES = 160
 """Longest word in the index, in bytes."""
 Progress = Callable[[str, int, int], None]

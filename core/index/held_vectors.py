@@ -21,7 +21,7 @@ from .numbers import Column, Flags, Floats, Ints
 from .shapes import RowId
 
 HELD = "vectors.held"
-"""Key of the held vectors in the caches of a database handle."""
+"""Key under which the caches of a database handle hold the vectors."""
 CHUNK = 8192
 """Maximum number of vectors in a merged part."""
 COMPARED = 1024

@@ -122,7 +122,7 @@ def choose_merge(segments: Sequence[Packed], most: int = MOST_ROWS) -> list[Pack
 
 
 def choose_joined(segments: Sequence[Packed]) -> list[Packed]:
-    """Return the smallest segments that fit into one segment together; [] if fewer than two do."""
+    """Return the smallest segments that fit into one segment together; [] if fewer than two fit."""
     chosen, rows = [], 0
     for one in sorted(segments, key=lambda each: each.docs):
         rows += one.docs

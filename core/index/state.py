@@ -3,7 +3,7 @@
 | read | when |
 |---|---|
 | the list of segments, unpacked rows and removed rows | at every search, one statement |
-| the rows and words of a segment; the content of a unpacked row | once; a segment never changes |
+| the rows and words of a segment; the content of an unpacked row | once; a segment never changes |
 | the postings of the search terms (blocks) | at every search, one statement for each kind |
 """
 

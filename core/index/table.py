@@ -45,7 +45,7 @@ def _encode(entry: Entry) -> tuple[int, bytes]:
 
 
 def decode(audience: int, source: int, row_id: int, digest: object, content: object) -> Entry | None:
-    """Return the entry of a unpacked row; None if it cannot be read."""
+    """Return the entry of an unpacked row; None if it cannot be read."""
     checked = read_checked(content, digest)
     if checked is None or not is_place(source, row_id):
         return None

@@ -28,7 +28,7 @@ T = TypeVar("T", bound=np.generic)
 Block = tuple[int, int, bytes]
 """Postings of a term in a segment: (number of the term, segment, packed postings)."""
 FreshPosting = tuple[int, int, int, int]
-"""Posting of a term in a unpacked row: (number of the term, source, id, number of times)."""
+"""Posting of a term in an unpacked row: (number of the term, source, id, number of times)."""
 
 
 @dataclass(eq=False)
@@ -119,7 +119,7 @@ class Table(Rows):
         return np.searchsorted(self.thread, np.arange(len(self.threads) + 1))
 
     def find_place(self, thread: str, at_us: int, row_id: int) -> int:
-        """Return the packed row before which a unpacked row is inserted."""
+        """Return the packed row before which an unpacked row is inserted."""
         number = self.thread_number.get(thread)
         if number is None:
             return int(self.thread_start[bisect_left(self.threads, thread)])
@@ -161,7 +161,7 @@ def find_beginnings(rows: Rows, gaps: Ints, index: Ints) -> Flags:
 
 
 def count_rows(numbers: Column, words: Column, size: int) -> Ints:
-    """Return, for each number below `size`, the number of its rows and the number of their words."""
+    """Return the number of rows and the number of words for each value below `size` in the column `numbers`."""
     sums = np.bincount(numbers, minlength=size), np.bincount(numbers, weights=words, minlength=size)
     return np.stack(sums).astype(np.int64)
 
@@ -375,7 +375,7 @@ class Visible(Rows):
         return new.union(*(by_beginning.get(one, ()) for one in ("", *_list_beginnings(text[:4000]))))
 
     def nearness(self, here: str, asker: Collection[str]) -> Floats:
-        """Return the nearness of each conversation: 1 for the current one, TAKES_PART if the asker spoke in it."""
+        """Return the nearness of each conversation: 1 (the current one), TAKES_PART (the asker spoke in it) or 0."""
         near = np.zeros(len(self.threads), np.float32)
         for speaker in self.find_speakers("key", asker):
             near[self.thread[self.speaker == speaker]] = TAKES_PART

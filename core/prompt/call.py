@@ -97,7 +97,7 @@ class Report:
 
 
 class Guard:
-    """Runs the stages of one call; a stage that fails gives its default and a note in the report."""
+    """Runs the stages of one call; a stage that fails gives a default value and a note in the report."""
 
     def __init__(self, report: Report) -> None:
         self.report = report

@@ -36,7 +36,7 @@ def parse_answer(text: object, prompt: Mapping[str, Any] | None = None) -> Answe
             `problems`. None takes all actions.
 
     Returns:
-        A dict with `text`: the object's own words, else those of its first action that has some, else the bare text;
+        A dict with `text`: the object's own words, else the words of its first action with words, else the bare text;
         `actions`: a list, maybe empty; `problems`: a list, empty if there are none.
 
     >>> parse_answer('```json\\n{"actions": [{"type": "message_web", "payload": {"text": "Tofu!"}}]}\\n```')

@@ -160,7 +160,7 @@ def build_dropper(
 
 
 def _shows_thought(row: FoundRow, looked_for: Sequence[str]) -> bool:
-    """Return whether the snippet of a diary entry is its thought, the last of its texts."""
+    """Return whether the snippet of a diary entry is from the entry's last text, the thought."""
     found = find_column(row.texts, looked_for)
     return found is not None and found[0] == len(row.texts) - 1
 

@@ -44,9 +44,9 @@ from .terms import Kind, Least, QueryTerm, count_alone
 MINOR_SHARE = 0.1
 """Maximum share of the visible rows that hold a minor word (a rare stop word); commoner stop words are not used."""
 ENOUGH_WORDS = 5
-"""Number of search words up to which minor words are added to a short question."""
+"""Number of search words up to which minor words (rare stop words) are added to a short question."""
 MOST_MINOR = 8
-"""Maximum number of minor words that are looked up; the rarest of them are used."""
+"""Maximum number of minor words (rare stop words) that are looked up; the rarest of them are used."""
 MOST_NEAR = 5
 """Maximum number of keywords whose similar spellings are looked up, the longest first."""
 SHORTEST_REST = 3

@@ -97,7 +97,7 @@ def _with_phrases(terms: Sequence[QueryTerm], postings: Postings, rows: int) -> 
 
 
 def read_bounds(search: Search, view: Visible, inside: Flags | None = None) -> Callable[[ViewRows], Flags] | None:
-    """Return a function that flags the rows that a search may read, of those `inside`; None if it may read all."""
+    """Return a function that flags the rows that a search may read (only rows in `inside`); None if it may read all."""
     query, tests = search.query, list[Callable[[ViewRows], Flags]]()
     if len(view.gone):
         tests.append(lambda rows: ~is_among(rows, view.gone))

@@ -42,7 +42,7 @@ Pieces = Sequence[Sequence[IndexTerm]]
 
 
 class _SourceRows(NamedTuple):
-    """The rows of a source that can match, by id."""
+    """The ids of the rows of a source that can match."""
 
     both: Sequence[int]
     """Rows that may hold both a tag and a keyword, newest first."""
@@ -53,7 +53,7 @@ class _SourceRows(NamedTuple):
 
 
 class _Holders(NamedTuple):
-    """Flags of an audience's rows that may hold a keyword, a tag as a word, or a tag."""
+    """For one audience, flags of the rows that may hold a keyword, a tag as a word, or a tag."""
 
     view: Visible
     keywords: Flags

@@ -46,7 +46,7 @@ class StatementRow:
     text: str
     """Sentences of the statement; for a memory its whole text."""
     groups: frozenset[str]
-    """Groups of its phrases: facts, preferences, wishes; empty for a memory without a phrase."""
+    """Groups whose phrases the text has: facts, preferences, wishes; empty for a memory without a phrase."""
     worth: float
 
 

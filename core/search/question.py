@@ -70,7 +70,7 @@ class Question:
 
 
 def read_question(text: str, *, now: datetime, zone: tzinfo, languages: Sequence[str]) -> Question:
-    """Return the facts about a question, without people; only the first 4,000 characters are read, no text raises."""
+    """Return the facts about a question, without people; only the first 4,000 characters are read; never raises."""
     said = clean(text[: question_words.LOOKED_AT])
     if not said or said.isspace():
         return Question()
@@ -220,7 +220,7 @@ def has_number(text: str, languages: Sequence[str] = ()) -> bool:
 # Days in spans of time
 
 MOST_DAYS = 370
-"""Maximum number of days by which rows in the spans are looked up."""
+"""Maximum number of days, in all spans of a question, for which rows are looked up."""
 SOON_DAYS = 62
 """Number of days that are looked up for a span with an open end."""
 _DAY = timedelta(days=1)
@@ -260,7 +260,7 @@ def _describe(span: Span, zone: tzinfo) -> str:
 # The people it names: whole names, first names, possessives, declined forms
 
 MOST_NAMES = 2_000
-"""Maximum number of speaker names compared with a question; those that share a word with it come first."""
+"""Maximum number of speaker names compared with a question; names that share a word with it come first."""
 
 _PARTS = lazy_pattern(r"[^\W\d_]+")
 _SHORTEST = 2

@@ -110,7 +110,7 @@ class Ranked:
     round: Round
     candidates: Sequence[Candidate] = ()
     is_complete: bool = True
-    """Whether all matching rows are candidates; in recency mode, whether each source's newest are."""
+    """Whether all matching rows are candidates; in recency mode, whether the newest rows of each source are."""
     considered: Mapping[int, int] = field(default_factory=dict)
     """Number of rows found, by source."""
     query: RankingQuery | None = None
@@ -122,7 +122,7 @@ class Ranked:
     alone: WordScorer | None = None
     """Scorer by terms alone, used if the search has no message."""
     rows: Rows = field(default_factory=dict)
-    """Rows that are read already."""
+    """Rows already read from the database."""
     newest_only: tuple[int, ...] = ()
     """Sources with too many matching rows: only the newest were compared."""
     errors: Errors = field(default_factory=dict)

@@ -39,18 +39,18 @@ NEAR_BEST = 24
 LEAST_LIKE = 0.45
 """Minimum scaled similarity of a row that becomes a candidate by its meaning."""
 STEPS = 5.0
-"""Number of standard deviations above the mean that gives similarity 1."""
+"""Number of standard deviations above the mean that gives the scaled similarity 1."""
 FEWEST = 30
 """Number of rows below which the spread is at least USUAL_SPREAD."""
 USUAL_SPREAD = 0.1
 MOST_MEAN, MOST_SPREAD = 1.6, 2.2
-"""Bounds from the half of the rows with the least similarity, so that related rows do not distort mean and spread.
+"""Bounds of mean and spread, taken from the less similar half of the rows, so that related rows do not distort them.
 
-MOST_MEAN: maximum distance of the mean from the half's mean, in the half's deviations. MOST_SPREAD: maximum ratio of
-the spread to the half's deviation. A normal distribution has 1.3 and 1.7 and is not changed.
+MOST_MEAN: maximum distance of the mean from the half's mean, in standard deviations of the half. MOST_SPREAD: maximum
+ratio of the spread to the half's standard deviation. A normal distribution has 1.3 and 1.7 and is not changed.
 """
 LEAST_SPREAD = 0.25
-"""Minimum spread, as a share of the overall spread."""
+"""Minimum spread, as a share of the standard deviation of all rows."""
 
 
 def read_rows(ranked: Ranked, db: Database) -> Ranked:

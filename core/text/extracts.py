@@ -15,11 +15,11 @@ from .languages import read_language
 from .words import small_words, stop_words, words
 
 FEWEST_WORDS = 3
-"""Minimum number of words of a useful sentence that has only stop words."""
+"""Minimum number of words of a sentence for an extract if all of them are stop words."""
 AGAIN = 0.3
-"""Weight of a word that an already chosen sentence contains."""
+"""Factor for the rarity of a word that an already chosen sentence contains."""
 _PERSONAL, _TELLS, _ASKS, _ONE_WORD = 1.35, 1.15, 0.5, 0.3
-"""Score factors: sentence in the first person, with a number or name, question, single word."""
+"""Score factors for a sentence in the first person, one with a number or name, a question, and a single word."""
 
 _WIDE = "。！？｡"
 _CLOSING = "\"'”’»›)\\]}」』）】"

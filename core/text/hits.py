@@ -20,8 +20,8 @@ NAME_CHARS = 64
 _BREAK = lazy_pattern(f"(?<!\u094d)[^{marks_class()}\u0640\u1100-\u11ff\u3131-\u318e\uff9e-\uffdc]")
 """Characters before which a text can be cut without changing how either part folds.
 
-They exclude characters that may join the one before: combining marks, the Arabic stretching line, Hangul letters,
-halfwidth voice marks, and a Hindi consonant joined to the one before.
+They exclude characters that may join the preceding one: combining marks, the Arabic stretching line, Hangul letters,
+halfwidth voice marks, and a Hindi consonant joined to the preceding one.
 """
 
 _BLOCK_CHARS = 512

@@ -34,7 +34,7 @@ LOOKED_AT = 4_000
 
 
 def list_phrases(name: str, language: str) -> list[str]:
-    """Return the phrases of a list in a language, as they are in the file."""
+    """Return the phrases of the list `name` in a language, as they are in the file."""
     return read_lists(f"questions/{language}").get(name, "").split()
 
 
@@ -100,7 +100,7 @@ def begins_with(words: str, name: str, languages: Sequence[str]) -> bool:
 
 
 def asks_about_now(words: str, languages: Sequence[str]) -> bool:
-    """Return whether a question asks about the present: it names nothing earlier, or it says `now`."""
+    """Return whether a question asks about the present: it has no words for the past, or has a word such as `now`."""
     known = [language for language in languages if list_phrases("past", language)]
     return bool(known) and (holds(words, "now", known) or not holds(words, "past", known))
 

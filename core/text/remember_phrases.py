@@ -23,7 +23,7 @@ WANTED_GROUPS = ("explicit", "facts", "preferences", "feelings")
 ABOUT_PERSON = frozenset({"facts", "preferences"})
 
 REFUSALS = "refusals"
-"""Group of phrases that ask not to remember; it overrides all others."""
+"""Group of phrases that ask not to remember; it overrides all other groups."""
 
 TOPICS = ("name", "address", "pronouns", "language", "units", "emoji", "length", "diet")
 """Groups of words for the topic of a standing instruction; of one topic, only the newest instruction is valid."""
@@ -63,7 +63,7 @@ _BOLD = lazy_pattern(r"(\*\*|__)(?=\S)(.{1,300}?)(?<=\S)\1")
 _ACTION = lazy_pattern(r"\*[^*\n]+\*")
 """Action in role play: `*smiles*`."""
 _ACTED = lazy_pattern(r"(?:^|[.!?…\"”»)*])[ \t]*\*(?=[^\s*])[^*\n]+(?<![:\s])\*(?:[ \t]|$)", re.MULTILINE)
-"""Action at the beginning of a sentence, which is not an emphasis: the rest of the message is then in character."""
+"""Action (not an emphasis) at the beginning of a sentence: the rest of the message is then said in character."""
 _ASIDE = lazy_pattern(r"(^(?=ooc\s*[:：])|[(\[（]\s*)ooc(?:\s*[:：]\s*|\s+)", re.IGNORECASE)
 """Opening of words out of character, in role play: `OOC: ...`, `(OOC: ...)`, `[OOC: ...]`."""
 _ROUND = str.maketrans("[]", "()")
@@ -346,7 +346,7 @@ def is_request(text: str | None, known: Sequence[Phrases]) -> bool:
 
 
 def should_remember(user_text: str | None, response_text: str | None, known: Sequence[Phrases]) -> bool:
-    """Return whether an exchange should be stored: one text has a statement of WANTED_GROUPS, and neither refuses."""
+    """Return whether an exchange should be stored: a text has a statement of WANTED_GROUPS, and none refuses."""
     if any(_holds_any(phrase_form(text or ""), REFUSALS, known) for text in (user_text, response_text)):
         return False
     return any(

@@ -70,7 +70,7 @@ def _find_accented(text: str) -> frozenset[str]:
 
 
 def _salient(text: str, languages: Sequence[str], accented: frozenset[str]) -> Iterator[tuple[str, bool]]:
-    """Yield the words that may be salient, each with whether it is salient even if it is a stop word."""
+    """Yield words that may be salient, and for each whether it is salient even if it is a stop word."""
     said = clean(text)
     folded = fold(said)
     names = _short_names(said) | {fold(name) for name in inner_names(said)}
@@ -160,7 +160,7 @@ def _function_signs() -> frozenset[str]:
 
 
 def telling_symbols(text: str, limit: int) -> list[str]:
-    """Return the symbols of a text that name a thing, such as a hedgehog or a key, for a message without words."""
+    """Return the symbols of a text that name a thing, such as the emoji of a key, for a message without words."""
     feelings = re.compile(f"[{''.join(small_words('feelings'))}]")  # faces, hands, hearts, sparks
     named = (char for char in list_symbols(fold(clean(text))) if not feelings.match(char))
     return list(islice(dict.fromkeys(named), limit))
@@ -242,7 +242,7 @@ SHORTEST, LONGEST = 5, 40
 FUZZY_SCORE = 82.0
 """Minimum similarity, 0 to 100, of a known word that replaces an unknown one: two wrong letters in a long word."""
 TWO_SLIPS = 9
-"""Minimum number of letters of a word that may have two slips instead of one."""
+"""Minimum number of letters of a word that may have two typing errors instead of one."""
 MOST_LONGER = 2
 """Maximum number of letters by which the lengths of two words may differ."""
 _SHORTEST_OF = {"ko": 3, "he": 6, "ar": 6}

@@ -117,7 +117,7 @@ def index_terms(folded: str) -> dict[str, int]:
 
 
 def list_symbols(folded: str) -> list[str]:
-    """Return the symbols of a folded text in order: its characters of Unicode category So, such as a hedgehog."""
+    """Return the symbols of a folded text in order: its characters of Unicode category So, such as emoji."""
     others = () if folded.isascii() else _OTHER.findall(folded)
     return [char for char in others if unicodedata.category(char) == "So"]
 

@@ -117,7 +117,7 @@ def are_short(question: Question) -> bool:
 
 
 def list_inside(audiences: Sequence[AudienceMatches], question: Question) -> list[ViewRows]:
-    """Return the rows of each audience within the spans, sorted; at most MOST_OF_DAYS, the longest."""
+    """Return the rows of each audience within the spans, sorted; of more than MOST_OF_DAYS rows, the longest."""
     inside = []
     for one in audiences:
         if question.is_limited:  # only rows within the spans are readable

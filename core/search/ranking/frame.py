@@ -43,9 +43,9 @@ class Seen(NamedTuple):
 
     matches: AudienceMatches
     first_thread: int
-    """Number of its first conversation, counted over all audiences."""
+    """Number of the audience's first conversation, counted over all audiences."""
     first_session: int
-    """Number of its first session, counted over all audiences."""
+    """Number of the audience's first session, counted over all audiences."""
     long: Floats
     """Scale of turn length in each conversation, from 0 for short turns to 1 for long ones."""
     near: Floats
@@ -74,7 +74,7 @@ class Frame:
     long: Floats
     near: Floats
     person: Floats | None
-    """1 for rows of the person the question is about, -1 for rows of others; None if it names nobody."""
+    """1 for rows of the person the question is about, -1 for rows of others; None if the question names nobody."""
 
     def __len__(self) -> int:
         return len(self.row)
@@ -184,7 +184,7 @@ class HeldWords:
         return len(self.turn)
 
     def find(self, n: int, rows: ViewRows) -> tuple[MatchRows, Flags]:
-        """Return the MatchRows of rows of an audience, and flags of the rows that match."""
+        """Return the positions of rows of audience `n` among all matching rows, and flags of the rows that match."""
         at, is_there = find_in(self.rows[n], rows)
         return MatchRows(at + self.starts[n]), is_there
 

@@ -79,7 +79,7 @@ class Ranking:
     considered: Mapping[int, int] = field(default_factory=dict)
     """Number of matching rows, by source."""
     open: int = 0
-    """Number of matches not excluded."""
+    """Number of matching rows that are not left out."""
     around: Around | None = None
     """Rows that were scored with their neighbours; None if nothing matches."""
     best: LocalRows = field(default_factory=lambda: LocalRows(np.zeros(0, np.int64)))
@@ -141,7 +141,7 @@ def _split(frame: Frame, rows: MatchRows) -> Iterator[tuple[int, ViewRows]]:
 
 
 def find_around(ranking: Ranking, query: RankingQuery, wanted: Sequence[RowId], reach: int) -> list[Candidate]:
-    """Return rows found by meaning, and their neighbours within `reach`, with reasons."""
+    """Return rows found by meaning, and their neighbours within `reach` rows, with ranking reasons."""
     leads = [one.matches.view.find_rows(wanted) for one in ranking.seen]
     if ranking.held is None or ranking.sessions is None or not any(map(len, leads)):
         return []

@@ -30,9 +30,9 @@ from .weights import (
 _LENGTHS = np.array([math.log(max(1, words) / USUAL_LENGTH) for words in range(MOST_LENGTH + 1)], np.float32)
 
 MOST_RANKED = 10_000
-"""Maximum number of matching rows of an audience that are ranked in full: those with the best own words."""
+"""Maximum number of matching rows of an audience that are ranked by all reasons: those with the best own words."""
 CLEARLY_MORE = 1.05
-"""Factor by which a row of somebody else must match better than all rows of the named person."""
+"""Factor by which a row of somebody else must match better than all rows of the named person to come before them."""
 FULL = 0.9
 """A row counts as complete if its share of the terms is at least this fraction of the best row's share."""
 

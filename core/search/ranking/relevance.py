@@ -38,7 +38,7 @@ SPACED = 80
 CONTEXT_SHARE = 0.3, 0.5
 """Maximum share of hits that only neighbour a match, for a small and for a large limit; one hit is always allowed."""
 READ_CLOSELY = 100
-"""Number of best rows whose texts are read for times, numbers and `I`."""
+"""Number of best rows whose texts are searched for times, numbers and words such as `I`."""
 CLOSE_CHARS = 600
 """Maximum number of characters of each of these texts that are read."""
 OPENING_CHARS = 100
@@ -62,7 +62,7 @@ class Near:
 
 
 def rank_rows(rows: Sequence[ScoredRow], query: RankingQuery, near: Near | None = None) -> list[ScoredRow]:
-    """Return the read rows that may become hits, with reasons and scores."""
+    """Return the read rows that may become hits, with ranking reasons and scores."""
     candidates, reasons = [row.candidate for row in rows], [dict(row.candidate.reasons) for row in rows]
     for row, mine in zip(rows, reasons, strict=True):
         if row.candidate.words > WHOLE and mine:
@@ -139,7 +139,7 @@ def _takes_back(row: ScoredRow, query: RankingQuery) -> bool:
 def is_answer(
     row: ScoredRow, reasons: Mapping[str, float], query: RankingQuery, ranges: Sequence[tuple[int, int]]
 ) -> bool:
-    """Return whether a row without a match may answer the question: a neighbour of a match, or said in its spans."""
+    """Return whether a row without a match may answer the question: next to a match, or said in a question's span."""
     is_near = reasons.get("context", 0.0) >= LEAST_CONTEXT
     return query.has_answers and (is_near or any(start <= row.candidate.at_us < end for start, end in ranges))
 

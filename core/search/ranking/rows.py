@@ -119,7 +119,7 @@ class Candidate:
     context: bool = False
     """Whether the row is a neighbour of a match and does not match itself."""
     place: int = UNKNOWN
-    """Place by conversation and time; adjacent rows have consecutive places."""
+    """Position by conversation and time; adjacent rows have consecutive positions."""
     session: int = UNKNOWN
     """Session number, unique in a search."""
     session_rows: int = 0
@@ -128,7 +128,7 @@ class Candidate:
     tag_worth: float = 0.0
     """Score of the row's tags."""
     reasons: Mapping[str, float] = field(default_factory=dict)
-    """Value of each reason, by its name in WEIGHTS."""
+    """Value of each ranking reason, by its name in WEIGHTS."""
     matched: Matched = field(default_factory=dict)
     is_offered: bool = False
     """Whether the row does not match but was said in a span of the question, or by the person the question is about."""

@@ -36,7 +36,7 @@ def hold_back(words: Number, mean_words: float) -> Number:
 
 
 class Weight(NamedTuple):
-    """Weight of a reason in conversations of short turns, and of long turns."""
+    """Weight of a ranking reason in conversations of short turns, and in conversations of long turns."""
 
     short: float
     long: float
@@ -115,7 +115,7 @@ LIKE = 0.2
 
 @lru_cache(maxsize=1024)
 def find_weight(name: str, long: float) -> float:
-    """Return the weight of a reason on a scale from short turns (0) to long turns (1)."""
+    """Return the weight of a ranking reason on a scale from short turns (0) to long turns (1)."""
     return between(WEIGHTS[name], long)
 
 

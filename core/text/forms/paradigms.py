@@ -51,7 +51,7 @@ class Change:
 class Paradigm:
     endings: frozenset[str]
     open: frozenset[str]
-    """Endings without those in `_CLOSED`."""
+    """Endings other than those in `_CLOSED`."""
     closed: frozenset[str]
     longest: int
     last_letters: str

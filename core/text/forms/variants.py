@@ -65,7 +65,7 @@ def find_forms(written: str, languages: Sequence[str], beginning: Beginning) -> 
 
 
 def _find_of_stem(word: str, language: str, beginning: Beginning) -> Iterator[str]:
-    """Yield the index words with the same Snowball stem."""
+    """Yield the index words with the same Snowball stem as a word."""
     (stem, *_) = stems(word, (language,))
     if len(stem) < int(read_rules(language).get("stems", _SHORTEST_STEM)):
         return
@@ -126,7 +126,7 @@ def list_patterns(written: str, language: str, paradigm: Paradigm) -> dict[str, 
 
 
 def _list_spelt(written: str, language: str) -> Iterator[str]:
-    """Yield a folded word, and its spellings on keyboards without its letters: `tuer` for `tür`."""
+    """Yield a folded word, and its spellings on keyboards that lack some of its letters: `tuer` for `tür`."""
     word, typed, meant = fold_case(written), "", fold(written)
     yield meant
     for pair in read_rules(language).get("spelt", "").split():

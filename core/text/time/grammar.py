@@ -27,7 +27,7 @@ _NAMED, _SURE_YEAR, _COUNTING = frozenset("MWy"), frozenset("YZ"), frozenset("Nh
 _MONTHS, _JOINING, _IN_LIST = frozenset("Mm"), frozenset("8,x"), frozenset("x,8IAn5")
 _SURE = {"m": "M", "w": "W", "$": "S", ".": "y"}
 _UNSURE = frozenset("DWwPmYSUod=$!.}")
-"""Kinds of words whose meaning depends on adjacent parts."""
+"""Kinds of parts whose meaning depends on adjacent parts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -103,7 +103,7 @@ def find_about_days(text: str, said_at: datetime, zone: tzinfo, languages: Seque
 
 @lru_cache(maxsize=4096)
 def find_day_meant(text: str, said_at: datetime, zone: tzinfo, languages: tuple[str, ...]) -> date | None:
-    """Return `find_relative_day` in the likely languages of a text; cached, since prompts often show the same lines."""
+    """Return `find_relative_day` of a text, read in its likely languages; cached, as prompts often repeat lines."""
     return find_relative_day(text, said_at, zone, likely_languages(text, languages))
 
 
