@@ -188,7 +188,7 @@ class SeenMessages:
     """Set of the messages seen so far.
 
     Two messages of one conversation are the same if their ids are equal. If one lacks an id, sender and text must be
-    equal and the times less than 5 s apart or missing, or their lines must read the same.
+    equal and the times less than 5 s apart or missing, or their history lines must be equal.
     """
 
     def __init__(self) -> None:

@@ -182,7 +182,7 @@ class SpokenCounts:
     def __init__(self, docs: Mapping[str, int]) -> None:
         """Count the words of `listed_words` that belong to few languages; `docs` has the number of rows by word."""
         self.rows: Counter[tuple[str, bool]] = Counter()
-        """Number of rows with counted words by (language, is the word common); split among a word's languages."""
+        """Number of rows with counted words by (language, is it common); rows are split among a word's languages."""
         self.words: Counter[tuple[str, bool]] = Counter()
         """Number of different counted words by (language, is the word common)."""
         found, owners = set(docs), dict[str, list[tuple[str, bool]]]()

@@ -240,7 +240,7 @@ def _plain(text: str) -> str:
 SHORTEST, LONGEST = 5, 40
 """Minimum and maximum number of letters of words that are respelt: a shorter word is similar to too many others."""
 FUZZY_SCORE = 82.0
-"""Minimum similarity, 0 to 100, of a known word that replaces an unknown one: two wrong letters in a long word."""
+"""Minimum similarity, 0 to 100, of a known word that replaces an unknown one; long words may have two wrong letters."""
 TWO_SLIPS = 9
 """Minimum number of letters of a word that may have two typing errors instead of one."""
 MOST_LONGER = 2

@@ -53,7 +53,7 @@ class SessionScores(NamedTuple):
 
 
 def find_fitting(reasons: Mapping[str, Floats]) -> Floats:
-    """Return each row's factor, 0 to 1, for the reasons outside OF_WORDS: 1 from a word score of FULL_MATCH."""
+    """Return each row's factor, 0 to 1, for the reasons outside OF_WORDS: 1 if its word score reaches FULL_MATCH."""
     match = np.maximum(reasons.get("context", np.float32(0)), reasons.get("own", np.float32(0)))
     if "meaning" in reasons:
         match = np.maximum(match, LIKE * reasons["meaning"])

@@ -32,7 +32,7 @@ class Change:
     left: str
     right: str
     is_one_way: bool
-    """Whether `left` occurs only before endings that close the syllable, and `right` only before the others."""
+    """Whether `left` occurs only before endings that close the syllable, and `right` only before other endings."""
     is_inside: bool
     """Whether the change affects the vowel of the last syllable instead of the end of the stem."""
 

@@ -18,7 +18,7 @@ from .spans import FEASTS, PART_HOURS
 MARKS = "\u0591-\u05c7\u064b-\u065f\u0670\u0900-\u0903\u093a-\u094f\u0962\u0963\u0bbe-\u0bcd"
 """Combining marks inside words that `\\w` does not match."""
 SIGNS = SPACELESS + "\uac00-\ud7a3"
-"""Scripts that are read character by character: words of time are inside longer runs."""
+"""Scripts that are read character by character, since words of time are inside longer runs."""
 _SIGN = lazy_pattern(f"[{SIGNS}]")
 WORD_CHARS = f"(?:[a-z]+|[^\\W\\d_{SIGNS}]+|[{MARKS}]+)+"
 """Regular expression of a word. It must end a pattern: its letters match in several ways, so backtracking is slow."""
