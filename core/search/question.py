@@ -6,8 +6,8 @@ tables of some languages are short and give fewer facts.
 | question | result |
 |---|---|
 | What did Ada say about the trip? | people {Ada} |
-| Wo wohne ich? | self_person: about the asker |
-| What is your favourite colour? | other: about the persona |
+| Wo wohne ich? | self_person: the asker is meant (I, my) |
+| What is your favourite colour? | other: the persona is addressed (you, your) |
 | What happened on 7 May 2023? | spans: that day |
 | What was the first thing I told you? | order: first |
 | When did we meet? | wants_time |
