@@ -305,8 +305,8 @@ class Database:
         """Run `work` in one transaction and return its result; either all of it is stored or nothing (`RollbackError`).
 
         After a deadlock, lock wait, lost connection or not-ready answer, all of `work` is run again, up to 5 times with
-        growing pauses, until DB_TIMEOUT_SECONDS have passed since the first try; after a duplicate key, at once, with
-        new ids. It must therefore change nothing outside its connection. If the commit's answer was lost, `confirm` checks on a
+        growing pauses, until DB_TIMEOUT_SECONDS have passed since the first try; after a duplicate key, at once. It
+        must therefore change nothing outside its connection. If the commit's answer was lost, `confirm` checks on a
         fresh connection whether the rows are stored; its result, unless None, is the transaction's. With `waits` off,
         `work` is tried once and does not wait for locks. An error says that nothing was written, or, if the commit's
         answer was lost, that the outcome is unknown (`if_unsure`).
