@@ -15,7 +15,7 @@ from typing import cast
 
 
 class _Alias(MetaPathFinder, InspectLoader):
-    """Import finder and loader that answers `alias.x` with the module `package.x`, before any path is searched."""
+    """Import finder and loader: an import of `alias.x` gives the module `package.x`, before any path is searched."""
 
     def __init__(self, alias: str, package: str) -> None:
         self._alias = alias
@@ -37,7 +37,7 @@ class _Alias(MetaPathFinder, InspectLoader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Restore the module's own spec, which the import system replaced by the alias's; the module does not run."""
+        """Restore the module's own spec, which the import system replaced; the module's code does not run again."""
         if module.__spec__ is not None and module.__spec__.loader is self:
             module.__spec__ = module.__spec__.loader_state
 

@@ -42,7 +42,7 @@ __all__ = ["CacheStats", "clear_chat_history", "delete_chat_message", "edit_chat
 
 
 class Store(Protocol):
-    """Stores one message; `is_answer` tells whether it answers one that was stored just before."""
+    """Stores one message; `is_answer` tells whether it answers the message that the same call stored just before."""
 
     def __call__(self, *, is_answer: bool = False) -> WriteResult: ...
 
@@ -88,9 +88,9 @@ def save_chat_message(
         sender_id: the platform's id of the speaker; `self` is the persona; the scope's participant by default.
         timestamp: datetime, ISO 8601 text or seconds since 1970; naive is UTC; now if missing or unreadable.
         metadata: JSON values to store with the message; `load_chat_history` returns them.
-        role: user, persona, system, narrator or thought; by default persona for `self`, else user.
-        triggered_by: participant key `interface/id` whose turn a persona's line answers; the scope's by default.
-        title, server_name: names of the conversation and its server, for people.
+        role: user, persona, system, narrator or thought; by default persona for sender_id `self`, else user.
+        triggered_by: key `interface/id` of the person whom a persona's line answers; by default the scope's.
+        title, server_name: names of the conversation and its server, to show to people.
         reply_to: the platform's id of the message it answers, or a dict of text, username and timestamp.
 
     Returns:
@@ -220,7 +220,7 @@ def _plan_incoming(
     context_memory: Any = None,
     interface_name: str | None = None,
 ) -> Store:
-    """Return the function that stores a host's message; its result includes the notes on the message."""
+    """Return the function that stores a host's message; the result notes which values were replaced or ignored."""
     settings = settings_for(settings)
     incoming = IncomingMessage.read(
         message, context_memory=context_memory, interface_name=interface_name, now=clock(db)()
@@ -259,7 +259,7 @@ def _plan_incoming(
 
 
 def _describe_reply(call: Call, message: Any) -> dict[str, Any] | None:
-    """Return the reply of a message as metadata; if its text is missing, the stored message is quoted by its id."""
+    """Return metadata with the message that `message` replies to; a missing text is read from the stored message."""
     reply = read_reply(message)
     if reply is None:
         return None
@@ -331,7 +331,7 @@ def clear_chat_history(
 ) -> int:
     """Delete the messages of a conversation that the scope sees, and return their number.
 
-    Recaps and short-term entries are deleted too; memories made from the messages, and conversations below it, stay.
+    Recaps and short-term entries are deleted too. Memories made from the messages and conversations below `path/` stay.
 
     >>> from prompt_engine import open_database
     >>> db = open_database("sqlite://")
@@ -381,8 +381,8 @@ def edit_chat_message(
 ) -> WriteResult:
     """Replace the text of a stored message and update everything made from it, in one transaction.
 
-    Its instructions are recognised again and its recap becomes stale. Items with the same text are edited; other items
-    made only from it are removed. Texts that an operation made from it and other messages are made again.
+    Instructions are read from the new text, and the message's recap becomes stale. Items that repeat the message get
+    the new text; other items made only from it are removed. Recaps and summaries of several messages are made again.
 
     Args:
         message: the row id that saving returned, of a message that the scope sees; or the platform's message id
@@ -418,8 +418,8 @@ def delete_chat_message(
     """Delete a stored message with everything made from it, in one transaction; arguments are those of
     `edit_chat_message`.
 
-    Items whose only source is this message are deleted; texts that an operation made from it and other messages are
-    made again by the queue. Returns `(True, row id, "")`, or reason `unchanged` if there is no such message.
+    Items whose only source is this message are deleted. Background operations make recaps and summaries of several
+    messages again. Returns `(True, row id, "")`, or reason `unchanged` if there is no such message.
 
     >>> from prompt_engine import open_database
     >>> db = open_database("sqlite://")
@@ -443,7 +443,7 @@ def _find_message(call: Call, message: object, interface_path: object) -> tuple[
 
 
 def _view_from(call: Call, conversation: str | None = None) -> Viewer:
-    """Return the viewer of a scope; a scope without conversation sees as the requested conversation does."""
+    """Return the viewer of a scope; a scope without conversation sees what a member of `conversation` sees."""
     if conversation is not None and call.scope.conversation is None:
         call = replace(call, scope=replace(call.scope, conversation=conversation))
     return load_access(call).viewer

@@ -51,7 +51,7 @@ def open_database(
         url: `sqlite:///FILE`, or `mysql://USER:PASSWORD@HOST:PORT/NAME` for MySQL, MariaDB and OceanBase; None takes
         DATABASE_URL, then config.yaml, then the embedded SQLite file in the working directory.
         settings: flag to value, or whole settings; DB_TIMEOUT_SECONDS bounds the wait of each call.
-        options: `clock`, a function returning an aware time; `pool_size`, connections kept to read, and to write (8).
+        options: `clock`, a function returning an aware time; `pool_size`, number of connections in a pool (8).
 
     Raises ConfigError for an unusable connection string, StoreError if the database cannot be reached or needs
     `prompt-engine db migrate`. Close the handle at the end.
@@ -86,15 +86,15 @@ def insert_memory(
 
     Args:
         content: not blank, at most 16 MB.
-        author: its author, at most 100 characters; None for nobody.
-        source: its origin, such as `chat` or `voice`.
+        author: author of the content, at most 100 characters; None for nobody.
+        source: origin of the content, such as `chat` or `voice`.
         tags: list of texts, a JSON list as text, or one text; None for none.
         scope: a text is a label of the item; a `Scope` says who is asking.
         emotion, intensity, emotion_state: a feeling (a word), its strength (a whole number), and its state.
-        timestamp: a time, its ISO 8601 text or seconds since 1970; None is the message's, or now.
+        timestamp: datetime, ISO 8601 text or seconds since 1970; None is the source message's time, or now.
         label: the label if `scope` is a `Scope`; `general` by default.
         message_id: the source message, by the platform's id in the scope's conversation or by its row id. Deleting that
-        message deletes the item; so does editing, unless both texts are equal: then the item is edited too.
+        message deletes the item. Editing it edits an item with the same text, and deletes an item with another text.
         more: response_text, tier, kind, provenance, importance (0 to 1), pinned, local_only, source_message_ids,
         expires_at, metadata.
 
@@ -183,9 +183,9 @@ def migrate(db: Database | None = None) -> Migrated:
 def reindex(db: Database | None = None, *, progress: Progress | None = None) -> int:
     """Rebuild the search index from all rows, and return their number.
 
-    Afterwards, searches find rows that others inserted or changed by SQL. On servers writers continue meanwhile; only
-    changes and deletions in the audience being built wait. With SQLite all writers wait. `progress` is called with the
-    current step, the number done, and the total.
+    Afterwards, searches find rows that other programs inserted or changed by SQL. On database servers, only changes and
+    deletions in the audience being indexed wait; with SQLite all writers wait. `progress` is called with the current
+    step, the number done, and the total.
 
     >>> from prompt_engine import db, open_database
     >>> db.reindex(open_database("sqlite://"))
@@ -203,12 +203,12 @@ def reindex(db: Database | None = None, *, progress: Progress | None = None) -> 
 
 
 def pack_index(db: Database | None = None, *, progress: Progress | None = None) -> int:
-    """Pack the search index, and return how many rows were packed or moved to a larger segment.
+    """Pack the rows of the search index into large segments; return how many rows were packed or moved to a larger one.
 
-    Writers pack small segments themselves; this function packs large ones, in transactions of seconds, on a busy server
-    of tens of seconds. Readers do not wait. Writers of the same audience may wait (with SQLite all writers), at most
+    Writers pack small segments themselves; this function packs large ones. Each transaction takes seconds, on a busy
+    server tens of seconds. Readers do not wait. Writers of the same audience (with SQLite all writers) may wait up to
     DB_TIMEOUT_SECONDS. After an interruption the next run continues. `progress` is called with `rows`, the number
-    packed, and their total.
+    packed, and the total.
 
     >>> from prompt_engine import db, open_database
     >>> db.pack_index(open_database("sqlite://"))

@@ -74,8 +74,8 @@ class PromptTooLargeError(CoreError):
 class StoreError(CoreError):
     """The database failed. `source` is the table or part, `number` the server's error number.
 
-    `server` is the address of a server that cannot be reached. It is never part of the text, because web interfaces
-    return the text to callers without a valid token.
+    `server` is the address of a server that cannot be reached. It is never part of the message, because web interfaces
+    show the message to callers without a valid token.
     """
 
     def __init__(self, text: str, *, source: str = "", number: int | None = None, server: str = "") -> None:
@@ -108,8 +108,8 @@ class ModelError(CoreError):
         super().__init__(f"{said} [{', '.join(facts)}]" if facts else said)
         self.reason = reason
         """auth: the key was refused. budget: LLM_DAILY_CALLS is used up. timeout: no answer in time. empty: a blank
-        text. no_text: an answer that is not a text. error: another failure. Callers that judge answers add their own
-        words, such as those of `text.replies`.
+        text. no_text: an answer that is not a text. error: another failure. Callers that check answers add further
+        reasons, such as those of `text.replies`.
         """
         self.error = error
         """Class name of the original exception, "" without one."""

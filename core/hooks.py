@@ -1,7 +1,7 @@
 """All hooks: functions of the host that this package calls.
 
 `set_hook(name, function)` registers a function. It is called in the caller's thread with those of the arguments below
-that it accepts as keywords. If it raises, its section is empty and the report names it; `save` raises to its caller.
+that it accepts as keywords. If it raises, its section is empty and the report names it; an error of `save` is raised.
 
 | hook | arguments | returns |
 |---|---|---|

@@ -20,8 +20,8 @@ __all__ = ["Memory"]
 class Memory:
     """The memory of one persona, separate for each user.
 
-    A user's messages and memories belong to a private conversation of the user, `web/ann`. A message that names its own
-    conversation belongs to that one.
+    A user's messages and memories belong to a private conversation of the user, such as `web/ann`. A message that names
+    a conversation belongs to the conversation it names.
 
     Args:
         database: a connection string, or an open database; None is that of the process.

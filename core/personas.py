@@ -46,7 +46,7 @@ def set_persona_text(
 ) -> Path:
     """Write the text of the scope's persona, replacing the previous one, and return its file.
 
-    Every prompt of the persona holds the text. It counts toward the limit of a prompt and is never shortened.
+    Every prompt of the persona contains the text. It counts toward the limit of a prompt and is never shortened.
 
     Args:
         text: prompts replace `{{char}}` by the persona's name, `{{user}}` by the name of the person asking. A blank

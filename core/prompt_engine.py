@@ -78,9 +78,8 @@ def build_json_prompt(
         max_chars: maximum number of characters of the prompt; None asks the hook `engine_limit`, then MAX_PROMPT_CHARS.
         limit_tokens, counter: a second limit, in tokens; the function that counts a text's tokens (None estimates).
         destination: `remote` or `local`; only a local prompt contains local_only rows.
-        replacing: the platform's id of a stored message of this conversation that this message replaces, or whose
-            answer is made again: the prompt leaves out this message and the persona's later lines. Nothing stored
-            changes.
+        replacing: the platform's id of a stored message of this conversation, to replace it by `message` or to answer
+            it again. The prompt leaves out the stored message and the persona's lines after it. Nothing stored changes.
         db, settings, scope: those of the process by default.
 
     Returns:
@@ -137,13 +136,13 @@ def build_messages(
         max_chars: maximum number of characters in total; None asks the hook `engine_limit`, then MAX_PROMPT_CHARS.
         dialect: `openai`; `alternating`, for models that refuse two messages of one role in a row; `anthropic`.
         limit_tokens, counter: a second limit, in tokens; the function that counts a text's tokens (None estimates).
-        cite: put a mark such as `[m3]` before each memory; `citations` of the messages, and of the report of
-        `explain_messages`, maps `m3` to its row: source, id, conversation, speaker, timestamp.
+        cite: put a mark such as `[m3]` before each memory. `citations`, an attribute of the list and a key of the
+        report of `explain_messages`, maps `m3` to its row: source, id, conversation, speaker, timestamp.
 
     Returns:
-        openai: a list of `{role, content}`. anthropic: `{system, messages}` of text blocks. They hold those of the best
-        100 to 200 memories that fit, or at most MEMORY_ITEMS. Attachments are named; to show a picture, add it to the
-        last message.
+        openai, alternating: a list of `{role, content}`. anthropic: `{system, messages}` of text blocks. The messages
+        contain as many of the best memories as fit: of 100 to 200, or of MEMORY_ITEMS if it is set. Attachments are
+        named; to show a picture, add it to the last message.
 
     Raises:
         MessageError: the message is unusable.
@@ -183,7 +182,7 @@ def explain_messages(
     settings: Settings | Mapping[str, Any] | None = None,
     scope: Scope | None = None,
 ) -> tuple[Messages | dict[str, Any], dict[str, Any]]:
-    """Return `(messages, report)`: the messages of `build_messages`, and a report as of `explain_json_prompt`.
+    """Return `(messages, report)`: the messages of `build_messages`, and a report like that of `explain_json_prompt`.
 
     Arguments and errors are those of `build_messages`.
 
@@ -260,9 +259,9 @@ def _build(request: PromptRequest) -> tuple[dict[str, Any], Report]:
 def reduce_prompt_for_llm_limit(prompt: Mapping[str, Any], max_chars: int | None = None) -> dict[str, Any]:
     """Return a new prompt that fits the limit; the argument is not changed.
 
-    As many items stay as fit, the most valuable first; memories by the words of the message in `input`. An item that
-    alone takes more than a quarter of the room is shortened. The parts that are never cut may still exceed the limit:
-    `fit_prompt` reports that.
+    As many items stay as fit, the most valuable first. Memories are ranked by the words of the message in `input`. An
+    item that alone takes more than a quarter of the space for items is shortened. The parts that are never cut may
+    still exceed the limit: `fit_prompt` reports that.
 
     Args:
         prompt: from `build_json_prompt`.
@@ -292,10 +291,10 @@ def fit_prompt(
         prompt: from `build_json_prompt`.
         max_chars: maximum number of characters; None for no limit.
         limit_tokens: maximum number of tokens, counted by `counter`.
-        counter: tokens of a text; with `limit_tokens`, None means an estimate.
+        counter: function that returns the number of tokens of a text; None estimates it.
 
     Returns:
-        The report is that of `explain_json_prompt`, as far as fitting fills it.
+        The report has the form of that of `explain_json_prompt`; what fitting does not know is empty.
 
     Raises:
         ValueError: a limit that is not a whole number of at least 1.
@@ -316,7 +315,7 @@ def fit_prompt(
 
 
 def _fit(prompt: Mapping[str, Any], space: Space) -> Fitted:
-    """Return the prompt within the limits; log if there are none, or if they cannot be met."""
+    """Return the prompt cut to its limits; log a warning without a limit, and an error if the limit cannot be met."""
     if space.most is None:
         logs.warning("no_limit", function="fit_prompt")
     if not isinstance(prompt, Mapping):

@@ -18,16 +18,16 @@ from .errors import MessageError, ScopeError
 
 Destination = Literal["remote", "local"]
 Privacy = Literal["public", "direct", "separate", "restricted"]
-"""public: visible in its server. direct: one participant and the persona. separate: the same, but it shares only saved
+"""public: visible in its server. direct: one participant and the persona. separate: as direct, but it shares only saved
 memories and standing instructions with the participant's other private conversations. restricted: a closed channel."""
 
 NO_SERVER = "DM"
-"""Server id by which hosts say that there is no server. It is never a server."""
+"""Server id that a host passes if a conversation is on no server. No real server has this id."""
 KEY_BYTES = {"persona": 64, "conversation": 512, "participant": 255, "server": 191}
 
 
 def key_text(value: object, field: str, limit_bytes: int, *, required: bool = False) -> str:
-    """Return an id as text: numbers in decimal, texts unchanged, never trimmed or folded.
+    """Return an id as text: numbers in decimal, texts unchanged, with their spaces and letter case.
 
     A MessageError names the `field` if the id has another type, is too long, contains NUL or a lone surrogate, or is
     blank where one is required.

@@ -59,7 +59,7 @@ class ProfileStatement(TypedDict):
     """Id of the row."""
     text: str
     about: list[StatementKind]
-    """Kinds of its phrases; [] for an item without such phrases."""
+    """Kinds of statement recognised by phrases in its text; [] for an item without such phrases."""
     timestamp: str
     """Time of the statement, ISO 8601, UTC; "" if unreadable."""
     conversation: str
@@ -79,7 +79,7 @@ class SimilarMemory(TypedDict):
 
 
 class Citation(TypedDict):
-    """The row behind a memory line. The order of keys is fixed."""
+    """The stored row that a memory line of a prompt shows. The order of keys is fixed."""
 
     source: Source
     id: int
@@ -155,12 +155,12 @@ class Sender:
 
 @dataclass(frozen=True, slots=True)
 class ReplyNote:
-    """The message that a line replies to: name and quote."""
+    """The message that a line replies to: its speaker's name and the quoted text."""
 
     name: str
     text: str
     is_persona: bool = False
-    """Whether the persona said it, whatever the name."""
+    """Whether the persona wrote the quoted message, whatever the name."""
     sender_id: str = ""
 
 
@@ -230,7 +230,7 @@ def now_utc() -> datetime:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vocabulary:
-    """The tag vocabulary of one persona, for `extract_tags` and `expand_tags`; equal only to itself."""
+    """The tag vocabulary of one persona, for `extract_tags` and `expand_tags`; compared by identity."""
 
     tags: Mapping[str, int] = field(default_factory=dict)
     """Number of uses of each tag."""
@@ -248,10 +248,10 @@ OPEN_STATES: tuple[OperationState, ...] = ("pending", "retrying", "in_progress")
 """States of operations that have not ended."""
 
 RunState = Literal["completed", "retrying", "failed", "dropped"]
-"""Result of one try. dropped: cancelled, cleared or taken over meanwhile, so nothing of it was stored."""
+"""Result of one try. dropped: another process cancelled, deleted or claimed the operation; nothing was stored."""
 
 OperationPriority = Literal["HIGH", "NORMAL", "LOW"]
-"""Priorities, the first to run first."""
+"""Priorities, in order of execution."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +268,7 @@ class Operation:
     """Key of the participant it is about."""
     priority: OperationPriority = "NORMAL"
     payload: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments of the operation: ids, and texts only under the key `texts`, which is emptied at its end."""
+    """Arguments of the operation: ids, and texts only under the key `texts`, emptied when the operation ends."""
     tries: int = 1
     """Tries begun, the current one included."""
     created_at: datetime | None = None
@@ -286,7 +286,7 @@ class OperationRun:
     state: RunState
     seconds: float
     error: str = ""
-    """Class and reason of a failure, or of a poorer result; never a text that was said."""
+    """Class and reason of a failure, or why the result is poorer than possible; never the text of a message."""
     wait_seconds: float = 0.0
     """Pause before the next try, if the state is retrying."""
 
@@ -302,10 +302,10 @@ class ListedOperation(TypedDict):
     participant: str | None
     tries: int
     error: str
-    """Reason why it failed, is retried, or has a poorer result; else ""."""
+    """Why the operation failed, is retried, or has a result poorer than possible; else ""."""
     depends_on: list[int]
     created_at: str
-    """Time, ISO 8601, UTC; "" if unreadable. The same holds for the three times below."""
+    """Time of queuing, ISO 8601, UTC; "" if unreadable. The three times below have the same form."""
     updated_at: str
     available_at: str
     """Time from which the next try may begin; "" for at once."""

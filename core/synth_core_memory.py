@@ -38,7 +38,7 @@ from .text.host_values import newest_items
 AUTHOR = "synth"
 DEFAULT_TAGS = ("auto", "interazione")
 SearchMode = Literal["best", "all"]
-"""best: the hits that fit best, newest first. all: a page of the best 200 matches, oldest first."""
+"""best: the hits with the best scores, newest first. all: a page of the best 200 matches, oldest first."""
 
 __all__ = ["SearchArguments", "explain_search", "free_memory_search", "search_memories", "should_remember",
            "silently_record_memory"]  # fmt: skip
@@ -67,16 +67,16 @@ def search_memories(
     Args:
         query: the message, unchanged; without tags and keywords, the search uses its words and the known tags in it, as
             for a prompt.
-        tags: a row matches if one of its tags equals one of these; in the chat, a tag is one more keyword.
-        keywords: a row matches if its text contains one of these, folded; `%` and `_` are ordinary characters.
+        tags: a row matches if one of its tags equals one of these; for chat messages, a tag is one more keyword.
+        keywords: a row matches if its text contains one of these, ignoring case and accents; `%` is no wildcard.
         include_chat: whether messages of the chat history are searched too.
         limit: maximum number of hits, 1 to 200.
         ranking: `relevance` or `recency`; None follows MEMORY_RANKING.
         exclude: `(source, id)` pairs, and conversation keys for chat rows.
         since, until: earliest time, included; latest time, not included. Words name a span: `last week`, `3 days ago`.
-        mode: `all`, for lists and counts, returns a page of the best 200 matches, oldest first; `total`, in the report
-            of `explain_search`, is the number of these matches.
-        offset: with `all`, number of matches to skip.
+        mode: `best`, the `limit` hits with the best scores, newest first; `all`, for lists and counts, `limit` of the
+            best 200 matches, oldest first. Their number is `total` in the report of `explain_search`.
+        offset: in mode `all`, number of matches to skip.
         embedder: compares the message with rows by meaning; None takes that of `configure` or EMBEDDER.
 
     Raises:
@@ -240,8 +240,8 @@ def should_remember(
 ) -> bool:
     """Return whether an exchange is worth storing. It reads no table.
 
-    A request to remember is worth storing, and what people state about themselves. A question, quotation, reported
-    speech, condition, fiction or pasted text is not.
+    Requests to remember, and statements of people about themselves, are worth storing. Questions, quotations, reported
+    speech, conditions, fiction and pasted texts are not.
 
     Args:
         user_text: what the person said; None counts as blank.
@@ -288,7 +288,7 @@ def silently_record_memory(
         source: origin of the text; a word for a text that nobody said, such as `tool` or `recap`, gives `refused`.
         label: the label if `scope` is a Scope; `general` by default.
         message_id: the source message, by the platform's id in the scope's conversation or by its row id. Deleting that
-        message deletes the item; so does editing, unless both texts are equal: then the item is edited too.
+        message deletes the item. Editing it edits an item with the same text, and deletes an item with another text.
         recalled: memories shown for this turn; an equal text is not stored again. Memories in the prompt of the
             conversation's current turn count too.
 
@@ -347,7 +347,7 @@ def _ask_hook(function: Callable[..., Any], call: Call, memory: NewMemory, messa
 
 
 def _read_scope(scope: str | Scope | None) -> tuple[Scope | None, str]:
-    """Return the scope and the label: a text under the name `scope` is a label."""
+    """Return (scope, label): a text passed as `scope` is the label, and then there is no scope."""
     if scope is None or isinstance(scope, Scope):
         return scope, ""
     if not isinstance(scope, str):

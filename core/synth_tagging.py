@@ -152,7 +152,7 @@ def add_alias(
 ) -> WriteResult:
     """Add another spelling of a tag to the vocabulary, and the tag if it is unknown.
 
-    Reason `refused`, with a sentence in `notes`: the spelling is a tag or has aliases of its own; the tag is an alias.
+    Reason `refused`, explained in `notes`, if the spelling is a tag or has aliases itself, or if `tag` is an alias.
 
     >>> from prompt_engine import open_database, synth_tagging
     >>> db = open_database("sqlite://")
