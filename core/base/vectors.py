@@ -16,7 +16,7 @@ STEPS = 127
 
 
 def split_pieces(text: str, speaker: str = "") -> list[str]:
-    """Split a text into pieces of about PIECE_WORDS words, each with the speaker in front."""
+    """Split a text into pieces of about PIECE_WORDS words, each beginning with the speaker's name."""
     words = text[:MOST_CHARS].split()
     if not words:
         return []

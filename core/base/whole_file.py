@@ -14,7 +14,7 @@ def replace_file(path: Path, *, mode: int | None = None, new_mode: int = 0o666) 
     """Yield the path of a new file next to `path`; after the block, the new file replaces `path`.
 
     The new file has the permissions `mode`, by default those of `path`; `new_mode` if `path` is missing. If the block
-    fails, `path` stays unchanged. A link stays, and the file that it names is replaced.
+    fails, `path` stays unchanged. If `path` is a symbolic link, the file that the link points to is replaced.
     """
     path = Path(os.path.realpath(path))
     if path.exists():

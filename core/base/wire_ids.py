@@ -1,4 +1,4 @@
-"""Numbers from hosts: whole ones of any type, and row ids in requests, which may be texts of digits."""
+"""Numbers from hosts: whole numbers of any type, and row ids in requests, which may be texts of digits."""
 
 from __future__ import annotations
 
