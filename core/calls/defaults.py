@@ -20,7 +20,7 @@ from ..scope import NO_SERVER, Scope, _current, current_scope
 from ..shapes import now_utc
 
 EMBEDDED_FILE = "prompt-engine.sqlite3"
-"""Default database: a file in the working directory, beside config.yaml."""
+"""Default database: a file in the working directory, next to config.yaml."""
 MODEL_NAME_BYTES = 100
 
 
@@ -144,7 +144,7 @@ def open_bare(
 
 
 def _find_embedded() -> Path:
-    """Return the path of the embedded file; refuse a working directory that is surely a mistake."""
+    """Return the path of the embedded file; refuse to create it in / or in a folder that was removed."""
     with suppress(OSError):  # the folder was removed
         folder = Path.cwd()
         if folder != folder.parent or (folder / EMBEDDED_FILE).exists():
@@ -182,7 +182,7 @@ def check_handle(db: Any) -> Any:
 
 
 def settings_for(settings: Settings | Mapping[str, object] | None = None) -> Settings:
-    """Return the settings of one call: the settings passed, else those of `configure`, over environment and file."""
+    """Return the settings of one call: those passed, else of `configure`; they override environment and config.yaml."""
     return resolve(_process.settings if settings is None else settings)
 
 
@@ -200,7 +200,7 @@ def clock(db: Database | None = None) -> Callable[[], datetime]:
 
 
 def scope_of(message: IncomingMessage, scope: Scope | None, settings: Settings) -> Scope:
-    """Return the scope of a message; `scope` supplies the conversation, speaker, server or privacy that it lacks."""
+    """Return the scope of a message; conversation, speaker, server or privacy missing there are taken from `scope`."""
     given = scope_for(scope, settings)
     conversation = message.interface_path or given.conversation
     privacy = given.privacy
