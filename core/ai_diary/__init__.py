@@ -49,7 +49,7 @@ def add_diary_entry(
     Args:
         content, personal_thought, interaction_summary, user_message: texts of at most 16 MB.
         emotions: a list of JSON values.
-        involved_users: names or participant keys; people at level partial or full are left out, with them user_message.
+        involved_users: names or participant keys. People at level partial or full are left out, then user_message too.
         interface: stored in short form: `telegram_bot` as `telegram`, blank as `unknown`.
         timestamp: now if it is missing or unreadable.
         local_only: show it only in prompts for destination `local`.
@@ -139,7 +139,7 @@ def get_entries_by_tags(
 
     Args:
         tags: one text or a list of texts; letter case and extra spaces do not matter.
-        limit: maximum number of entries, 1 to 1000; 0 and values that are no numbers give 10, others the nearest.
+        limit: maximum number of entries, 1 to 1000; 0 and values that are no numbers mean 10.
 
     >>> from prompt_engine import Scope, ai_diary, open_database
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
@@ -190,7 +190,7 @@ def cleanup_old_entries(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
-    """Archive the persona's entries of this age and older, and return their number; archived entries are not read.
+    """Archive the persona's entries of this age and older, and return their number; only other entries are read.
 
     Args:
         days: an entry exactly this old is archived; 0 to 1,000,000,000, ValueError otherwise.

@@ -101,7 +101,7 @@ def _is_late(db: Database, scope: Scope, entry: NewEntry, row_id: int) -> bool:
 
 
 def _find_scope(connection: Connection, scope: Scope, entry: NewEntry) -> Scope:
-    """Return the scope of the entry; if it names no conversation, with the entry's own."""
+    """Return the scope of the entry: `scope`, with the entry's conversation if `scope` names none."""
     if scope.conversation is not None or not entry.interface or not entry.chat_id:
         return scope
     c = conversations.c
@@ -140,7 +140,7 @@ def _drop_private(
 
 
 def _find_closed_names(connection: Connection, scope: Scope, entry: NewEntry, default: str) -> dict[str, list[str]]:
-    """Return the names of involved users at level partial or full with their keys; "" for a speaker at such a level."""
+    """Return the keys of each involved name at level partial or full; the name "" means a speaker at such a level."""
     interface = split_key(scope.conversation)[0] if scope.conversation else entry.interface
     names = [name for name in entry.involved_users if len(name.encode("utf-8")) <= _NAME_BYTES]
     keys = {name: {name, f"{interface}/{name}"} for name in names}
