@@ -50,7 +50,7 @@ def scope_of(
     """Return the scope of a host's message; items saved with it have the audience of the message's conversation.
 
     `message`, `interface_name` and `context_memory` are as for `build_json_prompt`; `scope` supplies persona,
-    destination and what the message does not say. Of `db` it uses the clock. An unusable message is a MessageError.
+    destination and what the message does not say; `db` supplies the clock. An unusable message is a MessageError.
 
     >>> from prompt_engine.privacy import scope_of
     >>> message = {"message_id": 1, "date": None, "chat": {"id": 42}, "from_user": {"id": 7}, "text": "hi"}
@@ -74,8 +74,8 @@ def set_conversation_privacy(
     """Make a conversation and its threads `public`, `direct` or `restricted`; return the number of changed rows per
     table.
 
-    All rows move in one transaction. Only this function makes a private conversation public. All counts are 0 if the
-    conversation is unknown or has this privacy already. Another word or an invalid key is a MessageError.
+    All rows change in one transaction. Only this function makes a private conversation public. All counts are 0 if the
+    conversation is unknown or has this privacy already. Another `privacy` or an invalid key is a MessageError.
 
     >>> from prompt_engine import Scope, conversations, open_database
     >>> from prompt_engine.privacy import set_conversation_privacy
@@ -131,8 +131,8 @@ def link_participants(
     """Make two participants one person: their direct messages are shared, and the stricter privacy level applies to
     both.
 
-    The person's key is the person key of the first. Returns the number of changed rows per table, all 0 if they
-    were linked already; its `notes` name unknown keys, which may be mistyped, and those near them.
+    The person key of `a` is then that of both. Returns the number of changed rows per table, all 0 if they were linked
+    already; `notes` name unknown keys, which may be mistyped, and known keys similar to them.
 
     >>> from prompt_engine import Scope, open_database, privacy
     >>> db = open_database("sqlite://")

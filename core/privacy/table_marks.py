@@ -76,7 +76,7 @@ def set_local_only(db: Database, scope: Scope, conversation: object, local: bool
 def _read_threads(
     connection: Connection, persona: str, parent: ConversationFacts, local: bool
 ) -> Sequence[ConversationFacts]:
-    """Lock and return the threads whose local_only changes with a conversation, without another person's messages."""
+    """Lock and return the threads whose local_only changes with `parent`, except direct messages of another person."""
     if parent_key(parent.key) is not None:
         return ()
     matches = table_conversations.hold_threads(connection, persona, parent.key)
