@@ -16,7 +16,7 @@ from ..text.folding import clean
 LOWEST_AFFINITY, HIGHEST_AFFINITY = -100, 100
 LOWEST_TRUST, HIGHEST_TRUST = 0, 100
 MOST_MOVED = 1000
-"""Larger changes are cut to this: it reaches a bound from any value, and fits every column."""
+"""Larger changes are cut to this number, which moves any value to a bound and fits every column."""
 NAME_CHARS = 255
 MOST_LISTED = 500
 _DAY = timedelta(days=1)
@@ -54,7 +54,7 @@ class RelationshipResult(WriteResult):
 
 
 def inactive_days(last_interaction: datetime | None, now: datetime, counted: int = 0) -> int:
-    """Return the whole days since the last interaction, minus the days `counted` in the stored affinity."""
+    """Return the whole days since the last interaction, minus the `counted` days: the stored affinity includes them."""
     if last_interaction is None:
         return 0
     return max(0, (now - last_interaction) // _DAY - counted)
@@ -68,7 +68,7 @@ def decay(base: int, days: int, decay_days: int) -> int:
 
 
 def read_delta(value: object, field: str) -> int:
-    """Return a change as a whole number, cut to the range that can reach both bounds from any value."""
+    """Return a change of affinity or trust as a whole number from -MOST_MOVED to MOST_MOVED."""
     if (whole := find_whole(int(value) if isinstance(value, float) and value.is_integer() else value)) is None:
         raise MessageError(
             f"{field} is {shown(value)}. It must be a whole number, such as 5 or -5. Round it before the call.",

@@ -113,9 +113,9 @@ OWN = Shape(
     FIRST + 40, StoredRelationship,
     affinity_base=NUMBER, base_days=NUMBER, trust=NUMBER, strictest=NUMBER, user_id=KEY, at=TIME,
 )  # fmt: skip
-"""The row of the person's own key."""
+"""Shape of the row stored under the person's own key."""
 OTHERS = OWN.numbered(FIRST + 41)
-"""Rows of linked identities."""
+"""Shape of the rows stored under linked identities."""
 
 
 @lru_cache(maxsize=4)
@@ -168,7 +168,7 @@ class Change:
     """New name; "" keeps the old one. The same holds for `realname`."""
     realname: str = ""
     touch: bool = False
-    """Whether it counts as an interaction, which restarts the fading."""
+    """Whether the change counts as an interaction, which restarts the fading of affinity."""
 
 
 def _apply(old: Row, wanted: Change, now: datetime, decay_days: int) -> Row:
@@ -188,7 +188,7 @@ def _apply(old: Row, wanted: Change, now: datetime, decay_days: int) -> Row:
 
 
 def change(call: Call, key: str, wanted: Change) -> tuple[Row | None, WriteReason]:
-    """Change a person's relationship, or create it; return it as it is now, and the reason if nothing was stored."""
+    """Change or create a person's relationship; return the present relationship, and why nothing was stored or ""."""
     begun = call.db.ids.one()  # before the transaction: the id tells whether `forget` came later
     last: list[tuple[Row | None, WriteReason]] = []
     """Result of the last try, in case its answer was lost."""
