@@ -17,7 +17,7 @@ from .calls import NO_MESSAGE, no_such_message, open_message
 from .refresh import refresh
 
 _CHOOSE = f"{__package__.partition('.')[0]}.forgetting.table_followers:choose_alternative"
-"""Function that changes a message and everything made from it; loaded by name, since it imports this folder."""
+"""Function that changes a message and everything made from it; loaded by name, since its module imports this one."""
 
 
 class AlternativeShown(TypedDict):
@@ -107,7 +107,7 @@ def choose_alternative(
 ) -> WriteResult:
     """Make an alternative current: the message is edited to its text, and its recap is shown.
 
-    A new alternative has no recap; with RECAP_ON_MESSAGE one is queued. The included recaps are computed again.
+    A new alternative has no recap; with RECAP_ON_MESSAGE a recap is queued. The choice of included recaps is refreshed.
 
     Args:
         number: 0 is the original text.

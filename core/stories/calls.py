@@ -47,7 +47,7 @@ class StoryCall(Call):
         )
 
     def redacted(self) -> StoryCall:
-        """Return the call for a function that returns texts: without a conversation that must stay on this machine."""
+        """Return this call; without its conversation if texts of it must stay on this machine (`is_local_only`)."""
         return replace(self, place=None, row_id=None) if self.is_local_only else self
 
 
@@ -69,7 +69,7 @@ def open_conversation(call: Call, conversation: object) -> StoryCall:
 
 
 def open_message(call: Call, message: object, interface_path: object) -> StoryCall:
-    """Return a call about a message. A row id without `interface_path` is visible only if the scope itself sees it."""
+    """Return a call about a message. If only a row id is given, the scope itself must see the message."""
     interface_path = None if interface_path is None else find_key(call, interface_path)
     named = table_lines.find_named(call.db, call.persona, message, interface_path)
     if named is None:

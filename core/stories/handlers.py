@@ -70,11 +70,11 @@ class Task(StoryCall):
 
     @property
     def room(self) -> int:
-        """Return how many tokens of text a model gets at once."""
+        """Return the maximum number of tokens of text in one question to the model."""
         return max(1, math.floor(self.settings.context_tokens * SHARE))
 
     def read_lines(self, rows: Sequence[int]) -> list[Line]:
-        """Return the messages that a text may use, with names: not excluded ones, nor those of people at level full."""
+        """Return these messages with names, without excluded messages and those of people at privacy level full."""
         lines = table_lines.read_lines(self.db.read, self.persona, rows)
         with self.db.connection(source="participants") as connection:
             lines = table_participants.keep_allowed(connection, self.persona, lines, self.settings.privacy_default)
@@ -102,10 +102,10 @@ class Task(StoryCall):
         return judge_refusal(text, current, patterns=refused_patterns(self.settings.templates_dir))
 
     def check(self, text: str, current: str) -> str:
-        """Return a text that may replace the current one; "" for an extract that may not.
+        """Return `text` if it may replace the current text; "" for an extract that may not.
 
         Raises:
-            ModelError: a model's text may not replace it, so the model is asked again later.
+            ModelError: a model's text may not replace the current text, so the model is asked again later.
         """
         reason = self.judge(text, current)
         if reason and self.model is not None:
@@ -153,7 +153,7 @@ def cut_pieces(entries: Iterable[Mapping[str, str]], key: str, count: Counter, r
 
 
 def cut_text(text: str, tokens: int, room: int) -> list[str]:
-    """Return a text in equal parts of about `room` tokens or less."""
+    """Return a text of `tokens` tokens in equal parts of at most about `room` tokens."""
     size = max(1, math.ceil(len(text) / max(1, math.ceil(tokens / room))))
     return [text[at : at + size] for at in range(0, len(text), size)] or [text]
 
@@ -238,9 +238,9 @@ def _note_refusal(task: Task, row_id: int, reason: str) -> None:
 
 DETECTION, KEY = "SCENE_DETECTION", "sceneBreakAt"
 MOST = 500
-"""Maximum number of messages read at once, beginning with the first unchecked one."""
+"""Maximum number of messages read at once, from the first message not checked for scene breaks."""
 BEFORE = 30
-"""Number of messages shown before the first unchecked one, as context for the model."""
+"""Number of checked messages that the model sees before the unchecked ones, as context."""
 
 
 class _Detection(NamedTuple):
@@ -296,7 +296,7 @@ def _detect_pauses(task: Task, story: Layout, limits: BreakLimits) -> _Detection
 
 
 def _ask_break(task: Task, story: Layout, limits: BreakLimits) -> _Detection:
-    """Return the break that a model names among the messages it was not asked about yet."""
+    """Return the scene break that a model proposes among the messages it was not asked about before."""
     marked = table_recaps.read_checked(task.db.read, task.persona, task.conversation)
     checked = max((at for at, row in enumerate(story.rows) if row in marked), default=BEFORE_ALL)
     first = max(limits.first, checked + 1)
@@ -325,7 +325,7 @@ def _ask_break(task: Task, story: Layout, limits: BreakLimits) -> _Detection:
 def _choose_window(task: Task, story: Layout, indexes: range, first: int) -> tuple[list[dict[str, object]], int]:
     """Return as many messages as a model can read at once, and the index of the last one.
 
-    Messages from `first` on get three quarters of the room, those before it the rest.
+    Messages from `first` on get three quarters of the tokens, earlier messages the rest.
     """
     lines = {line.row_id: line for line in task.read_lines(story.rows[indexes.start : indexes.stop])}
     most = max(1, task.room // 2)  # so that one giant message leaves room for others
@@ -401,7 +401,7 @@ def _ask_scene(task: Task, lines: Sequence[Line]) -> str:
 EXTRACT_CHARS = 600
 """A scene's recap up to this length enters an extract whole."""
 PREVIOUS_SHARE = 0.5
-"""Share of the model's room for the recap so far; its oldest sentences are dropped first."""
+"""Share of the tokens of `Task.room` for the recap so far; the recap's oldest sentences are dropped first."""
 
 
 def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
@@ -441,7 +441,7 @@ def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
 
 
 def _extract_story(_task: Task, previous: str, added: Sequence[Scene]) -> str:
-    """Return the recap with one more line for each scene."""
+    """Return the running recap `previous` with one line appended for each added scene."""
     lines = []
     for scene in added:
         text = scene.recap
@@ -452,7 +452,7 @@ def _extract_story(_task: Task, previous: str, added: Sequence[Scene]) -> str:
 
 
 def _ask_story(task: Task, previous: str, added: Sequence[Scene]) -> str:
-    """Return the recap as continued by a model, in several steps if the scenes are too long for one question."""
+    """Return `previous`, continued by a model with the added scenes: in several steps if they are too long for one."""
     room = int(task.room * PREVIOUS_SHARE)
     entries = [{**({"name": scene.name} if scene.name else {}), "recap": scene.recap} for scene in added]
     text = previous

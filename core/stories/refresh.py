@@ -28,14 +28,14 @@ from .calls import StoryCall, choose_counter, no_such_message, open_conversation
 from .rules_recaps import INCLUDED, HidePlan, Reason
 
 PAGE = 100
-"""Number of recaps read at once: the default limit holds about this many short ones."""
+"""Number of recaps read at once: about as many short recaps as fit the default limit."""
 PROGRAM, DISABLED = "program_message", "disabled"
 """Keys of a message's metadata: the program's own message; a message of a character disabled in the group."""
 
 
 class Refresh(NamedTuple):
     plan: HidePlan
-    """The ranges that were hidden and shown."""
+    """Ranges of messages that were hidden, and ranges that were shown again."""
     included: tuple[int, ...] = ()
     """Row ids of the messages whose recaps are now included, newest first."""
     changed: int = 0
@@ -70,7 +70,7 @@ _FOLLOWED = (
 
 
 def follow_settings(db: Database, persona: str, settings: Settings) -> None:
-    """Refresh every story of a persona if these settings changed since the last time."""
+    """Refresh every story of a persona if a setting in `_FOLLOWED` changed since the last call."""
     values = repr([getattr(settings, name) for name in _FOLLOWED])
     digest = int.from_bytes(blake2b(values.encode(), digest_size=7).digest(), "big")
     current: dict[str, int] = db.caches.setdefault(__name__, {})
@@ -88,7 +88,7 @@ def follow_settings(db: Database, persona: str, settings: Settings) -> None:
 def left_out(
     line: Line, text: str | None, settings: Settings, count: Counter, disabled: Collection[str] = ()
 ) -> Reason:
-    """Return the first rule that excludes a message from recaps, or ""; its text is needed only for the threshold."""
+    """Return the first rule that excludes a message from recaps, or ""; only MESSAGE_LENGTH_THRESHOLD needs `text`."""
     threshold = settings.message_length_threshold
     named = [name for name in (line.sender_id, line.sender_name) if name]
     disabled = (disabled,) if isinstance(disabled, str) else disabled
@@ -243,8 +243,8 @@ def auto_hide_plan(
     """Return which messages a refresh would hide and show, as ranges of indexes; nothing is changed.
 
     Args:
-        count: newest scenes that stay visible, the current one included: 1 and 0 hide through the last break, a
-            negative number changes nothing; None is AUTO_HIDE_SCENE_COUNT.
+        count: number of newest scenes that stay visible, including the unfinished scene. 1 and 0 hide all messages up
+            to the last break; a negative number changes nothing; None is AUTO_HIDE_SCENE_COUNT.
 
     Returns:
         `hide` and `show`, each a list of `(first, last)`; both empty if nothing would change.
@@ -257,7 +257,7 @@ def auto_hide_plan(
 
 
 def _plan_changes(read: Reader, persona: str, conversation: str, count: int) -> tuple[HidePlan, MessagePosition | None]:
-    """Return the plan, with empty lists if nothing changes, and the newest message to hide."""
+    """Return (plan, newest message to hide); the lists of the plan are empty if nothing changes."""
     nothing: HidePlan = {"hide": [], "show": []}
     if count < 0:
         return nothing, None

@@ -13,8 +13,8 @@ INCLUDED = "Recap of message(s)"
 
 DEFAULT_PERCENT = 10
 Reason = Literal["", "program", "excluded", "user", "thought", "system", "narrator", "disabled", "short"]
-"""program: the program's own system message. excluded: marked `exclude`. user, thought, system, narrator: its role.
-disabled: its character is disabled in the group. short: fewer tokens than MESSAGE_LENGTH_THRESHOLD."""
+"""program: the program's own system message. excluded: marked `exclude`. user, thought, system, narrator: the message's
+role. disabled: its character is disabled in the group. short: fewer tokens than MESSAGE_LENGTH_THRESHOLD."""
 
 Provenance = Literal["model", "extract", "manual", "import"]
 """model: written by a model. extract: chosen from the text. manual: written by a person or the host. import: from a
@@ -99,7 +99,7 @@ def limit_tokens(limit: int, kind: Literal["percent", "absolute"], context_token
 
 
 def choose(candidates: Iterable[tuple[int, int]], limit: int, *, separator_tokens: int = 0) -> tuple[int, ...]:
-    """Return the row ids of the recaps that fit, newest first; a candidate is `(row id, tokens)`."""
+    """Return the row ids of the recaps that fit `limit` tokens together, newest first; a candidate: `(id, tokens)`."""
     chosen: list[int] = []
     total = -separator_tokens
     for row_id, tokens in candidates if limit > 0 else ():
@@ -123,7 +123,7 @@ class HidePlan(TypedDict):
 
 
 def plan_hiding(start: int, hidden: Sequence[bool | None]) -> HidePlan:
-    """Return the changes that hide every message before `start` and show the rest; None marks one that stays hidden."""
+    """Return the changes that hide all messages before `start` and show the rest; None: the message stays hidden."""
     return {
         "hide": ranges(at for at, is_hidden in enumerate(hidden[:start]) if is_hidden is False),
         "show": ranges(at for at, is_hidden in enumerate(hidden[start:], start) if is_hidden),

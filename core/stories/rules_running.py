@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from .rules_scenes import BEFORE_ALL
 
 EXCLUDED_SCENES = 1
-"""Newest scenes left out of a new beginning: the history still shows their full text."""
+"""Number of newest scenes left out of a running recap made from nothing: prompts still show their full text."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?…。！？])(?=\s)|(?<=[。！？])|(?<=\n)")
 
@@ -21,9 +21,9 @@ class CoveredScene(NamedTuple):
 
     id: int
     last_index: int
-    """Index of the message that it ends with."""
+    """Index of the scene's last message."""
     version: int
-    """Version of its recap that was used."""
+    """Version of the scene's recap that the running recap used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Version:
     new_scene_index: int = 0
     provenance: str = "model"
     scenes: tuple[CoveredScene, ...] | None = None
-    """Scenes in the text, as they were then; None if unknown, for instance for a text of the host."""
+    """Scenes in the text, as they were when it was made; None if unknown, for instance for a text of the host."""
     number: int = -1
     """Assigned when the version is stored."""
     created_at: datetime | None = None
@@ -44,7 +44,7 @@ class Version:
 @dataclass(frozen=True, slots=True)
 class RecapPlan:
     base: Version | None
-    """The version to continue; None for a new beginning."""
+    """The version to continue; None to begin without one."""
     scenes: tuple[CoveredScene, ...]
     """Scenes whose recaps are added, oldest first."""
     excluded_count: int = 0
@@ -79,8 +79,8 @@ def plan_recap(
 ) -> RecapPlan | None:
     """Return how to make the next version of a running recap, or None if nothing changed.
 
-    Newer scenes continue the current version. If an earlier scene changed, the recap starts again from the version
-    before that scene or, without one, from all scenes.
+    Newer scenes are added to the current version. If an earlier scene changed, they are added to the latest version
+    before that scene, or without such a version, and with `anew`, to an empty recap.
     """
     ordered = sorted(scenes, key=lambda scene: (scene.last_index, scene.id))
     base = None if anew else next((v for v in versions if v.number == current), None)

@@ -13,7 +13,7 @@ BEFORE_ALL = -1
 """Index before the first message, used as the newest break if there is none."""
 
 OFFSET = 8
-"""Newest messages that cannot be a break: their scene may continue."""
+"""Number of newest messages that cannot be a break, because their scene may continue."""
 
 _NO_BREAK = ("", "false", "null", "none", "no")
 

@@ -339,7 +339,7 @@ def refresh_memory(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Refreshed:
-    """Hide and show messages, compute which recaps are included, and return both with the running recap.
+    """Hide and show messages, compute which recaps are included; return the changes with the running recap.
 
     Call it after changing a setting, a break or a recap by hand; operations call it themselves. A second call changes
     nothing.

@@ -164,7 +164,7 @@ def edit_scene_break(
     """Rename a scene break, or change whether AUTO_HIDE_SCENE_COUNT counts it.
 
     Args:
-        name, visible: None keeps it.
+        name, visible: the new values; None keeps the stored value.
 
     Returns:
         `(True, scene id, "")`, or `unchanged`: there is no break, or nothing differs.
@@ -276,7 +276,7 @@ def _find_scene(call: StoryCall) -> Scene | None:
 
 
 def _change_scene(call: StoryCall, work: Callable[[Connection, StoryCall, Scene], WriteResult]) -> WriteResult:
-    """Change the scene that ends with the message of a call, then refresh its conversation."""
+    """Run `work` on the scene that ends with the call's message, then refresh the conversation's recaps."""
     scene = _find_scene(call)
     if scene is None:
         return NO_BREAK

@@ -38,7 +38,7 @@ def set_data(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Store a value beside a message's own fields, for the message's current alternative.
+    """Store an additional value of a message, such as its recap, for the message's current alternative.
 
     Args:
         key: such as `memory` or `exclude`; the error for an unknown one lists all.
@@ -155,7 +155,7 @@ def get_data(
     """Return a value stored with a message, or None.
 
     Args:
-        key: as for `set_data`, or `stale` or `provenance`; None returns all values as a dict, in that order.
+        key: as for `set_data`, or `stale` or `provenance`; None returns a dict of all values, in a fixed order.
 
     Raises:
         ValueError: an unknown key; the error names the nearest.
@@ -168,7 +168,7 @@ def get_data(
 
 
 def _read_all(call: StoryCall, row_id: int, key: str | None) -> dict[str, Any]:
-    """Return the stored values; for a single key, only its table is read."""
+    """Return the stored values; for a single key, only the table with this key is read."""
     read, values = call.db.read, dict[str, Any]()
     if key not in rules_recaps.SCENE and key != "exclude":
         recap = table_recaps.find_recap(read, call.persona, row_id) or Recap()
@@ -255,8 +255,8 @@ def queue_recaps(
 ) -> int:
     """Queue the recap of every message whose recap is missing or stale, oldest first, and return how many were queued.
 
-    Messages that nobody said, that are marked `exclude`, or whose recap is queued already are skipped. An import queues
-    no recaps by itself.
+    Only messages of people and the persona count, without those marked `exclude` or whose recap is queued already. An
+    import queues no recaps by itself.
 
     Returns:
         The number queued by this call; 0 while stories are switched off for the conversation.
