@@ -58,8 +58,8 @@ def enqueue_operation(
         type: RECAP, SCENE_DETECTION, CONSOLIDATION or another of the package.
         priority: HIGH, NORMAL or LOW.
         metadata: plain JSON, such as `{"message_id": row_id}` for a RECAP.
-        depends_on: ids of operations that must complete first; if one fails or is cancelled, this one fails too (except
-            a SCENE_RECAP, which runs). An unknown id counts as completed.
+        depends_on: ids of operations that must complete first. If one of them fails or is cancelled, this operation
+            fails too, but a SCENE_RECAP runs. An unknown id counts as completed.
         conversation, participant: keys of the operation's subject; None uses those of the scope.
 
     Raises ValueError for an unknown type or priority, MessageError for metadata that is not plain JSON.

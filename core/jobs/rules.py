@@ -25,7 +25,7 @@ TEXTS = "texts"
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 10, 300
 MOST_ASKED_SECONDS = 3600
 MAX_TRIES = 8
-"""Maximum number of tries of an operation; their growing pauses outlast some minutes without the model."""
+"""Maximum number of tries of an operation; the pauses between them bridge some minutes without the model."""
 ERROR_CHARS = 500
 
 
@@ -95,7 +95,7 @@ class Turns(NamedTuple):
 
 
 def choose_turns(waiting: Sequence[Waiting], states: Mapping[int, str]) -> Turns:
-    """Return which operations may begin (HIGH before NORMAL before LOW, then oldest first), and which cannot.
+    """Return which operations may begin (HIGH before NORMAL before LOW, then oldest first), and which must fail.
 
     `states` are those of the dependencies, by id.
     """

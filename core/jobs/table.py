@@ -21,7 +21,7 @@ from . import rules
 
 KEPT_DAYS = 7
 FAILED_KEPT_DAYS = 30
-"""Days for which failed operations are kept; longer, so that somebody can look at them."""
+"""Days for which failed operations are kept; longer than other ended ones, so that somebody can look at them."""
 PART = 500
 """Maximum number of rows changed in one transaction."""
 _J = memory_jobs.c
@@ -52,7 +52,7 @@ def enqueue(
     once: bool = False,
     now: datetime | None = None,
 ) -> int | None:
-    """Insert an operation within a transaction; return its id, None if `once` and such an operation waits."""
+    """Insert an operation within a transaction; return its id, or None if `once` and an equal operation is waiting."""
     if once:
         hold_conversation(connection, persona, conversation)
         values = {"persona": persona, "conversation": conversation, "type": type}
@@ -140,7 +140,7 @@ def end(db: Database, persona: str, ids: Sequence[int], status: OperationState, 
 
 
 def retry(db: Database, persona: str, job_id: int) -> bool | None:
-    """Reset a failed operation to pending; return None if its texts were emptied."""
+    """Reset a failed operation to pending; return whether there was one, None if its texts were deleted."""
     rows = db.read(_FOUND, {"persona": persona, "id": job_id}, source="memory_jobs")
     if rows and (read_object(rows[0].payload) or {}).get(rules.TEXTS) == "":
         return None

@@ -92,7 +92,7 @@ def begin(
     payload: Mapping[str, Any],
     lease_seconds: float,
 ) -> Claim | None:
-    """Claim the first waiting operation of a type, adding the payload, or a new one; None while one of `alone` runs."""
+    """Claim the first waiting operation of type `kind`, or a new one, with `payload`; None if one of `alone` runs."""
     mine: dict[str, Any] = {"persona": persona, "token": _make_token(), "id": 0}
     values = {"persona": persona, "types": list(alone), "type": kind, "conversation": conversation, "now": db.clock()}
 
@@ -204,7 +204,7 @@ def settle(
 ) -> bool:
     """Store the effect and end the claim in one transaction; return whether the claim was still valid.
 
-    `until` is the earliest time of the next try; without `is_try` the claim's count of a try is undone.
+    `until` is the earliest time of the next try; with `is_try` False this run does not count as a try.
     """
     operation = claimed.operation
     values: dict[str, Any] = {"error": error or None, "available_at": until}

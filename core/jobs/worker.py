@@ -46,7 +46,7 @@ BUDGET_SECONDS = 3600.0
 PRUNE_SECONDS = 600.0
 """Shortest time between two deletions of old operations."""
 _FIRST_LOOK = 16
-"""Number of operations in the first read; each further read takes eight times as many while none may begin."""
+"""Number of operations in the first read. While none of them may begin, each further read takes eight times as many."""
 _TRIES = 4
 """Maximum number of reads in which other workers claim every operation first."""
 EMBED_EVERY = timedelta(seconds=5)
@@ -157,7 +157,7 @@ def prune_now_and_then(db: Database, personas: Sequence[str]) -> None:
 
 
 def queue_embedding(db: Database, settings: Settings, personas: Sequence[str], *, now: bool = False) -> None:
-    """Queue an EMBED operation for each persona with rows that lack vectors; check once in EMBED_EVERY, or `now`."""
+    """Queue EMBED for each persona with rows that lack vectors; `now`: even if checked less than EMBED_EVERY ago."""
     embedder = embedders.resolve(None, settings)
     if embedder is None:
         return
@@ -215,7 +215,7 @@ def run_next(db: Database, persona: str, settings: GivenSettings, model: Any) ->
 def run_operation(
     db: Database, claimed: Claim, *, settings: Settings, model: Any = None, results: list[Any] | None = None
 ) -> OperationRun:
-    """Run one operation and return its report; without a model, texts are extracts. The handler adds to `results`."""
+    """Run one operation and return its report; the handler appends its results to `results`, for a waiting caller."""
     started = time.monotonic()
     operation = claimed.operation
     state: RunState
