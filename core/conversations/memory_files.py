@@ -37,7 +37,7 @@ LOCK_SECONDS = 600
 HEADING, BULLET = "## ", "- "
 TIME, SUMMARY = "**Time:**", "**Summary:**"
 _FOLDERS = "memory_files"
-"""Name of the cache that holds the folders this process wrote."""
+"""Key in `Database.caches` of the folders that this process wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +245,7 @@ def _take_edits(call: Call, folder: Path, state: State) -> None:
 
 
 def _iter_new(items: Iterable[T], read_text: Callable[[T], str], stored: Iterable[str]) -> Iterator[tuple[int, T]]:
-    """Yield the entries of a file that are not stored, each once, with their numbers."""
+    """Yield (position in the file, entry) of entries whose text is not `stored`; equal texts once."""
     texts = set(map(fold, stored))
     for number, item in enumerate(items, 1):
         text = fold(read_text(item))

@@ -83,10 +83,10 @@ def get_system_prompt_with_memory(
 def load_memory(
     *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> LoadedMemory:
-    """Return both lists as data, `{"recent": [...], "saved": [...]}`, oldest first.
+    """Return recent conversations and saved memories as data, `{"recent": [...], "saved": [...]}`, each oldest first.
 
     Returns:
-        Both keys, always; a list is empty while its flag or MEMORY_MODE switches it off.
+        Always both keys; a list is empty while ENABLE_RECENT_CONVERSATIONS, ENABLE_SAVED_MEMORY or MEMORY_MODE is off.
     """
     call = open_call(db, settings, scope)
     recent, saved = _switches(call.settings)
@@ -100,7 +100,7 @@ def load_memory(
 
 
 def _switches(settings: Settings) -> tuple[bool, bool]:
-    """Return whether recent conversations are read, and whether saved memories are."""
+    """Return (whether recent conversations are read, whether saved memories are read)."""
     reads = MODES[settings.memory_mode].reads
     return reads and settings.enable_recent_conversations, reads and settings.enable_saved_memory
 

@@ -90,7 +90,7 @@ def parse_tool_call(
         reply: the text; or for native tool calling the message, its `tool_calls`, or its content blocks.
 
     Returns:
-        A call that is broken or incomplete has no content, and the reason as `error`.
+        One ToolCall for each call; a broken or incomplete call has no content, and the reason in `error`.
 
     >>> from prompt_engine.conversations import parse_tool_call
     >>> reply = "<use_tool><name>memoryTool</name><memoryContent>Ann likes tea</memoryContent></use_tool>"
@@ -118,7 +118,7 @@ def run_tool_call(
     """Run one call of the memory tool in the scope, and return success, message and the answer in the call's form.
 
     Args:
-        call: one that `parse_tool_call` returned.
+        call: a result of `parse_tool_call`.
         said: the person's message; a memory is saved only if the message asks for it. None trusts the model.
         message_id: id of the person's message, as for `add_saved_memory`.
 

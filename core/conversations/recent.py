@@ -45,7 +45,7 @@ class End:
     """Number of the end, as made by `rules_summaries.number_end`."""
     at: datetime
     rows: tuple[int | None, ...] | None = None
-    """Row id of each message passed in, None if unstored; no tuple if all stored messages up to `last` count."""
+    """Row id of each message passed in, None if unstored. None instead of a tuple: all stored messages up to `last`."""
     texts: tuple[Line, ...] = ()
     """Messages passed in that are not stored, in order."""
 
@@ -76,7 +76,7 @@ def add_recent_conversation(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Report that the scope's conversation has ended, so that its title and summary join the list.
+    """Report that the scope's conversation has ended; its title and summary are added to the recent conversations.
 
     The call returns once an operation CONVERSATION_SUMMARY is stored; a worker makes the summary.
 
@@ -87,8 +87,8 @@ def add_recent_conversation(
         wait: make the summary in the call.
 
     Returns:
-        `(True, id, "")` with the present or future id of the summary; else reason `disabled`, `empty`, `privacy`, or
-        `duplicate` with the id of the earlier summary of the same end.
+        `(True, id, "")` with the id that the summary has or will have; else reason `disabled`, `empty`, `privacy`, or
+        `duplicate` with the id of an earlier summary up to the same message.
 
     Raises:
         TypeError: `messages` is not a list.
@@ -169,7 +169,7 @@ def close_conversation(
 def _report_end(
     connection: Connection, call: Call, lines: Sequence[Line] | None, summary_id: int, *, queue: bool
 ) -> End | WriteResult:
-    """Return the reported end, its summary queued if `queue`; or a result with reason empty, privacy or duplicate."""
+    """Return the reported end (`queue`: and queue its summary), or a result with reason empty, privacy or duplicate."""
     scope = call.scope
     key = scope.conversation or ""
     if lines is not None:

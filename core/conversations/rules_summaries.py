@@ -141,7 +141,7 @@ def read_summary(value: object) -> str:
 
 
 def name_speakers(lines: Sequence[Line]) -> list[str]:
-    """Return the speaker of each line; empty if only one person speaks, whom the summary is about anyway."""
+    """Return the speaker of each line; [] if only one person speaks: the summary is about that person anyway."""
     people = {(line.participant or line.who) for line in lines if not line.is_persona}
     if len(people) < 2:
         return []
@@ -171,7 +171,7 @@ def build_substitute(lines: Sequence[Line]) -> Summary:
 
 
 def read_reply(reply: str, lines: Sequence[Line], *, patterns: Sequence[str]) -> Summary:
-    """Return title and summary from a model's reply; a missing summary is the extract, a missing title UNTITLED."""
+    """Return title and summary from a model's reply; without a summary an extract, without a title UNTITLED."""
 
     def usable(text: str) -> str:
         return "" if judge_refusal(text, "", patterns=patterns) else text

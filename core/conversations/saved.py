@@ -49,8 +49,8 @@ def add_saved_memory(
         said: the person's message; it must contain a phrase that asks to remember and none that asks not to. None
             means that the host vouches for the request.
         message_id: message with the request, by the platform's id in the scope's conversation or by the row id that
-            saving it returned. Deleting that message deletes this memory; so does editing, unless both texts are equal:
-            then this memory is edited too.
+            saving it returned. Deleting that message deletes the memory. Editing it edits a memory with the same text,
+            and deletes a memory with another text.
 
     Returns:
         `(True, id, "")`; else `disabled`, `empty`, `too_long`, `not_explicit`, `privacy`, or `duplicate` with the id of
@@ -123,7 +123,7 @@ def delete_saved_memory(
 
     Returns:
         `(True, id, "")`; reason `unchanged` if the scope sees no such memory; when restoring, `duplicate` with the
-        id of an equal memory that is on the list.
+        id of an equal memory that is not archived.
     """
     call = open_call(db, settings, scope)
     viewer = load_access(call).viewer

@@ -80,7 +80,7 @@ def archive_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
 
 
 def restore_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
-    """Restore a deleted or replaced memory. Its replacement stays too; a restored instruction replaces newer ones."""
+    """Restore a deleted or replaced memory; the newer memory stays too, but a newer instruction is replaced."""
     persona = viewer.scope.persona
 
     def change(connection: Connection, row: Any) -> WriteResult:

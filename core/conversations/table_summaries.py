@@ -195,7 +195,7 @@ def find_last_line(connection: Connection, persona: str, conversation: str) -> L
 
 
 def read_lines_up_to(db: Database, persona: str, conversation: str, last: int, at: datetime) -> list[Line]:
-    """Return the newest MOST_MESSAGES messages up to time `at` and row `last`, which may be deleted, oldest first."""
+    """Return the newest MOST_MESSAGES messages up to time `at` and row id `last` (even if deleted), oldest first."""
     values = {"persona": persona, "conversation": conversation, "last": last, "at": at}
     rows = db.read(_UP_TO, values, source="chat_history_cache")
     return [build_line(row) for row in reversed(rows)]
