@@ -36,7 +36,7 @@ def edit_item(
         id: the item's id.
         new_content: the text, not blank, at most 16 MB.
         editor: the name that the history notes for this change.
-        operator: reach items of all audiences of the persona.
+        operator: allow all items of the persona, also in audiences that the scope does not see.
 
     Returns:
         `(True, id, "")`; reason `privacy` if the person's level forbids it, `unchanged` if the item has this text,
@@ -107,7 +107,7 @@ def restore_items(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> BulkResult:
-    """Restore archived or replaced items; expired ones live SESSION_TTL_SEC again. The rest is as in `delete_items`.
+    """Restore archived or replaced items; expired items live SESSION_TTL_SEC again. Otherwise as `delete_items`.
 
     >>> from prompt_engine import lifelong, open_database
     >>> db = open_database("sqlite://")

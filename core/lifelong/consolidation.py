@@ -43,9 +43,9 @@ DEEP_TAG = "deep"
 DEEP_WINDOW = 200
 """Number of newest messages, of a conversation or of the whole persona, that deep consolidation reads."""
 TRIES = 3
-"""Maximum number of reads of a window whose messages change while the model is asked."""
+"""Maximum number of reads of a window (a batch of messages) if messages change while the model is asked."""
 REFUSED = (400, 413, 422)
-"""HTTP statuses of a model server that refuses this question every time: a content filter, a length limit."""
+"""HTTP statuses of a model server that refuses the same question every time: a content filter, a length limit."""
 DISABLED, CHANGED = "disabled", "changed"
 """Reasons: ENABLE_MEMORIES is off; the messages changed during every try."""
 
@@ -59,7 +59,7 @@ Items = Sequence[tuple[int, Fact, NewMemory]]
 
 
 def consolidate(call: Call, model: Any, rows: Collection[int] = ()) -> Outcome:
-    """Consolidate the oldest new messages of the scope's conversation, and once more the messages with the ids `rows`.
+    """Consolidate the oldest new messages of the scope's conversation, and again the messages with the ids `rows`.
 
     Raises ModelError; ChangedError if the messages with the ids `rows` change while the model is asked.
     """
@@ -191,7 +191,7 @@ def _build_items(
 
 
 def _store(call: Call, window: Window, lines: Sequence[Line], items: Items) -> Added:
-    """Store the items of a window and move the mark, in one transaction."""
+    """Store the items of a window and move the consolidation mark of its conversation, in one transaction."""
     db, persona = call.db, call.persona
 
     def work(connection: Connection) -> Added:

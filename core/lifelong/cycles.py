@@ -59,8 +59,8 @@ def consolidate_history(
         model: the model to ask; by default that of `configure`, else that of LLM_BASE_URL.
 
     Returns:
-        The number of items stored, with `ids`, `merged`, and the `reason` if nothing was stored. The messages are read
-        again later unless the reason is no_messages or privacy, or unreadable for a full window.
+        The number of items stored, with `ids`, `merged`, and the `reason` if nothing was stored. A later call reads the
+        messages again, unless `reason` is no_messages, privacy, or `unreadable` for a window of maximum size.
 
     Raises:
         MessageError: no conversation is named.
@@ -180,21 +180,21 @@ def on_stream_end(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> CycleResult:
-    """Report the end of a stream: clean up, consolidate, and consolidate deeply after every Nth end.
+    """Report that a live stream ended: clean up, consolidate, and after every Nth stream consolidate deeply.
 
-    The number of ends is stored, so a restart does not reset it (DEEP_CONSOLIDATION_EVERY_N_STREAMS).
+    N is DEEP_CONSOLIDATION_EVERY_N_STREAMS. The number of streams is stored, so a restart does not reset it.
 
     Args:
         history_uid: the conversation that ended; by default the scope's, else all conversations of the persona.
-        wait: run it in the call; False, or a cycle that cannot begin now, queues it for a worker.
+        wait: run the cycle in the call. False queues it for a worker, as does a cycle that cannot begin now.
         model: as for `consolidate_history`.
 
     Returns:
-        What the cycle did; `deep` says whether this was an Nth end, `queued` lists operations queued instead. With a
-        `reason` not all was stored, but the end is counted: do not report it again.
+        What the cycle did. `deep`: whether this was an Nth stream. `queued`: operations queued instead. `reason`: why
+        not all was stored; the stream is counted all the same, so do not report it again.
 
     Raises:
-        StoreError: the end was not counted.
+        StoreError: the stream was not counted.
 
     >>> from prompt_engine import lifelong, open_database
     >>> db = open_database("sqlite://")
@@ -252,7 +252,7 @@ def _run_here(call: Call, model: Any, kind: str, payload: dict[str, Any]) -> Out
 
 
 def _count_end(connection: Connection, call: Call) -> CycleResult:
-    """Count the end of a stream, and queue its consolidation, with a deep one if that is due."""
+    """Count an ended live stream, and queue a consolidation; after every Nth stream also a deep consolidation."""
     number = table_runs.count_stream(connection, call.db, call.persona)
     deep = number % (call.settings.deep_consolidation_every_n_streams or 5) == 0
     ids = enqueue(connection, call.db, call.scope, "on_stream_end")
@@ -319,7 +319,7 @@ def _archive_expired(call: Call) -> Outcome:
 def _finish(
     operation: Operation, tools: Tools, kind: str, before: Outcome, consolidate: Callable[[Call, Any], Outcome]
 ) -> Effect:
-    """Run `consolidate`, add its outcome to `tools.results`, and return the function that records the run."""
+    """Run `consolidate`, append `before` plus its outcome to `tools.results`; return a function to record the run."""
 
     call = operation_call(operation, tools)
 
@@ -352,7 +352,7 @@ def queue_due(db: Database, persona: str, settings: Settings) -> None:
 
 
 def _full(db: Database, persona: str, most: int) -> list[str]:
-    """Return the conversations with enough new messages; each batch of messages is reported once."""
+    """Return the conversations with at least `most` new messages; each batch of messages is reported once."""
     if not most:
         return []
     newest_seen: dict[str, int] = db.caches.setdefault(__name__, {})

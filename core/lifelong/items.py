@@ -79,9 +79,9 @@ def add_facts_with_meta(
         entries: texts, or mappings with `text` and any of kind, tier, importance (0 to 1), tags, emotion, timestamp,
         expires_at, pinned, provenance, source_message_ids; other keys go to metadata. At most 10,000.
         conf_uid, history_uid: persona and conversation; the scope's by default.
-        default_kind: kind of entries without one.
-        message_id: the source message, by the platform's id in the scope's conversation or by its row id. Deleting
-        that message removes these items; editing it too, except items with its text, which get the new text.
+        default_kind: kind of entries that name no kind.
+        message_id: the source message, by the platform's id in the scope's conversation or by its row id. Deleting that
+        message deletes the items. Editing it edits items with the same text, and deletes items with another text.
 
     Returns:
         A number with `ids`, `merged` (entries equal to an existing item, which took over their tags, importance and
@@ -133,7 +133,7 @@ def _store(call: Call, entries: Sequence[NewMemory]) -> Added:
 
 
 def _read_entries(call: Call, entries: object, default_kind: str, at: datetime | None) -> list[NewMemory]:
-    """Return the items of a list of facts, without blank ones; `at` is the time of those without one."""
+    """Return the items to store for a list of facts, without blank facts; `at` is the time of facts without a time."""
     if isinstance(entries, (str, bytes, Mapping)) or not isinstance(entries, Iterable):
         raise MessageError.of_type("entries", entries, "a list of texts or mappings")
     kind = rules.kind_of(default_kind)
@@ -169,7 +169,7 @@ def find_similar_item(
 ) -> SimilarMemory | None:
     """Return the long-term item of the scope's person that shares the subject of a text, or None.
 
-    Of all items that share at least half of the words of the shorter text, it is the one that shares most.
+    Of all items that share at least half of the words of the shorter text, it is the item that shares most words.
 
     >>> from prompt_engine import Scope, lifelong, open_database
     >>> db, ann = open_database("sqlite://"), Scope("iris", participant="tg/ann")

@@ -40,7 +40,7 @@ def prune_session_by_ttl(
             message in the last 30 minutes is active too.
 
     Returns:
-        A number with `items` and `notes`; 0 when run again.
+        The number of archived items, with `items` and `notes`; a second call returns 0.
 
     Raises:
         MessageError: ttl_sec is negative or not a whole number.
@@ -86,11 +86,11 @@ def prune_ltm(
         max_age_days, max_importance: prune items at least this old (1 to 36,500), and below this importance (0 to 1);
         PRUNE_MAX_AGE_DAYS and PRUNE_MAX_IMPORTANCE by default.
         mode: any (one of the two is enough) or all; PRUNE_MODE by default.
-        protect_importance: items of at least this importance stay, 0 to 1.01 (protects none); 0.7 by default.
+        protect_importance: items of at least this importance stay; 0 to 1.01, which protects no item; 0.7 by default.
         dry_run: change nothing.
 
     Returns:
-        A number with `items`: the id and reasons of each.
+        The number of archived items, with `items`: the id and reasons of each.
 
     Raises:
         MessageError: a value out of range.

@@ -36,11 +36,11 @@ def profile(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[ProfileStatement]:
-    """Return a person's statements about themselves that the scope sees: memories first, then lines, newest first.
+    """Return a person's statements about themselves that the scope sees: memories first, then messages, newest first.
 
     Nothing is stored: the call searches the existing rows. Of the newest 300 candidates of each audience it returns
-    memories, and lines that state a fact, a taste or an instruction by the phrases of `prompts/remember`; equal texts
-    of one conversation once.
+    memories, and messages with a phrase of `prompts/remember` that states a fact, a taste or an instruction. Equal
+    texts of one conversation are returned once.
 
     Args:
         participant: key of the person, `interface/id`; None for the scope's own.

@@ -18,7 +18,7 @@ KEPT_DAYS = 180
 TICK = "consolidation_tick"
 """Counter with the start of the current interval, in seconds since 1970."""
 STREAMS = "stream_end"
-"""Counter with the number of ended streams."""
+"""Counter with the number of ended live streams."""
 _R, _C = consolidation_runs.c, counters.c
 
 
@@ -99,7 +99,7 @@ def begin_interval(db: Database, persona: str, interval_seconds: int) -> bool:
 
 
 def count_stream(connection: Connection, db: Database, persona: str) -> int:
-    """Count one more end of a stream, in the caller's transaction, and return the new count."""
+    """Count one more ended live stream, in the caller's transaction, and return the new count."""
     row = {"persona_id": persona, "name": STREAMS, "value": 1}
     connection.execute(upsert(counters, db.family, add=["value"]), row)
     chosen = select(_C.value).where(_C.persona_id == persona, _C.name == STREAMS)
