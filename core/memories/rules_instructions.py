@@ -15,11 +15,11 @@ from ..text.stems import stem
 MOST_CHARS = 300
 """Maximum number of characters of an instruction."""
 _MOST = 0.67
-"""Share of an instruction's words that a sentence must contain to take it back, if it has a topic other than a name."""
+"""Share of an instruction's words that a sentence must repeat to cancel it, if its topic is not only a name."""
 _STEM_CHARS, _ENDING_CHARS = 4, 3
 """Minimum number of letters that two forms of a word share, and maximum length of an ending."""
 _ENOUGH = 0.5
-"""The same share for other instructions; a name is taken back by more than this share of the name's words."""
+"""The same share for other instructions; to cancel a name, a sentence must repeat more than this share of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Instruction:
 
     @property
     def held_topics(self) -> frozenset[str]:
-        """Return the topics whose older instructions it replaces: none for `don't call me Jo`; `call me Kim` stays."""
+        """Return topics on which it replaces older instructions: none for `don't call me Jo`: `call me Kim` stays."""
         return frozenset() if self.ends else self.topics
 
 

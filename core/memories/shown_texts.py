@@ -1,4 +1,4 @@
-"""Remembers the memories in each conversation's last prompt, so that an echo is not stored and answers know their
+"""Remembers the memories in each conversation's last prompt: their repetition is not stored, and answers know their
 sources.
 """
 
@@ -25,7 +25,7 @@ _CACHE = "shown_texts"
 class Turn(NamedTuple):
     at: datetime
     asked_at: datetime
-    """Time of the message, at most `at`; an answer dated much before it belongs to an earlier turn."""
+    """Time of the message, never later than `at`; an answer dated much earlier belongs to an earlier turn."""
     digests: frozenset[bytes]
     rows: tuple[str, ...]
     """All rows shown, as `source number/id`."""

@@ -48,7 +48,7 @@ def insert(call: Call, memory: NewMemory, *, row_id: int | None = None, check: C
     """Store one item in the scope, or return the reason why not; a `check` runs with the audience locked.
 
     The reason is `privacy` if the speaker's level forbids the item, or if the person or conversation was forgotten
-    after the call began. Without a known speaker, PRIVACY_DEFAULT applies to checked items.
+    after the call began. If the speaker is unknown, PRIVACY_DEFAULT applies to items with a `check`.
     """
     db, scope = call.db, call.scope
     row_id = row_id or db.ids.one()
@@ -77,7 +77,7 @@ def build_result(memory: NewMemory, row_id: int | None, reason: WriteReason = ""
 
 
 def insert_once(call: Call, memory: NewMemory, *, row_id: int, refused: Collection[bytes]) -> WriteResult:
-    """Store one item as `insert` does, unless its digest is `refused`; one that exists already gets the new time."""
+    """Store one item as `insert` does, unless its digest is `refused`; a stored equal item only gets the new time."""
 
     def check(connection: Connection, place: conversations.AudienceRow) -> WriteResult | None:
         db, scope, local = call.db, call.scope, bool(place.local_only or memory.local_only)
@@ -196,7 +196,7 @@ def insert_each_once(
     new: Sequence[tuple[int, NewMemory]],
     place: conversations.AudienceRow,
 ) -> Added:
-    """Store items of one conversation and person; an item with the text and local_only of another is merged into it."""
+    """Store items of one conversation and person; an item equal to another in text and local_only is merged into it."""
     audiences.lock(connection, scope.persona, place.audience_id)
     digests = [memory.digest for _, memory in new]
     # `table_instructions` merges instructions.
@@ -256,7 +256,7 @@ def merge_values(old: Any, new: NewMemory) -> dict[str, Any]:
 def renew(
     connection: Connection, db: Database, persona: str, row_id: int, at: datetime, sources: object = None
 ) -> None:
-    """Raise an item's time to this one, and add the sources if it has sources already, in the caller's transaction."""
+    """Set an item's time to `at` if that is later, and add the sources if the item has any, within a transaction."""
     old = indexed.lock(connection, MEMORIES, persona, [row_id])
     at = max([at, *(each.at for each in old if each.at is not None)])
     values: dict[str, Any] = {"timestamp": at, "updated_at": db.clock()}
