@@ -31,9 +31,9 @@ def get_for_user(
 ) -> list[ShortTermEntry]:
     """Return a person's newest entry of each channel, newest first, ties by channel.
 
-    With a scope, the call returns what the scope sees; a scope without conversation sees what a prompt in
-    `exclude_channel` would. Without a scope, or with a persona alone and no `exclude_channel`, the host itself asks
-    and gets all entries of the person.
+    With a scope, only entries that the scope sees are returned; a scope without conversation sees the same as a prompt
+    in `exclude_channel`. Without a scope, or if the scope names only a persona and `exclude_channel` is missing, all
+    entries of the person are returned.
 
     Args:
         user: id, or key `interface/id`; a blank one has no entries.
@@ -64,8 +64,8 @@ def get_for_server(
 ) -> list[ShortTermEntry]:
     """Return the newest entry of each channel of a server, newest first, ties by channel; otherwise as `get_for_user`.
 
-    A scope without server and conversation sees the public entries of this server; without a scope the host itself asks
-    and gets all entries of the server.
+    A scope without server and conversation sees the public entries of this server. Without a scope, all entries of the
+    server are returned.
 
     Args:
         server: id of the community; a blank one has no entries.
@@ -84,7 +84,7 @@ def get_for_server(
 
 
 def _is_without_scope(scope: Scope | None) -> bool:
-    """Return whether there is no scope, so that the host itself asks, which may see everything."""
+    """Return whether no scope is passed or set by `use_scope`: then the host itself asks, and may see everything."""
     return scope is None and not has_current_scope()
 
 
@@ -143,7 +143,7 @@ def relative_age(
 
     Args:
         moment: datetime, ISO 8601 text or seconds since 1970; naive means UTC.
-        now: the same; the clock's time by default.
+        now: the time to compare with, in the same forms; by default the clock's time.
 
     >>> relative_age("2026-03-10T11:58:00Z", "2026-03-10T12:00:00Z")
     '2 minutes ago'

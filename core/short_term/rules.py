@@ -17,7 +17,7 @@ from ..text.times import iso_text
 from .shapes import Entry, Item, ShortTermMessage, ShortTermSection
 
 SLICE = 10
-"""Number of newest messages of a turn that are read, even if fewer are stored."""
+"""Minimum number of newest messages of a turn that are read, even if an entry stores fewer."""
 CUT_MARK = "..."
 MESSAGE_CHARS = 4000
 """Maximum number of characters of a line."""
@@ -40,7 +40,7 @@ def cut_text(text: str) -> str:
 
 
 def mark_participant(participant: str) -> str:
-    """Return the digest of a participant key that marks a stored line's speaker: 20 hexadecimal digits."""
+    """Return the digest of a participant key, which stored lines have instead of the key: 20 hexadecimal digits."""
     return blake2b(participant.encode("utf-8", "replace"), digest_size=10).hexdigest() if participant else ""
 
 
@@ -59,7 +59,7 @@ def is_summary_due(messages: int, turns: int) -> bool:
 
 
 class Since(NamedTuple):
-    """Times up to which data has expired: `entry` is compared with the last turn, `summary` with the summary."""
+    """Times up to which data has expired: `entry` for the time of the last turn, `summary` for that of the summary."""
 
     entry: datetime
     summary: datetime

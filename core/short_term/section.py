@@ -13,7 +13,7 @@ from . import reader, rules, table_reading, turns
 
 KEY = "short_term"
 SPARE = 6
-"""Number of entries read beyond the channels shown, because the history lists may show the lines of some."""
+"""Number of entries read beyond the channels shown, because history lists may already show the lines of some."""
 
 
 def wanted(asked: Asked) -> Sequence[Branch]:

@@ -25,9 +25,9 @@ class Item:
     """Name shown for the speaker; "" if unknown."""
     at: datetime | None = None
     who: str = ""
-    """Participant key of the speaker; once stored, its `rules.mark_participant`."""
+    """Participant key of the speaker; in stored lines, the digest of the key by `rules.mark_participant`."""
     answers: str = ""
-    """Participant key or mark of the person whom a persona's line answers."""
+    """Participant key, or in stored lines its digest, of the person whom a persona's line answers."""
 
 
 class Answer(NamedTuple):

@@ -48,7 +48,7 @@ def read_errors(db: Database) -> int:
 
 
 def build_stored(items: Iterable[Item]) -> list[dict[str, Any]]:
-    """Return lines as they are stored; a mark replaces each person's key."""
+    """Return lines as they are stored: a digest replaces each participant key."""
     return [
         {**build_message(item), "who": mark_participant(item.who), "for": mark_participant(item.answers)}
         for item in items
@@ -171,7 +171,7 @@ def hold_place(
 
 
 def _inherit_privacy(connection: Connection, new: NewEntry) -> Scope:
-    """Return the scope, as private as the thread's parent channel if the key does not name that channel."""
+    """Return the entry's scope; a thread whose key does not contain its parent channel gets the channel's privacy."""
     parent, scope = new.parent_channel, new.scope
     if not parent or parent == parent_key(scope.conversation or "") or scope.privacy in ("direct", "separate"):
         return scope
@@ -296,9 +296,9 @@ def remove_person(connection: Connection, persona: str, keys: Collection[str]) -
 def reword_lines(
     connection: Connection, persona: str, channel: str, participant: str | None, old: str, new: str | None
 ) -> None:
-    """Give lines that repeat a participant's message its new text; None removes them, and equal ones without a speaker.
+    """Replace the text `old` of a participant's lines by `new`; None removes these lines, and equal lines of nobody.
 
-    If no equal line of an entry names the participant, all equal lines of the entry count as the participant's.
+    If no line of an entry with this text names the participant, all lines with this text count as the participant's.
     """
     ids = connection.execute(select(_S.id).where(_S.persona_id == persona, _S.channel_id == channel)).scalars().all()
     text, mark = cut_text(new or ""), mark_participant(participant or "")

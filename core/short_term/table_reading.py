@@ -39,7 +39,7 @@ class Lookup:
     server: str = ""
     """For `channel`: the server whose entries are read besides the user's."""
     trusted: bool = False
-    """Whether the host itself asks: it gets entries of every audience."""
+    """Whether the host itself asks, without a scope: then entries of every audience are returned."""
     lineage: str = ""
     """Only entries of this lineage; "" for all."""
 
@@ -83,7 +83,7 @@ def _match_live(c: Any) -> Any:
 
 
 def _select_newer(of_lineage: bool) -> Any:
-    """Return the query for a newer entry of the same channel and server, with `of_lineage` of the same lineage."""
+    """Return the query for a newer entry of the same channel and server, and of the same lineage if `of_lineage`."""
     n = short_term_memories.alias("n").c
     later = or_(n.last_updated > _C.last_updated, and_(n.last_updated == _C.last_updated, n.id > _C.id))
     names = ("persona_id", "channel_id", "server_id", *(["lineage_id"] if of_lineage else []))

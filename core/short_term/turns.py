@@ -38,7 +38,7 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
     "privacy": ("privacy", "privacy_level", "triggerer_privacy_level"),
     "at": ("at", "timestamp", "turn_time"),
 }
-"""Arguments of `write_turn`, and their names in a context."""
+"""Field names in the `context` of `write_turn` for each of its arguments."""
 
 
 def read_field(value: Any, *names: str) -> Any:
@@ -191,8 +191,8 @@ def enter_persona(call: Call, persona: object) -> Call:
 def build_key(value: object, field: str, scope: Scope, interface: object = None) -> str | None:
     """Return the key `interface/id` of a user or channel id, or None without an id.
 
-    The interface is the one given, else the scope's. An id that begins with it stays as it is, and so does one for
-    which no interface is known.
+    The interface is the one given, else the scope's. An id that already begins with its interface stays unchanged, as
+    does an id for which no interface is known.
     """
     text, interface = read_id(value, field), _find_interface(scope, interface)
     if text is None or not interface or text.startswith(f"{interface}/"):

@@ -177,7 +177,7 @@ def store_short_term_memory(
             the channel is shared.
         is_direct, is_private: privacy of the channel; None if the host does not know.
         persona: id; None is the scope's.
-        lineage: id shared by personas that are versions of one.
+        lineage: id shared by personas that are versions of one persona.
 
     Returns:
         `(True, id, "")`; reason `empty`, `privacy`, or `unchanged` if a later turn is stored already.
@@ -228,7 +228,7 @@ def update_short_term_memory(
     Returns:
         `(True, id of the entry, "")`, with `cut N` in `notes` if N characters were cut. Otherwise the current summary
         stays, and the reason is `empty`, `explicit`, `refused` (an error, or far shorter than the current one),
-        `privacy`, or `limit` (a second one since the last turn).
+        `privacy`, or `limit` (a second summary since the last turn).
     """
     # 1. read the summary
     if summary is not None and not isinstance(summary, str):
