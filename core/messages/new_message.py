@@ -41,7 +41,7 @@ class NewMessage:
     participant: str | None = None
     """Speaker's key; None for the persona, the system and unknown speakers."""
     triggered_by: str | None = None
-    """Participant whose turn a persona's line answers."""
+    """Key of the participant whom a persona's line answers."""
     metadata: Any = None
     hidden: bool = False
     excluded: bool = False

@@ -64,7 +64,7 @@ def insert_message(
     """Store one message, or return why not: `duplicate` with the id of the stored one, or `privacy`.
 
     Args:
-        is_answer: whether it follows a message stored just before; a persona's text is then stored even if repeated.
+        is_answer: whether the same call has just stored the message it answers; then a repeated text is stored too.
     """
     tried: list[int] = []
 
@@ -230,7 +230,7 @@ def write_rows(
 
 
 def _note_turn(db: Database, persona: str, message: NewMessage) -> dict[str, Any]:
-    """Return an answer's columns: the rows of its prompt, or the mark that hides it if such a row was forgotten."""
+    """Return columns for an answer: the rows its prompt showed, or `hidden` if one of these rows was forgotten."""
     turn = shown_texts.find_turn(db, persona, message.conversation, message.at) if message.is_persona else None
     if turn is not None and turn.is_withdrawn:
         return {"made_with": None, "hidden": WITHDRAWN, "excluded": 1}

@@ -54,7 +54,7 @@ class Line:
     participant: str | None
     """Speaker's key; None for the persona and unknown speakers."""
     triggered_by: str | None
-    """Participant whose turn a persona's line answers."""
+    """Key of the participant whom a persona's line answers."""
     hidden: bool
     excluded: bool
     metadata: dict[str, Any]
@@ -171,7 +171,7 @@ def find_named(db: Database, persona: str, message: object, interface_path: obje
 
 
 def find_quoted(db: Database, persona: str, conversation: object, message_id: object) -> dict[str, str] | None:
-    """Return text, sender, timestamp and role of the message with this platform id, None if no list has it."""
+    """Return text, sender, timestamp and role of the message with this platform id; None if unknown or withdrawn."""
     key = key_text(conversation, "interface_path", KEY_BYTES["conversation"], required=True)
     line = find_message(db, persona, key, key_text(message_id, "message_id", MESSAGE_ID_BYTES))
     if line is None or line.is_withdrawn:

@@ -93,7 +93,7 @@ def read_page(
 ) -> list[tuple[Line, int]]:
     """Return the next messages with a recap that is not stale, each with the tokens of its recap, newest first.
 
-    `before` is the last message of the previous page. A recap without a stored token count has a token per character.
+    `before` is the last message of the previous page. Without a stored token count, each character counts as a token.
     """
     values: dict[str, Any] = {"persona": persona, "conversation": conversation, "rows": rows}
     if before is not None:
@@ -209,7 +209,7 @@ def mark_stale(connection: Connection, persona: str, row_id: int) -> str:
 
 
 def set_include(connection: Connection, persona: str, rows: Collection[int], include: str | None) -> int:
-    """Set `include` of messages' own recaps (a text only if the recap is not stale); return the number of changes."""
+    """Set `include` of messages' own recaps; stale recaps can only be set to None. Return the number of changes."""
     wanted = _R.include.is_not(None) if include is None else (_R.include.is_(None) | (_R.include != include))
     where = [_R.persona_id == persona, _R.alternative == OWN, wanted]
     if include is not None:
@@ -272,7 +272,7 @@ def read_alternatives(reader: Reader, persona: str, row_id: int) -> list[Alterna
 
 
 def find_alternative(reader: Reader, persona: str, row_id: int, number: int) -> Alternative:
-    """Return an alternative of a message; a ValueError names those it has."""
+    """Return an alternative of a message by its number; the ValueError for an unknown number names the known ones."""
     by_number = {each.number: each for each in read_alternatives(reader, persona, row_id)}
     if number not in by_number:
         numbers = f"0 to {max(by_number)}" if by_number else "none but the message itself"
