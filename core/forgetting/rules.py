@@ -17,7 +17,7 @@ _NAMES = ("sender_name", "username", "full_name", "name")
 _MESSAGE_IDS = ("message_id", "id")
 _QUOTES = ("text", "message_text", "content", "caption")
 _CUT_QUOTE = 12
-"""Minimum number of characters of a quote that may be cut off: a cut quote is the beginning of the message."""
+"""Minimum length of a quote that counts as a quote of every message that begins with it: platforms cut long quotes."""
 _ALPHABETIC = re.compile(r"[a-z0-9_\u00c0-\u052f]")
 """Letter of a script with spaces between words; in other scripts a name may be part of a longer word."""
 

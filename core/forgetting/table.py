@@ -188,7 +188,7 @@ def _delete_owned(removal: Removal, owner: Owner) -> None:
 def _delete_rows(
     removal: Removal, owner: Owner, owned: Owned, before: int | None = None, cleaned: Collection[int] = ()
 ) -> None:
-    """Delete rows and everything made from them; hide answers whose prompts contained them or `cleaned` entries."""
+    """Delete rows and everything made from them; hide answers whose prompts showed these or the entries `cleaned`."""
     messages, entries = owned.messages, set(owned.entries)
     # 1. rows from which nothing else was made
     _delete_plain_rows(removal, owner, before)

@@ -284,7 +284,7 @@ def _reword(removal: Removal, row_id: int, text: str) -> None:
 
 
 def _change_entries(removal: Removal, message: Line, text: str | None) -> None:
-    """Delete diary entries made from the message (after an edit, only from it alone); update entries that quote it."""
+    """Delete diary entries made from the message (after an edit: from no other message); update those that quote it."""
     facts = table_conversations.find(removal.connection, removal.persona, message.conversation)
     here = false() if facts is None else table_conversations.said_in(AI_DIARY, facts)
     standing = _find_standing(removal, AI_DIARY, message, here)

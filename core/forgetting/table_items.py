@@ -77,7 +77,7 @@ def _release_replaced(removal: Removal, deleted: Collection[int], withdrawn: Col
 
 
 def consolidate_anew(removal: Removal, rows: Iterable[int], reason: str) -> None:
-    """Queue the consolidation of these messages, of one conversation in each operation."""
+    """Queue the consolidation of these messages, one operation per conversation."""
     by_key: dict[str, list[int]] = {}
     for key, row in removal.read_in(select(_C.interface_path, _C.id).order_by(_C.id), _C.id, rows):
         by_key.setdefault(key, []).append(row)

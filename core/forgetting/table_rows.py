@@ -118,7 +118,7 @@ class Removal:
     # The end
 
     def note_gone(self) -> None:
-        """Mark every audience with removed rows for purging, as its index may hold words of rows removed earlier."""
+        """Note for `purge_index` every audience from which rows were ever removed: its index may hold their words."""
         a, gone = audiences.c, search_gone.c
         found = select(a.audience_id).join(search_gone, gone.audience_id == a.audience_id).distinct()
         self._audiences.update(self.connection.execute(found.where(a.persona_id == self.persona)).scalars())

@@ -67,8 +67,8 @@ def _find_first(story: Layout, messages: Collection[int]) -> int | None:
 def _scenes_with(removal: Removal, story: Layout, messages: Collection[int]) -> list[Scene]:
     """Return the scenes that contain one of the messages, now or when their first recap was made.
 
-    A scene begins after the nearest earlier scene with a recap. If that scene got its first recap later, this scene's
-    recap covers its messages too.
+    A scene begins after the nearest earlier scene with a recap. If that earlier scene got its first recap later, this
+    scene's recap covers the messages of both.
     """
     made = _read_first_recaps(removal, [scene.id for scene in story.scenes])
     found, begins = [], dict[int, int]()
