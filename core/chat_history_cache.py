@@ -1,7 +1,7 @@
 """The log of messages: saving, loading, clearing, editing, deleting.
 
-A scope without conversation reads the requested conversation as a member of it. A scope with another conversation sees
-only the messages that a prompt in that other conversation would see.
+A scope without conversation sees what a member of the requested conversation sees. A scope with another conversation
+sees only the messages that a prompt in that other conversation would see.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def open_database(
     Args:
         url: `sqlite:///FILE`, or `mysql://USER:PASSWORD@HOST:PORT/NAME` for MySQL, MariaDB and OceanBase; None takes
         DATABASE_URL, then config.yaml, then the embedded SQLite file in the working directory.
-        settings: flag to value, or whole settings; DB_TIMEOUT_SECONDS bounds the wait of each call.
+        settings: mapping of flag to value, or a Settings; DB_TIMEOUT_SECONDS bounds the wait of each call.
         options: `clock`, a function returning an aware time; `pool_size`, number of connections in a pool (8).
 
     Raises ConfigError for an unusable connection string, StoreError if the database cannot be reached or needs

@@ -30,7 +30,7 @@ class ScopeError(CoreError):
 class MessageError(CoreError):
     """A value passed by the host is unusable.
 
-    `fields` names the parts at fault in the host's own words, for instance `("message_id", "date")`.
+    `fields` names the faulty parts as the host calls them, for instance `("message_id", "date")`.
     """
 
     def __init__(self, text: str, *, fields: Sequence[str] = ()) -> None:
@@ -72,7 +72,7 @@ class PromptTooLargeError(CoreError):
 
 
 class StoreError(CoreError):
-    """The database failed. `source` is the table or part, `number` the server's error number.
+    """The database failed. `source` is the table or the part of this package, `number` the server's error number.
 
     `server` is the address of a server that cannot be reached. It is never part of the message, because web interfaces
     show the message to callers without a valid token.

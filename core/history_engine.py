@@ -36,8 +36,8 @@ class HistoryEngine:
 
         Args:
             message: the host's message, an object or a dict.
-            context_memory: chat map, metadata dict or both.
-            interface_name: surface of the message; None takes it from the conversation key.
+            context_memory: chat map (conversation key to messages), metadata dict, or both.
+            interface_name: platform of the message; None takes it from the conversation key.
             text: not used; the message holds its text.
             memories: hits to show, at most MEMORY_ITEMS; None for none.
 

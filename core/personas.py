@@ -81,7 +81,7 @@ def set_persona_text(
 
 
 def find_file(settings: Settings, persona: str) -> Path:
-    """Return the file of a persona's text; a relative PERSONA_FOLDER is next to config.yaml."""
+    """Return the file of a persona's text; a relative PERSONA_FOLDER is below the folder of config.yaml."""
     beside = Path(os.environ.get("CONFIG_FILE") or "config.yaml").parent
     name = _NO_FILE_NAME.sub(lambda match: f"%{ord(match[0]):02X}", persona)
     return beside / settings.persona_folder / f"{name}.md"

@@ -73,7 +73,7 @@ def build_json_prompt(
         messages `{role, content}`: the last, a user's, is answered, earlier ones are lines of this conversation, and
         system messages come before the persona's text.
         context_memory: chat map (conversation key to messages), metadata dict, or both.
-        interface_name: surface of the message, such as `discord`.
+        interface_name: platform of the message, such as `discord`.
         image_data, attachments: put into `input` unchanged; for `attachments`, None takes those of the message.
         max_chars: maximum number of characters of the prompt; None asks the hook `engine_limit`, then MAX_PROMPT_CHARS.
         limit_tokens, counter: a second limit, in tokens; the function that counts a text's tokens (None estimates).
@@ -294,7 +294,7 @@ def fit_prompt(
         counter: function that returns the number of tokens of a text; None estimates it.
 
     Returns:
-        The report has the form of that of `explain_json_prompt`; what fitting does not know is empty.
+        The report has the keys of that of `explain_json_prompt`; those that do not concern fitting are empty.
 
     Raises:
         ValueError: a limit that is not a whole number of at least 1.

@@ -88,7 +88,7 @@ class Scope:
     """Participant key `interface/external id` of the speaker, at most 255 bytes."""
     server: str = ""
     """Server (community) of the conversation, at most 191 bytes; "" for hosts without servers and in direct messages.
-    `DM` means no server: it becomes "", and the conversation direct unless `privacy` is given."""
+    `DM` means no server: it becomes "", and the conversation becomes direct unless `privacy` is given."""
     destination: Destination | None = None
     """Destination of the prompt; None means PROMPT_DESTINATION."""
     privacy: Privacy | None = None

@@ -1,4 +1,4 @@
-"""Values that cross module borders.
+"""Values that several modules share.
 
 Frozen dataclasses are internal values; TypedDicts are JSON results, whose order of keys is part of the contract.
 """
@@ -19,7 +19,7 @@ SOURCES: tuple[Source, ...] = ("memories", "ai_diary", "chat_history")
 """Sources in the order that breaks ties between their hits."""
 
 Ranking = Literal["relevance", "recency"]
-"""relevance: the hits with the best scores are kept. recency: rows that match a tag and a word, then the newest."""
+"""relevance: the rows with the best scores. recency: rows that match both a tag and a word, then the newest matches."""
 
 Role = Literal["user", "persona", "system", "narrator", "thought"]
 
@@ -43,7 +43,7 @@ class Hit(TypedDict):
     snippet: str
     tags: list[str]
     speaker: NotRequired[str]
-    """The speaker's name as in lines of the history; for the persona's own lines, its name. Absent if unknown."""
+    """The speaker's name, or the persona's for its own lines, as in lines of the history. Absent if unknown."""
 
 
 StatementKind = Literal["fact", "taste", "instruction"]
@@ -54,7 +54,7 @@ class ProfileStatement(TypedDict):
     """A statement of a person about themselves. The order of keys is fixed."""
 
     source: Source
-    """Table of its row. memories: a stored item. chat_history: a message in its original words."""
+    """Where the statement is stored. memories: as an item. chat_history: as a message in its original words."""
     id: int
     """Id of the row."""
     text: str
@@ -65,8 +65,8 @@ class ProfileStatement(TypedDict):
     conversation: str
     """Key of its conversation; "" if the row has none."""
     seen_by: Literal["persona", "server", "direct", "saved", "conversation"]
-    """persona: every conversation of the persona. server: public conversations of its server. direct: direct messages
-    with the person. saved: the person's private conversations. conversation: this one and its threads."""
+    """Which conversations show it. persona: all of the persona. server: the public ones of its server. direct: direct
+    messages with the person. saved: the person's private ones. conversation: its own and the threads of that."""
 
 
 class SimilarMemory(TypedDict):
@@ -265,7 +265,7 @@ class Operation:
     conversation: str | None = None
     """Conversation key; the operation changes no other conversation."""
     participant: str | None = None
-    """Key of the participant it is about."""
+    """Key of the participant that the operation is about."""
     priority: OperationPriority = "NORMAL"
     payload: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of the operation: ids, and texts only under the key `texts`, emptied when the operation ends."""
@@ -388,7 +388,7 @@ class Finding:
 
     severity: Severity
     what: str
-    """Sentence without its full stop."""
+    """What was found: a sentence without its full stop."""
     where: str
     """Table or `table.column`; blank if it is about the server."""
     remedy: str

@@ -2,7 +2,7 @@
 
 | name | for |
 |---|---|
-| search_memories, explain_search | the search over all three, and the same with reasons |
+| search_memories, explain_search | the search over all three, and the same with the reasons for each hit |
 | free_memory_search | snippets that contain any word of a text, newest first |
 | should_remember, silently_record_memory | saving an exchange |
 """

@@ -49,7 +49,7 @@ def add_diary_entry(
     Args:
         content, personal_thought, interaction_summary, user_message: texts of at most 16 MB.
         emotions: a list of JSON values.
-        involved_users: names or participant keys. People at level partial or full are left out, then user_message too.
+        involved_users: names or participant keys. People at level partial or full, and user_message then, are left out.
         interface: stored in short form: `telegram_bot` as `telegram`, blank as `unknown`.
         timestamp: now if it is missing or unreadable.
         local_only: show it only in prompts for destination `local`.
@@ -109,7 +109,7 @@ def get_recent_entries(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[DiaryEntry]:
-    """Return the entries of the last days, newest first, up to the first whose text no longer fits `max_chars`.
+    """Return the entries of the last `days` days, newest first, up to the first entry that no longer fits `max_chars`.
 
     Args:
         days: an entry exactly this old is too old; ValueError for a negative number or another type.
@@ -190,7 +190,7 @@ def cleanup_old_entries(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
-    """Archive the persona's entries of this age and older, and return their number; only other entries are read.
+    """Archive the persona's entries that are at least `days` old, and return their number; nothing shows them then.
 
     Args:
         days: an entry exactly this old is archived; 0 to 1,000,000,000, ValueError otherwise.

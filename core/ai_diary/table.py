@@ -56,7 +56,7 @@ class NewEntry:
 
 @retry_duplicates
 def insert_entry(call: Call, entry: NewEntry, *, row_id: int) -> tuple[int, Sequence[str]] | None:
-    """Store one entry; return its id and notes on what was left out, or None if a person or chat was just forgotten."""
+    """Store an entry; return (id, notes on what was left out), or None if a person or chat was forgotten meanwhile."""
     db, scope = call.db, call.scope
 
     def work(connection: Connection) -> tuple[int, Sequence[str]]:

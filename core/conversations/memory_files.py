@@ -336,7 +336,7 @@ def _read(path: Path) -> str:
 
 
 def _write(path: Path, text: str) -> bool:
-    """Replace the text of a file atomically; only the owner can read a new one. Return whether it changed."""
+    """Replace the text of a file atomically; only the owner can read a new file. Return whether the text changed."""
     content = text.encode("utf-8", "replace")
     with _as_transfer_error(path, "written"):
         if path.exists() and path.read_bytes() == content:

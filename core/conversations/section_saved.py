@@ -33,7 +33,7 @@ def wanted(asked: Asked) -> Sequence[Branch]:
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
-    """Return the section with as many memories as SAVED_CHARS allows, oldest first; the others are cut."""
+    """Return the section with as many memories as SAVED_CHARS allows, oldest first; the report lists the others."""
     instructions = {collapsed(text) for text in section_instructions.build(asked, rows, lists).value}
     stored = saved.order_saved(saved.SHOWN.rows_in(rows))
     new = [row for row in stored if collapsed(row.content or "") not in instructions]

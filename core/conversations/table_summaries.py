@@ -156,7 +156,7 @@ _NOT_SAID = ("system", "narrator", "thought")
 
 
 def close_conversation(connection: Connection, persona: str, conversation: str, now: datetime) -> bool:
-    """Mark a conversation that the caller has locked as closed; return False if it is unknown or already closed."""
+    """Mark a locked conversation as closed; return False if the conversation is unknown or already closed."""
     is_open = or_(_K.status != "closed", _K.closed_at == bindparam("now", now, type_=Time()))
     change = update(conversations).where(_K.persona_id == persona, _K.conversation_key == conversation, is_open)
     return bool(connection.execute(change.values(status="closed", closed_at=now)).rowcount)

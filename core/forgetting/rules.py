@@ -99,7 +99,7 @@ def _is_of(note: Any, interface: str, person: Person, message_ids: Collection[st
 def change_quote(
     metadata: Mapping[str, Any], message_id: str | None, old: str, new: str | None
 ) -> dict[str, Any] | None:
-    """Return metadata with `new` as text of its reply note, without the note if `new` is None; None if unchanged."""
+    """Return metadata whose reply note quotes `new`, not `old`, or has no note if `new` is None; None if unchanged."""
     changed = dict(metadata)
     for name in REPLIES:
         note = metadata.get(name)
@@ -146,7 +146,7 @@ def without_lines(payload: Mapping[str, Any], keys: Collection[str], rows: Colle
 
 
 def moved_breaks(order: Sequence[int], breaks: Mapping[int, int], deleted: Collection[int]) -> dict[int, int | None]:
-    """Return, by scene id, the message to which the break of a deleted message moves, or None."""
+    """Return, by scene id, the message to which a deleted message's scene break moves; None if the scene is gone."""
     moved: dict[int, int | None] = {}
     last: int | None = None
     for row in order:

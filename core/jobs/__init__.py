@@ -168,7 +168,7 @@ def retry_operation(
 ) -> WriteResult:
     """Put a failed operation of the scope's persona back into the queue, with all its tries left.
 
-    Returns `(True, id, "")`, or reason `unchanged` if no such operation has failed, or `refused` if it worked on given
+    Returns `(True, id, "")`, or reason `unchanged` if no such operation has failed, or `refused` if it was queued with
     texts, which were deleted when it failed.
 
     >>> from prompt_engine import open_database

@@ -42,7 +42,7 @@ _PERSONAS = select(_J.persona_id, _J.status).where(_J.persona_id > "").distinct(
 
 
 def read_turns(db: Database, persona: str, types: Collection[str], most: int) -> Turns:
-    """Return the turns of up to `most` operations of each open state."""
+    """Return which operations may begin or must fail, of up to `most` in each open state."""
     values = {"persona": persona, "types": sorted(types), "now": db.clock(), "most": most}
     waiting = [
         Waiting(*row)._replace(created_at=row.created_at or EPOCH, depends_on=table.read_ids(row.depends_on))

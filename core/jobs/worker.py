@@ -48,7 +48,7 @@ PRUNE_SECONDS = 600.0
 _FIRST_LOOK = 16
 """Number of operations in the first read. While none of them may begin, each further read takes eight times as many."""
 _TRIES = 4
-"""Maximum number of reads in which other workers claim every operation first."""
+"""Number of reads after which a worker gives up, if other workers claim every operation before it."""
 EMBED_EVERY = timedelta(seconds=5)
 """Shortest time between two searches for rows without vectors, per database handle and persona."""
 

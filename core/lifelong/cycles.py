@@ -35,7 +35,7 @@ from .table_runs import Outcome
 
 BUSY = "busy"
 LOOK_BACK = timedelta(days=1)
-"""Maximum age of the messages whose conversations a process checks at its first check."""
+"""At its first check, a process looks only at conversations with a message younger than this."""
 
 
 def consolidate_history(
@@ -97,7 +97,7 @@ def trigger_memory_consolidation(
 
     Args:
         reason: a note for the table consolidation_runs.
-        history_uid: only this conversation, whose session items then count as active; None for all of the persona.
+        history_uid: only this conversation, whose session items do not expire then; None for all of the persona.
         wait: run it in the call; False queues it for a worker.
         model: as for `consolidate_history`.
 
@@ -216,7 +216,7 @@ def on_stream_end(
 
 
 def _run(call: Call, model: Any, reason: str, *, deep: bool = False) -> CycleResult:
-    """Consolidate the scope's conversation, or all with new messages; with `deep`, also deeply."""
+    """Consolidate the scope's conversation, or all conversations with new messages; `deep`: also deep consolidation."""
     payload = {"reason": clean(reason)[:100]}
     outcome = _run_here(call, model, CONSOLIDATION, payload)
     if outcome.reasons == (BUSY,):
@@ -281,7 +281,7 @@ def enqueue(connection: Connection, db: Database, scope: Scope, reason: str) -> 
 def handle_consolidation(operation: Operation, tools: Tools) -> Effect:
     """Archive expired items, then consolidate a conversation, or queue one operation per conversation of a persona.
 
-    The payload's `rows` are messages at or below the mark to consolidate again: edited, late, or with deleted items.
+    The payload's `rows` are messages to consolidate again: edited, stored late, or sources of deleted items.
     """
     call = operation_call(operation, tools)
     cleaned = _archive_expired(call)

@@ -169,7 +169,7 @@ def find_similar_item(
 ) -> SimilarMemory | None:
     """Return the long-term item of the scope's person that shares the subject of a text, or None.
 
-    Of all items that share at least half of the words of the shorter text, it is the item that shares most words.
+    Items must share at least half of the words of the shorter text; the item that shares most words is returned.
 
     >>> from prompt_engine import Scope, lifelong, open_database
     >>> db, ann = open_database("sqlite://"), Scope("iris", participant="tg/ann")

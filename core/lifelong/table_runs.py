@@ -32,7 +32,7 @@ class Outcome:
     conversations: int = 0
     pruned: int = 0
     reasons: tuple[str, ...] = ()
-    """Why the step stored nothing, or not everything: words or class names, never a text."""
+    """Why the step stored nothing, or not everything: reason words or class names, never the text of a message."""
 
     def __add__(self, other: Outcome) -> Outcome:
         return Outcome(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))

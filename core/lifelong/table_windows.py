@@ -29,9 +29,9 @@ class Window:
     lines: tuple[Line, ...] = ()
     """Messages with their original text, oldest first."""
     last: int = 0
-    """Row id that the mark moves to, blank messages included; 0 if it stays."""
+    """Row id to which the consolidation mark moves, that of a blank message too; 0 if the mark stays."""
     is_full: bool = False
-    """Whether a second read returns the same messages: the window has its maximum size, or its messages were named."""
+    """Whether a second read returns the same messages: the window has its maximum size, or was read by row ids."""
 
 
 _MARK = select(_K.consolidated_to).where(
@@ -61,7 +61,7 @@ _AGAIN = select(*LINE_COLUMNS).where(_HERE, _C.id.in_(IDS), _SAID)
 
 
 def read_again(db: Database, persona: str, conversation: str, rows: Collection[int]) -> Window:
-    """Return the window of these messages, without those above the mark; the mark stays."""
+    """Return a window of these messages, without those above the consolidation mark; storing it leaves the mark."""
     mark = _read_mark(db, persona, conversation) if rows else 0
     here = {"persona": persona, "conversation": conversation}
     lines = read_parts(db.read, _AGAIN, here, [row for row in rows if row <= mark])
@@ -157,7 +157,7 @@ def count_new(db: Database, persona: str, conversation: str, most: int, *, above
 
 
 def move_mark(connection: Connection, persona: str, window: Window) -> bool:
-    """Move the mark to the newest message of a window; return False if another writer has moved it."""
+    """Move the consolidation mark to the newest message of a window; return False if another writer has moved it."""
     stood = _K.consolidated_to == window.mark if window.mark else func.coalesce(_K.consolidated_to, 0) == 0
     change = (
         update(conversations)

@@ -24,7 +24,7 @@ _ENOUGH = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """A sentence that gives a standing instruction, takes one back, or does both."""
+    """A sentence that gives a standing instruction, cancels an earlier instruction, or does both."""
 
     text: str
     topics: frozenset[str] = frozenset()
@@ -32,7 +32,7 @@ class Instruction:
     begins: bool = True
     ends: bool = False
     means_that_name: bool = False
-    """Whether it takes a name back without naming it, as in `don't call me that`."""
+    """Whether the sentence cancels a name without naming it, as in `don't call me that`."""
     is_stop: bool = False
     """Whether it tells the persona to stop something."""
     phrases: Sequence[Phrases] = field(default=(), compare=False, repr=False)
@@ -50,7 +50,7 @@ def replaces(newer: Collection[str], older: Collection[str]) -> bool:
 
 
 def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
-    """Return whether a sentence takes back the instruction with this text and topics."""
+    """Return whether the sentence `ending` cancels the instruction with this text and topics."""
     if "name" in ending.topics:  # whoever gives a name takes back that it was refused
         return ("name" in topics) is ending.ends and (ending.means_that_name or _is_named(ending, text))
     about = cut_health(text, ending.phrases)

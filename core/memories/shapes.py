@@ -104,7 +104,7 @@ class Pruned(int):
     """The number of items archived, or with `dry_run` to be archived, with details."""
 
     items: tuple[tuple[int, tuple[str, ...]], ...]
-    """Id and reasons of each: age, importance, expired."""
+    """Id of each item and its reasons: age, importance, expired."""
     notes: tuple[str, ...]
 
     def __new__(

@@ -68,7 +68,7 @@ def _find_open(db: Database, persona: str, conversation: str) -> Turn | None:
 
 
 def forget_turns(db: Database, persona: str, rows: Collection[str] = ()) -> None:
-    """Delete the digests of a persona's turns, and withdraw the turns that showed one of these forgotten rows."""
+    """Delete the digests of a persona's turns; mark turns that showed one of these forgotten rows as withdrawn."""
     turns = _turns_of(db)
     with _lock:
         for key, turn in turns.items():

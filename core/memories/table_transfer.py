@@ -72,7 +72,7 @@ class Done(NamedTuple):
     stored: int
     duplicates: int
     private: frozenset[int] = frozenset()
-    """Positions in `items` of those that a person's privacy level forbids."""
+    """Positions in `items` of the items that a person's privacy level forbids."""
 
 
 def number_item(memory: NewMemory, seen: Counter[bytes]) -> int:

@@ -113,7 +113,7 @@ def find_stored(connection: Connection, persona: str, ids: Sequence[int]) -> int
 def _hold_place(
     connection: Connection, db: Database, scope: Scope, message: NewMessage, privacy_default: str, *, is_new: bool
 ) -> table_conversations.AudienceRow | WriteResult:
-    """Lock the conversation and note its speaker; return the row's audience, or why the message is not stored."""
+    """Lock the conversation and record the speaker; return the message's audience, or why it must not be stored."""
     persona, key, person = scope.persona, message.conversation, message.participant or message.triggered_by
     sender = person or ("" if message.is_of_somebody else None)
     names = {"title": message.title, "server_name": message.server_name if scope.server else ""}
@@ -190,7 +190,7 @@ def _facts(family: str) -> CompiledStatement:
 
 
 def is_private(message: NewMessage, levels: Mapping[str, table_participants.Known], default: str) -> bool:
-    """Return whether a person concerned has the privacy level `full`, which forbids storing the message."""
+    """Return whether the speaker or the person answered has privacy level `full`, which forbids storing the message."""
     if any(known.level == "full" for known in levels.values()):
         return True
     return message.is_of_somebody and message.participant is None and default == "full"
@@ -202,7 +202,7 @@ def write_rows(
     persona: str,
     ready: Sequence[tuple[int, NewMessage, table_conversations.AudienceRow]],
 ) -> None:
-    """Insert rows, then index entries; queue a consolidation of rows whose ids are below their conversation's mark."""
+    """Insert rows, then index entries; queue the consolidation of rows that the conversation's mark has passed."""
     made = [_row(persona, *each) | _note_turn(db, persona, each[1]) for each in ready]
     rows.insert_rows(connection, chat_history_cache, made)
     calendar = index_entries.calendar_of(db)

@@ -139,7 +139,7 @@ def _hold_conversation(
     messages: Mapping[int, NewMessage],
     results: dict[int, WriteResult],
 ) -> list[Ready]:
-    """Lock a conversation and return its rows to write."""
+    """Lock a conversation and return its rows to write; `results` gets the results of messages not to be stored."""
     batch, persona, key = list(messages.values()), scope.persona, scope.conversation or ""
     said = [message for message in batch if message.is_of_somebody]
     sender = next((message.participant for message in said if message.participant), "" if said else None)

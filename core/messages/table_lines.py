@@ -62,7 +62,7 @@ class Line:
     text: str
     """Text; blank if the message was read without it."""
     is_withdrawn: bool = False
-    """Whether it is an answer made with a forgotten row, which no list shows."""
+    """Whether the message is an answer made with a forgotten row; no list shows such an answer."""
 
     @property
     def is_anonymous(self) -> bool:

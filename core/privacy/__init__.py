@@ -104,7 +104,7 @@ def set_conversation_local_only(
     shown before.
 
     Args:
-        conversation: its key. An unknown one is created if it is the scope's own.
+        conversation: its key. An unknown conversation is created if it is the scope's own.
         local_only: False allows remote models to see it again.
         items: with `local_only=False`, release its memory items and diary entries too; by default they stay marked,
             because some may have been marked individually.

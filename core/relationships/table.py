@@ -59,7 +59,7 @@ HELD = ROWS.with_for_update()
 
 
 def identities(people: Sequence[Any], key: str) -> tuple[str, list[str]]:
-    """Return the key of a person and all their keys; for an unknown person, only the given key."""
+    """Return a person's own key and the keys of all identities; for an unknown person, only the given key."""
     person = people[0].person_key if people else key
     return person, sorted({key, person, *(row.participant_key for row in people)})
 
@@ -188,7 +188,7 @@ def _apply(old: Row, wanted: Change, now: datetime, decay_days: int) -> Row:
 
 
 def change(call: Call, key: str, wanted: Change) -> tuple[Row | None, WriteReason]:
-    """Change or create a person's relationship; return the present relationship, and why nothing was stored or ""."""
+    """Change or create a person's relationship; return (present relationship, reason if nothing was stored else "")."""
     begun = call.db.ids.one()  # before the transaction: the id tells whether `forget` came later
     last: list[tuple[Row | None, WriteReason]] = []
     """Result of the last try, in case its answer was lost."""

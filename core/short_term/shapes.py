@@ -12,7 +12,7 @@ ItemRole = Literal["user", "model"]
 """user: said by a person. model: said by a persona."""
 
 TurnReason = Literal["", "stop", "no_messages", "privacy", "no_response", "empty", "unchanged", "error"]
-"""stop: the turn was a stop response. no_messages: it has no messages. privacy: the person allows no storage.
+"""stop: the host marked the turn as stopped. no_messages: it has no messages. privacy: the person allows no storage.
 no_response: no persona answered. empty: no user, no channel or no text. unchanged: a later turn is stored already.
 error: storing failed."""
 

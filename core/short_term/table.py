@@ -330,7 +330,7 @@ def remove_channel(connection: Connection, persona: str, channel: str, audiences
 
 
 ChangeLines = Callable[[list[Any]], list[Any]]
-"""Returns the lines of an entry after a change."""
+"""Function that takes the lines of an entry and returns the changed lines."""
 
 
 def _change_lines(

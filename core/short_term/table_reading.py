@@ -21,8 +21,8 @@ from .shapes import Entry
 from .table import SOURCE, read_items, read_name
 
 Which = Literal["person", "server", "channel"]
-"""person: other channels of a person, under all linked identities. server: the newest entry of every other channel of a
-server. channel: the summaries of one channel, written by this user or by anybody of the server."""
+"""person: entries of a person, with all linked identities, in other channels. server: the newest entry of every other
+channel of a server. channel: the summaries of one channel, of this user's entry and of the server's entries."""
 _ALL = 2**31 - 1
 
 

@@ -59,7 +59,7 @@ def write_turn(
         messages: the messages of the turn, oldest first; only lines of people and personas are stored.
         responses: the personas' answers; one without persona id belongs to the scope's persona.
         privacy: the person's level as the host knows it; the level set by `set_privacy` applies too.
-        interface: surface of the ids, such as `discord`; by default the scope's.
+        interface: platform of the ids, such as `discord`; by default the scope's.
         parent_channel: the channel of a thread.
         at: time of the answer; by default now. Of two turns in a channel, the later one is kept.
 
@@ -265,7 +265,7 @@ def clear_by_channel(
 
     Args:
         channel: id, or key `interface/id`; a blank one has no entries.
-        interface: surface of the id; None is the scope's.
+        interface: platform of the id; None is the scope's.
     """
     call = open_call(db, settings, scope)
     return table.delete_entries(call.db, call.persona, channel=turns.find_channel(call, channel, interface))
@@ -285,7 +285,7 @@ def clear_by_user(
 
     Args:
         user: id, or key `interface/id`; a blank one has no entries.
-        interface: surface of the id; None is the scope's.
+        interface: platform of the id; None is the scope's.
     """
     call = open_call(db, settings, scope)
     return table.delete_entries(call.db, call.persona, user=turns.build_key(user, "user", call.scope, interface))
@@ -305,7 +305,7 @@ def clear_by_server(
     Args:
         server: id of the community; a blank one has no entries.
         channel: only this one; None for all.
-        interface: surface of the channel's id; None is the scope's.
+        interface: platform of the channel's id; None is the scope's.
     """
     call = open_call(db, settings, scope)
     name = turns.read_id(server, "server")
@@ -318,7 +318,7 @@ def clear_by_server(
 def clear_expired(*, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None) -> int:
     """Remove every expired entry of the scope's persona, and return how many.
 
-    Each stored turn does this too; the function is for a timer of the host.
+    Each stored turn does this too; a host may also call the function from a timer.
     """
     call = open_call(db, settings, scope)
     since = turns.read_since(call.settings, call.db.clock())

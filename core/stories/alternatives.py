@@ -116,7 +116,7 @@ def choose_alternative(
         `(True, row id, "")`; reason `unchanged` if it is current already, or the scope sees no such message.
 
     Raises:
-        ValueError: the message has no such alternative; the error names those it has.
+        ValueError: the message has no such alternative; the error names the existing numbers.
     """
     call = open_message(open_call(db, settings, scope), message, interface_path)
     row_id = call.row_id

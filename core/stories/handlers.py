@@ -98,7 +98,7 @@ class Task(StoryCall):
         return text
 
     def judge(self, text: str, current: str) -> str:
-        """Return the reason why a text must not replace the current one, or ""."""
+        """Return the reason why a text must not replace the current text, or ""."""
         return judge_refusal(text, current, patterns=refused_patterns(self.settings.templates_dir))
 
     def check(self, text: str, current: str) -> str:
@@ -452,7 +452,7 @@ def _extract_story(_task: Task, previous: str, added: Sequence[Scene]) -> str:
 
 
 def _ask_story(task: Task, previous: str, added: Sequence[Scene]) -> str:
-    """Return `previous`, continued by a model with the added scenes: in several steps if they are too long for one."""
+    """Return `previous` continued by a model with the added scenes, in several questions if they are too long."""
     room = int(task.room * PREVIOUS_SHARE)
     entries = [{**({"name": scene.name} if scene.name else {}), "recap": scene.recap} for scene in added]
     text = previous

@@ -79,8 +79,8 @@ def plan_recap(
 ) -> RecapPlan | None:
     """Return how to make the next version of a running recap, or None if nothing changed.
 
-    Newer scenes are added to the current version. If an earlier scene changed, they are added to the latest version
-    before that scene, or without such a version, and with `anew`, to an empty recap.
+    Newer scenes are added to the current version. If an earlier scene changed, this and all later scenes are added to
+    the latest version before it. Without such a version, or with `anew`, all scenes are added to an empty recap.
     """
     ordered = sorted(scenes, key=lambda scene: (scene.last_index, scene.id))
     base = None if anew else next((v for v in versions if v.number == current), None)

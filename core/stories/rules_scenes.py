@@ -1,4 +1,4 @@
-"""Rules for scene breaks: which positions are allowed, and which proposals count."""
+"""Rules for scene breaks: which positions are allowed, and which proposed breaks are used."""
 
 from __future__ import annotations
 

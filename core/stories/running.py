@@ -74,7 +74,7 @@ def add_running_recap_version(
 
     Args:
         content: the text; at most 16 MB.
-        scene_count, excluded_count: number of scenes in it, number of newest scenes left out.
+        scene_count, excluded_count: number of scenes in the text, number of newest scenes left out.
         prev_scene_index, new_scene_index: index of the last message of the newest scene, in the previous version and
             in this one.
         conversation: its key; None is the scope's.

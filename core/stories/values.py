@@ -210,7 +210,7 @@ def clear_all(
     Scenes and the running recap stay.
 
     Returns:
-        Key to count; keys without a value are missing.
+        Number of messages by key, without keys that no message had.
     """
     call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None:
