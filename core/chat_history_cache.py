@@ -382,7 +382,7 @@ def edit_chat_message(
     """Replace the text of a stored message and update everything made from it, in one transaction.
 
     Instructions are read from the new text, and the message's recap becomes stale. Items that repeat the message get
-    the new text; other items made only from it are removed. Recaps and summaries of several messages are made again.
+    the new text; items made only from it are removed; recaps, summaries and items of several messages are made again.
 
     Args:
         message: the row id that saving returned, of a message that the scope sees; or the platform's message id
@@ -418,8 +418,8 @@ def delete_chat_message(
     """Delete a stored message with everything made from it, in one transaction; arguments are those of
     `edit_chat_message`.
 
-    Items whose only source is this message are deleted. Background operations make recaps and summaries of several
-    messages again. Returns `(True, row id, "")`, or reason `unchanged` if there is no such message.
+    Items whose only source is this message are deleted. Background operations make recaps, summaries and items of
+    several messages again. Returns `(True, row id, "")`, or reason `unchanged` if there is no such message.
 
     >>> from prompt_engine import open_database
     >>> db = open_database("sqlite://")

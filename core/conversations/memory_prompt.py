@@ -86,7 +86,8 @@ def load_memory(
     """Return recent conversations and saved memories as data, `{"recent": [...], "saved": [...]}`, each oldest first.
 
     Returns:
-        Always both keys; a list is empty while ENABLE_RECENT_CONVERSATIONS, ENABLE_SAVED_MEMORY or MEMORY_MODE is off.
+        Always both keys; a list is empty if its flag is off (ENABLE_RECENT_CONVERSATIONS, ENABLE_SAVED_MEMORY), both
+        are empty if MEMORY_MODE is `project`.
     """
     call = open_call(db, settings, scope)
     recent, saved = _switches(call.settings)
