@@ -94,7 +94,7 @@ def insert_memory(
         timestamp: datetime, ISO 8601 text or seconds since 1970; None is the source message's time, or now.
         label: the label if `scope` is a `Scope`; `general` by default.
         message_id: the source message, by the platform's id in the scope's conversation or by its row id. Deleting that
-        message deletes the item. Editing it edits an item with the same text, and deletes an item with another text.
+        message deletes the item. Editing it changes an item that repeats the whole message, and deletes any other.
         more: response_text, tier, kind, provenance, importance (0 to 1), pinned, local_only, source_message_ids,
         expires_at, metadata.
 

@@ -288,7 +288,7 @@ def silently_record_memory(
         source: origin of the text; a word for a text that nobody said, such as `tool` or `recap`, gives `refused`.
         label: the label if `scope` is a Scope; `general` by default.
         message_id: the source message, by the platform's id in the scope's conversation or by its row id. Deleting that
-        message deletes the item. Editing it edits an item with the same text, and deletes an item with another text.
+        message deletes the item. Editing it changes an item that repeats the whole message, and deletes any other.
         recalled: memories shown for this turn; an equal text is not stored again. Memories in the prompt of the
             conversation's current turn count too.
 

@@ -226,7 +226,7 @@ def _raw(key: Any) -> Any:
 
 
 def _as_text(moment: Any, family: str) -> Any:
-    """Return a time as text, to fit a column of keys."""
+    """Return a time as text, so that it fits into a UNION with a column of keys."""
     return cast(moment, String(32)) if family == "mysql" else type_coerce(moment, NullType())
 
 

@@ -49,8 +49,8 @@ def add_saved_memory(
         said: the person's message; it must contain a phrase that asks to remember and none that asks not to. None
             means that the host vouches for the request.
         message_id: message with the request, by the platform's id in the scope's conversation or by the row id that
-            saving it returned. Deleting that message deletes the memory. Editing it edits a memory with the same text,
-            and deletes a memory with another text.
+            saving it returned. Deleting that message deletes the memory. Editing it changes a memory that repeats the
+            whole message, and deletes any other.
 
     Returns:
         `(True, id, "")`; else `disabled`, `empty`, `too_long`, `not_explicit`, `privacy`, or `duplicate` with the id of

@@ -231,10 +231,10 @@ def _repeat(db: Database, step: Callable[[Connection], int]) -> int:
 
 
 def purge_due(connection: Connection, family: str, audience: int, most: int = MOST_ROWS) -> int:
-    """If many rows of an audience are removed, rewrite the segment with most of them; return the size of the segment.
+    """Rewrite the segment of an audience with the most removed rows; return its number of rows.
 
-    Args:
-        most: a segment with more rows is not rewritten, and is read only if another segment was rewritten.
+    Return 0, with nothing rewritten, if fewer than MANY_GONE rows are removed, or only rows of segments with more than
+    `most` rows.
     """
     if connection.execute(_COUNT_GONE, {"audience": audience}).scalar_one() < MANY_GONE:
         return 0

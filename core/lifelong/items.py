@@ -81,7 +81,7 @@ def add_facts_with_meta(
         conf_uid, history_uid: persona and conversation; the scope's by default.
         default_kind: kind of entries that name no kind.
         message_id: the source message, by the platform's id in the scope's conversation or by its row id. Deleting that
-        message deletes the items. Editing it edits items with the same text, and deletes items with another text.
+        message deletes the items. Editing it changes items that repeat the whole message, and deletes the others.
 
     Returns:
         A number with `ids`, `merged` (entries equal to an existing item, which took over their tags, importance and

@@ -179,7 +179,7 @@ def _drop_some(
 def _remove_copies(
     search: Search, found: Sequence[ScoredRow], *, is_ranked: bool, is_listing: bool
 ) -> tuple[list[ScoredRow], list[ScoredRow]]:
-    """Return (rows without copies of newer rows, the copies); a row gets the best score of its copies.
+    """Return (rows kept, rows left out as copies of a newer row); a kept row gets the best score of its copies.
 
     With `is_listing`, messages of different days are no copies: `I had pasta for lunch` counts on each of them.
     """

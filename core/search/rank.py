@@ -419,7 +419,10 @@ def _list_name_parts(question: Question, languages: Sequence[str]) -> frozenset[
 def _leave_names(
     terms: Sequence[QueryTerm], weights: Sequence[float], question: Question, languages: Sequence[str]
 ) -> Sequence[float]:
-    """Return the weights, 0 for speaker names and words such as `now`; unchanged if only tags would keep a weight."""
+    """Return the weights with 0 for speaker names and words such as `now`.
+
+    If that would leave a weight to tags alone, return the weights unchanged.
+    """
     parts = _list_name_parts(question, languages)
     if question.is_present:  # the word `now` does not make a row better
         now = {fold(word) for code in question.languages for word in list_phrases("now", code)}

@@ -305,7 +305,7 @@ def _find_statements(text: str | None, known: Sequence[Phrases]) -> list[Stateme
 
 
 def _groups_of(said: str, phrases: Phrases, begun: Sequence[str]) -> set[str]:
-    """Return the groups whose phrases a sentence has; of a question, all clauses but the last count as statements."""
+    """Return the groups whose phrases a sentence has. In a question only the last clause asks; the others state."""
     is_asked = _ASKED.search(said) is not None
     clauses = [form for clause in _CLAUSES.split(said) if (form := phrase_form(clause))]
     stated = clauses[:-1] if is_asked else clauses
