@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from core.base import resources
@@ -25,6 +27,7 @@ FOLDER = resources.find("prompts") / "kinds"
         ("en", "How heavy is he?", "heavy", "kilos"),
         ("en", "When do they get married?", "married", "wedding"),
         ("en", "Where does she live?", "live", "home"),
+        ("en", "Which sports does he play?", "sports", "bouldering"),
         ("de", "Welche Haustiere hatte sie?", "haustiere", "hamster"),
         ("de", "Wie alt ist er?", "alt", "geworden"),
         ("es", "¿Cuántos años tiene?", "anos", "cumpli"),
@@ -39,7 +42,7 @@ FOLDER = resources.find("prompts") / "kinds"
         ("ja", "私はどこで働いている？", "働い", "仕事"),
         ("zh", "我在哪里上班？", "上班", "工作"),
         ("fr", "Quels instruments joue-t-elle ?", "instruments", "clarinette"),
-        ("es", "¿Qué frutas compró?", "frutas", "pera"),
+        ("es", "¿Qué frutas compró?", "frutas", "manzana"),
         ("it", "Quali lingue parla?", "lingue", "tedesco"),
         ("pt", "Quais países visitou?", "paises", "franca"),
         ("nl", "Welke talen spreekt hij?", "talen", "frans"),
@@ -52,9 +55,17 @@ def test_t64_a_class_noun_names_its_kinds(language: str, question: str, noun: st
     assert kind in find_kinds(question, [language])[noun]
 
 
-@pytest.mark.parametrize("question", ["Who called yesterday?", "Tell me a joke", "", "Why?"])
+@pytest.mark.parametrize(
+    "question", ["Who called yesterday?", "What are these?", "¿Cómo fue?", "Tell me a joke", "", "Why?"]
+)
 def test_t64_a_question_without_a_class_noun_names_no_kinds(question: str) -> None:
     assert find_kinds(question, [file.stem for file in FOLDER.glob("*.txt")]) == {}
+
+
+@pytest.mark.parametrize("file", sorted(FOLDER.glob("*.txt")), ids=lambda file: str(file.stem))
+def test_t64_no_line_replaces_another_of_the_same_nouns(file: Path) -> None:
+    nouns = [line.partition(":")[0] for line in file.read_text(encoding="utf-8").splitlines()]
+    assert sorted(set(nouns)) == sorted(nouns)
 
 
 def test_t64_no_list_is_taken_from_a_source_without_its_licence() -> None:
