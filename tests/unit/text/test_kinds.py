@@ -49,6 +49,8 @@ FOLDER = resources.find("prompts") / "kinds"
         ("ru", "Какие языки она знает?", "языки", "французский"),
         ("ja", "どんな果物が好きですか?", "果物", "桃"),
         ("zh", "她会哪些乐器?", "乐器", "钢琴"),
+        ("en", "How do I take my coffee?", "coffee", "oat"),
+        ("en", "Am I seeing anyone?", "seeing", "tinder"),
     ],
 )
 def test_t64_a_class_noun_names_its_kinds(language: str, question: str, noun: str, kind: str) -> None:
@@ -56,7 +58,8 @@ def test_t64_a_class_noun_names_its_kinds(language: str, question: str, noun: st
 
 
 @pytest.mark.parametrize(
-    "question", ["Who called yesterday?", "What are these?", "¿Cómo fue?", "Tell me a joke", "", "Why?"]
+    "question",
+    ["Who called yesterday?", "What are these?", "Whom did I see?", "¿Cómo fue?", "Tell me a joke", "", "Why?"],
 )
 def test_t64_a_question_without_a_class_noun_names_no_kinds(question: str) -> None:
     assert find_kinds(question, [file.stem for file in FOLDER.glob("*.txt")]) == {}
