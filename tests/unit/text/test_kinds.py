@@ -51,6 +51,7 @@ FOLDER = resources.find("prompts") / "kinds"
         ("zh", "她会哪些乐器?", "乐器", "钢琴"),
         ("en", "How do I take my coffee?", "coffee", "oat"),
         ("en", "Am I seeing anyone?", "seeing", "tinder"),
+        ("de", "Was mache ich beruflich?", "beruflich", "ofen"),
     ],
 )
 def test_t64_a_class_noun_names_its_kinds(language: str, question: str, noun: str, kind: str) -> None:
