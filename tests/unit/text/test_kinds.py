@@ -52,6 +52,7 @@ FOLDER = resources.find("prompts") / "kinds"
         ("en", "How do I take my coffee?", "coffee", "oat"),
         ("en", "Am I seeing anyone?", "seeing", "tinder"),
         ("de", "Was mache ich beruflich?", "beruflich", "ofen"),
+        ("es", "¿A qué me dedico?", "dedico", "pacientes"),
     ],
 )
 def test_t64_a_class_noun_names_its_kinds(language: str, question: str, noun: str, kind: str) -> None:
