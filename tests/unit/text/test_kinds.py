@@ -53,6 +53,10 @@ FOLDER = resources.find("prompts") / "kinds"
         ("en", "Am I seeing anyone?", "seeing", "tinder"),
         ("de", "Was mache ich beruflich?", "beruflich", "ofen"),
         ("es", "¿A qué me dedico?", "dedico", "pacientes"),
+        ("pl", "Gdzie pracuję?", "pracuje", "piekarnia"),
+        ("tr", "Nerede çalışıyorum?", "calisiyorum", "firin"),
+        ("ko", "나는 어디서 일해?", "일해", "빵집"),
+        ("ar", "أين أعمل؟", "اعمل", "مخبز"),
     ],
 )
 def test_t64_a_class_noun_names_its_kinds(language: str, question: str, noun: str, kind: str) -> None:
