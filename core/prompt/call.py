@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import hooks
@@ -24,6 +23,7 @@ from ..context.lines import NameLabels
 from ..context.live import LiveHistory, add_lines, read_context_memory
 from ..database.engine import Database
 from ..errors import CoreError, MessageError, StoreError
+from ..index.shapes import RowId
 from ..scope import Scope
 from ..search.query import Query, shorten_asked
 from ..shapes import Citation, Hit, LeftOut
@@ -315,6 +315,8 @@ class Recalled:
     """Sentence that nothing is stored for the time span asked for; "" if something is."""
     wants_list: bool = False
     """Whether the message asks for a list or a count."""
+    best: Sequence[RowId] = ()
+    """The rows of the hits, and the matching rows that the history shows, best first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,8 +332,5 @@ class Gathered:
     """Row ids of the stored messages in the history."""
     reply: Mapping[str, Any] = field(default_factory=dict)
     """Text, time and name of the message that the new one replies to, as far as known."""
-
-    @property
-    def rank(self) -> list[tuple[str, int]]:
-        ranked = sorted(self.recalled.chosen, key=attrgetter("rank"))
-        return [(one.hit["source"], one.hit["id"]) for one in ranked]
+    places: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    """Place of each memory and each matching line of the history, by section and id; 0 is the best."""

@@ -165,10 +165,10 @@ def fit_items(
     """
     whole, counts = list(items), Counter([item.section for item in items])
     newest = max((n for n, item in enumerate(items) if item.section == CURRENT), default=-1)
-    quarter = room // SHARE
+    quarter, is_best = room // SHARE, frozenset(best)
     for n, item in enumerate(items):
         share = quarter
-        if item.section in (CURRENT, RECENT) and counts[item.section] > 1:
+        if item.section in (CURRENT, RECENT) and counts[item.section] > 1 and n not in is_best:
             share = min(share, max(room // (NEWEST_SHARE if n == newest else LINE_SHARE), LEAST_LINE))
         if item.size > share:
             items[n] = cut(n, share) or item
@@ -329,14 +329,14 @@ def fit(
     prompt: Mapping[str, Any],
     space: Space,
     *,
-    rank: Sequence[tuple[str, Any]] | None = None,
+    places: Mapping[tuple[str, str], int] | None = None,
     ids: Mapping[str, Sequence[str]] | None = None,
     words: Sequence[str] = (),
 ) -> Fitted:
     """Return the prompt, strict JSON, within the limits, with as many items as fit.
 
-    `rank` has source and id of the memories, best first; None ranks them by the words of the message in `input`. `ids`
-    has the ids of each section's items, for the report. Long memories are cut around the folded `words`.
+    `places` has the place of the best items, by section and id, 0 for the best; None ranks the memories by the words of
+    the message in `input`. `ids` has the ids of each section's items. Long memories are cut around the folded `words`.
     """
     whole, context = dict(prompt), prompt.get("context")
     text = write_json(without_base64(whole))
@@ -345,7 +345,7 @@ def fit(
     if space.find_broken(text) is None:
         fitted = build_fitted(items, range(len(items)), whole, text)
     else:
-        part = _fit_context(whole, sections, items, space, rank, words) if sections else None
+        part = _fit_context(whole, sections, items, space, places, words) if sections else None
         fitted = part or _drop_context(whole, items, space)
     return replace(fitted, kept={**dict.fromkeys(sections, 0), **fitted.kept})
 
@@ -355,12 +355,10 @@ def _fit_context(
     context: Mapping[str, Any],
     whole: Sequence[Item],
     space: Space,
-    rank: Sequence[tuple[str, Any]] | None,
+    places: Mapping[tuple[str, str], int] | None,
     words: Sequence[str],
 ) -> Fitted | None:
     """Return the prompt with the items of its context that fit; None if there is no room for a context."""
-    if rank is None:
-        words = words or _list_asked(prompt)
     empty = [key for key, value in context.items() if value == [] or (key in STAYING and _is_list(value))]
     bare = [item.value for item in _list_items(without_base64(prompt)["context"], {})]
     items = [item._replace(size=space.measure(write_json(small))) for item, small in zip(whole, bare, strict=True)]
@@ -390,8 +388,13 @@ def _fit_context(
     openings = {key: space.measure(write_json(key)) + _COMMA * (2 + 2 * _is_list(context[key])) for key in context}
     openings |= dict.fromkeys(empty, 0)
     best = [n for n, item in enumerate(items) if item.section == MEMORIES and item.place is not None]
-    places = dict(zip(best, _place_memories([items[n].value for n in best], rank, words), strict=True))
-    best.sort(key=lambda n: places[n])
+    if places is None:
+        words = words or _list_asked(prompt)
+        weights = dict(zip(best, _weigh_memories([items[n].value for n in best], words), strict=True))
+        best.sort(key=lambda n: -weights[n])
+    else:
+        found = {n: place for n, item in enumerate(items) if (place := places.get((item.section, item.id))) is not None}
+        best = sorted({*best, *found}, key=lambda n: (found.get(n, len(places)), n))
     kept, chosen, text = keep_within(fit_items(items, best, room, openings, _COMMA, cut), space, write)
     if space.find_broken(text) is not None:
         return None
@@ -400,16 +403,12 @@ def _fit_context(
     return replace(build_fitted(items, kept, chosen, text), notes=tuple(notes))
 
 
-def _place_memories(hits: Sequence[Any], rank: Sequence[tuple[str, Any]] | None, words: Sequence[str]) -> list[float]:
-    """Return a sort key for each memory, the best first: its index in `rank`, or minus the weight of its words."""
-    if rank is not None:
-        places = {(str(source), str(own)): at for at, (source, own) in reversed(list(enumerate(rank)))}
-        known = [hit if isinstance(hit, dict) else {} for hit in hits]
-        return [places.get((str(hit.get("source")), str(hit.get("id"))), len(rank)) for hit in known]
+def _weigh_memories(hits: Sequence[Any], words: Sequence[str]) -> list[float]:
+    """Return the weight of each memory: the rarer the words that it holds, the greater."""
     texts = [fold(" ".join(_list_texts(hit))) for hit in hits]
     held = [[word for word in words if word in text] for text in texts]
     counts = Counter(word for each in held for word in each)
-    return [-sum(math.log1p(len(texts) / counts[word]) for word in each) for each in held]
+    return [sum(math.log1p(len(texts) / counts[word]) for word in each) for each in held]
 
 
 def _list_asked(prompt: Mapping[str, Any]) -> list[str]:

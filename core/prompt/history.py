@@ -20,6 +20,8 @@ from ..context.live import read_line
 from ..context.section_base import Built
 from ..context.table import HistoryWanted, StoredLines
 from ..database.compiled import Branch
+from ..database.sources import BY_NUMBER, CHAT
+from ..index.shapes import RowId
 from ..messages import table_hidden, table_lines
 from ..shapes import HistoryEntry, Hit, LeftOut, ReplyNote
 from .access import count_recent, may_see
@@ -164,6 +166,17 @@ def compose(
     over = [LeftOut("memories", "limit", name) for name in names[most:]]
     call.report.leave_out([*lists.left_out, *of_sections, *over])
     return context_rules.order_context(parts), ids
+
+
+def place_items(best: Sequence[RowId], lists: HistoryLists) -> dict[tuple[str, str], int]:
+    """Return the place of each memory and each matching line of the history, by section and id; `best` comes first."""
+    at = {row: n for n, row in enumerate(best)}
+    places = {("memories", f"{BY_NUMBER[source].name}/{row}"): n for (source, row), n in at.items()}
+    for n, entry in enumerate(lists.visible):
+        place = None if entry.row_id is None else at.get((CHAT.number, entry.row_id))
+        if place is not None:
+            places[CURRENT if n < len(lists.current) else RECENT, entry_id(entry)] = place
+    return places
 
 
 # The message that the new one replaces

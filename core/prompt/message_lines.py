@@ -239,19 +239,19 @@ class MessageLines:
             openings[MEMORIES] += measure(self._count_shown(self.matching)) + 1
         if sum([item.size for item in items]) + sum(openings.values()) <= room:
             return items, list(range(len(items)))
-        rank = {place: at for at, place in enumerate(self.gathered.rank)}
-        hits = [(n, line.hit) for n, line in enumerate(lines) if line.hit is not None]
-        hits.sort(key=lambda one: rank.get((one[1]["source"], one[1]["id"]), len(rank)))
-        # Of two about equally good memories the shorter comes first, so that more fit.
+        # Matching lines of the history count as memories: else they might be cut, and be shown nowhere.
+        places = ((self.gathered.places.get((item.section, item.id)), n) for n, item in enumerate(items))
+        last = len(self.gathered.places)
+        ranked = sorted((last if at is None else at, n) for at, n in places if at is not None or lines[n].hit)
+        # Of two about equally good ones the shorter comes first, so that more fit.
         order = sorted(
-            (True, at, n)
-            if (hit["source"], hit["id"]) in self.filling
-            else (False, (ABOUT_AS_GOOD + at) * items[n].size, n)
-            for at, (n, hit) in enumerate(hits)
+            (True, at, n) if self._is_filling(lines[n]) else (False, (ABOUT_AS_GOOD + at) * items[n].size, n)
+            for at, (_, n) in enumerate(ranked)
         )
         best = [n for *_, n in order]
         for n in best if self.matching else ():
-            items[n] = (cut(n, LIST_CHARS) if items[n].size > LIST_CHARS else None) or items[n]
+            if lines[n].hit and items[n].size > LIST_CHARS:
+                items[n] = cut(n, LIST_CHARS) or items[n]
         share = fit.LIST_SHARE if self.matching else fit.MEMORY_SHARE
         return items, fit.fit_items(items, best, room, openings, 0, cut, share)
 
@@ -268,10 +268,13 @@ class MessageLines:
         for line in lines:
             sections.setdefault(line.section, []).append(line.text)
         if self.matching and MEMORIES in sections:
-            shown = len([hit for line in lines if (hit := line.hit) and (hit["source"], hit["id"]) not in self.filling])
+            shown = len([line for line in lines if line.hit and not self._is_filling(line)])
             if shown and (self.matching > shown or self.may_match_more):
                 sections[MEMORIES].insert(0, self._count_shown(shown))
         return ["\n".join(filter(None, [self._find_title(name), *texts])) for name, texts in sections.items()]
+
+    def _is_filling(self, line: Line) -> bool:
+        return line.hit is not None and (line.hit["source"], line.hit["id"]) in self.filling
 
     def _count_shown(self, shown: int) -> str:
         least = "At least " if self.may_match_more else ""

@@ -55,7 +55,7 @@ from ..text.time import find_day_meant
 from . import access, search
 from .call import Gathered, PromptCall, Recalled, Report, VisibleContext, open_call, with_asker_zone
 from .fit import NO_LIMIT, Fitted, Space, fit, read_engine_limit
-from .history import ask_history_hook, build_history, compose, describe_replied, read_stored
+from .history import ask_history_hook, build_history, compose, describe_replied, place_items, read_stored
 from .message_lines import MessageLines, find_most_memories
 from .messages import Messages, check_dialect
 from .request import PromptRequest
@@ -95,7 +95,7 @@ def build(request: PromptRequest) -> tuple[dict[str, Any], Report]:
     with _note_repairs(call):
         gathered = _gather(call)
         prompt = assemble(call, gathered, ask_actions(call))
-        parts: dict[str, Any] = {"rank": gathered.rank, "ids": gathered.ids, "words": gathered.words}
+        parts: dict[str, Any] = {"places": gathered.places, "ids": gathered.ids, "words": gathered.words}
         fitted = _fit(call, space, counter, lambda limits: fit(prompt, limits, **parts))
     _note_shown(call, gathered, fitted.memories)
     return fitted.prompt, call.report
@@ -279,7 +279,8 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
     context, ids = guard("history_engine", lambda: compose(call, lists, sections, hits), nothing)
     rows = [entry.row_id for entry in lists.visible if entry.row_id is not None]
     reply = guard("history", lambda: describe_replied(call, lists.names), describe_reply(call.message.raw))
-    return Gathered(context, "", recalled, lists.names, ids, seeing.words, rows, reply)
+    places = place_items(recalled.best, lists)
+    return Gathered(context, "", recalled, lists.names, ids, seeing.words, rows, reply, places)
 
 
 def _finish_hits(call: PromptCall, recalled: Recalled, lists: HistoryLists) -> list[Hit]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC
+from operator import attrgetter
 
 from .. import hooks
 from .. import search as searching
@@ -15,6 +16,7 @@ from ..database import sources
 from ..database.dialects import from_microseconds
 from ..database.rows import read_list
 from ..errors import StoreError
+from ..index.shapes import RowId
 from ..search.question import describe_spans
 from ..search.ranking.rows import FoundRow
 from ..shapes import HistoryEntry, Hit, LeftOut
@@ -66,7 +68,18 @@ def finish_search(call: PromptCall, read: searching.Ranked, drop: searching.Drop
     # Rows come unordered, and servers return them in different orders.
     report.leave_out(sorted(result.left_out, key=lambda one: (one.reason, one.id)))
     hits, wants_list = [one.hit for one in result.chosen], result.read.round.question.wants_list
-    return Recalled(hits, result.chosen, _describe_gap(result), wants_list)
+    return Recalled(hits, result.chosen, _describe_gap(result), wants_list, _list_best(result))
+
+
+def _list_best(result: searching.Selection) -> list[RowId]:
+    """Return the rows of the hits, and the matching rows left out since the history shows them, best first."""
+    ranked = sorted(result.chosen, key=attrgetter("rank"))
+    placed = [((n, 1), (one.row.source, one.row.id)) for n, one in enumerate(ranked)]
+    for c, reason in result.left:
+        if reason == "visible" and c.matched:
+            n = next((n for n, one in enumerate(ranked) if one.scored.score < c.score), len(ranked))
+            placed.append(((n, 0), (c.row.source, c.row.id)))
+    return [row for _, row in sorted(placed)]
 
 
 def _describe_gap(result: searching.Selection) -> str:

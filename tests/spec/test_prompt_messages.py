@@ -655,3 +655,18 @@ def test_p73_the_day_is_that_of_the_askers_zone_and_counts_for_the_limit(stage: 
     zoned = ask(stage, "Riga", max_chars=1200, time_zone="Pacific/Auckland", ENABLE_HISTORY_RECENT=False)
     lines = [line for line in contents(zoned)[-1].splitlines() if "fly" in line]
     assert lines and all(line.startswith("[2026-03-06 01:00]") and line.endswith("(2026-03-07)") for line in lines)
+
+
+@pytest.mark.parametrize("path", [ELSEWHERE, HERE])
+def test_p53_a_line_of_the_history_that_answers_stays_in_a_small_prompt(stage: Stage, path: str) -> None:
+    """The history shows it, so it is no memory; nothing but its place among the hits keeps it from being cut."""
+    for n in range(60):
+        stage.say(f"We talk about the weather again, number {n}.", path=ELSEWHERE, minutes=900 - n)
+    for n in range(20):
+        stage.say(f"The garden looks fine today, number {n}.", minutes=800 - n)
+    stage.say("I live in Graz.", path=path, minutes=700)
+    for n in range(7):
+        stage.say(f"Later talk {n}, which goes on and on until it is long.", path=path, who="Tom", minutes=600 - n)
+    for limit in (1500, 2000, 3000):
+        assert "I live in Graz" in " ".join(contents(ask(stage, "Where do I live?", max_chars=limit))), limit
+        assert "I live in Graz" in str(stage.context("Where do I live?", max_chars=limit)), limit

@@ -231,7 +231,7 @@ def random_prompt(rng: random.Random, most: int = 50) -> dict[str, Any]:
 
 
 SMALL = st.integers(0, 10**6).map(lambda seed: random_prompt(random.Random(seed), 4))
-RANKS = st.lists(st.tuples(st.sampled_from(SOURCES), st.integers(0, 4)))
+PLACES = st.dictionaries(st.tuples(st.just("memories"), st.sampled_from("01234")), st.integers(0, 4))
 
 
 def is_part(left: Any, whole: Any) -> bool:
@@ -248,10 +248,10 @@ def is_cut_of(left: list[Any], whole: list[Any]) -> bool:
     return all(any(is_part(item, other) for other in rest) for item in left)
 
 
-@given(SMALL, st.integers(1, 900), RANKS)
-def test_p53_p55_p59_p60_parts_stay_in_order_and_the_account_is_exact(prompt: Any, limit: int, rank: Any) -> None:
+@given(SMALL, st.integers(1, 900), PLACES)
+def test_p53_p55_p59_p60_parts_stay_in_order_and_the_account_is_exact(prompt: Any, limit: int, places: Any) -> None:
     before = deepcopy(prompt)
-    fitted = fit(prompt, limit, rank=rank)
+    fitted = fit(prompt, limit, places=places)
     assert prompt == before
     left = fitted.prompt.get("context", {})
     for key, value in prompt.get("context", {}).items():
