@@ -53,7 +53,10 @@ def load_visible(call: PromptCall) -> VisibleContext:
     if query is not None:
         normal, notes = read_tags(tags)
         keywords = fold_words(choose_words(query.words, query.languages, index))
-        query = replace(query, tags=tuple(normal), keywords=keywords, words=(), notes=(*query.notes, *notes))
+        notes = [*query.notes, *notes]
+        query = replace(
+            query, tags=tuple(normal), keywords=keywords, words=(), now=call.message.date, notes=tuple(notes)
+        )
     return VisibleContext(seen.viewer, seen.recent, named, tags, query.keywords if query else (), index, query)
 
 

@@ -86,6 +86,8 @@ class Query:
     """Words of the text to search for, if keywords are taken from the text."""
     is_listing: bool = False
     """Whether all matches are wanted: equal texts of different days are then hits of their own."""
+    now: datetime | None = None
+    """Time of the text, to which words such as `yesterday` refer; None is that of the search."""
     notes: tuple[str, ...] = ()
 
     @property

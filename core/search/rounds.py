@@ -29,7 +29,7 @@ MOST_OUTSIDE = 3
 def start(search: Search, db: Database, before: Selection | None = None, *, extra: int = 0) -> Ranked:
     """Return the rows read in the round after `before`, and `extra` more, since the caller leaves some out."""
     if before is None:
-        current = Round(search, rank.question_of(search, db.clock()), extra=extra)
+        current = Round(search, rank.question_of(search, search.query.now or db.clock()), extra=extra)
     else:
         last = before.read.round
         copies = [*last.copies, *find_copies(db, search.viewer.scope.persona, before.repeated)]

@@ -627,6 +627,13 @@ def test_t62_the_question_itself_is_nothing_that_is_stored_of_today(stage: Stage
     assert stage.context("What did I say today?")["memory_gap"] == f"Nothing is stored of {NOW.date()}."
 
 
+def test_t62_yesterday_is_the_day_before_the_message(stage: Stage) -> None:
+    """A message that waited in a queue is answered later than it was said."""
+    stage.say("I painted the fence.", ELSEWHERE, minutes=4 * 1440)
+    asked = contents(ask(stage, "What did I do yesterday?", date=NOW - 3 * 1440 * MINUTE))[-1]
+    assert "the fence" in asked and "Nothing is stored" not in asked
+
+
 DAY_LINES = (
     ("Tomorrow I fly to Riga.", "2026-03-06"), ("Ich fliege morgen nach Riga.", "2026-03-06"),
     ("明日リガに飛ぶ。", "2026-03-06"), ("Riga was cold last Tuesday.", "2026-03-03"),
