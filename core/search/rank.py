@@ -84,7 +84,7 @@ class Round:
     @property
     def best(self) -> int:
         """Return the maximum number of rows that the ranking returns."""
-        return int(BEST * 8**self.depth)
+        return int(max(BEST, self.search.query.limit * 6 // 5) * 8**self.depth)
 
     @property
     def most_read(self) -> int:
