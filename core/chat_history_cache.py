@@ -18,7 +18,7 @@ from .base import logs
 from .base.wire_ids import find_whole
 from .calls.call import Call, find_key, load_access, open_call
 from .calls.defaults import check_handle, clock, handle, scope_for, scope_of, settings_for
-from .config import Settings
+from .config import GivenSettings
 from .context.incoming import NON_TEXT, IncomingMessage, read_reply, read_role
 from .database import rows
 from .database.engine import Database
@@ -77,7 +77,7 @@ def save_chat_message(
     server_name: object = None,
     reply_to: object = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Store one message, once.
@@ -168,7 +168,7 @@ def save_message(
     interface_name: str | None = None,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Store an incoming message with its text, sender, time, id and reply.
@@ -187,10 +187,7 @@ def save_message(
 
 
 def save_together(
-    messages: Sequence[tuple[Any, Scope]],
-    *,
-    db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    messages: Sequence[tuple[Any, Scope]], *, db: Database | None = None, settings: GivenSettings = None
 ) -> list[WriteResult]:
     """Store messages, each in its scope, as `save_message` does: all or none."""
     # Made once, so that a repeated try keeps the ids, which tell whether `forget` came later; and before SQLite's only
@@ -215,7 +212,7 @@ def _plan_incoming(
     message: Any,
     scope: Scope | None,
     db: Database | None,
-    settings: Settings | Mapping[str, object] | None,
+    settings: GivenSettings,
     *,
     context_memory: Any = None,
     interface_name: str | None = None,
@@ -280,7 +277,7 @@ def load_chat_history(
     *,
     level: bool = False,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[ChatLine]:
     """Return the newest messages of a conversation that the scope sees, oldest first; [] for a blank path.
@@ -305,11 +302,7 @@ def load_chat_history(
 
 
 def load_global_chat_history(
-    limit: object = 10,
-    *,
-    db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
-    scope: Scope | None = None,
+    limit: object = 10, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> list[ChatLine]:
     """Return the newest messages of all conversations that the scope sees, oldest first; at most 1000.
 
@@ -323,11 +316,7 @@ def load_global_chat_history(
 
 
 def clear_chat_history(
-    path: object,
-    *,
-    db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
-    scope: Scope | None = None,
+    path: object, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> int:
     """Delete the messages of a conversation that the scope sees, and return their number.
 
@@ -345,7 +334,7 @@ def clear_chat_history(
 
 
 def get_cache_stats(
-    *, db: Database | None = None, settings: Settings | Mapping[str, object] | None = None, scope: Scope | None = None
+    *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> CacheStats:
     """Return the number and times of the messages that the scope sees.
 
@@ -376,7 +365,7 @@ def edit_chat_message(
     *,
     interface_path: object = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Replace the text of a stored message and update everything made from it, in one transaction.
@@ -412,7 +401,7 @@ def delete_chat_message(
     *,
     interface_path: object = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Delete a stored message with everything made from it, in one transaction; arguments are those of

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from importlib import import_module
@@ -12,7 +11,7 @@ from .base.hints import hint_name
 from .calls import defaults
 from .calls.call import open_call
 from .calls.defaults import configure, default_database
-from .config import Settings
+from .config import GivenSettings
 from .database.engine import Database
 from .errors import MessageError
 from .index.entries import Progress
@@ -42,9 +41,7 @@ def __getattr__(name: str) -> Any:
     return getattr(import_module(places[name], __package__), name)
 
 
-def open_database(
-    url: str | None = None, *, settings: Settings | Mapping[str, Any] | None = None, **options: Any
-) -> Database:
+def open_database(url: str | None = None, *, settings: GivenSettings = None, **options: Any) -> Database:
     """Return a database handle that threads may share; create missing tables, and migrate an older SQLite file.
 
     Args:
@@ -79,7 +76,7 @@ def insert_memory(
     label: str | None = None,
     message_id: object = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, Any] | None = None,
+    settings: GivenSettings = None,
     **more: Any,
 ) -> int:
     """Store one memory item and return its id, which is above 0; ids rise with time.

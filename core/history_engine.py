@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
-from .config import Settings
+from .config import GivenSettings
 from .context.context import read_hits
 from .database.engine import Database
 from .prompt import pipeline
@@ -29,7 +29,7 @@ class HistoryEngine:
         memories: Iterable[Hit] | None = None,
         *,
         db: Database | None = None,
-        settings: Settings | Mapping[str, Any] | None = None,
+        settings: GivenSettings = None,
         scope: Scope | None = None,
     ) -> dict[str, Any]:
         """Return the `context` of a prompt, its keys in the order of `context.context.CONTEXT_KEYS`.

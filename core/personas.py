@@ -9,12 +9,11 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Mapping
 from pathlib import Path
 
 from .base.whole_file import replace_file
 from .calls import defaults
-from .config import Settings
+from .config import GivenSettings, Settings
 from .errors import ConfigError, MessageError
 from .scope import Scope
 
@@ -27,7 +26,7 @@ _NO_FILE_NAME = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|%]|^\.|[. ]$')
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
-def get_persona_text(*, settings: Settings | Mapping[str, object] | None = None, scope: Scope | None = None) -> str:
+def get_persona_text(*, settings: GivenSettings = None, scope: Scope | None = None) -> str:
     """Return the persona's text as written in PERSONA_FOLDER; "" without a file.
 
     Raises:
@@ -41,9 +40,7 @@ def get_persona_text(*, settings: Settings | Mapping[str, object] | None = None,
     return read_text(find_file(known, defaults.scope_for(scope, known).persona))
 
 
-def set_persona_text(
-    text: str, *, settings: Settings | Mapping[str, object] | None = None, scope: Scope | None = None
-) -> Path:
+def set_persona_text(text: str, *, settings: GivenSettings = None, scope: Scope | None = None) -> Path:
     """Write the text of the scope's persona, replacing the previous one, and return its file.
 
     Every prompt of the persona contains the text. It counts toward the limit of a prompt and is never shortened.

@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .base import logs
-from .config import Settings
+from .config import GivenSettings
 from .context.context import INJECTED
 from .hooks import set_hook
 from .prompt import messages
@@ -63,7 +63,7 @@ def build_json_prompt(
     destination: str | None = None,
     replacing: str | int | None = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, Any] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> dict[str, Any]:
     """Return the finished prompt for one message: plain JSON values, never larger than its limit.
@@ -122,7 +122,7 @@ def build_messages(
     replacing: str | int | None = None,
     cite: bool = False,
     db: Database | None = None,
-    settings: Settings | Mapping[str, Any] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Messages | dict[str, Any]:
     """Return the prompt for one message as chat messages: plain lines, together never larger than the limit.
@@ -179,7 +179,7 @@ def explain_messages(
     replacing: str | int | None = None,
     cite: bool = False,
     db: Database | None = None,
-    settings: Settings | Mapping[str, Any] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> tuple[Messages | dict[str, Any], dict[str, Any]]:
     """Return `(messages, report)`: the messages of `build_messages`, and a report like that of `explain_json_prompt`.
@@ -222,7 +222,7 @@ def explain_json_prompt(
     destination: str | None = None,
     replacing: str | int | None = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, Any] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return `(prompt, report)`: the prompt of `build_json_prompt`, and what was kept, cut and left out, with reasons.
@@ -332,7 +332,7 @@ def to_messages(
     dialect: str = "openai",
     *,
     injection: Mapping[str, Any] | None = None,
-    settings: Settings | Mapping[str, Any] | None = None,
+    settings: GivenSettings = None,
 ) -> Messages | dict[str, Any]:
     """Return a JSON prompt as messages: one system message, then one for each part that is not empty.
 

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypedDict, Unpack, get_args
 
@@ -18,9 +18,9 @@ from . import search as searching
 from .base.hints import shown
 from .base.wire_ids import find_whole
 from .calls import defaults
-from .calls.call import Call, GivenSettings, open_call
+from .calls.call import Call, open_call
 from .calls.defaults import check_handle, handle, settings_for
-from .config import Settings
+from .config import GivenSettings
 from .database.engine import Database
 from .errors import MessageError
 from .memories import new_item, shown_texts, table, table_sources
@@ -59,7 +59,7 @@ def search_memories(
     offset: int = 0,
     embedder: Any = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, Any] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[Hit]:
     """Return the hits of a search over memories, diary and chat history, newest first; [] without a match.
@@ -115,7 +115,7 @@ def explain_search(
     offset: int = 0,
     embedder: Any = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, Any] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
     **arguments: Unpack[SearchArguments],
 ) -> tuple[list[Hit], dict[str, Any]]:
@@ -159,7 +159,7 @@ def _search(
     offset: int,
     embedder: Any,
     db: Database | None,
-    settings: Settings | Mapping[str, Any] | None,
+    settings: GivenSettings,
     scope: Scope | None,
     query: object,
     **arguments: Unpack[SearchArguments],
@@ -201,7 +201,7 @@ def free_memory_search(
     limit: int = 5,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, Any] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[str]:
     """Return unique snippets of memories and diary entries that contain any word of the query, newest first.

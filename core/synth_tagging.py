@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TypedDict
 
 from .base import logs
 from .calls.defaults import check_handle, handle, scope_for, settings_for
-from .config import Settings
+from .config import GivenSettings
 from .database.engine import Database
 from .errors import MessageError, StoreError
 from .scope import Scope
@@ -35,7 +35,7 @@ def extract_tags(
     vocabulary: Vocabulary | None = None,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,  # noqa: ARG001
 ) -> list[str]:
     """Return the tags of a text in normal form, in order of appearance, at most 12. `db` and `scope` are not used.
@@ -71,7 +71,7 @@ def extract_keywords(
     text: str | None,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,  # noqa: ARG001
 ) -> list[str]:
     """Return the salient words of a text in their order, at most 24. `db` and `scope` are not used.
@@ -93,7 +93,7 @@ def expand_tags(
     *,
     vocabulary: Vocabulary | None = None,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[str]:
     """Return the tags, followed by their linked tags, the heaviest link first, at most 24 in all.
@@ -123,11 +123,7 @@ def expand_tags(
 
 
 def add_tag(
-    tag: object,
-    *,
-    db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
-    scope: Scope | None = None,
+    tag: object, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> WriteResult:
     """Add a tag to the persona's vocabulary; reason `duplicate`, `empty`, or `too_long` for more than 255 bytes.
 
@@ -147,7 +143,7 @@ def add_alias(
     tag: object,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Add another spelling of a tag to the vocabulary, and the tag if it is unknown.
@@ -169,7 +165,7 @@ def link_tags(
     weight: object = 1.0,
     *,
     db: Database | None = None,
-    settings: Settings | Mapping[str, object] | None = None,
+    settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
     """Link two tags in both directions, or change the weight of their link; unknown tags join the vocabulary.
@@ -188,7 +184,7 @@ def link_tags(
 
 
 def list_tags(
-    *, db: Database | None = None, settings: Settings | Mapping[str, object] | None = None, scope: Scope | None = None
+    *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> list[KnownTag]:
     """Return the persona's vocabulary with aliases and links, most used tags first, ties by name.
 

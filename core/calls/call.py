@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..access.load import load_snapshot
 from ..access.rules import plain_key
 from ..access.table_conversations import resolve_key, resolve_scope
 from ..access.view import AccessSnapshot, Request, Viewer
+from ..config import GivenSettings as GivenSettings
 from ..config import Settings
 from ..database.engine import Database
 from ..index.entries import CALENDAR, Calendar
 from ..scope import KEY_BYTES, Destination, Scope, key_text
 from . import defaults
-
-GivenSettings = Settings | Mapping[str, object] | None
-"""Settings as public functions take them: an object, a mapping of flag to value, or None for the process's settings."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..access.rules import named_participant, said_privacy, split_key
-from ..config import Settings, resolve
+from ..config import GivenSettings, Settings, resolve
 from ..context.incoming import IncomingMessage, read_role
 from ..database.engine import Database
 from ..errors import ConfigError
@@ -27,7 +27,7 @@ MODEL_NAME_BYTES = 100
 @dataclass(slots=True)
 class _Process:
     db: Database | None = None
-    settings: Settings | Mapping[str, object] | None = None
+    settings: GivenSettings = None
     model: Any = None
     embedder: Any = None
 
@@ -37,11 +37,7 @@ _opening = threading.Lock()
 
 
 def configure(
-    db: Database | str | None = None,
-    *,
-    settings: Settings | Mapping[str, object] | None = None,
-    model: Any = None,
-    embedder: Any = None,
+    db: Database | str | None = None, *, settings: GivenSettings = None, model: Any = None, embedder: Any = None
 ) -> None:
     """Set the defaults of this process for functions that are called without these arguments; each call sets all four.
 
@@ -134,9 +130,7 @@ def default_database() -> Database:
     return _process.db
 
 
-def open_bare(
-    url: str | None = None, *, settings: Settings | Mapping[str, object] | None = None, **options: Any
-) -> Database:
+def open_bare(url: str | None = None, *, settings: GivenSettings = None, **options: Any) -> Database:
     """Return a handle for the URL passed, else DATABASE_URL, else the embedded file; no tables are created."""
     known = resolve(settings)
     url = url or known.database_url or f"sqlite:///{_find_embedded()}"
@@ -156,9 +150,7 @@ def _find_embedded() -> Path:
     )
 
 
-def open_database(
-    url: str | None = None, *, settings: Settings | Mapping[str, object] | None = None, **options: Any
-) -> Database:
+def open_database(url: str | None = None, *, settings: GivenSettings = None, **options: Any) -> Database:
     """Return a handle on a database; an empty one gets its tables, and an older SQLite file is migrated."""
     from ..upkeep import migration as migrating  # noqa: PLC0415 - needed where a database is opened, not where one is passed
 
@@ -181,7 +173,7 @@ def check_handle(db: Any) -> Any:
     return db
 
 
-def settings_for(settings: Settings | Mapping[str, object] | None = None) -> Settings:
+def settings_for(settings: GivenSettings = None) -> Settings:
     """Return the settings of one call: those passed, else of `configure`; they override environment and config.yaml."""
     return resolve(_process.settings if settings is None else settings)
 

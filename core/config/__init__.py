@@ -35,6 +35,9 @@ from .levels import (
 
 __all__ = ["Problem", "Row", "Settings", "check", "load", "set_in_file", "show"]
 
+GivenSettings = Settings | Mapping[str, object] | None
+"""Settings as public functions take them: an object, a mapping of flag to value, or None for the process's settings."""
+
 _MAX_KEPT = 64
 _MAX_WARNED = 1000
 _warned: set[str] = set()
@@ -115,7 +118,7 @@ def _joined(base: Settings, levels: list[Level]) -> Settings:
     return base.under(values, sources)
 
 
-def resolve(settings: Settings | Mapping[str, object] | None = None) -> Settings:
+def resolve(settings: GivenSettings = None) -> Settings:
     """Return the given settings, or those of `load` with the given overrides."""
     if settings is not None and not isinstance(settings, (Settings, Mapping)):
         raise TypeError(f"settings is of type {type(settings).__name__}. Pass a mapping of flag to value, or Settings.")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..config import Settings
+from ..config import GivenSettings
 from ..scope import Scope
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class PromptRequest:
     counter: Callable[[str], int] | None = None
     destination: str | None = None
     db: Database | None = None
-    settings: Settings | Mapping[str, Any] | None = None
+    settings: GivenSettings = None
     scope: Scope | None = None
     replacing: str | int | None = None
     cite: bool = False
