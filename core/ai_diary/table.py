@@ -16,8 +16,7 @@ from ..access.rules import check_key, split_key
 from ..access.view import Viewer, is_seen
 from ..calls.call import Call
 from ..database import rows
-from ..database.bulk import chunks
-from ..database.compiled import IDS, read_parts
+from ..database.compiled import IDS, chunks, read_parts
 from ..database.dialects import Time, json_has_text
 from ..database.engine import Database, RollbackError
 from ..database.ids import retry_duplicates

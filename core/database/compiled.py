@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from operator import itemgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -17,13 +18,23 @@ from sqlalchemy.sql.elements import Label, UnaryExpression
 from sqlalchemy.types import NullType
 
 from . import connections
-from .bulk import chunks
 from .dialects import Key, as_key
 from .stored_values import read_object, read_text, read_time, read_whole
 
+T = TypeVar("T")
+AT_ONCE = 500
+"""Maximum number of ids in one statement."""
+ROWS_AT_ONCE = 1000
+"""Maximum number of rows that one statement inserts."""
 IDS: Any = bindparam("ids", expanding=True)
 Reader = Callable[[Any, Mapping[str, Any]], Iterable[Any]]
 """`Database.read` to see committed rows, or `Connection.execute` to see the open transaction's rows too."""
+
+
+def chunks(items: Iterable[T], size: int = AT_ONCE) -> Iterator[list[T]]:
+    iterator = iter(items)
+    while part := list(islice(iterator, size)):
+        yield part
 
 
 def read_parts(read: Reader, statement: Any, values: Mapping[str, Any], ids: Iterable[Any]) -> list[Any]:
@@ -60,13 +71,16 @@ def hide_from_index(column: Any, family: str) -> Any:
 
 
 class CompiledStatement:
-    """One compiled statement; with `in_order`, SQLite joins its tables in the written order."""
+    """One compiled statement; with `in_order`, SQLite joins its tables in the written order.
 
-    __slots__ = ("_lists", "_mark", "_names", "_pieces")
+    `columns` are those of an INSERT, in the order of the values of `insert`.
+    """
 
-    def __init__(self, statement: Any, family: str, *, in_order: bool = False) -> None:
+    __slots__ = ("_lists", "_mark", "_names", "_order", "_pieces")
+
+    def __init__(self, statement: Any, family: str, *, in_order: bool = False, columns: Sequence[str] = ()) -> None:
         dialect = dialect_of(family)
-        compiled = statement.compile(dialect=dialect)
+        compiled = statement.compile(dialect=dialect, column_keys=list(columns) or None)
         self._mark = "?" if family == "sqlite" else "%s"
         made = compiled.string
         if in_order and family == "sqlite":
@@ -75,6 +89,7 @@ class CompiledStatement:
         self._pieces: list[str] = found[0::2]
         self._lists: list[str] = found[1::2]
         self._names = [_name(compiled, dialect, name) for name in compiled.positiontup]
+        self._order = [(columns.index(name), process) for name, process, *_ in self._names if name in columns]
 
     def text(self, values: Values, into: list[Any]) -> str:
         """Return the SQL text for these values; the values are appended to `into` in the order of the text."""
@@ -103,6 +118,14 @@ class CompiledStatement:
         bound: list[Any] = []
         text = self.text(values, bound)
         return connections.execute_driver(connection, text, tuple(bound))
+
+    def insert(self, connection: Connection, rows: Iterable[Sequence[Any]]) -> None:
+        """Run an INSERT for every row, many rows in one statement."""
+        for part in chunks(rows, ROWS_AT_ONCE):
+            values = [
+                tuple([row[at] if process is None else process(row[at]) for at, process in self._order]) for row in part
+            ]
+            connections.execute_driver(connection, self._pieces[0], values, many=True)
 
 
 _Name = tuple[str | None, Callable[[Any], Any] | None, bool, Any]

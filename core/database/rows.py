@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Dialect, Table, select
+from sqlalchemy import Connection, Table, select
 
 from ..base.wire_ids import find_whole
 from ..errors import MessageError
 from ..text.folding import clean
 from ..text.strict_json import make_strict
-from .bulk import write_many
+from .compiled import CompiledStatement
 from .stored_values import read_json as read_json
 from .stored_values import read_list as read_list
 from .stored_values import read_object as read_object
@@ -112,15 +112,9 @@ def short_interface(interface: str) -> str:
 _SHORT = {"twitter": "x", "cli": "manual", "telethon_userbot": "telegram"}
 
 
-_insert = lru_cache(maxsize=64)(Table.insert)
-
-
-@lru_cache(maxsize=256)
-def list_processors(
-    table: Table, columns: tuple[str, ...], dialect: Dialect
-) -> tuple[Callable[[Any], Any] | None, ...]:
-    """Return the function that converts each column's values for the driver; None if values are passed unchanged."""
-    return tuple(table.c[column].type.dialect_impl(dialect).bind_processor(dialect) for column in columns)
+@lru_cache(maxsize=64)
+def _insert(table: Table, columns: tuple[str, ...], family: str) -> CompiledStatement:
+    return CompiledStatement(table.insert(), family, columns=columns)
 
 
 def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -130,11 +124,7 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str
     if "indexed" in table.c:  # the writer of these rows also writes their search index entries
         rows = [{**row, "indexed": 1} for row in rows]
     columns = tuple(rows[0])
-    ready = list_processors(table, columns, connection.dialect)
-    values = [
-        tuple(row[c] if make is None else make(row[c]) for c, make in zip(columns, ready, strict=True)) for row in rows
-    ]
-    write_many(connection, _insert(table), columns, values)
+    _insert(table, columns, connection.dialect.name).insert(connection, ([row[c] for c in columns] for row in rows))
 
 
 def confirm_row(table: Table, persona: str, row_id: int, result: T) -> Callable[[Connection], T | None]:

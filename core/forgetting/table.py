@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Table, bindparam, delete, literal, select
 
 from ..access import table as audience_table
 from ..access import table_conversations, table_participants, tombstones
-from ..database.bulk import chunks
+from ..database.compiled import chunks
 from ..database.engine import Database, RollbackError
 from ..database.registry import BY_TABLE, REGISTRY, Registered
 from ..database.schema import (

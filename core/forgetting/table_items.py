@@ -8,7 +8,7 @@ from sqlalchemy import bindparam, or_, select
 
 from ..base.wire_ids import find_id
 from ..conversations import table_summaries
-from ..database.bulk import chunks
+from ..database.compiled import chunks
 from ..database.dialects import Time
 from ..database.ids import made_at
 from ..database.rows import read_list

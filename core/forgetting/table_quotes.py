@@ -10,7 +10,7 @@ from sqlalchemy import Integer, String, bindparam, cast, func, null, or_, select
 
 from ..access import table_conversations
 from ..access.rules import split_key
-from ..database.bulk import AT_ONCE, chunks
+from ..database.compiled import AT_ONCE, chunks
 from ..database.dialects import ID
 from ..database.rows import read_list, read_object, short_interface
 from ..database.schema import ai_diary, chat_history_cache, memory_jobs

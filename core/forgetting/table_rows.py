@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, delete, or_, select
 
-from ..database.bulk import chunks
+from ..database.compiled import chunks
 from ..database.engine import Database
 from ..database.registry import REGISTRY
 from ..database.schema import audiences, counters, search_gone, search_vector, tag_aliases, tag_links

@@ -25,9 +25,8 @@ from sqlalchemy import (
 )
 
 from ..database import sources
-from ..database.bulk import AT_ONCE, write_many
-from ..database.compiled import IDS, read_parts
-from ..database.dialects import ID, Key, as_key, insert_ignore, microseconds
+from ..database.compiled import AT_ONCE, IDS, CompiledStatement, read_parts
+from ..database.dialects import ID, Key, insert_ignore, microseconds
 from ..database.engine import Database
 from ..database.ids import first_of
 from ..database.schema import audiences, counters, search_vector, search_vector_gone, search_vector_version
@@ -330,7 +329,6 @@ def write(
     written = 0
     places: list[tuple[int, int, int, int]] = []
     edited: dict[int, int] = {}
-    name = as_key(model, db.family)
     for source in sources.ALL:
         rows = {row.id: row for row in batch.rows if row.source == source.number and (row.source, row.id) in vectors}
         for now in _locked(connection, source, persona, rows) if rows else ():
@@ -342,8 +340,8 @@ def write(
     stamps = raise_versions(connection, {place[0] for place in places})
     for audience, at_us, number, row_id in places:
         whole = enumerate(vectors[number, row_id])
-        made += [(audience, name, at_us, number, row_id, part, vector, stamps[audience]) for part, vector in whole]
-    write_many(connection, _INSERT[db.family], _COLUMNS, sorted(made))
+        made += [(audience, model, at_us, number, row_id, part, vector, stamps[audience]) for part, vector in whole]
+    _insert(db.family).insert(connection, sorted(made))
     settled = first_of(db.clock() - SETTLED)
     stored = {}
     for number, reach in batch.reach.items():
@@ -378,8 +376,10 @@ def _mark(
 _WAS = (_C.persona_id == bindparam("persona"), _C.name == bindparam("mark"), _C.value == bindparam("was", type_=ID))
 _MOVE_MARK = update(counters).where(*_WAS).values(value=bindparam("now", type_=ID))
 
-_COLUMNS = ("audience_id", "model", "at_us", "source", "row_id", "part", "vector", "stamp")
-_INSERT = {family: insert_ignore(search_vector, family) for family in ("sqlite", "mysql")}
+
+@lru_cache(maxsize=2)
+def _insert(family: str) -> CompiledStatement:
+    return CompiledStatement(insert_ignore(search_vector, family), family, columns=_V.keys())
 
 
 def _locked(

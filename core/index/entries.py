@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, Executable, Integer, bindparam, case, func, null, select
 
 from ..database import dialects, sources
-from ..database.bulk import AT_ONCE
-from ..database.compiled import IDS, read_parts
+from ..database.compiled import AT_ONCE, IDS, read_parts
 from ..database.dialects import ID
 from ..database.engine import Database
 from ..database.schema import conversations

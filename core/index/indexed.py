@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Executable, bindparam, case, delete, select, 
 
 from ..base import logs
 from ..database import dialects
-from ..database.bulk import chunks
+from ..database.compiled import chunks
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
 from ..database.sources import SourceTable

@@ -5,15 +5,14 @@ from __future__ import annotations
 import secrets
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection, Integer, bindparam, delete, func, select, update
 
 from ..database import dialects, sources
-from ..database.bulk import chunks, write_many
-from ..database.compiled import IDS
+from ..database.compiled import IDS, CompiledStatement, chunks
 from ..database.dialects import ID
 from ..database.engine import Database
 from ..database.schema import search_block, search_fresh, search_gone, search_segment
@@ -86,10 +85,13 @@ def _write(connection: Connection, family: str, audience: int, number: int, rows
     stamp = secrets.randbelow(2**62) + 1
     own = {"audience_id": audience, "segment_id": number, "stamp": stamp, "docs": len(rows)}
     connection.execute(search_segment.insert(), {**own, "head": write_head(rows), "terms": write_terms(blocks)})
-    as_key = dialects.as_key
-    made = [(audience, number, kind, as_key(term, family), block) for (kind, term), block in blocks.items()]
-    made.sort(key=lambda one: one[2:4])
-    write_many(connection, search_block.insert(), ("audience_id", "segment_id", "kind", "term", "postings"), made)
+    made = sorted((audience, number, kind, term, block) for (kind, term), block in blocks.items())
+    _insert_blocks(family).insert(connection, made)
+
+
+@lru_cache(maxsize=2)
+def _insert_blocks(family: str) -> CompiledStatement:
+    return CompiledStatement(search_block.insert(), family, columns=search_block.c.keys())
 
 
 # Merging

@@ -18,8 +18,7 @@ from sqlalchemy import ColumnElement, FromClause, Integer, and_, bindparam, lite
 from sqlalchemy.types import NullType
 
 from ..database import compiled
-from ..database.bulk import chunks
-from ..database.compiled import CompiledStatement
+from ..database.compiled import CompiledStatement, chunks
 from ..database.dialects import ID, Key
 from ..database.engine import Database
 from ..database.schema import search_block, search_fresh, search_gone, search_segment

@@ -12,8 +12,7 @@ from sqlalchemy import Connection, Integer, bindparam, delete, func, select, typ
 from sqlalchemy.types import NullType
 
 from ..database import dialects, sources
-from ..database.bulk import chunks, write_many
-from ..database.compiled import IDS
+from ..database.compiled import IDS, CompiledStatement, chunks
 from ..database.dialects import ID
 from ..database.schema import search_fresh, search_gone, search_segment
 from ..database.stored_values import read_checked
@@ -30,10 +29,12 @@ def write_fresh(connection: Connection, family: str, entries: Iterable[Entry]) -
     """Insert or replace the entries of rows."""
     rows = [(one.audience_id, one.source, one.row_id, *_encode(one)) for one in entries]
     rows.sort(key=lambda row: row[:3])
-    write_many(connection, _WRITE[family], ("audience_id", "source", "row_id", "digest", "content"), rows)
+    _write(family).insert(connection, rows)
 
 
-_WRITE = {family: dialects.upsert(search_fresh, family, ["digest", "content"]) for family in ("sqlite", "mysql")}
+@lru_cache(maxsize=2)
+def _write(family: str) -> CompiledStatement:
+    return CompiledStatement(dialects.upsert(search_fresh, family, ["digest", "content"]), family, columns=_F.keys())
 
 
 def _encode(entry: Entry) -> tuple[int, bytes]:
@@ -110,9 +111,13 @@ def note_gone(connection: Connection, family: str, audience: int, source: int, i
     last = connection.execute(_LAST_SEGMENT, {"audience": audience}).scalar()
     if last:
         gone = [(audience, source, row_id, int(last)) for row_id in sorted(ids)]
-        write_many(connection, _NOTE_GONE[family], ("audience_id", "source", "row_id", "segment_id"), gone)
+        _note_gone(family).insert(connection, gone)
+
+
+@lru_cache(maxsize=2)
+def _note_gone(family: str) -> CompiledStatement:
+    return CompiledStatement(dialects.upsert(search_gone, family, ["segment_id"]), family, columns=search_gone.c.keys())
 
 
 _LAST_SEGMENT = select(_S.docs).where(_S.audience_id == _AUDIENCE, _S.segment_id == 0).with_for_update(read=True)
 """Read the last segment's number from segment 0, and lock it so that no segment with these rows is made meanwhile."""
-_NOTE_GONE = {family: dialects.upsert(search_gone, family, ["segment_id"]) for family in ("sqlite", "mysql")}

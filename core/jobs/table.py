@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, and_, bindparam, delete, func, or_, select, update
 
 from ..access import table_conversations
-from ..database.bulk import chunks
+from ..database.compiled import chunks
 from ..database.dialects import Time
 from ..database.engine import Database
 from ..database.rows import read_list, read_object

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, update
 
 from ..calls.call import Call
 from ..database import rows
-from ..database.bulk import chunks
+from ..database.compiled import chunks
 from ..database.engine import Database
 from ..database.schema import memories
 from ..database.sources import MEMORIES

@@ -16,7 +16,7 @@ from typing import Any, Protocol, runtime_checkable
 from ..base.vectors import MOST_DIMENSIONS
 from ..calls import defaults
 from ..config import Settings
-from ..database.bulk import chunks
+from ..database.compiled import chunks
 from ..errors import ConfigError, CoreError, ModelError
 from .client import ask_server, call_timed, read_endpoint
 

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Integer, and_, bindparam, func, or_, select
 from ..access import table as audiences
 from ..access import table_conversations as conversations
 from ..calls.call import Call
-from ..database.bulk import chunks
+from ..database.compiled import chunks
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database, RollbackError
 from ..database.ids import retry_duplicates

@@ -12,8 +12,7 @@ from typing import TypeVar
 from sqlalchemy import Connection, bindparam, select
 
 from ..access import table_conversations, table_participants
-from ..database.bulk import chunks
-from ..database.compiled import IDS, read_parts
+from ..database.compiled import IDS, chunks, read_parts
 from ..database.dialects import Time, microseconds
 from ..database.engine import Database, RollbackError
 from ..database.ids import retry_duplicates

@@ -11,7 +11,7 @@ from typing import Any
 from ..base.vectors import pack_vector, split_pieces
 from ..calls.call import Call
 from ..config import Settings
-from ..database.bulk import chunks
+from ..database.compiled import chunks
 from ..database.engine import Connection
 from ..index import embeddings
 from ..index.embeddings import Batch

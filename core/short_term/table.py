@@ -14,7 +14,7 @@ from ..access import table_conversations, table_participants, tombstones
 from ..access.rules import parent_key
 from ..access.table_participants import MINE, select_identities
 from ..calls.call import Call
-from ..database.bulk import chunks
+from ..database.compiled import chunks
 from ..database.dialects import Key, Time, has_keyword, like_pattern
 from ..database.engine import Database
 from ..database.ids import retry_duplicates

@@ -7,8 +7,7 @@ from typing import Any
 
 from ..calls.call import GivenSettings, open_call
 from ..database import rows
-from ..database.bulk import chunks
-from ..database.compiled import Reader
+from ..database.compiled import Reader, chunks
 from ..database.engine import Connection, Database
 from ..messages import table_hidden, table_lines, table_recaps, table_scenes
 from ..messages.table_recaps import Recap

@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import NullType
 
-from ..database.bulk import chunks
+from ..database.compiled import chunks
 from ..database.dialects import insert_ignore, upsert
 from ..database.engine import Database, RollbackError
 from ..database.schema import counters, tag_aliases, tag_links, tags

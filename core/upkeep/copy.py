@@ -18,11 +18,10 @@ from sqlalchemy import Column, Connection, Table, delete, exc, literal, select
 
 from ..access import external_rows
 from ..database import connections
-from ..database.bulk import write_many
+from ..database.compiled import CompiledStatement
 from ..database.dialects import JsonText, StoredText, upsert
 from ..database.engine import Database
 from ..database.registry import REGISTRY
-from ..database.rows import list_processors
 from ..database.schema import TABLES, access_tokens, schema_version
 from ..database.stored_values import count_repairs, read_json
 from ..errors import StoreError
@@ -155,11 +154,9 @@ def _copy_table(source: Connection, target: Database, table: Table, progress: Pr
 
 
 def _write(connection: Connection, *, table: Table, rows: Sequence[Row]) -> None:
-    columns = tuple(table.columns.keys())
-    ready = list_processors(table, columns, connection.dialect)
-    values = [tuple(v if make is None else make(v) for make, v in zip(ready, row, strict=True)) for row in rows]
-    family = "sqlite" if connection.dialect.name == "sqlite" else "mysql"
-    write_many(connection, upsert(table, family, columns), columns, values)  # safe to repeat after a lost commit answer
+    columns, family = table.columns.keys(), connection.dialect.name
+    # an upsert is safe to repeat after a lost commit answer
+    CompiledStatement(upsert(table, family, columns), family, columns=columns).insert(connection, rows)
 
 
 def _read_digest(connection: Connection, table: Table) -> Digest:

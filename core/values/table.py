@@ -13,8 +13,7 @@ from ..access import table as audience_table
 from ..access import table_conversations, tombstones
 from ..calls.call import Call
 from ..database import schema
-from ..database.bulk import AT_ONCE, chunks
-from ..database.compiled import IDS, Reader, execute_parts
+from ..database.compiled import AT_ONCE, IDS, Reader, chunks, execute_parts
 from ..database.dialects import Time
 from ..database.rows import text as checked_text
 from ..database.sources import MEMORIES

@@ -54,7 +54,7 @@ ALLOWED = {
 
 TESTS = {"world", "stage", "conftest"}
 PACKAGE = Path(core.__path__[0])
-SENDERS = ("database.engine", "database.bulk", "database.compiled")
+SENDERS = ("database.engine", "database.compiled")
 """What only sends a statement that another module has made."""
 
 
