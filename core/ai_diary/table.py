@@ -87,8 +87,7 @@ def insert_entry(call: Call, entry: NewEntry, *, row_id: int) -> tuple[int, Sequ
         tags_table.raise_uses(connection, db, scope.persona, Counter(kept.context_tags))
         return row_id, notes
 
-    confirm = rows.confirm_row(ai_diary, scope.persona, row_id, (row_id, ()))
-    return db.transaction(work, source="ai_diary", confirm=confirm)
+    return db.transaction(work, source="ai_diary", confirm=rows.check_stored(ai_diary, scope.persona, [row_id]))
 
 
 def _is_late(db: Database, scope: Scope, entry: NewEntry, row_id: int) -> bool:

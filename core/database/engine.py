@@ -298,7 +298,7 @@ class Database:
         work: Callable[[Connection], T],
         *,
         source: str,
-        confirm: Callable[[Connection], T | None] | None = None,
+        confirm: Callable[[Connection, T], bool] | None = None,
         waits: bool = True,
         if_unsure: str = failures.UNSURE,
     ) -> T:
@@ -307,13 +307,13 @@ class Database:
         After a deadlock, lock wait, lost connection or not-ready answer, all of `work` is run again, up to 5 times with
         growing pauses, until DB_TIMEOUT_SECONDS have passed since the first try; after a duplicate key, at once. It
         must therefore change nothing outside its connection. If the commit's answer was lost, `confirm` checks on a
-        fresh connection whether the rows are stored; its result, unless None, is the transaction's. With `waits` off,
-        `work` is tried once and does not wait for locks. An error says that nothing was written, or, if the commit's
-        answer was lost, that the outcome is unknown (`if_unsure`).
+        fresh connection, with the result of that try, whether it is stored: then this result is the transaction's. With
+        `waits` off, `work` is tried once and does not wait for locks. An error says that nothing was written, or, if
+        the commit's answer was lost, that the outcome is unknown (`if_unsure`).
         """
         if self._local.joined is not None:
             return self._run_joined(self._local.joined, work)
-        unsure = False
+        lost: list[T] = []  # results of tries whose commit was not answered
         first: exc.SQLAlchemyError | None = None
         self._check_file(StoreWriteError)
         self.release_connection()  # a snapshot would not see this transaction's rows
@@ -323,9 +323,8 @@ class Database:
                 committing = False
                 try:
                     with self._exclusive, self._writing(self._left() if waits else 0.0) as connection:
-                        there = confirm(connection) if unsure and confirm is not None else None
-                        if there is not None:
-                            return there
+                        if lost and confirm is not None and confirm(connection, lost[-1]):
+                            return lost[-1]
                         result = work(connection)
                         committing = True
                         connection.commit()
@@ -343,22 +342,22 @@ class Database:
                         self.ids.jump()
                         continue
                     number = failures.error_number(error)
-                    unsure |= committing and (failures.is_lost(error) or number == failures.REFUSED_AT_COMMIT)
+                    if committing and (failures.is_lost(error) or number == failures.REFUSED_AT_COMMIT):
+                        lost.append(result)
                     # Conflicts of two writers are reported at once: long work is retried even after its time is over.
                     in_time = call.taken < self.timeout_seconds
                     in_time |= is_alone and attempt < 3 and number in failures.IN_THE_WAY
                     remedy = self._explain_large(error)
                     again = waits and attempt < TRIES and in_time and failures.is_passing(error) and not remedy
                     first = first or error
-                    if not again or (unsure and confirm is None):
+                    if not again or (lost and confirm is None):
                         # This waits for a commit that was still running when the next try began.
-                        there = self._ask(confirm) if unsure and confirm is not None else None
-                        if there is not None:
-                            return there
-                        remedy = if_unsure if unsure else remedy
+                        if lost and confirm is not None and self._ask(confirm, lost[-1]):
+                            return lost[-1]
+                        remedy = if_unsure if lost else remedy
                         kind = DuplicateKeyError if is_duplicate else StoreWriteError
                         # The last tries have little time: a timeout of their connections is not the cause.
-                        cause = first if failures.is_lost(error) and not unsure else error
+                        cause = first if failures.is_lost(error) and not lost else error
                         failures.raise_store_error(kind, cause, source, remedy, server=self.target.server)
                     self._note_repeat("write_repeated", error, source)
                     time.sleep(0.02 * 2**attempt * (0.5 + random.random()))
@@ -441,7 +440,7 @@ class Database:
         self, work: Callable[[Connection], T], *, source: str, if_unsure: str = failures.UNSURE
     ) -> T:
         """Run `work` like `transaction`, and retry even if it may already be stored, since `work` is idempotent."""
-        return self.transaction(work, source=source, confirm=lambda _: None, if_unsure=if_unsure)
+        return self.transaction(work, source=source, confirm=lambda *_: False, if_unsure=if_unsure)
 
     @contextlib.contextmanager
     def _spending(self) -> Iterator[Call]:
@@ -486,11 +485,11 @@ class Database:
                 source="schema_version",
             )
 
-    def _ask(self, confirm: Callable[[Connection], T | None]) -> T | None:
+    def _ask(self, confirm: Callable[[Connection, T], bool], result: T) -> bool:
         for attempt in (1, 2, 3):
             try:
                 with self.engines()[1].connect() as connection:
-                    return confirm(connection)
+                    return confirm(connection, result)
             except exc.SQLAlchemyError:
                 time.sleep(0.2 * attempt)
-        return None
+        return False

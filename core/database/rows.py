@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any
 
 from sqlalchemy import Connection, Table, select
 
@@ -19,8 +19,6 @@ from .stored_values import read_list as read_list
 from .stored_values import read_object as read_object
 from .stored_values import read_texts as read_texts
 from .stored_values import read_time as read_time
-
-T = TypeVar("T")
 
 TEXT_BYTES = 16_777_215
 """Maximum number of UTF-8 bytes of a long text on every database."""
@@ -127,11 +125,11 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str
     _insert(table, columns, connection.dialect.name).insert(connection, ([row[c] for c in columns] for row in rows))
 
 
-def confirm_row(table: Table, persona: str, row_id: int, result: T) -> Callable[[Connection], T | None]:
-    """Return the `confirm` function of a transaction that inserts a row: it returns `result` if the row is stored."""
+def check_stored(table: Table, persona: str, ids: Sequence[int]) -> Callable[[Connection, object], bool]:
+    """Return the `confirm` function of a transaction that inserts rows: whether one with these ids is stored."""
 
-    def confirm(connection: Connection) -> T | None:
-        there = select(table.c.id).where(table.c.persona_id == persona, table.c.id == row_id)
-        return result if connection.execute(there).first() else None
+    def is_stored(connection: Connection, _: object) -> bool:
+        there = select(table.c.id).where(table.c.persona_id == persona, table.c.id.in_(ids))
+        return connection.execute(there.limit(1)).first() is not None
 
-    return confirm
+    return is_stored

@@ -119,7 +119,7 @@ def drop_model(db: Database, persona: str, model: str) -> int:
             gone += count
     names = [mark(which, source.number, model_key(model)) for source in sources.ALL for which in ("high", "low")]
     marks = delete(counters).where(counters.c.persona_id == persona, counters.c.name.in_(names))
-    db.transaction(lambda c: c.execute(marks), source="counters", confirm=lambda _: None)
+    db.idempotent_transaction(lambda c: c.execute(marks), source="counters")
     return gone
 
 

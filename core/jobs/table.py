@@ -80,22 +80,17 @@ def enqueue(
 
 def insert(db: Database, persona: str, kind: str, **fields: Any) -> int:
     """Insert an operation in its own transaction and return its id; `fields` are the keyword arguments of `enqueue`."""
-    job_ids: list[int] = []
 
     def work(connection: Connection) -> int:
         job_id = enqueue(connection, db, persona, kind, **fields)
         assert job_id is not None, "only `once` puts nothing in"
-        job_ids.append(job_id)
         return job_id
 
-    def confirm(connection: Connection) -> int | None:
-        row = connection.execute(_THERE, {"persona": persona, "ids": job_ids}).first()
-        return None if row is None else int(row.id)
+    def confirm(connection: Connection, job_id: int) -> bool:
+        return connection.execute(_FOUND, {"persona": persona, "id": job_id}).first() is not None
 
     return db.transaction(work, source="memory_jobs", confirm=confirm)
 
-
-_THERE = select(_J.id).where(_J.persona_id == bindparam("persona"), _J.id.in_(bindparam("ids", expanding=True)))
 
 _WAITING = (
     select(_J.id)
@@ -133,8 +128,8 @@ def end(db: Database, persona: str, ids: Sequence[int], status: OperationState, 
     )
     done = and_(_J.persona_id == persona, _J.id.in_(ids), _J.status == status, _J.updated_at == now)
 
-    def confirm(connection: Connection) -> int | None:
-        return connection.execute(select(func.count()).select_from(memory_jobs).where(done)).scalar_one() or None
+    def confirm(connection: Connection, _: int) -> bool:
+        return connection.execute(select(_J.id).where(done).limit(1)).first() is not None
 
     return db.transaction(lambda connection: connection.execute(change).rowcount, source="memory_jobs", confirm=confirm)
 
@@ -153,10 +148,10 @@ def retry(db: Database, persona: str, job_id: int) -> bool | None:
     def work(connection: Connection) -> bool:
         return connection.execute(change).rowcount == 1
 
-    def confirm(connection: Connection) -> bool | None:
+    def confirm(connection: Connection, _: bool) -> bool:
         # after a lost commit answer, a second run would find it pending and report that nothing had failed
         row = connection.execute(_FOUND, {"persona": persona, "id": job_id}).first()
-        return True if row is not None and row.status == "pending" else None
+        return row is not None and row.status == "pending"
 
     return db.transaction(work, source="memory_jobs", confirm=confirm)
 

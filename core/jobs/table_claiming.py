@@ -7,7 +7,7 @@ import secrets
 import socket
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, and_, bindparam, or_, select, union_all, update
@@ -79,8 +79,9 @@ def _next() -> Any:
 def claim(db: Database, persona: str, job_id: int, *, lease_seconds: float) -> Claim | None:
     """Claim an operation and return the claim; None if another worker was faster or the operation has ended."""
     mine = {"persona": persona, "id": job_id, "token": _make_token()}
-    confirm = partial(_read_claim, mine=mine)
-    return db.transaction(lambda c: _claim(c, db, mine, lease_seconds), source=_SOURCE, confirm=confirm)
+    return db.transaction(
+        lambda c: _claim(c, db, mine, lease_seconds), source=_SOURCE, confirm=lambda c, _: _is_mine(c, mine)
+    )
 
 
 def begin(
@@ -111,7 +112,7 @@ def begin(
             connection.execute(change.values(payload={**(read_object(waiting.payload) or {}), **payload}))
         return _claim(connection, db, mine, lease_seconds)
 
-    return db.transaction(work, source=_SOURCE, confirm=partial(_read_claim, mine=mine))
+    return db.transaction(work, source=_SOURCE, confirm=lambda c, _: _is_mine(c, mine))
 
 
 _is_free = or_(_J.status.in_(rules.TO_DO), IS_LEFT)
@@ -149,13 +150,9 @@ def _claim(connection: Connection, db: Database, mine: Mapping[str, Any], lease_
             updated_at=now,
         )
     )
-    return _read_claim(connection, mine) if connection.execute(change, {"now": now}).rowcount == 1 else None
-
-
-def _read_claim(connection: Connection, mine: Mapping[str, Any]) -> Claim | None:
-    row = connection.execute(_MINE, mine).first()
-    if row is None:
+    if connection.execute(change, {"now": now}).rowcount != 1:
         return None
+    row = connection.execute(_MINE, mine).one()
     operation = Operation(
         row.id,
         row.type,
@@ -168,6 +165,10 @@ def _read_claim(connection: Connection, mine: Mapping[str, Any]) -> Claim | None
         row.created_at,
     )
     return Claim(operation, mine["token"])
+
+
+def _is_mine(connection: Connection, mine: Mapping[str, Any]) -> bool:
+    return connection.execute(_MINE, mine).first() is not None
 
 
 _MINE = select(*(column for column in _J if column.name != "depends_on")).where(
@@ -220,9 +221,9 @@ def settle(
             effect(connection)
         return True
 
-    def confirm(connection: Connection) -> bool | None:
+    def confirm(connection: Connection, _: bool) -> bool:
         mine = {"persona": operation.persona, "id": operation.id, "token": claimed.token}
         row = connection.execute(_MINE, mine).first()
-        return True if row is not None and row.status == status else None
+        return row is not None and row.status == status
 
     return db.transaction(work, source=_SOURCE if effect is None else operation.type, confirm=confirm)

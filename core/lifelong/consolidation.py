@@ -16,6 +16,8 @@ from ..conversations import recent
 from ..conversations.rules_summaries import Line, show_lines
 from ..conversations.table_summaries import are_as_read
 from ..database.engine import Connection
+from ..database.rows import check_stored
+from ..database.sources import MEMORIES
 from ..errors import ModelError, StoreWriteError
 from ..jobs import table as jobs_table
 from ..memories import new_item
@@ -192,7 +194,7 @@ def _build_items(
 
 def _store(call: Call, window: Window, lines: Sequence[Line], items: Items) -> Added:
     """Store the items of a window and move the consolidation mark of its conversation, in one transaction."""
-    db, persona = call.db, call.persona
+    db, persona, row_ids = call.db, call.persona, [row_id for row_id, _, _ in items]
 
     def work(connection: Connection) -> Added:
         place = conversations.ensure(connection, db, call.scope)
@@ -201,8 +203,7 @@ def _store(call: Call, window: Window, lines: Sequence[Line], items: Items) -> A
             is_same = is_same and table_windows.is_whole(connection, persona, window)
             is_same = is_same and table_windows.move_mark(connection, persona, window)
         else:
-            row_ids = [line.row_id or 0 for line in lines]
-            is_same = is_same and table_windows.are_there(connection, persona, row_ids)
+            is_same = is_same and table_windows.are_there(connection, persona, [line.row_id or 0 for line in lines])
         if not is_same:
             raise ChangedError("What was consolidated changed meanwhile; nothing was stored.", source="memories")
         if window.is_full and window.last:
@@ -224,8 +225,4 @@ def _store(call: Call, window: Window, lines: Sequence[Line], items: Items) -> A
             merged += done.merged
         return Added(len(ids), ids=sorted(ids), merged=merged)
 
-    def confirm(connection: Connection) -> Added | None:
-        ids = memories.find_stored(connection, persona, [row_id for row_id, _, _ in items])
-        return Added(len(ids), ids=ids, merged=len(items) - len(ids)) if ids else None
-
-    return db.transaction(work, source="memories", confirm=confirm)
+    return db.transaction(work, source="memories", confirm=check_stored(MEMORIES.table, persona, row_ids))

@@ -331,7 +331,7 @@ def _finish(
     except ModelError as error:
         outcome = before + Outcome(conversations=1, reasons=(f"model_{error.reason}",))
         tools.results.append(outcome)
-        tools.db.transaction(record, source="consolidation_runs", confirm=lambda _: None)
+        tools.db.idempotent_transaction(record, source="consolidation_runs")
         raise
     tools.results.append(outcome)
     tools.notes.extend([UNREADABLE_ANSWER] if "unreadable" in outcome.reasons else [])

@@ -14,6 +14,7 @@ from ..calls.call import Call, GivenSettings, find_key, load_access, open_call
 from ..database import rows
 from ..database.engine import Database, RollbackError
 from ..database.ids import retry_duplicates
+from ..database.sources import MEMORIES
 from ..errors import ItemNotFoundError, MessageError
 from ..memories import new_item, rules, table_sources
 from ..memories import table as memories
@@ -109,7 +110,8 @@ def add_facts_with_meta(
 @retry_duplicates
 def _store(call: Call, entries: Sequence[NewMemory]) -> Added:
     db, scope, settings = call.db, call.scope, call.settings
-    new = list(zip(db.ids.take(len(entries)), entries, strict=True))
+    row_ids = db.ids.take(len(entries))
+    new = list(zip(row_ids, entries, strict=True))
     notes = tuple(note for memory in entries for note in memory.notes)
 
     def work(connection: Any) -> Added:
@@ -125,11 +127,7 @@ def _store(call: Call, entries: Sequence[NewMemory]) -> Added:
         reason = "privacy" if len(allowed) < len(new) else "" if done.ids else "duplicate"
         return Added(len(done.ids), ids=done.ids, merged=done.merged, notes=notes, reason=reason)
 
-    def confirm(connection: Any) -> Added | None:
-        ids = memories.find_stored(connection, scope.persona, [row_id for row_id, _ in new])
-        return Added(len(ids), ids=ids, notes=notes) if ids else None
-
-    return db.transaction(work, source="memories", confirm=confirm)
+    return db.transaction(work, source="memories", confirm=rows.check_stored(MEMORIES.table, scope.persona, row_ids))
 
 
 def _read_entries(call: Call, entries: object, default_kind: str, at: datetime | None) -> list[NewMemory]:

@@ -94,8 +94,8 @@ def begin_interval(db: Database, persona: str, interval_seconds: int) -> bool:
         connection.execute(insert_ignore(counters, db.family), row)
         return False
 
-    # If the answer to the commit is lost, the call reports False, and the next interval begins.
-    return db.transaction(work, source="counters", confirm=lambda _: False)
+    # If the answer to the commit was lost, the second try finds the interval begun and reports False.
+    return db.idempotent_transaction(work, source="counters")
 
 
 def count_stream(connection: Connection, db: Database, persona: str) -> int:

@@ -70,7 +70,7 @@ def count_call(metered: MeteredModel, daily_calls: int, characters: int) -> None
         connection.execute(delete(model_usage).where(_U.day < f"{now - timedelta(days=KEPT_DAYS):%Y-%m-%d}"))
         return True
 
-    if not db.transaction(work, source=_SOURCE, confirm=lambda _: True):
+    if not db.transaction(work, source=_SOURCE, confirm=lambda *_: True):
         tomorrow = datetime.combine(now.astimezone(UTC).date() + timedelta(days=1), time(), UTC)
         raise ModelError("budget", retry_after_seconds=(tomorrow - now).total_seconds())
 
@@ -81,7 +81,7 @@ def count_answer(metered: MeteredModel, characters: int) -> None:
     of_model = (_U.day == f"{db.clock():%Y-%m-%d}", _U.asker == "worker", _U.model == _cut(metered.name))
     change = update(model_usage).where(*of_model).values(characters=_U.characters + characters)
     try:
-        db.transaction(lambda connection: connection.execute(change), source=_SOURCE, confirm=lambda _: None)
+        db.idempotent_transaction(lambda connection: connection.execute(change), source=_SOURCE)
     except StoreError as error:
         logs.warning("model_usage_not_counted", error=type(error).__name__)
 
@@ -94,7 +94,7 @@ def note_request(db: Database, model: str) -> None:
         return
     row = {"day": f"{now:%Y-%m-%d}", "asker": "front_end", "model": _cut(model), "last_at": now}
     statement = upsert(model_usage, db.family, update=["last_at"])
-    db.transaction(lambda connection: connection.execute(statement, row), source=_SOURCE, confirm=lambda _: None)
+    db.idempotent_transaction(lambda connection: connection.execute(statement, row), source=_SOURCE)
     known.clear()
     known[model] = now
 

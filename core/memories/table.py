@@ -17,7 +17,7 @@ from ..access import tombstones
 from ..access.view import Viewer, is_seen
 from ..calls.call import Call
 from ..database import rows
-from ..database.compiled import IDS, chunks, read_parts
+from ..database.compiled import chunks
 from ..database.dialects import Time
 from ..database.engine import Database, RollbackError
 from ..database.ids import retry_duplicates
@@ -67,8 +67,7 @@ def insert(call: Call, memory: NewMemory, *, row_id: int | None = None, check: C
         write(connection, db, scope, [(row_id, memory)], place)
         return build_result(memory, row_id)
 
-    confirm = rows.confirm_row(memories, scope.persona, row_id, build_result(memory, row_id))
-    return db.transaction(work, source="memories", confirm=confirm)
+    return db.transaction(work, source="memories", confirm=rows.check_stored(memories, scope.persona, [row_id]))
 
 
 def build_result(memory: NewMemory, row_id: int | None, reason: WriteReason = "") -> WriteResult:
@@ -265,11 +264,6 @@ def renew(
         values["source_message_ids"] = join_sources(held, sources)
     connection.execute(update(memories).where(*mine).values(values))
     indexed.exchange(connection, db, MEMORIES, old, [replace(each, at=at) for each in old])
-
-
-def find_stored(connection: Connection, persona: str, ids: Sequence[int]) -> tuple[int, ...]:
-    stored = select(_C.id).where(_C.persona_id == persona, _C.id.in_(IDS))
-    return tuple(sorted(row[0] for row in read_parts(connection.execute, stored, {}, ids)))
 
 
 def change_visible(

@@ -16,6 +16,7 @@ from ..database.compiled import chunks
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database, RollbackError
 from ..database.ids import retry_duplicates
+from ..database.rows import check_stored
 from ..database.schema import memories as table
 from ..database.sources import MEMORIES
 from ..scope import Scope
@@ -112,11 +113,7 @@ def store(call: Call, items: Sequence[tuple[int, NewMemory]], *, dry_run: bool) 
         memories.write(connection, db, scope, new, place)
         return done
 
-    def confirm(connection: Connection) -> Done | None:
-        stored, private = len(memories.find_stored(connection, scope.persona, ids)), find_private(connection)
-        return Done(stored, len(items) - len(private) - stored, private) if stored else None
-
-    return db.transaction(work, source="memories", confirm=confirm)
+    return db.transaction(work, source="memories", confirm=check_stored(table, scope.persona, ids))
 
 
 def _count_stored(

@@ -14,7 +14,7 @@ from ..access.rules import plain_key
 from ..access.table_conversations import resolve_key
 from ..access.view import ConversationFacts
 from ..database import rows
-from ..database.compiled import IDS, CompiledStatement
+from ..database.compiled import CompiledStatement
 from ..database.dialects import Key, Time
 from ..database.engine import Database, RollbackError
 from ..database.ids import another_id
@@ -93,21 +93,10 @@ def insert_message(
             table_recaps.queue_operations(connection, db, own.persona, new.conversation, own_id, new.role)
         return WriteResult(True, own_id, notes=new.notes)
 
-    def confirm(connection: Connection) -> WriteResult | None:
-        stored = find_stored(connection, scope.persona, tried)
-        return None if stored is None else WriteResult(True, stored, notes=message.notes)
-
+    confirm = rows.check_stored(chat_history_cache, scope.persona, tried)
     result = db.transaction(work, source="chat_history_cache", confirm=confirm)
     # A commit whose answer was lost may end during the second try, which then finds its own row.
     return WriteResult(True, result.id, notes=message.notes) if result.id in tried else result
-
-
-_STORED = select(_C.id).where(_C.persona_id == bindparam("persona"), _C.id.in_(IDS))
-
-
-def find_stored(connection: Connection, persona: str, ids: Sequence[int]) -> int | None:
-    """Return one of these ids that belongs to a message, None if none does."""
-    return connection.execute(_STORED, {"persona": persona, "ids": ids}).scalar()
 
 
 def _hold_place(

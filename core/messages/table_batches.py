@@ -12,6 +12,7 @@ from typing import TypeVar
 from sqlalchemy import Connection, bindparam, select
 
 from ..access import table_conversations, table_participants
+from ..database import rows
 from ..database.compiled import IDS, chunks, read_parts
 from ..database.dialects import Time, microseconds
 from ..database.engine import Database, RollbackError
@@ -85,10 +86,9 @@ def _insert_part(
     persona, by_id = scope.persona, dict(zip(db.ids.take(len(part)), part, strict=True))
     lies = dict(zip(by_id, beside, strict=False))
     stated = {row_id: some for row_id, some in zip(by_id, instructions, strict=False) if some}
-    outcomes: dict[int, WriteResult] = {}
 
     def work(connection: Connection) -> list[WriteResult] | None:
-        outcomes.clear()
+        outcomes: dict[int, WriteResult] = {}
         names = {name for m in part for name in (m.participant, m.triggered_by) if name}
         levels = table_participants.known(connection, persona, names, privacy_default)
         for row_id, message in by_id.items():
@@ -121,11 +121,7 @@ def _insert_part(
                 )  # fmt: skip
         return [outcomes[row_id] for row_id in by_id]
 
-    def confirm(connection: Connection) -> list[WriteResult] | None:
-        written = [r.id for r in outcomes.values() if r.stored and r.id is not None]
-        is_stored = messages_table.find_stored(connection, persona, written[:1]) is not None
-        return [outcomes[row_id] for row_id in by_id] if is_stored else None
-
+    confirm = rows.check_stored(chat_history_cache, persona, list(by_id))
     while (results := db.transaction(work, source="chat_history_cache", confirm=confirm)) is None:
         continue
     return results

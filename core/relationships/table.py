@@ -190,19 +190,15 @@ def _apply(old: Row, wanted: Change, now: datetime, decay_days: int) -> Row:
 def change(call: Call, key: str, wanted: Change) -> tuple[Row | None, WriteReason]:
     """Change or create a person's relationship; return (present relationship, reason if nothing was stored else "")."""
     begun = call.db.ids.one()  # before the transaction: the id tells whether `forget` came later
-    last: list[tuple[Row | None, WriteReason]] = []
-    """Result of the last try, in case its answer was lost."""
 
-    def work(connection: Connection) -> tuple[Row | None, WriteReason]:
-        last[:] = [_change(connection, call, key, wanted, begun)]
-        return last[0]
+    def confirm(connection: Connection, result: tuple[Row | None, WriteReason]) -> bool:
+        new, reason = result
+        if reason or new is None:
+            return True
+        row = connection.execute(ROWS, {"persona": call.persona, "keys": [new.user_id]}).first()
+        return row is not None and Row(*row) == new
 
-    def confirm(connection: Connection) -> tuple[Row | None, WriteReason] | None:
-        if not last or last[0][1] or last[0][0] is None:
-            return last[0] if last else None
-        row = connection.execute(ROWS, {"persona": call.persona, "keys": [last[0][0].user_id]}).first()
-        return last[0] if row is not None and Row(*row) == last[0][0] else None
-
+    work = partial(_change, call=call, key=key, wanted=wanted, begun=begun)
     return call.db.transaction(work, source=SOURCE, confirm=confirm)
 
 

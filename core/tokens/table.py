@@ -48,8 +48,8 @@ def insert_token(db: Database, token: AccessToken, token_hash: bytes) -> ListedT
     def work(connection: Connection) -> None:
         connection.execute(insert(access_tokens), row)
 
-    def confirm(connection: Connection) -> bool | None:
-        return True if connection.execute(_BY_ID, {"id": token.id}).first() is not None else None
+    def confirm(connection: Connection, _: None) -> bool:
+        return connection.execute(_BY_ID, {"id": token.id}).first() is not None
 
     db.transaction(work, source=_SOURCE, confirm=confirm)
     return _build_listed({**row, "revoked_at": None})
@@ -75,9 +75,9 @@ def renew_token(db: Database, token_id: int, known_hash: bytes, new_hash: bytes,
     def work(connection: Connection) -> bool:
         return bool(connection.execute(_RENEWED, values).rowcount)
 
-    def confirm(connection: Connection) -> bool | None:
+    def confirm(connection: Connection, _: bool) -> bool:
         row = connection.execute(_BY_ID, {"id": token_id}).first()
-        return True if row is not None and bytes(row.token_hash) == new_hash else None
+        return row is not None and bytes(row.token_hash) == new_hash
 
     return db.transaction(work, source=_SOURCE, confirm=confirm)
 

@@ -16,6 +16,7 @@ from sqlalchemy import event, exc
 
 from core import chat_history_cache as door
 from core.chat_history_cache import delete_chat_message, edit_chat_message, get_cache_stats, save_chat_message
+from core.database import rows
 from core.database.engine import Database
 from core.database.ids import BITS
 from core.database.schema import chat_history_cache, conversations, participants
@@ -188,7 +189,7 @@ def test_d34_a_commit_whose_answer_was_lost_is_not_repeated(
     db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch, ends_late: bool
 ) -> None:
     if ends_late:
-        monkeypatch.setattr(messages_table, "find_stored", lambda *_: None)
+        monkeypatch.setattr(rows, "check_stored", lambda *_: lambda *_: False)
     lost: list[str] = []
 
     def lose(connection: Any) -> None:
