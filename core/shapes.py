@@ -195,6 +195,42 @@ class HistoryEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class Line:
+    """One message of a conversation, as stored; or as the host passes it in for a summary."""
+
+    row_id: int = 0
+    """Row of chat_history_cache; 0 if it is not stored."""
+    conversation: str = ""
+    message_id: str | None = None
+    audience_id: int = 0
+    at: datetime | None = None
+    edited_at: datetime | None = None
+    role: str = "user"
+    sender_id: str = ""
+    sender_name: str = ""
+    participant: str | None = None
+    """Speaker's key; None for the persona and unknown speakers."""
+    triggered_by: str | None = None
+    """Participant whose turn a persona's line answers."""
+    hidden: bool = False
+    excluded: bool = False
+    metadata: dict[str, Any] = field(default_factory=dict)
+    digest: bytes = b""
+    text: str = ""
+    """Text; blank if the message was read without it."""
+    is_withdrawn: bool = False
+    """Whether it is an answer made with a forgotten row, which no list shows."""
+
+    @property
+    def is_persona(self) -> bool:
+        return self.role == "persona"
+
+    @property
+    def is_anonymous(self) -> bool:
+        return self.role == "user" and not self.participant
+
+
+@dataclass(frozen=True, slots=True)
 class DiaryEntry:
     """A row of ai_diary."""
 

@@ -19,19 +19,20 @@ from ..errors import MessageError, ModelError, StoreWriteError
 from ..jobs import table as jobs_table
 from ..jobs.handlers import Effect, Tools, operation_call
 from ..jobs.rules import UNREADABLE_ANSWER
+from ..messages import table_lines
 from ..scope import Scope
-from ..shapes import Operation, RecentConversation, WriteResult
+from ..shapes import Line, Operation, RecentConversation, WriteResult
 from ..templates.render import Renderer
 from ..templates.words import refused_patterns
 from ..text.times import parse_time
 from . import memory_files, rules_summaries, table_summaries
-from .rules_summaries import Line, Summary
+from .rules_summaries import Summary
 from .table_summaries import NewSummary
 
 TEMPLATE = "conversation_summary.txt.j2"
 MODEL_TRIES = 3
 """Maximum number of tries with a failing model; after the last one the extract is stored."""
-_HANDED_IN = ("text", "who", "participant", "triggered_by", "is_persona")
+_HANDED_IN = ("text", "sender_name", "participant", "triggered_by", "role")
 """Fields of an unstored message that the operation's payload keeps."""
 
 
@@ -205,13 +206,13 @@ def _build_end(connection: Connection, call: Call, lines: Sequence[Line], summar
     now, placed = call.db.clock(), list(lines)
     if call.scope.conversation:
         rows = table_summaries.find_stored_rows(connection, call.scope, lines, now)
-        placed = [replace(line, row_id=row) for line, row in zip(lines, rows, strict=True)]
+        placed = [replace(line, row_id=row or 0) for line, row in zip(lines, rows, strict=True)]
     placed = table_participants.keep_allowed(connection, call.persona, placed, call.settings.privacy_default)
     if not placed:
         return None
-    texts = tuple(rules_summaries.cut(line) for line in placed if line.row_id is None)
+    texts = tuple(rules_summaries.cut(line) for line in placed if not line.row_id)
     number = rules_summaries.number_end(placed[-1])
-    return End(summary_id, number, placed[-1].at or now, tuple(line.row_id for line in placed), texts)
+    return End(summary_id, number, placed[-1].at or now, tuple(line.row_id or None for line in placed), texts)
 
 
 def _finish_report(call: Call, end: End | WriteResult, model: Any, *, wait: bool) -> WriteResult:
@@ -237,10 +238,10 @@ def gather_lines(call: Call, end: End) -> list[Line]:
     if end.rows is None:
         lines = table_summaries.read_lines_up_to(db, persona, key, end.last, end.at)
     else:
-        stored = table_summaries.read_lines(db, persona, key, [row for row in end.rows if row is not None])
+        stored = {line.row_id: line for line in table_lines.read_lines(db.read, persona, list(filter(None, end.rows)))}
         texts = iter(end.texts)
         handed_in = [next(texts, None) if row is None else stored.get(row) for row in end.rows]
-        lines = [line for line in handed_in if line is not None and line.text]
+        lines = [line for line in handed_in if line is not None and line.text and line.conversation in ("", key)]
     with db.connection(source="participants") as connection:
         lines = table_participants.keep_allowed(connection, persona, lines, call.settings.privacy_default)
     return rules_summaries.keep_newest(lines)

@@ -13,6 +13,7 @@ from ..access.rules import named_participant, split_key
 from ..context.lines import stamp
 from ..context.live import read_line
 from ..memories.rules import find_mark
+from ..shapes import Line
 from ..text.extracts import build_extract, rarest_words
 from ..text.folding import clean
 from ..text.host_values import is_plain, newest_items
@@ -27,29 +28,6 @@ MOST_MESSAGES, MOST_CHARS = 200, 24_000
 _LAST_BITS = 62
 
 Provenance = Literal["model", "extract"]
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One message of an ended conversation."""
-
-    text: str
-    who: str = ""
-    """Displayed name of the speaker; blank if unknown."""
-    participant: str | None = None
-    """Key of the speaker; None for the persona or an unknown speaker."""
-    triggered_by: str | None = None
-    """Key of the person to whom a line of the persona replies."""
-    is_persona: bool = False
-    at: datetime | None = None
-    message_id: str | None = None
-    sender_id: str = ""
-    row_id: int | None = None
-    """Row of the message in chat_history_cache; None if it is not stored."""
-
-    @property
-    def is_anonymous(self) -> bool:
-        return not self.is_persona and not self.participant
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +53,7 @@ def read_messages(messages: object, conversation: str | None, participant: str |
         if line.is_persona:
             line = replace(line, triggered_by=line.triggered_by or last)
         else:
-            named = line.participant or participant or named_participant(interface, line.who)
+            named = line.participant or participant or named_participant(interface, line.sender_name)
             line = replace(line, participant=named)
             last = line.participant
         lines.append(line)
@@ -84,7 +62,7 @@ def read_messages(messages: object, conversation: str | None, participant: str |
 
 def _line(given: Any, conversation: str, interface: str, order: int) -> Line | None:
     if isinstance(given, str):
-        return Line(clean(given))
+        return Line(text=clean(given))
     if not is_plain(given) and find_mark(given):
         return None
     entry = read_line(given, conversation, order)
@@ -93,10 +71,10 @@ def _line(given: Any, conversation: str, interface: str, order: int) -> Line | N
     is_own = entry.role == "persona"
     participant = f"{interface}/{entry.sender_id}" if interface and entry.sender_id and not is_own else None
     return Line(
-        entry.text,
-        entry.sender_name or entry.username,
-        participant,
-        is_persona=is_own,
+        text=entry.text,
+        sender_name=entry.sender_name or entry.username,
+        participant=participant,
+        role="persona" if is_own else "user",
         at=entry.time,
         message_id=entry.message_id,
         sender_id=entry.sender_id,
@@ -121,9 +99,9 @@ def cut(line: Line) -> Line:
 
 def number_end(line: Line) -> int:
     """Return a number for an end of a conversation: the last message's row, or a negative digest of an unstored one."""
-    if line.row_id is not None:
+    if line.row_id:
         return line.row_id
-    identity = "\x1f".join((line.message_id or "", line.sender_id or line.who, line.text, iso_text(line.at)))
+    identity = "\x1f".join((line.message_id or "", line.sender_id or line.sender_name, line.text, iso_text(line.at)))
     digest = int.from_bytes(hashlib.sha256(identity.encode("utf-8", "replace")).digest()[:8], "big")
     return -((digest & ((1 << _LAST_BITS) - 1)) + 1)
 
@@ -142,15 +120,15 @@ def read_summary(value: object) -> str:
 
 def name_speakers(lines: Sequence[Line]) -> list[str]:
     """Return the speaker of each line; [] if only one person speaks: the summary is about that person anyway."""
-    people = {(line.participant or line.who) for line in lines if not line.is_persona}
+    people = {(line.participant or line.sender_name) for line in lines if not line.is_persona}
     if len(people) < 2:
         return []
-    return [line.who or ("persona" if line.is_persona else "") for line in lines]
+    return [line.sender_name or ("persona" if line.is_persona else "") for line in lines]
 
 
 def show_lines(lines: Iterable[Line]) -> list[str]:
     """Return each line as JSON with its speaker, for the model."""
-    speakers = [(line.who or ("persona" if line.is_persona else "person"), line.text) for line in lines]
+    speakers = [(line.sender_name or ("persona" if line.is_persona else "person"), line.text) for line in lines]
     return [json.dumps({"from": who, "text": text}, ensure_ascii=False) for who, text in speakers]
 
 

@@ -14,7 +14,7 @@ from ..access import table_conversations
 from ..access.rules import AudienceKey
 from ..access.view import Viewer
 from ..calls.call import Call
-from ..database.compiled import FIRST, IDS, TEXT, TIME, CompiledStatement, Shape, execute_parts, read_parts
+from ..database.compiled import FIRST, IDS, TEXT, TIME, CompiledStatement, Shape, execute_parts
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
 from ..database.ids import retry_duplicates
@@ -22,9 +22,10 @@ from ..database.rows import read_object
 from ..database.schema import chat_history_cache, conversation_summaries, conversations, memory_jobs
 from ..messages import new_message, table_lines
 from ..messages.table_batches import Seen
+from ..messages.table_lines import LINE, build_line
 from ..scope import Scope
-from ..shapes import OPEN_STATES, WriteResult
-from .rules_summaries import MOST_MESSAGES, Line
+from ..shapes import OPEN_STATES, Line, WriteResult
+from .rules_summaries import MOST_MESSAGES
 
 _C = conversation_summaries.c
 _ALL = 2**31 - 1
@@ -162,31 +163,13 @@ def close_conversation(connection: Connection, persona: str, conversation: str, 
     return bool(connection.execute(change.values(status="closed", closed_at=now)).rowcount)
 
 
-LINE_COLUMNS = (
-    _M.id, _M.message_text, _M.sender_name, _M.participant_key, _M.triggered_by, _M.role, _M.timestamp,
-)  # fmt: skip
-
-
-def build_line(row: Any) -> Line:
-    return Line(
-        row.message_text,
-        row.sender_name or "",
-        row.participant_key,
-        row.triggered_by,
-        row.role == "persona",
-        row.timestamp,
-        row_id=row.id,
-    )
-
-
 _SAID = and_(_M.excluded == 0, _M.role.not_in(_NOT_SAID))
-_NEWEST_LINES = select(*LINE_COLUMNS).where(_HERE, _SAID).order_by(_M.timestamp.desc(), _M.id.desc())
+_NEWEST_LINES = select(*LINE).where(_HERE, _SAID).order_by(_M.timestamp.desc(), _M.id.desc())
 _LAST = _NEWEST_LINES.limit(1)
 _AT: Any = bindparam("at", type_=Time())
 _UP_TO = _NEWEST_LINES.where(or_(_M.timestamp < _AT, and_(_M.timestamp == _AT, _M.id <= bindparam("last")))).limit(
     MOST_MESSAGES
 )
-_BY_ID = select(*LINE_COLUMNS).where(_HERE, _M.id.in_(IDS))
 
 
 def find_last_line(connection: Connection, persona: str, conversation: str) -> Line | None:
@@ -201,15 +184,9 @@ def read_lines_up_to(db: Database, persona: str, conversation: str, last: int, a
     return [build_line(row) for row in reversed(rows)]
 
 
-def read_lines(db: Database, persona: str, conversation: str, ids: Iterable[int]) -> dict[int, Line]:
-    values = {"persona": persona, "conversation": conversation}
-    lines = read_parts(db.read, _BY_ID, values, ids)
-    return {row.id: build_line(row) for row in lines}
-
-
 def are_as_read(connection: Connection, persona: str, lines: Iterable[Line]) -> bool:
     """Return whether the stored messages among these lines still have the same texts."""
-    texts = {line.row_id: line.text for line in lines if line.row_id is not None}
+    texts = {line.row_id: line.text for line in lines if line.row_id}
     return table_lines.read_texts(connection.execute, persona, texts) == texts
 
 
@@ -221,7 +198,7 @@ def find_stored_rows(connection: Connection, scope: Scope, lines: Sequence[Line]
             scope.conversation,
             line.text,
             now=now,
-            sender_name=line.who[: new_message.NAME_CHARS],
+            sender_name=line.sender_name[: new_message.NAME_CHARS],
             sender_id="self" if line.is_persona else line.sender_id,
             timestamp=line.at,
             message_id=line.message_id,

@@ -13,7 +13,7 @@ from ..access import table_participants as participants
 from ..calls.call import Call
 from ..config import Settings
 from ..conversations import recent
-from ..conversations.rules_summaries import Line, show_lines
+from ..conversations.rules_summaries import show_lines
 from ..conversations.table_summaries import are_as_read
 from ..database.engine import Connection
 from ..database.rows import check_stored
@@ -27,6 +27,7 @@ from ..memories.rules import expires_at
 from ..memories.shapes import Added
 from ..messages.table import CONSOLIDATION
 from ..scope import Scope
+from ..shapes import Line
 from ..templates.render import Renderer
 from ..templates.words import phrases_for, refused_patterns
 from ..text.hits import content_digest
@@ -145,7 +146,7 @@ def ask(settings: Settings, model: Any, lines: Sequence[Line], *, deep: bool = F
             return None
         people = {line.participant for line in piece if not line.is_persona}
         who = people.pop() if len(people) == 1 else None
-        sources = tuple(line.row_id for line in piece if line.row_id is not None)
+        sources = tuple(line.row_id for line in piece if line.row_id)
         facts += [replace(fact, participant=who, sources=sources) for fact in new_facts]
     return facts
 
@@ -203,7 +204,7 @@ def _store(call: Call, window: Window, lines: Sequence[Line], items: Items) -> A
             is_same = is_same and table_windows.is_whole(connection, persona, window)
             is_same = is_same and table_windows.move_mark(connection, persona, window)
         else:
-            is_same = is_same and table_windows.are_there(connection, persona, [line.row_id or 0 for line in lines])
+            is_same = is_same and table_windows.are_there(connection, persona, [line.row_id for line in lines])
         if not is_same:
             raise ChangedError("What was consolidated changed meanwhile; nothing was stored.", source="memories")
         if window.is_full and window.last:

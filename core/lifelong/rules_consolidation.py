@@ -6,8 +6,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..conversations.rules_summaries import Line, name_speakers
+from ..conversations.rules_summaries import name_speakers
 from ..memories.rules import Tier, heuristic_importance, importance_of
+from ..shapes import Line
 from ..text import remember_phrases as remember
 from ..text.folding import clean
 from ..text.remember_phrases import Phrases
@@ -107,14 +108,14 @@ def choose_facts(
         for statement in remember.read_statements(line.text, phrases_for(line.text)):
             kind = _kind(statement.groups)
             if kind and not (deep and kind == "Emotions"):
-                plain, named = statement.text, f"{line.who}: {statement.text}" if line.who else ""
+                plain, named = statement.text, f"{line.sender_name}: {statement.text}" if line.sender_name else ""
                 fact = Fact(
                     _cut(named if name else plain),
                     kind,
                     heuristic_importance(statement.text, True),
                     "session" if kind == "Emotions" else "long_term",
                     participant=line.participant,
-                    sources=(line.row_id,) if line.row_id is not None else (),
+                    sources=(line.row_id,) if line.row_id else (),
                     other_text=_cut(plain if name else named),
                 )
                 facts.append(fact)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, Integer, and_, bindparam, exists, func, select, update
 
-from ..conversations.rules_summaries import Line
-from ..conversations.table_summaries import LINE_COLUMNS, build_line
 from ..database.compiled import IDS, read_parts
 from ..database.dialects import ID
 from ..database.engine import Database
 from ..database.schema import chat_history_cache, conversations
+from ..messages.table_lines import LINE, Line, build_line, in_order
 
 _C, _K = chat_history_cache.c, conversations.c
 _NOT_SAID = ("system", "narrator", "thought")
@@ -40,9 +39,7 @@ _MARK = select(_K.consolidated_to).where(
 _AFTER_MARK = and_(_HERE, _C.id > bindparam("above", type_=ID))
 _UP_TO = _C.id <= bindparam("up_to", type_=ID)
 _NEW = select(func.max(_C.id)).where(_AFTER_MARK)
-_OLDEST = (
-    select(*LINE_COLUMNS).where(_AFTER_MARK, _UP_TO, _SAID).order_by(_C.id).limit(bindparam("most", type_=Integer()))
-)
+_OLDEST = select(*LINE).where(_AFTER_MARK, _UP_TO, _SAID).order_by(_C.id).limit(bindparam("most", type_=Integer()))
 
 
 def read(db: Database, persona: str, conversation: str, most: int) -> Window:
@@ -57,7 +54,7 @@ def read(db: Database, persona: str, conversation: str, most: int) -> Window:
     return Window(conversation, mark, _in_order(rows), int(rows[-1].id if is_full else last), is_full)
 
 
-_AGAIN = select(*LINE_COLUMNS).where(_HERE, _C.id.in_(IDS), _SAID)
+_AGAIN = select(*LINE).where(_HERE, _C.id.in_(IDS), _SAID)
 
 
 def read_again(db: Database, persona: str, conversation: str, rows: Collection[int]) -> Window:
@@ -73,14 +70,12 @@ def _read_mark(db: Database, persona: str, conversation: str) -> int:
     return int(marks[0][0] or 0) if marks else 0
 
 
-def _in_order(rows: Sequence[Any]) -> tuple[Line, ...]:
-    lines = [build_line(row) for row in rows]
-    lines.sort(key=lambda line: (line.at is not None, line.at, line.row_id))
-    return tuple(lines)
+def _in_order(rows: Iterable[Any]) -> tuple[Line, ...]:
+    return tuple(in_order(map(build_line, rows)))
 
 
 _NEWEST_OF_ALL = (
-    select(*LINE_COLUMNS, _C.interface_path)
+    select(*LINE)
     .where(_C.persona_id == bindparam("persona"), _SAID)
     .order_by(_C.id.desc())
     .limit(bindparam("most", type_=Integer()))

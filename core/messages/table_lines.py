@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -21,6 +20,7 @@ from ..database.schema import chat_history_cache, conversations, message_recaps
 from ..database.sources import WITHDRAWN
 from ..errors import MessageError
 from ..scope import KEY_BYTES, key_text
+from ..shapes import Line as Line
 from ..text.times import iso_text
 from .new_message import MESSAGE_ID_BYTES, PERSONA_ROLES
 
@@ -36,37 +36,6 @@ _PERSONA = _C.persona_id == bindparam("persona")
 _HERE = (_PERSONA, _C.interface_path == bindparam("conversation"))
 _THESE = (_PERSONA, _C.id.in_(IDS))
 _SEEN = _C.audience_id.in_(bindparam("audiences", expanding=True))
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A stored message."""
-
-    row_id: int
-    conversation: str
-    message_id: str | None
-    audience_id: int
-    at: datetime | None
-    edited_at: datetime | None
-    role: str
-    sender_id: str
-    sender_name: str
-    participant: str | None
-    """Speaker's key; None for the persona and unknown speakers."""
-    triggered_by: str | None
-    """Key of the participant whom a persona's line answers."""
-    hidden: bool
-    excluded: bool
-    metadata: dict[str, Any]
-    digest: bytes
-    text: str
-    """Text; blank if the message was read without it."""
-    is_withdrawn: bool = False
-    """Whether the message is an answer made with a forgotten row; no list shows such an answer."""
-
-    @property
-    def is_anonymous(self) -> bool:
-        return self.role == "user" and not self.participant
 
 
 _COLUMNS = (
@@ -89,7 +58,7 @@ def build_line(row: Any) -> Line:
     )  # fmt: skip
 
 
-def _in_order(lines: list[Line]) -> list[Line]:
+def in_order(lines: Iterable[Line]) -> list[Line]:
     return sorted(lines, key=lambda line: (line.at is not None, line.at, line.row_id))
 
 
@@ -109,7 +78,7 @@ _BY_TEXT = select(*FACTS).where(
 def read_lines(read: Reader, persona: str, rows: Collection[int], *, with_text: bool = True) -> list[Line]:
     """Return those of these messages that are stored, in the order of the conversation."""
     statement = _LINES_OF if with_text else _FACTS_OF
-    return _in_order([build_line(row) for row in read_parts(read, statement, {"persona": persona}, rows)])
+    return in_order([build_line(row) for row in read_parts(read, statement, {"persona": persona}, rows)])
 
 
 def find_facts(read: Reader, persona: str, row_id: int) -> Line | None:
@@ -230,7 +199,7 @@ def read_newest(
     for part in parts:
         rows = db.read(statement, {**values, "audiences": part}, source="chat_history_cache")
         lines += [build_line(row) for row in rows]
-    return _in_order(lines)[-limit:]
+    return in_order(lines)[-limit:]
 
 
 def read_stats(db: Database, persona: str, audiences: Sequence[int], *, local: bool = False) -> Any:

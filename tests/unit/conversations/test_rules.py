@@ -10,13 +10,13 @@ import pytest
 
 from core.conversations import rules_summaries as summaries
 from core.conversations.memory_tool import NAME, build_answer, build_definition, read_native_calls, read_text_calls
-from core.conversations.rules_summaries import Line, Summary, build_substitute, read_messages, read_reply
-from core.shapes import ToolCall
+from core.conversations.rules_summaries import Summary, build_substitute, read_messages, read_reply
+from core.shapes import Line, ToolCall
 
 LINES = [
-    Line("ok", "Ann", "tg/ann"),
-    Line("We fly to Rome on Friday at seven.", "Ann", "tg/ann"),
-    Line("Ada brings the tickets.", "Iris", is_persona=True),
+    Line(text="ok", sender_name="Ann", participant="tg/ann"),
+    Line(text="We fly to Rome on Friday at seven.", sender_name="Ann", participant="tg/ann"),
+    Line(text="Ada brings the tickets.", sender_name="Iris", role="persona"),
 ]
 EXTRACT = summaries.extract_summary(LINES).text
 PATTERNS = (r"(?i)^\s*error\b",)

@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 from core.config import Settings
-from core.conversations.rules_summaries import Line
 from core.lifelong.rules_consolidation import choose_facts, read_reply, window
+from core.shapes import Line
 from core.templates.words import phrases_for, refused_patterns
 
 ANN, BOB = "tg/ann", "tg/bob"
@@ -44,8 +44,11 @@ def test_l14_the_window_is_within_20_to_500() -> None:
 
 def test_l18_sentences_worth_keeping() -> None:
     said = ["I really love rainy days.", "I feel lonely today.", "Remember that the key is under the mat.", "ok"]
-    made = choose_facts([Line(text, participant=ANN) for text in said], lambda said: phrases_for(said, Settings()))
+    made = choose_facts([Line(text=text, participant=ANN) for text in said], lambda said: phrases_for(said, Settings()))
     kinds = [("FactsAboutUser", "long_term"), ("Emotions", "session"), ("KeyFacts", "long_term")]
     assert [(fact.kind, fact.tier) for fact in made] == kinds
-    for line in (Line("My name is Iris.", is_persona=True), Line("My name is Jonas. Don't remember that, please.")):
+    for line in (
+        Line(text="My name is Iris.", role="persona"),
+        Line(text="My name is Jonas. Don't remember that, please."),
+    ):
         assert choose_facts([line], lambda text: phrases_for(text, Settings())) == []
