@@ -80,6 +80,7 @@ def add_diary_entry(
     notes = [f"a tag of {size} bytes was left out; at most {tag_rules.TAG_BYTES} are stored" for size in dropped]
     names = (rows.text(name, "involved_users") for name in tag_rules.tag_items(involved_users, "involved_users"))
     entry = table.NewEntry(
+        id=row_id,
         content=said,
         personal_thought=rows.text(personal_thought, "personal_thought"),
         interaction_summary=rows.text(interaction_summary, "interaction_summary"),
@@ -91,7 +92,7 @@ def add_diary_entry(
         interface=optional_key(interface, "interface", 50) or "",
         chat_id=optional_key(chat_id, "chat_id", 255) or "",
         thread_id=optional_key(thread_id, "thread_id", 255) or "",
-        local_only=rows.yes_no(local_only, "local_only"),
+        local_only=bool(rows.yes_no(local_only, "local_only")),
         source_message_ids=tuple(table_sources.find_sources(db, call.scope, message_id)[0] or ()),
     )
     # 3. store it

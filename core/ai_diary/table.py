@@ -36,21 +36,11 @@ _NAME_BYTES = 255
 
 
 @dataclass(frozen=True, slots=True)
-class NewEntry:
-    content: str
-    personal_thought: str
-    interaction_summary: str
-    user_message: str
-    emotions: tuple[Any, ...]
-    context_tags: tuple[str, ...]
-    involved_users: tuple[str, ...]
-    timestamp: datetime
-    interface: str
-    """Interface as the host names it; stored in short form."""
-    chat_id: str
-    thread_id: str
-    local_only: int
-    source_message_ids: tuple[int | str, ...]
+class NewEntry(DiaryEntry):
+    """An entry to store; its interface is as the host names it, and is stored in short form."""
+
+    source_message_ids: tuple[int | str, ...] = ()
+    """Ids of the source messages."""
 
 
 @retry_duplicates
