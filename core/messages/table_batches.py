@@ -9,12 +9,12 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TypeVar
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection
 
 from ..access import table_conversations, table_participants
 from ..database import rows
-from ..database.compiled import IDS, chunks, read_parts
-from ..database.dialects import Time, microseconds
+from ..database.compiled import chunks
+from ..database.dialects import microseconds
 from ..database.engine import Database, RollbackError
 from ..database.ids import retry_duplicates
 from ..database.schema import chat_history_cache
@@ -24,6 +24,7 @@ from ..memories.table_instructions import Holding
 from ..scope import Privacy, Scope
 from ..shapes import WriteReason, WriteResult
 from . import table as messages_table
+from . import table_lines
 from .new_message import SAME_WITHIN, NewMessage
 
 T = TypeVar("T")
@@ -40,15 +41,6 @@ Ready = tuple[int, NewMessage, table_conversations.AudienceRow]
 """A row to write: id, message and audience."""
 _SAME_US = 5_000_000
 _Said = tuple[bytes, str, str]
-_C = chat_history_cache.c
-_HERE = (_C.persona_id == bindparam("persona"), _C.interface_path == bindparam("conversation"))
-_BY_ID = select(_C.id, _C.message_id).where(*_HERE, _C.message_id.in_(IDS))
-_BY_TEXT = select(_C.id, _C.content_hash, _C.timestamp, _C.sender_id, _C.sender_name, _C.message_id).where(
-    *_HERE,
-    _C.content_hash.in_(IDS),
-    _C.timestamp > bindparam("after", type_=Time()),
-    _C.timestamp < bindparam("before", type_=Time()),
-)
 
 
 def insert_messages(
@@ -166,14 +158,13 @@ class Seen:
     @classmethod
     def read(cls, connection: Connection, persona: str, conversation: str, batch: Sequence[NewMessage]) -> Seen:
         """Read the stored messages that a batch of one conversation may repeat."""
-        seen, read, here = cls(), connection.execute, {"persona": persona, "conversation": conversation}
-        ids = read_parts(read, _BY_ID, here, (m.message_id for m in batch if m.message_id is not None))
-        seen._ids = {row.message_id: row.id for row in ids}
-        times = [m.at for m in batch]
-        span = {"after": min(times) - SAME_WITHIN, "before": max(times) + SAME_WITHIN}
-        for row in read_parts(read, _BY_TEXT, {**here, **span}, (m.digest for m in batch)):
-            said = (row.content_hash, row.sender_id, "" if row.sender_id else row.sender_name)
-            seen._keep(said, microseconds(row.timestamp), row.id, row.message_id)
+        seen, here = cls(), (connection.execute, persona, conversation)
+        named = table_lines.read_by_ids(*here, (m.message_id for m in batch if m.message_id is not None))
+        seen._ids = {message_id: line.row_id for message_id, line in named.items()}
+        span = min(m.at for m in batch) - SAME_WITHIN, max(m.at for m in batch) + SAME_WITHIN
+        for line in table_lines.read_said(*here, (m.digest for m in batch), *span):
+            said = (line.digest, line.sender_id, "" if line.sender_id else line.sender_name)
+            seen._keep(said, microseconds(line.at), line.row_id, line.message_id)
         return seen
 
     def _keep(self, said: _Said, at: int, row_id: int, message_id: str | None) -> None:
