@@ -7,7 +7,6 @@ sees only the messages that a prompt in that other conversation would see.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import takewhile
 from typing import Any, Protocol, TypedDict, get_args
@@ -16,7 +15,7 @@ from .access.rules import plain_key
 from .access.view import Viewer
 from .base import logs
 from .base.wire_ids import find_whole
-from .calls.call import Call, find_key, load_access, open_call
+from .calls.call import Call, find_key, load_viewer, open_call
 from .calls.defaults import check_handle, clock, handle, scope_for, scope_of, settings_for
 from .config import GivenSettings
 from .context.incoming import NON_TEXT, IncomingMessage, read_reply, read_role
@@ -330,7 +329,7 @@ def clear_chat_history(
     """
     call = open_call(db, settings, scope)
     key = find_key(call, path)
-    return table_followers.clear_conversation(call, _view_from(call, key), key)
+    return table_followers.clear_conversation(call, load_viewer(call, key), key)
 
 
 def get_cache_stats(
@@ -346,7 +345,7 @@ def get_cache_stats(
     (1, '2026-03-10T12:00:00+00:00')
     """
     call = open_call(db, settings, scope)
-    viewer = _view_from(call)
+    viewer = load_viewer(call)
     messages, conversations, oldest, newest = table_lines.read_stats(
         call.db, call.persona, viewer.audiences, local=viewer.sees_local_only
     )
@@ -428,21 +427,14 @@ def _find_message(call: Call, message: object, interface_path: object) -> tuple[
     if named is None:
         return None
     row_id, conversation = named
-    return _view_from(call, None if key is None else conversation), conversation, row_id
-
-
-def _view_from(call: Call, conversation: str | None = None) -> Viewer:
-    """Return the viewer of a scope; a scope without conversation sees what a member of `conversation` sees."""
-    if conversation is not None and call.scope.conversation is None:
-        call = replace(call, scope=replace(call.scope, conversation=conversation))
-    return load_access(call).viewer
+    return load_viewer(call, None if key is None else conversation), conversation, row_id
 
 
 def _read_lines(
     call: Call, limit: object, default: int, conversation: str | None = None, *, level: bool = False
 ) -> list[ChatLine]:
     """Return the newest messages that the call sees, of one conversation or of all, oldest first."""
-    viewer = _view_from(call, conversation)
+    viewer = load_viewer(call, conversation)
     most, note = read_limit(limit, default, 1, _MOST_LINES)
     if note:
         logs.warning("chat_history_limit", note=note)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from ..base import logs
-from ..calls.call import Call, GivenSettings, load_access, open_call
+from ..calls.call import Call, GivenSettings, load_viewer, open_call
 from ..chat_history_cache import clear_chat_history, delete_chat_message
 from ..database.engine import Database
 from ..memories import instructions as standing
@@ -164,7 +164,7 @@ class Session:
 
 def _read_newest(call: Call, most: int) -> list[Line]:
     """Return the newest messages of the session, oldest first."""
-    viewer = load_access(call).viewer
+    viewer = load_viewer(call)
     return read_newest(
         call.db, call.persona, viewer.audiences, most, conversation=call.scope.conversation,
         local=viewer.sees_local_only,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from ..base import logs
 from ..base.hints import shown
 from ..base.wire_ids import find_whole
-from ..calls.call import GivenSettings, load_access, open_call
+from ..calls.call import GivenSettings, load_viewer, open_call
 from ..calls.defaults import check_handle, handle
 from ..database import rows
 from ..database.engine import Database
@@ -125,7 +125,7 @@ def get_recent_entries(
     days = _read_number(days, "days")
     most = None if max_chars is None else int(_read_number(max_chars, "max_chars"))
     call = open_call(db, settings, scope)
-    return table.read_recent(call.db, load_access(call).viewer, days=days, max_chars=most)
+    return table.read_recent(call.db, load_viewer(call), days=days, max_chars=most)
 
 
 def get_entries_by_tags(
@@ -153,7 +153,7 @@ def get_entries_by_tags(
     if not wanted:
         return []
     call = open_call(db, settings, scope)
-    return table.read_newest(call.db, load_access(call).viewer, most=_read_most(limit), tags=wanted)
+    return table.read_newest(call.db, load_viewer(call), most=_read_most(limit), tags=wanted)
 
 
 def get_entries_with_person(
@@ -181,7 +181,7 @@ def get_entries_with_person(
     if not name:
         return []
     call = open_call(db, settings, scope)
-    return table.read_newest(call.db, load_access(call).viewer, most=_read_most(limit), person=name)
+    return table.read_newest(call.db, load_viewer(call), most=_read_most(limit), person=name)
 
 
 def cleanup_old_entries(
@@ -251,7 +251,7 @@ def edit_diary_entry(
     if not text.strip():
         return WriteResult(False, None, "empty")
     call = open_call(db, settings, scope)
-    return table.edit_entry(call.db, load_access(call).viewer, read_id(id), text)
+    return table.edit_entry(call.db, load_viewer(call), read_id(id), text)
 
 
 def archive_diary_entry(
@@ -271,7 +271,7 @@ def archive_diary_entry(
     (True, False)
     """
     call = open_call(db, settings, scope)
-    return table.archive_entry(call.db, load_access(call).viewer, read_id(id))
+    return table.archive_entry(call.db, load_viewer(call), read_id(id))
 
 
 def _read_list(value: object) -> list[object]:

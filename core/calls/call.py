@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..access.load import load_snapshot
 from ..access.rules import plain_key
@@ -55,3 +55,10 @@ def find_key(call: Call, conversation: object, field: str = "interface_path") ->
 def load_access(call: Call, request: Request = Request()) -> AccessSnapshot:  # noqa: B008 - it is frozen
     """Read in one statement the audiences the call's scope sees, and the additional data that `request` names."""
     return load_snapshot(call.db, call.scope, request, destination=call.destination, settings=call.settings)
+
+
+def load_viewer(call: Call, conversation: str | None = None) -> Viewer:
+    """Return the viewer of the call's scope; a scope without conversation sees as the named one does."""
+    if conversation is not None and call.scope.conversation is None:
+        call = replace(call, scope=replace(call.scope, conversation=conversation))
+    return load_access(call).viewer

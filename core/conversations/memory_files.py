@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 from ..base import logs
 from ..base.hints import shown
 from ..base.whole_file import replace_file
-from ..calls.call import Call, GivenSettings, load_access, open_call
+from ..calls.call import Call, GivenSettings, load_viewer, open_call
 from ..config import Settings
 from ..database.engine import Database
 from ..errors import CoreError, MessageError, TransferError
@@ -151,7 +151,7 @@ def import_markdown(
         stored = [each.text for each in _read_sections(call)]
         new = _iter_new(recent, lambda section: section.text, stored)
         done = [(number, _insert_section(call, path, section)) for number, section in new]
-        viewer = replace(load_access(call).viewer, destination="local")
+        viewer = replace(load_viewer(call), destination="local")
         kept = {one.id for one in table_summaries.read_summaries(call, viewer)}
         reasons += [_note(RECENT, number, one.reason or ("" if one.id in kept else "limit")) for number, one in done]
         for number, text in _iter_new(saved, str, _read_memories(call)):
@@ -161,12 +161,12 @@ def import_markdown(
 
 
 def _read_sections(call: Call) -> list[Section]:
-    summaries, zone_name = table_summaries.read_summaries(call, load_access(call).viewer), call.settings.timezone
+    summaries, zone_name = table_summaries.read_summaries(call, load_viewer(call)), call.settings.timezone
     return [Section(_line(one.title), format_time(one.at, zone_name), _line(one.summary)) for one in summaries]
 
 
 def _read_memories(call: Call) -> list[str]:
-    return [_line(one.text) for one in table_saved.read_items(call.db, load_access(call).viewer)]
+    return [_line(one.text) for one in table_saved.read_items(call.db, load_viewer(call))]
 
 
 def _line(text: str) -> str:
@@ -235,7 +235,7 @@ def _take_edits(call: Call, folder: Path, state: State) -> None:
     if not (folder / SAVED).exists():
         return
     bullets = {_digest(text): text for text in read_bullets(_read(folder / SAVED))}
-    viewer = load_access(call).viewer
+    viewer = load_viewer(call)
     stored = {_digest(_line(item.text)): item.id for item in table_saved.read_items(call.db, viewer)}
     for digest in sorted(state.lines & stored.keys() - bullets.keys()):
         table_saved.archive_memory(call.db, viewer, stored[digest])

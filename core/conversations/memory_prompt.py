@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import UTC
 
 from ..base import logs
-from ..calls.call import GivenSettings, load_access, open_call
+from ..calls.call import GivenSettings, load_viewer, open_call
 from ..config import Settings
 from ..context.lines import NameLabels
 from ..database.engine import Database
@@ -46,7 +46,7 @@ def get_user_memory_prompt(
     recent: list[RecentConversation] = []
     saved: list[str] = []
     with _logged("conversations"):
-        viewer = load_access(call).viewer
+        viewer = load_viewer(call)
         if has_recent:
             with _logged("conversation_summaries"):
                 recent = read_recent(call, viewer)
@@ -93,7 +93,7 @@ def load_memory(
     recent, saved = _switches(call.settings)
     if not recent and not saved:
         return {"recent": [], "saved": []}
-    viewer = load_access(call).viewer
+    viewer = load_viewer(call)
     return {
         "recent": read_recent(call, viewer) if recent else [],
         "saved": read_saved(call.db, viewer) if saved else [],

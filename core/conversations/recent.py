@@ -12,7 +12,7 @@ from ..access import table_conversations, table_participants
 from ..access.rules import check_key, plain_key
 from ..access.view import Viewer
 from ..base import logs
-from ..calls.call import Call, GivenSettings, find_key, load_access, open_call
+from ..calls.call import Call, GivenSettings, find_key, load_viewer, open_call
 from ..config import Settings
 from ..database.engine import Connection, Database
 from ..errors import MessageError, ModelError, StoreWriteError
@@ -327,7 +327,7 @@ def list_recent_conversations(
 ) -> list[RecentConversation]:
     """Return the ended conversations that the scope sees, MAX_RECENT_CONVERSATIONS of each audience, oldest first."""
     call = open_call(db, settings, scope)
-    return read_recent(call, load_access(call).viewer)
+    return read_recent(call, load_viewer(call))
 
 
 def read_recent(call: Call, viewer: Viewer) -> list[RecentConversation]:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from ..access.view import Viewer
 from ..base import logs
-from ..calls.call import Call, GivenSettings, load_access, open_call
+from ..calls.call import Call, GivenSettings, load_viewer, open_call
 from ..config import Settings
 from ..database import rows
 from ..database.engine import Database
@@ -126,7 +126,7 @@ def delete_saved_memory(
         id of an equal memory that is not archived.
     """
     call = open_call(db, settings, scope)
-    viewer = load_access(call).viewer
+    viewer = load_viewer(call)
     row_id = rows.row_id(id)
     if not row_id:
         return WriteResult(False, None, "unchanged", notes=(memories_table.NO_SUCH,))
@@ -150,7 +150,7 @@ def list_saved_memories(
         kind: `saved`, or `instruction` for the standing instructions of the scope's person.
     """
     call = open_call(db, settings, scope)
-    viewer = load_access(call).viewer
+    viewer = load_viewer(call)
     check_choice(kind, "kind", SavedKind)
     return read_saved(call.db, viewer, kind=kind)
 

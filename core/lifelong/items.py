@@ -10,7 +10,7 @@ from typing import Any
 from ..access import table_conversations as conversations
 from ..access import table_participants
 from ..base.hints import shown
-from ..calls.call import Call, GivenSettings, find_key, load_access, open_call
+from ..calls.call import Call, GivenSettings, find_key, load_viewer, open_call
 from ..database import rows
 from ..database.engine import Database, RollbackError
 from ..database.ids import retry_duplicates
@@ -59,7 +59,7 @@ def find_seen(call: Call, operator: bool) -> ReadScope:
     """Return which items the call may read; an operator reads all audiences of the persona."""
     if rows.yes_no(operator, "operator"):
         return ReadScope(call.persona)
-    viewer = load_access(call).viewer
+    viewer = load_viewer(call)
     return ReadScope(call.persona, viewer.audiences, viewer.sees_local_only)
 
 

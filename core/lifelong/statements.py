@@ -10,7 +10,7 @@ from ..access import overview
 from ..access import table as audience_table
 from ..access.rules import plain_key
 from ..access.table_participants import checked_key
-from ..calls.call import GivenSettings, load_access, open_call
+from ..calls.call import GivenSettings, load_viewer, open_call
 from ..database import sources
 from ..database.dialects import from_microseconds
 from ..database.engine import Database
@@ -65,7 +65,7 @@ def profile(
         raise MessageError("participant is missing. Name a person, as `interface/id`.", fields=("participant",))
     most = rules.read_number(limit, "limit", 1, MOST_STATEMENTS, 50)
     query = searching.prepare(searching.SearchRequest(ranking="relevance"), call.settings)
-    viewer, keys = load_access(call).viewer, audience_table.read_keys(call.db, call.persona)
+    viewer, keys = load_viewer(call), audience_table.read_keys(call.db, call.persona)
     if yes_no(operator, "operator"):
         viewer = replace(viewer, audiences=tuple(keys), destination="local")
     search = searching.build_search(query, viewer, call.settings, call.db)

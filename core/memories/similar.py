@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..access.overview import read_names
-from ..calls.call import Call, load_access
+from ..calls.call import Call, load_viewer
 from ..shapes import SimilarMemory
 from ..text.languages import languages_of
 from ..text.search_words import minor_words, salient_words
@@ -25,7 +25,7 @@ def find_similar(call: Call, text: str, row_id: int | None = None) -> SimilarMem
 
     The memory `row_id` is skipped.
     """
-    viewer, whose = load_access(call).viewer, call.scope.participant
+    viewer, whose = load_viewer(call), call.scope.participant
     seen = ReadScope(call.persona, viewer.audiences, viewer.sees_local_only)
     wanted = ItemFilter(tier="long_term", participants=(whose,) if whose else ())
     ttl = call.settings.session_ttl_sec

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from ..access.rules import plain_key
-from ..calls.call import Call, GivenSettings, load_access, open_call
+from ..calls.call import Call, GivenSettings, load_viewer, open_call
 from ..calls.defaults import clock
 from ..config import Settings
 from ..database.engine import Database
@@ -179,7 +179,7 @@ def _read_visible(call: Call, lookups: Sequence[Lookup], lineage: object) -> lis
     lookups = [replace(each, lineage=turns.read_id(lineage, "lineage") or "") for each in lookups]
     since = turns.read_since(call.settings, call.db.clock())
     with call.db.request_connection():
-        entries = table_reading.read_entries(call.db, load_access(call).viewer, lookups, since)
+        entries = table_reading.read_entries(call.db, load_viewer(call), lookups, since)
     return rules.newest_first(rules.drop_expired(entries, since))
 
 

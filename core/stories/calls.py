@@ -9,7 +9,7 @@ from typing import Any
 
 from ..access import table_conversations
 from ..access.view import ConversationFacts
-from ..calls.call import Call, find_key, load_access
+from ..calls.call import Call, find_key, load_viewer
 from ..config import Settings
 from ..errors import MessageError
 from ..messages import table_lines
@@ -90,7 +90,7 @@ def no_such_message() -> MessageError:
 def _see(call: Call, key: str, *, is_named: bool) -> StoryCall:
     """Return the call with the conversation if the scope sees it; a scope without conversation uses the named one."""
     named = replace(call, scope=replace(call.scope, conversation=key))
-    viewer = load_access(named if is_named and call.scope.conversation is None else call).viewer
+    viewer = load_viewer(call, key if is_named else None)
     place = table_conversations.find_among(call.db.read, call.persona, [key]).get(key)
     story = StoryCall(call.db, call.settings, named.scope, viewer)
     if place is None or place.audience_id not in viewer.audiences:

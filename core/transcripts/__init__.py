@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from .. import chat_history_cache, short_term, stories
 from ..access import tombstones
 from ..access.external_rows import participant_of
-from ..calls.call import Call, GivenSettings, load_access, open_call
+from ..calls.call import Call, GivenSettings, load_viewer, open_call
 from ..database import rows
 from ..database.engine import Database
 from ..errors import MessageError
@@ -183,7 +183,7 @@ class _Transcript:
         self._changed = {at for at, index in pairs if lines[at].spoken != spoken[index]}
 
     def _read_stored(self) -> list[Line]:
-        viewer = load_access(self._call).viewer
+        viewer = load_viewer(self._call)
         most = min(2 * MOST_LINES, max(50, 4 * len(self._lines)))
         return table_lines.read_newest(
             self._call.db,

@@ -10,7 +10,7 @@ from itertools import groupby, islice
 from typing import Any, NamedTuple
 
 from ..access import table_conversations
-from ..calls.call import Call, load_access
+from ..calls.call import Call, load_viewer
 from ..errors import MessageError, StoreError, TransferError
 from ..forgetting import table_followers
 from ..memories import instructions as standing
@@ -269,7 +269,7 @@ class ChatWriter:
         if ready.line.beside.alternatives:
             _add_versions(call, stored.row_id, ready.line)
         # the importer has read the file, so the message's audience is allowed for this edit
-        viewer = replace(load_access(call).viewer, audiences=(stored.audience_id,))
+        viewer = replace(load_viewer(call), audiences=(stored.audience_id,))
         result = table_followers.edit_message(call, viewer, message.conversation, stored.row_id, message.text)
         if result.reason == "privacy":
             self.counts["privacy"] += 1

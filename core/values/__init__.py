@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..calls.call import GivenSettings, load_access, open_call
+from ..calls.call import GivenSettings, load_viewer, open_call
 from ..database.engine import Database
 from ..scope import Scope
 from .table import Change as Change
@@ -26,4 +26,4 @@ def open_values(
 ) -> Values:
     """Return the values of one kind that a scope can use, to read or change them."""
     call = open_call(db, settings, scope)
-    return Values(replace(call, viewer=load_access(call).viewer), kind, call.db.read)
+    return Values(replace(call, viewer=load_viewer(call)), kind, call.db.read)

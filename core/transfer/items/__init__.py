@@ -10,7 +10,7 @@ from typing import Any
 
 from ...base.hints import shown
 from ...base.yaml_text import write_value
-from ...calls.call import GivenSettings, load_access, open_call
+from ...calls.call import GivenSettings, load_viewer, open_call
 from ...conversations import memory_files
 from ...database.engine import Database
 from ...database.rows import read_json
@@ -145,7 +145,7 @@ def export_items(
     stored = [each for each in table_transfer.kinds(call.db, call.persona) if each != INSTRUCTION]
     visible = None
     if call.scope.conversation is not None:
-        visible = load_access(replace(call, scope=replace(call.scope, destination="local"))).viewer.audiences
+        visible = load_viewer(replace(call, scope=replace(call.scope, destination="local"))).audiences
     kinds = [each for each in stored if wanted is None or each in wanted]
     rows = table_transfer.oldest_first(call, kinds, limit=limit + 1, after=place, seen=visible)
     return ItemExport(rows, fmt, limit, max_bytes if max_bytes is None else check_bytes(max_bytes))
