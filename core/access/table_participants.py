@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from sqlalchemy import Connection, Select, bindparam, case, delete, func, select, update
 
@@ -15,6 +15,7 @@ from ..database.engine import Database
 from ..database.schema import participants, privacy_levels
 from ..errors import MessageError
 from ..scope import KEY_BYTES, key_text
+from ..shapes import Line
 
 LEVELS = ("none", "partial", "full")
 """Privacy levels. none: everything is stored. partial: nothing for the long term. full: nothing is stored."""
@@ -100,29 +101,9 @@ def find_on_interfaces(connection: Connection, keys: Iterable[str]) -> dict[str,
     return found
 
 
-class SaidLine(Protocol):
-    """The people of a message, whose privacy levels apply to it."""
-
-    @property
-    def participant(self) -> str | None: ...
-    @property
-    def triggered_by(self) -> str | None: ...
-    @property
-    def is_anonymous(self) -> bool:
-        """Whether its speaker is an unknown person."""
-
-
-_Line = TypeVar("_Line", bound=SaidLine)
-
-
 def keep_allowed(
-    connection: Connection,
-    persona: str,
-    lines: Sequence[_Line],
-    default: str,
-    *,
-    levels: Collection[str] = LEVELS[:2],
-) -> list[_Line]:
+    connection: Connection, persona: str, lines: Sequence[Line], default: str, *, levels: Collection[str] = LEVELS[:2]
+) -> list[Line]:
     """Return the lines that a new text may use: lines of people at one of these levels, and answers to these people."""
     names = {name for line in lines for name in (line.participant, line.triggered_by) if name}
     people = known(connection, persona, names, default) if names else {}
