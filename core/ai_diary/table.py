@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime, timedelta
@@ -26,7 +25,6 @@ from ..index import entries as index_entries
 from ..index import indexed
 from ..scope import Scope
 from ..shapes import DiaryEntry, WriteResult
-from ..tags import table as tags_table
 from ..text.hits import stored_tags
 
 _C = ai_diary.c
@@ -69,12 +67,7 @@ def insert_entry(call: Call, entry: NewEntry, *, row_id: int) -> tuple[int, Sequ
             "local_only": int(place.local_only or kept.local_only),
             "participant_keys": keys or None,
         }
-        rows.insert_rows(connection, ai_diary, [row])
-        where = index_entries.place_of(AI_DIARY.number, None)
-        at, text, local = kept.timestamp, row["text_folded"], row["local_only"]
-        stored = index_entries.Stored(row_id, place.audience_id, at, text, kept.context_tags, local, where)
-        indexed.add_entries(connection, db.family, [stored.entry(AI_DIARY, index_entries.calendar_of(db))])
-        tags_table.raise_uses(connection, db, scope.persona, Counter(kept.context_tags))
+        indexed.insert(connection, db, AI_DIARY, [row])
         return row_id, notes
 
     return db.transaction(work, source="ai_diary", confirm=rows.check_stored(ai_diary, scope.persona, [row_id]))

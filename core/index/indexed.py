@@ -1,11 +1,12 @@
-"""Rows together with their index entries: move, delete, hide or unhide them in one step."""
+"""Rows together with their index entries: insert, move, delete, hide or unhide them in one step."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
+from typing import Any
 
 from sqlalchemy import Connection, Executable, bindparam, case, delete, select, update
 
@@ -14,11 +15,40 @@ from ..database import dialects
 from ..database.compiled import chunks
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
-from ..database.sources import SourceTable
+from ..database.rows import insert_rows
+from ..database.sources import WITHDRAWN, SourceTable
 from ..tags import table as tags
 from . import embeddings, table
-from .entries import Stored, calendar_of, indexed_columns, read_stored
+from .entries import Stored, calendar_of, indexed_columns, place_columns, place_of, read_stored
 from .shapes import Entry
+
+
+def insert(
+    connection: Connection,
+    db: Database,
+    source: SourceTable,
+    made: Sequence[Mapping[str, Any]],
+    local_only: Sequence[int] | None = None,
+) -> None:
+    """Insert rows of a source with their index entries, and count their tags.
+
+    `local_only` has the mark of each row's conversation, for a source whose rows have none of their own.
+    """
+    if not made:
+        return
+    insert_rows(connection, source.table, made)
+    calendar, places = calendar_of(db), [str(column.key) for column in place_columns(source)]
+    entries = []
+    for n, row in enumerate(made):
+        if row.get("hidden") == WITHDRAWN:
+            continue
+        named = () if source.tags is None else tuple(row[source.tags.key])
+        local = row["local_only"] if local_only is None else int(local_only[n])
+        place = place_of(source.number, *(row[name] for name in places))
+        stored = Stored(row["id"], row["audience_id"], row["timestamp"], row["text_folded"], named, local, place)
+        entries.append(stored.entry(source, calendar))
+    add_entries(connection, db.family, entries)
+    tags.raise_uses(connection, db, made[0]["persona_id"], Counter(tag for one in entries for tag in one.tags))
 
 
 @lru_cache(maxsize=32)

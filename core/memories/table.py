@@ -23,7 +23,6 @@ from ..database.engine import Database, RollbackError
 from ..database.ids import retry_duplicates
 from ..database.schema import memories
 from ..database.sources import MEMORIES
-from ..index import entries as index_entries
 from ..index import indexed
 from ..scope import Scope
 from ..shapes import WriteReason, WriteResult
@@ -106,22 +105,7 @@ def write(
 ) -> None:
     """Store items with their index rows and tags, in the caller's transaction, which has locked the audience."""
     now = db.clock()
-    rows.insert_rows(connection, memories, [_row(scope, row_id, m, place, now) for row_id, m in ready])
-    calendar = index_entries.calendar_of(db)
-    entries = [
-        index_entries.Stored(
-            row_id,
-            place.audience_id,
-            m.at,
-            m.folded,
-            m.tags,
-            int(place.local_only or m.local_only),
-            index_entries.place_of(MEMORIES.number, scope.conversation, m.author, scope.participant, m.label),
-        ).entry(MEMORIES, calendar)
-        for row_id, m in ready
-    ]
-    indexed.add_entries(connection, db.family, entries)
-    tags.raise_uses(connection, db, scope.persona, Counter(tag for _, m in ready for tag in m.tags))
+    indexed.insert(connection, db, MEMORIES, [_row(scope, row_id, m, place, now) for row_id, m in ready])
 
 
 _SAME_NAMES = (

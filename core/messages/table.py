@@ -193,22 +193,7 @@ def write_rows(
 ) -> None:
     """Insert rows, then index entries; queue the consolidation of rows that the conversation's mark has passed."""
     made = [_row(persona, *each) | _note_turn(db, persona, each[1]) for each in ready]
-    rows.insert_rows(connection, chat_history_cache, made)
-    calendar = index_entries.calendar_of(db)
-    entries = [
-        index_entries.Stored(
-            row_id,
-            place.audience_id,
-            m.at,
-            m.folded,
-            (),
-            int(place.local_only),
-            index_entries.place_of(CHAT.number, m.conversation, m.sender_name, m.participant, m.role),
-        ).entry(CHAT, calendar)
-        for (row_id, m, place), row in zip(ready, made, strict=True)
-        if row["hidden"] != WITHDRAWN
-    ]
-    indexed.add_entries(connection, db.family, entries)
+    indexed.insert(connection, db, CHAT, made, [place.local_only for _, _, place in ready])
     late: dict[str, list[int]] = {}
     for row_id, m, place in ready:  # an id made by a clock that lags may be below the mark of consolidation
         if place.facts is not None and row_id <= (place.facts.consolidated_to or 0):
