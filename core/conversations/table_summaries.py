@@ -213,15 +213,8 @@ def find_stored_rows(connection: Connection, scope: Scope, lines: Sequence[Line]
     return [None if message is None else seen.double_of(message) for message in messages]
 
 
-_OPEN = select(_J.payload).where(
-    _J.persona_id == bindparam("persona"),
-    _J.conversation_key == bindparam("conversation"),
-    _J.type == OPERATION,
-    _J.status.in_(OPEN_STATES),
-)
-
-
 def read_waiting(connection: Connection, persona: str, conversation: str) -> list[Mapping[str, Any]]:
     """Return the payloads of waiting summaries of a conversation that the caller has locked."""
-    texts = connection.execute(_OPEN, {"persona": persona, "conversation": conversation}).scalars()
+    mine = (_J.persona_id == persona, _J.conversation_key == conversation, _J.type == OPERATION)
+    texts = connection.execute(select(_J.payload).where(*mine, _J.status.in_(OPEN_STATES))).scalars()
     return [payload for text in texts if (payload := read_object(text)) is not None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, and_, bindparam, or_, select, union, update
+from sqlalchemy import Connection, and_, or_, select, union, update
 
 from ..database.compiled import Reader
 from ..database.dialects import upsert
@@ -49,16 +49,10 @@ def read_breaks(read: Reader, persona: str, conversation: str, newest: int | Non
     return [MessagePosition(*row) for row in reversed(list(read(breaks, {})))]
 
 
-_ORDER = (
-    select(_C.id, _C.timestamp, _C.hidden)
-    .where(_C.persona_id == bindparam("persona"), _C.interface_path == bindparam("conversation"))
-    .order_by(_C.timestamp, _C.id)
-)
-
-
 def read_rows(read: Reader, persona: str, conversation: str) -> list[Row]:
     """Return every message of a conversation, oldest first: the position in the list is the message's index."""
-    rows = read(_ORDER, {"persona": persona, "conversation": conversation})
+    here = (_C.persona_id == persona, _C.interface_path == conversation)
+    rows = read(select(_C.id, _C.timestamp, _C.hidden).where(*here).order_by(_C.timestamp, _C.id), {})
     return [
         Row(r.id, MessagePosition(r.timestamp, r.id), None if r.hidden >= AT_SOURCE else bool(r.hidden)) for r in rows
     ]

@@ -101,17 +101,11 @@ def read_page(
     return [(build_line(r), int(r.recap_tokens)) for r in read(_page(before is None), values)]
 
 
-_INCLUDED = select(_R.message_row, _R.include).where(
-    _R.persona_id == bindparam("persona"),
-    _R.conversation_key == bindparam("conversation"),
-    _R.alternative == OWN,
-    _R.include.is_not(None),
-)
-
-
 def read_included(read: Reader, persona: str, conversation: str) -> dict[int, str]:
     """Return the stored value of `include` of each included recap, by message row id."""
-    return {r.message_row: r.include for r in read(_INCLUDED, {"persona": persona, "conversation": conversation})}
+    own = (_R.persona_id == persona, _R.conversation_key == conversation, _R.alternative == OWN)
+    rows = read(select(_R.message_row, _R.include).where(*own, _R.include.is_not(None)), {})
+    return {r.message_row: r.include for r in rows}
 
 
 # Recaps in a prompt

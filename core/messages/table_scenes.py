@@ -84,16 +84,10 @@ def find_scene(read: Reader, persona: str, break_row: int) -> Scene | None:
     return next((_scene(r) for r in read(_BY_BREAK, {"persona": persona, "row": break_row})), None)
 
 
-_RECAPS = (
-    select(_R.version_index, _R.content, _R.metadata)
-    .where(_R.persona_id == bindparam("persona"), _R.scene_id == bindparam("id"))
-    .order_by(_R.version_index)
-)
-
-
 def read_versions(read: Reader, persona: str, scene_id: int) -> list[Recap]:
     """Return all versions of a scene's recap, the first one first."""
-    rows = read(_RECAPS, {"persona": persona, "id": scene_id})
+    stored = select(_R.version_index, _R.content, _R.metadata).where(_R.persona_id == persona, _R.scene_id == scene_id)
+    rows = read(stored.order_by(_R.version_index), {})
     return [Recap(r.version_index, r.content, read_object(r.metadata) or {}) for r in rows]
 
 
@@ -169,21 +163,8 @@ def insert_version(
     return version
 
 
-_UNDER_WAY = (
-    select(_J.id)
-    .where(
-        _J.persona_id == bindparam("persona"),
-        _J.conversation_key == bindparam("conversation"),
-        _J.type == bindparam("type"),
-        _J.status.in_(OPEN_STATES),
-    )
-    .order_by(_J.id.desc())
-    .limit(1)
-)
-
-
 def find_newest_operation(connection: Connection, persona: str, conversation: str, kind: str) -> int | None:
     """Return the id of the newest waiting or running operation of a kind, None if there is none."""
-    values = {"persona": persona, "conversation": conversation, "type": kind}
-    operation = connection.execute(_UNDER_WAY, values).scalar()
-    return None if operation is None else int(operation)
+    mine = (_J.persona_id == persona, _J.conversation_key == conversation, _J.type == kind)
+    newest = select(_J.id).where(*mine, _J.status.in_(OPEN_STATES)).order_by(_J.id.desc()).limit(1)
+    return connection.execute(newest).scalar()
