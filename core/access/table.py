@@ -18,13 +18,11 @@ _OF_PERSONA = _A.persona_id == bindparam("persona")
 _KEY = (_A.kind == bindparam("kind"), _A.server_id == bindparam("server"), _A.ref == bindparam("ref"))
 _FIND = select(_A.audience_id).where(_OF_PERSONA, *_KEY)
 _HOLD = _FIND.with_for_update()
-FORGOTTEN_KINDS = ("server", "direct", "saved", "conversation")
-"""Kinds of audiences that forgetting deletes: their rows are written under a lock on the audience."""
 
 
 def find_or_make(connection: Connection, db: Database, persona: str, key: AudienceKey) -> int:
-    """Return the id of an audience, inserting it if it is new."""
-    audience_id = find(connection, persona, key, lock=key.kind in FORGOTTEN_KINDS)
+    """Return the id of an audience, inserting it if it is new; one that forgetting may delete is locked."""
+    audience_id = find(connection, persona, key, lock=key.kind != "persona")
     if audience_id is not None:
         return audience_id
     row: dict[str, Any] = {"audience_id": db.ids.one(), "persona_id": persona, "kind": key.kind}
@@ -50,8 +48,5 @@ _LOCK = select(_A.audience_id).where(_OF_PERSONA, _A.audience_id == bindparam("i
 
 
 def read_keys(db: Database, persona: str) -> dict[int, AudienceKey]:
-    rows = db.read(_NAMED, {"persona": persona}, source="audiences")
+    rows = db.read(select(_A.audience_id, _A.kind, _A.server_id, _A.ref).where(_A.persona_id == persona))
     return {int(row[0]): AudienceKey(*row[1:]) for row in rows}
-
-
-_NAMED = select(_A.audience_id, _A.kind, _A.server_id, _A.ref).where(_OF_PERSONA)

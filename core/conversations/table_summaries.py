@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Integer, and_, bindparam, delete, or_, select, update
+from sqlalchemy import Connection, Integer, Select, and_, bindparam, delete, or_, select, update
 
 from ..access import table as audience_table
 from ..access import table_conversations
@@ -122,21 +122,16 @@ _VISIBLE = (
     _C.local_only <= bindparam("local_only", type_=Integer()),
 )
 _NEWEST = (_C.occurred_at.desc(), _C.id.desc())
-_LISTED = (
-    select(_C.id, _C.title, _C.summary, _C.occurred_at, _C.conversation_key, _C.provenance, _C.audience_id)
-    .where(*_VISIBLE)
-    .order_by(*_NEWEST)
-)
 
 
 def read_summaries(call: Call, viewer: Viewer) -> list[StoredSummary]:
     """Return the newest MAX_RECENT_CONVERSATIONS summaries of each visible audience, oldest first."""
+    columns = (_C.id, _C.title, _C.summary, _C.occurred_at, _C.conversation_key, _C.provenance, _C.audience_id)
     newest: dict[int, list[StoredSummary]] = {}
-    for row in call.db.read(_LISTED, viewer.bound, source="conversation_summaries"):
+    for row in call.db.read(select(*columns).where(*_VISIBLE).order_by(*_NEWEST), viewer.bound):
         newest.setdefault(row.audience_id, []).append(StoredSummary(*row))
-    summaries = [
-        one for of_audience in newest.values() for one in of_audience[: call.settings.max_recent_conversations]
-    ]
+    most = call.settings.max_recent_conversations
+    summaries = [one for of_audience in newest.values() for one in of_audience[:most]]
     return sorted(summaries, key=lambda one: (one.at is not None, one.at, one.id))
 
 
@@ -152,7 +147,6 @@ def select_shown(family: str) -> CompiledStatement:
 
 OPERATION = "CONVERSATION_SUMMARY"
 _M, _K, _J = chat_history_cache.c, conversations.c, memory_jobs.c
-_HERE = and_(_M.persona_id == bindparam("persona"), _M.interface_path == bindparam("conversation"))
 _NOT_SAID = ("system", "narrator", "thought")
 
 
@@ -163,24 +157,22 @@ def close_conversation(connection: Connection, persona: str, conversation: str, 
     return bool(connection.execute(change.values(status="closed", closed_at=now)).rowcount)
 
 
-_SAID = and_(_M.excluded == 0, _M.role.not_in(_NOT_SAID))
-_NEWEST_LINES = select(*LINE).where(_HERE, _SAID).order_by(_M.timestamp.desc(), _M.id.desc())
-_LAST = _NEWEST_LINES.limit(1)
-_AT: Any = bindparam("at", type_=Time())
-_UP_TO = _NEWEST_LINES.where(or_(_M.timestamp < _AT, and_(_M.timestamp == _AT, _M.id <= bindparam("last")))).limit(
-    MOST_MESSAGES
-)
+def _select_lines(persona: str, conversation: str) -> Select[Any]:
+    """Return the SELECT of what was said in a conversation, newest first."""
+    here = (_M.persona_id == persona, _M.interface_path == conversation)
+    said = select(*LINE).where(*here, _M.excluded == 0, _M.role.not_in(_NOT_SAID))
+    return said.order_by(_M.timestamp.desc(), _M.id.desc())
 
 
 def find_last_line(connection: Connection, persona: str, conversation: str) -> Line | None:
-    row = connection.execute(_LAST, {"persona": persona, "conversation": conversation}).first()
+    row = connection.execute(_select_lines(persona, conversation).limit(1)).first()
     return None if row is None else build_line(row)
 
 
 def read_lines_up_to(db: Database, persona: str, conversation: str, last: int, at: datetime) -> list[Line]:
     """Return the newest MOST_MESSAGES messages up to time `at` and row id `last` (even if deleted), oldest first."""
-    values = {"persona": persona, "conversation": conversation, "last": last, "at": at}
-    rows = db.read(_UP_TO, values, source="chat_history_cache")
+    up_to = or_(_M.timestamp < at, and_(_M.timestamp == at, _M.id <= last))
+    rows = db.read(_select_lines(persona, conversation).where(up_to).limit(MOST_MESSAGES))
     return [build_line(row) for row in reversed(rows)]
 
 

@@ -13,6 +13,7 @@ from sqlalchemy import (
     Executable,
     Integer,
     Row,
+    Select,
     bindparam,
     case,
     delete,
@@ -102,19 +103,19 @@ def _lower(number: int) -> Executable:
 
 def counts(db: Database, persona: str) -> dict[str, int]:
     """Return the number of vectors of a persona's rows by model."""
-    found = db.read(_COUNTS, {"persona": persona}, source="search_vector")
-    return {from_key(row[0]): int(row[1]) for row in found}
+    counted = select(_V.model, func.count()).where(_V.audience_id.in_(_select_audiences(persona)))
+    rows = db.read(counted.group_by(_V.model).order_by(_V.model))
+    return {from_key(row[0]): int(row[1]) for row in rows}
 
 
-_AUDIENCES = select(audiences.c.audience_id).where(audiences.c.persona_id == bindparam("persona"))
-_COUNTS = select(_V.model, func.count()).where(_V.audience_id.in_(_AUDIENCES)).group_by(_V.model).order_by(_V.model)
+def _select_audiences(persona: str) -> Select[tuple[int]]:
+    return select(audiences.c.audience_id).where(audiences.c.persona_id == persona)
 
 
 def drop_model(db: Database, persona: str, model: str) -> int:
     """Delete the vectors that a model made of a persona's rows, and its counters; return the number of vectors."""
-    own = db.read(_AUDIENCES, {"persona": persona}, source="audiences")
     gone = 0
-    for audience in sorted(row[0] for row in own):
+    for audience in sorted(row[0] for row in db.read(_select_audiences(persona))):
         while count := db.transaction(partial(_drop_some, audience, model), source="search_vector"):
             gone += count
     names = [mark(which, source.number, model_key(model)) for source in sources.ALL for which in ("high", "low")]
@@ -124,17 +125,12 @@ def drop_model(db: Database, persona: str, model: str) -> int:
 
 
 def _drop_some(audience: int, model: str, connection: Connection) -> int:
-    values = {"audience": audience, "model": model, "most": AT_ONCE}
-    ids = sorted({row[0] for row in connection.execute(_SOME, values)})
+    own = (_V.audience_id == audience, _V.model == model)
+    ids = sorted(set(connection.execute(select(_V.row_id).where(*own).limit(AT_ONCE)).scalars()))
     if not ids:
         return 0
     raise_versions(connection, [audience], by=KEPT + 1)
-    return connection.execute(_DROP_MODEL, {**values, "ids": ids}).rowcount
-
-
-_OWN = (_V.audience_id == bindparam("audience"), _V.model == bindparam("model"))
-_SOME = select(_V.row_id).where(*_OWN).limit(bindparam("most", type_=Integer()))
-_DROP_MODEL = delete(search_vector).where(*_OWN, _V.row_id.in_(IDS))
+    return connection.execute(delete(search_vector).where(*own, _V.row_id.in_(ids))).rowcount
 
 
 # Version of the vectors of an audience: a process compares it with the version of its copy
@@ -166,12 +162,8 @@ def note_gone(connection: Connection, audience: int, stamp: int, source: SourceT
     ]
     connection.execute(insert_ignore(search_vector_gone, connection.dialect.name), values)
     if stamp % CLEANED == 0:
-        connection.execute(_CLEAN, {"audience": audience, "oldest": stamp - KEPT})
-
-
-_CLEAN = delete(search_vector_gone).where(
-    _G.audience_id == bindparam("audience", type_=ID), _G.stamp <= bindparam("oldest", type_=ID)
-)
+        old = (_G.audience_id == audience, _G.stamp <= stamp - KEPT)
+        connection.execute(delete(search_vector_gone).where(*old))
 
 
 def read_versions(db: Database, audiences: Collection[int]) -> dict[int, int]:
@@ -240,16 +232,10 @@ def read_reach(db: Database, persona: str, model: str) -> dict[int, Reach]:
     """Return the range of row ids with vectors of a model, by source number; a new model begins at the newest rows."""
     key = model_key(model)
     names = {mark(which, s.number, key): (which, s.number) for s in sources.ALL for which in ("low", "high")}
-    found = {
-        names[row.name]: int(row.value)
-        for row in db.read(_REACH, {"persona": persona, "names": sorted(names)}, source="counters")
-    }
+    marks = select(_C.name, _C.value).where(_C.persona_id == persona, _C.name.in_(sorted(names)))
+    found = {names[row.name]: int(row.value) for row in db.read(marks)}
     now = first_of(db.clock() - SETTLED)
     return {s.number: Reach(found.get(("low", s.number), now), found.get(("high", s.number), now)) for s in sources.ALL}
-
-
-_MARKS = (_C.persona_id == bindparam("persona"), _C.name.in_(bindparam("names", expanding=True)))
-_REACH = select(_C.name, _C.value).where(*_MARKS)
 
 
 def next_batch(db: Database, persona: str, model: str, most: int, *, local: bool, after: Batch | None = None) -> Batch:
@@ -370,11 +356,8 @@ def _mark(
     connection.execute(insert_ignore(counters, db.family), there)
     for name, was, now in sorted(moves):
         if now != was:
-            connection.execute(_MOVE_MARK, {"persona": persona, "mark": name, "was": was, "now": now})
-
-
-_WAS = (_C.persona_id == bindparam("persona"), _C.name == bindparam("mark"), _C.value == bindparam("was", type_=ID))
-_MOVE_MARK = update(counters).where(*_WAS).values(value=bindparam("now", type_=ID))
+            as_read = (_C.persona_id == persona, _C.name == name, _C.value == was)
+            connection.execute(update(counters).where(*as_read).values(value=now))
 
 
 @lru_cache(maxsize=2)

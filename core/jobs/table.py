@@ -229,22 +229,15 @@ def _build_listed(row: Any, state: OperationState) -> ListedOperation:
 
 def count_by_type(db: Database, persona: str) -> dict[str, dict[str, int]]:
     """Return the number of operations by type and state, both in order, without zeros."""
-    values = {"persona": persona, "now": db.clock()}
+    counted = select(_J.type, _J.status, func.count().label("n")).where(_J.persona_id == persona)
+    left = select(_J.type, func.count().label("n")).where(_J.persona_id == persona, IS_LEFT).group_by(_J.type)
     counts: dict[str, Counter[str]] = {}
     with db.request_connection(snapshot=True):
-        for row in db.read(_COUNTED, values, source="memory_jobs"):
+        for row in db.read(counted.group_by(_J.type, _J.status)):
             counts.setdefault(row.type, Counter())[row.status] = row.n
-        for row in db.read(_LEFT, values, source="memory_jobs"):
+        for row in db.read(left, {"now": db.clock()}):
             counts[row.type].update(in_progress=-row.n, pending=row.n)
     return {
         kind: {state: states[state] for state in rules.STATES if states[state]}
         for kind, states in sorted(counts.items())
     }
-
-
-_COUNTED = (
-    select(_J.type, _J.status, func.count().label("n"))
-    .where(_J.persona_id == bindparam("persona"))
-    .group_by(_J.type, _J.status)
-)
-_LEFT = select(_J.type, func.count().label("n")).where(_J.persona_id == bindparam("persona"), IS_LEFT).group_by(_J.type)

@@ -95,14 +95,18 @@ def begin(
 ) -> Claim | None:
     """Claim the first waiting operation of type `kind`, or a new one, with `payload`; None if one of `alone` runs."""
     mine: dict[str, Any] = {"persona": persona, "token": _make_token(), "id": 0}
-    values = {"persona": persona, "types": list(alone), "type": kind, "conversation": conversation, "now": db.clock()}
+    now = {"now": db.clock()}
+    running = select(_J.id).where(_J.persona_id == persona, IS_RUNNING, _J.type.in_(alone))
+    if conversation is not None:
+        running = running.where(or_(_J.conversation_key.is_(None), _J.conversation_key == conversation))
+    here = (_J.persona_id == persona, _J.conversation_key.is_not_distinct_from(conversation), _J.type == kind)
+    free = select(_J.id, _J.payload).where(*here, _is_free).order_by(_J.priority, _J.created_at, _J.id)
 
     def work(connection: Connection) -> Claim | None:
         table.hold_conversation(connection, persona, conversation)
-        running = connection.execute(_RUNNING if conversation is None else _RUNNING_HERE, values)
-        if running.first() is not None:
+        if connection.execute(running.limit(1), now).first() is not None:
             return None
-        waiting = connection.execute(_FREE, values).first()
+        waiting = connection.execute(free.limit(1), now).first()
         if waiting is None:
             fields: dict[str, Any] = {"payload": payload, "conversation": conversation}
             mine["id"] = table.enqueue(connection, db, persona, kind, **fields)
@@ -116,21 +120,6 @@ def begin(
 
 
 _is_free = or_(_J.status.in_(rules.TO_DO), IS_LEFT)
-_RUNNING = (
-    select(_J.id).where(_J.persona_id == _P, IS_RUNNING, _J.type.in_(bindparam("types", expanding=True))).limit(1)
-)
-_RUNNING_HERE = _RUNNING.where(or_(_J.conversation_key.is_(None), _J.conversation_key == bindparam("conversation")))
-_FREE = (
-    select(_J.id, _J.payload)
-    .where(
-        _J.persona_id == _P,
-        _J.conversation_key.is_not_distinct_from(bindparam("conversation")),
-        _J.type == bindparam("type"),
-        _is_free,
-    )
-    .order_by(_J.priority, _J.created_at, _J.id)
-    .limit(1)
-)
 
 
 def _make_token() -> str:

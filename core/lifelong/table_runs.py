@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Integer, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, delete, insert, select, update
 
 from ..calls.call import Call
 from ..database.dialects import EPOCH, insert_ignore, upsert
@@ -67,15 +67,8 @@ def insert_run(
 
 def read_runs(db: Database, persona: str, most: int) -> list[Any]:
     """Return the latest runs of a persona, newest first."""
-    return list(db.read(_NEWEST, {"persona": persona, "most": most}, source="consolidation_runs"))
-
-
-_NEWEST = (
-    select(*consolidation_runs.columns)
-    .where(_R.persona_id == bindparam("persona"))
-    .order_by(_R.id.desc())
-    .limit(bindparam("most", type_=Integer()))
-)
+    latest = select(*consolidation_runs.columns).where(_R.persona_id == persona).order_by(_R.id.desc()).limit(most)
+    return list(db.read(latest))
 
 
 def begin_interval(db: Database, persona: str, interval_seconds: int) -> bool:

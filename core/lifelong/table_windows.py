@@ -6,10 +6,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Integer, and_, bindparam, exists, func, select, update
+from sqlalchemy import Connection, Select, and_, exists, func, select, update
 
 from ..database.compiled import IDS, read_parts
-from ..database.dialects import ID
 from ..database.engine import Database
 from ..database.schema import chat_history_cache, conversations
 from ..messages.table_lines import LINE, Line, build_line, in_order
@@ -17,7 +16,7 @@ from ..messages.table_lines import LINE, Line, build_line, in_order
 _C, _K = chat_history_cache.c, conversations.c
 _NOT_SAID = ("system", "narrator", "thought")
 _SAID = and_(_C.excluded == 0, _C.no_items == 0, _C.role.not_in(_NOT_SAID), func.trim(_C.message_text) != "")
-_HERE = and_(_C.persona_id == bindparam("persona"), _C.interface_path == bindparam("conversation"))
+_MOST_LOOKED_AT = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,40 +32,35 @@ class Window:
     """Whether a second read returns the same messages: the window has its maximum size, or was read by row ids."""
 
 
-_MARK = select(_K.consolidated_to).where(
-    _K.persona_id == bindparam("persona"), _K.conversation_key == bindparam("conversation")
-)
-_AFTER_MARK = and_(_HERE, _C.id > bindparam("above", type_=ID))
-_UP_TO = _C.id <= bindparam("up_to", type_=ID)
-_NEW = select(func.max(_C.id)).where(_AFTER_MARK)
-_OLDEST = select(*LINE).where(_AFTER_MARK, _UP_TO, _SAID).order_by(_C.id).limit(bindparam("most", type_=Integer()))
+def _select(persona: str, conversation: str | None, *where: Any, columns: Sequence[Any] = LINE) -> Select[Any]:
+    """Return the SELECT of the messages that can give items, of one conversation or of all."""
+    here = () if conversation is None else (_C.interface_path == conversation,)
+    return select(*columns).where(_C.persona_id == persona, *here, _SAID, *where)
 
 
 def read(db: Database, persona: str, conversation: str, most: int) -> Window:
     """Return the oldest unconsolidated messages of a conversation that can give items (`_SAID`)."""
     mark = _read_mark(db, persona, conversation)
-    here: dict[str, Any] = {"persona": persona, "conversation": conversation, "above": mark}
-    last = db.read(_NEW, here, source="chat_history_cache")[0][0]
+    here = (_C.persona_id == persona, _C.interface_path == conversation, _C.id > mark)
+    last = db.read(select(func.max(_C.id)).where(*here))[0][0]
     if last is None:
         return Window(conversation, mark)
-    rows = db.read(_OLDEST, {**here, "up_to": int(last), "most": most}, source="chat_history_cache")
+    rows = db.read(_select(persona, conversation, _C.id > mark, _C.id <= last).order_by(_C.id).limit(most))
     is_full = len(rows) == most
     return Window(conversation, mark, _in_order(rows), int(rows[-1].id if is_full else last), is_full)
-
-
-_AGAIN = select(*LINE).where(_HERE, _C.id.in_(IDS), _SAID)
 
 
 def read_again(db: Database, persona: str, conversation: str, rows: Collection[int]) -> Window:
     """Return a window of these messages, without those above the consolidation mark; storing it leaves the mark."""
     mark = _read_mark(db, persona, conversation) if rows else 0
-    here = {"persona": persona, "conversation": conversation}
-    lines = read_parts(db.read, _AGAIN, here, [row for row in rows if row <= mark])
+    chosen = _select(persona, conversation, _C.id.in_(IDS))
+    lines = read_parts(db.read, chosen, {}, [row for row in rows if row <= mark])
     return Window(conversation, mark, _in_order(lines), is_full=True)
 
 
 def _read_mark(db: Database, persona: str, conversation: str) -> int:
-    marks = db.read(_MARK, {"persona": persona, "conversation": conversation}, source="conversations")
+    here = (_K.persona_id == persona, _K.conversation_key == conversation)
+    marks = db.read(select(_K.consolidated_to).where(*here))
     return int(marks[0][0] or 0) if marks else 0
 
 
@@ -74,70 +68,28 @@ def _in_order(rows: Iterable[Any]) -> tuple[Line, ...]:
     return tuple(in_order(map(build_line, rows)))
 
 
-_NEWEST_OF_ALL = (
-    select(*LINE)
-    .where(_C.persona_id == bindparam("persona"), _SAID)
-    .order_by(_C.id.desc())
-    .limit(bindparam("most", type_=Integer()))
-)
-_NEWEST_HERE = (
-    _NEWEST_OF_ALL.where(_C.interface_path == bindparam("conversation"))
-    .order_by(None)
-    .order_by(_C.timestamp.desc(), _C.id.desc())
-)
-
-
 def read_newest(db: Database, persona: str, conversation: str | None, most: int) -> list[Window]:
     """Return the newest messages of one conversation, or of all of a persona, grouped by conversation."""
-    values: dict[str, Any] = {"persona": persona, "most": most}
-    if conversation is not None:
-        values["conversation"] = conversation
-    statement = _NEWEST_OF_ALL if conversation is None else _NEWEST_HERE
-    rows = db.read(statement, values, source="chat_history_cache")
+    newest = [_C.id.desc()] if conversation is None else [_C.timestamp.desc(), _C.id.desc()]
     by_key: dict[str, list[Any]] = {}
-    for row in rows:
+    for row in db.read(_select(persona, conversation).order_by(*newest).limit(most)):
         by_key.setdefault(row.interface_path, []).append(row)
     return [Window(key, 0, _in_order(rows)) for key, rows in sorted(by_key.items())]
 
 
-_ROW_AFTER = exists().where(
-    _C.persona_id == _K.persona_id,
-    _C.interface_path == _K.conversation_key,
-    _C.id > func.coalesce(_K.consolidated_to, 0),
-)
-_WAITING = (
-    select(_K.conversation_key)
-    .where(_K.persona_id == bindparam("persona"), _ROW_AFTER)
-    .order_by(_K.last_message_at, _K.conversation_key)
-)
-_AFTER = (
-    select(_C.id, _C.interface_path)
-    .where(_C.persona_id == bindparam("persona"), _C.id > bindparam("above", type_=ID))
-    .order_by(_C.id)
-    .limit(bindparam("most", type_=Integer()))
-)
-_MOST_LOOKED_AT = 10_000
-
-
 def read_waiting(db: Database, persona: str) -> list[str]:
     """Return the conversations with unconsolidated messages, the one with the oldest last message first."""
-    rows = db.read(_WAITING, {"persona": persona}, source="conversations")
-    return [row.conversation_key for row in rows]
+    here = (_C.persona_id == _K.persona_id, _C.interface_path == _K.conversation_key)
+    waiting = exists().where(*here, _C.id > func.coalesce(_K.consolidated_to, 0))
+    chosen = select(_K.conversation_key).where(_K.persona_id == persona, waiting)
+    return [row.conversation_key for row in db.read(chosen.order_by(_K.last_message_at, _K.conversation_key))]
 
 
 def read_active(db: Database, persona: str, above: int) -> tuple[list[str], int]:
     """Return the conversations with messages above a row id, and the highest row id seen."""
-    values = {"persona": persona, "above": above, "most": _MOST_LOOKED_AT}
-    rows = db.read(_AFTER, values, source="chat_history_cache")
+    chosen = select(_C.id, _C.interface_path).where(_C.persona_id == persona, _C.id > above)
+    rows = db.read(chosen.order_by(_C.id).limit(_MOST_LOOKED_AT))
     return sorted({row.interface_path for row in rows}), int(rows[-1].id) if rows else above
-
-
-_NEWER = (
-    select(_C.id)
-    .where(_HERE, _C.id > bindparam("above", type_=ID), _SAID)
-    .order_by(_C.timestamp.desc(), _C.id.desc())
-    .limit(bindparam("most", type_=Integer()))
-)
 
 
 def count_new(db: Database, persona: str, conversation: str, most: int, *, above: int = 0) -> tuple[int, int]:
@@ -146,8 +98,8 @@ def count_new(db: Database, persona: str, conversation: str, most: int, *, above
     Without any, the id is the consolidation mark, or `above` if that is higher.
     """
     mark = max(above, _read_mark(db, persona, conversation))
-    values = {"persona": persona, "conversation": conversation, "above": mark, "most": most}
-    rows = db.read(_NEWER, values, source="chat_history_cache")
+    newer = _select(persona, conversation, _C.id > mark, columns=(_C.id,))
+    rows = db.read(newer.order_by(_C.timestamp.desc(), _C.id.desc()).limit(most))
     return len(rows), max((row.id for row in rows), default=mark)
 
 
@@ -164,9 +116,9 @@ def move_mark(connection: Connection, persona: str, window: Window) -> bool:
 
 def is_whole(connection: Connection, persona: str, window: Window) -> bool:
     """Return whether the window's messages are all still stored, and none was added between them."""
-    values = {"persona": persona, "conversation": window.conversation, "above": window.mark, "up_to": window.last}
-    count = select(func.count()).select_from(chat_history_cache).where(_AFTER_MARK, _UP_TO, _SAID)
-    return int(connection.execute(count, values).scalar_one()) == len(window.lines)
+    inside = (_C.id > window.mark, _C.id <= window.last)
+    count = _select(persona, window.conversation, *inside, columns=(func.count(),))
+    return int(connection.execute(count).scalar_one()) == len(window.lines)
 
 
 def are_there(connection: Connection, persona: str, rows: Sequence[int]) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, delete, select, update
+from sqlalchemy import Connection, delete, select, update
 
 from ..base import logs
 from ..database.dialects import insert_ignore, upsert
@@ -23,12 +23,6 @@ MODEL_BYTES = 191
 
 _U = model_usage.c
 _SOURCE = "model_usage"
-_LAST = select(_U.model).where(_U.asker == "front_end").order_by(_U.last_at.desc(), _U.day.desc()).limit(1)
-_BY_DAY = (
-    select(_U.day, _U.model, _U.calls, _U.characters)
-    .where(_U.asker == "worker", _U.day >= bindparam("since"))
-    .order_by(_U.day.desc(), _U.model)
-)
 
 
 class ModelUsage(NamedTuple):
@@ -100,13 +94,15 @@ def note_request(db: Database, model: str) -> None:
 
 
 def find_last_model(db: Database) -> str:
-    return next((str(row[0]) for row in db.read(_LAST, {}, source=_SOURCE)), "")
+    last = select(_U.model).where(_U.asker == "front_end").order_by(_U.last_at.desc(), _U.day.desc()).limit(1)
+    return next((str(row[0]) for row in db.read(last)), "")
 
 
 def read_usage(db: Database, days: int = 14) -> list[ModelUsage]:
     """Return the calls of each model on each of the last `days` days, newest first."""
     since = f"{db.clock() - timedelta(days=days - 1):%Y-%m-%d}"
-    rows = db.read(_BY_DAY, {"since": since}, source=_SOURCE)
+    counted = select(_U.day, _U.model, _U.calls, _U.characters).where(_U.asker == "worker", _U.day >= since)
+    rows = db.read(counted.order_by(_U.day.desc(), _U.model))
     return [ModelUsage(row.day, row.model, int(row.calls), int(row.characters)) for row in rows]
 
 

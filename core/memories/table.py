@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, or_, select, update
+from sqlalchemy import Connection, bindparam, or_, select, update
 
 from ..access import table as audiences
 from ..access import table_conversations as conversations
@@ -259,24 +259,20 @@ def change_visible(
     archived: bool,
 ) -> WriteResult:
     """Change an active (or `archived`) saved memory or instruction that the viewer sees; else reason `unchanged`."""
-    values = {"persona": viewer.scope.persona, "id": row_id}
+    its_id = (_C.persona_id == viewer.scope.persona, _C.id == row_id, _C.kind.in_((SAVED, INSTRUCTION)))
+    whole = select(
+        _C.id, _C.metadata, _C.participant_key, _C.archived_at, _C.superseded_by, _C.audience_id, _C.local_only,
+        _C.content_hash, _C.kind,
+    ).where(*its_id)  # fmt: skip
 
     def work(connection: Connection) -> WriteResult:
-        place = connection.execute(_PLACE, values).first() if archived else None
+        place = connection.execute(select(_C.audience_id).where(*its_id)).first() if archived else None
         if place is not None:
             audiences.lock(connection, viewer.scope.persona, place.audience_id)
-        row: Any = connection.execute(_ONE, values).first()
+        row: Any = connection.execute(whole.with_for_update()).first()
         is_there = is_seen(row, viewer.audiences, viewer.sees_local_only)
         if not is_there or archived is (row.archived_at is None and row.superseded_by is None):
             return WriteResult(False, None, "unchanged", notes=(NO_SUCH,))
         return change(connection, row)
 
     return db.idempotent_transaction(work, source="memories")
-
-
-_ITS_ID = and_(_C.persona_id == bindparam("persona"), _C.id == bindparam("id"), _C.kind.in_((SAVED, INSTRUCTION)))
-_PLACE = select(_C.audience_id).where(_ITS_ID)
-_ONE = select(
-    _C.id, _C.metadata, _C.participant_key, _C.archived_at, _C.superseded_by, _C.audience_id, _C.local_only,
-    _C.content_hash, _C.kind,
-).where(_ITS_ID).with_for_update()  # fmt: skip

@@ -183,11 +183,8 @@ def read_item_texts(db: Database, persona: str, ids: Sequence[int]) -> dict[int,
     """Return id to text for up to 1,000 items, archived or not; unknown ids are left out."""
     if not ids:
         return {}
-    rows = db.read(_TEXTS, {"persona": persona, "ids": list(ids)[:1000]}, source="memories")
-    return {int(row[0]): row[1] for row in rows}
-
-
-_TEXTS = select(_C.id, _C.content).where(_MINE, _C.id.in_(bindparam("ids", expanding=True)))
+    chosen = select(_C.id, _C.content).where(_C.persona_id == persona, _C.id.in_(list(ids)[:1000]))
+    return {int(row[0]): row[1] for row in db.read(chosen)}
 
 
 class Count(NamedTuple):
@@ -198,29 +195,21 @@ class Count(NamedTuple):
     items: int
 
 
-_KINDS = (
-    select(_C.kind, _C.tier, func.count())
-    .where(_MINE, MEMORIES.visible)
-    .group_by(_C.kind, _C.tier)
-    .order_by(_C.kind, _C.tier)
-)
-
-
 def count_kinds(db: Database, persona: str) -> list[Count]:
-    rows = db.read(_KINDS, {"persona": persona}, source="memories")
+    counted = select(_C.kind, _C.tier, func.count()).where(_C.persona_id == persona, MEMORIES.visible)
+    rows = db.read(counted.group_by(_C.kind, _C.tier).order_by(_C.kind, _C.tier))
     return [Count(row[0] or "", row[1] or "", int(row[2])) for row in rows]
 
 
 def count_by(db: Database, persona: str, times: Sequence[datetime]) -> list[int]:
     """Return how many active items have no time, or a time up to each of these times."""
-    before = [or_(_C.timestamp.is_(None), _C.timestamp <= bindparam(f"t{n}", type_=Time())) for n in range(len(times))]
+    before = [or_(_C.timestamp.is_(None), _C.timestamp <= time) for time in times]
     known = [func.count(case((is_before, 1))) for is_before in before]
-    bound = {f"t{n}": time for n, time in enumerate(times)}
-    (row,) = db.read(select(*known).where(_MINE, MEMORIES.visible), {"persona": persona, **bound}, source="memories")
+    (row,) = db.read(select(*known).where(_C.persona_id == persona, MEMORIES.visible))
     return [int(count) for count in row]
 
 
 def count_archived(db: Database, persona: str) -> int:
     is_archived = or_(_C.archived_at.is_not(None), _C.superseded_by.is_not(None))
-    statement = select(func.count()).select_from(memories).where(_MINE, is_archived)
-    return int(db.read(statement, {"persona": persona}, source="memories")[0][0])
+    counted = select(func.count()).select_from(memories).where(_C.persona_id == persona, is_archived)
+    return int(db.read(counted)[0][0])

@@ -6,12 +6,11 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, select, update
 
 from ..base.wire_ids import find_id, find_whole
 from ..database import rows
 from ..database.compiled import IDS, execute_parts, read_parts
-from ..database.dialects import ID, Key
 from ..database.engine import Database
 from ..database.schema import chat_history_cache, item_history, memories
 from ..errors import MessageError
@@ -23,13 +22,6 @@ _C, _H = chat_history_cache.c, item_history.c
 MESSAGE_ID_BYTES = 191
 NAME_CHARS = 100
 MOST_ID = 2**63
-
-_OF_PERSONA = select(_C.id, _C.timestamp).where(_C.persona_id == bindparam("persona", type_=Key(64)))
-_BY_MESSAGE = _OF_PERSONA.where(
-    _C.interface_path == bindparam("conversation", type_=Key(512)),
-    _C.message_id == bindparam("message", type_=Key(MESSAGE_ID_BYTES)),
-)
-_BY_ROW = _OF_PERSONA.where(_C.id == bindparam("row", type_=ID))
 
 
 class Sources(NamedTuple):
@@ -47,14 +39,13 @@ def find_sources(db: Database, scope: Scope, message_id: object) -> Sources:
         wanted = "the platform's id of the message, or the row id that saving it returned"
         raise MessageError.of_type("message_id", message_id, wanted)
     named = key_text(message_id, "message_id", MESSAGE_ID_BYTES, required=True)
+    stored = select(_C.id, _C.timestamp).where(_C.persona_id == scope.persona)
     if scope.conversation is not None:
-        values: dict[str, Any] = {"persona": scope.persona, "conversation": scope.conversation, "message": named}
-        if lines := db.read(_BY_MESSAGE, values, source="chat_history_cache"):
+        here = (_C.interface_path == scope.conversation, _C.message_id == named)
+        if lines := db.read(stored.where(*here)):
             return Sources([int(lines[0].id)], lines[0].timestamp)
-    if number is not None and 0 <= number < MOST_ID:
-        values = {"persona": scope.persona, "row": number}
-        if lines := db.read(_BY_ROW, values, source="chat_history_cache"):
-            return Sources([number], lines[0].timestamp)
+    if number is not None and 0 <= number < MOST_ID and (lines := db.read(stored.where(_C.id == number))):
+        return Sources([number], lines[0].timestamp)
     return Sources([named])
 
 
@@ -92,15 +83,9 @@ def insert_text(
 
 
 def read_texts(db: Database, persona: str, item_id: int) -> list[ItemVersion]:
-    previous = db.read(_PREVIOUS, {"persona": persona, "item": item_id}, source="item_history")
+    mine = (_H.persona_id == persona, _H.item_id == item_id)
+    previous = select(_H.old_text, _H.reason, _H.changed_by, _H.changed_at).where(*mine).order_by(_H.id)
     return [
         {"text": row.old_text, "until": iso_text(row.changed_at), "reason": row.reason, "changed_by": row.changed_by}
-        for row in previous
+        for row in db.read(previous)
     ]
-
-
-_PREVIOUS = (
-    select(_H.old_text, _H.reason, _H.changed_by, _H.changed_at)
-    .where(_H.persona_id == bindparam("persona"), _H.item_id == bindparam("item"))
-    .order_by(_H.id)
-)

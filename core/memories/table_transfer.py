@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Integer, and_, bindparam, func, or_, select
+from sqlalchemy import Connection, and_, bindparam, func, or_, select
 
 from ..access import table as audiences
 from ..access import table_conversations as conversations
 from ..calls.call import Call
 from ..database.compiled import chunks
-from ..database.dialects import ID, Key, Time
+from ..database.dialects import Time
 from ..database.engine import Database, RollbackError
 from ..database.ids import retry_duplicates
 from ..database.rows import check_stored
@@ -56,17 +56,11 @@ def oldest_first(
         later = [_C.timestamp > at, and_(_C.timestamp == at, _C.id > after.id)]
         where.append(or_(*later) if after.at else or_(_C.timestamp.is_not(None), _C.id > after.id))
     # Rows without a time come first: every server sorts NULL before all values.
-    chosen = select(_C.id).where(_C.persona_id == bindparam("persona", type_=Key(64)), *where)
-    ordered = chosen.order_by(_C.timestamp, _C.id).limit(bindparam("rows", type_=Integer()))
-    ids = [int(row.id) for row in db.read(ordered, {"persona": persona, "rows": limit}, source="memories")]
+    ordered = select(_C.id).where(_C.persona_id == persona, *where).order_by(_C.timestamp, _C.id).limit(limit)
+    ids = [int(row.id) for row in db.read(ordered)]
     for part in chunks(ids, PART):
-        rows = db.read(_WHOLE, {"persona": persona, "ids": part}, source="memories")
+        rows = db.read(select(*COLUMNS).where(_C.persona_id == persona, _C.id.in_(part)))
         yield from sorted(rows, key=lambda row: part.index(row.id))
-
-
-_WHOLE = select(*COLUMNS).where(
-    _C.persona_id == bindparam("persona", type_=Key(64)), _C.id.in_(bindparam("ids", expanding=True, type_=ID))
-)
 
 
 class Done(NamedTuple):

@@ -13,7 +13,7 @@ from ..access import table_participants
 from ..access.rules import plain_key
 from ..base.wire_ids import find_whole
 from ..database.compiled import IDS, Reader, read_parts
-from ..database.dialects import Key, Time
+from ..database.dialects import Key
 from ..database.engine import Database
 from ..database.rows import read_object
 from ..database.schema import chat_history_cache, conversations, message_recaps
@@ -68,11 +68,6 @@ def in_order(lines: Iterable[Line]) -> list[Line]:
 _FACTS_OF = select(*FACTS).where(*_THESE)
 _LINES_OF = select(*LINE).where(*_THESE)
 _BY_ID = select(*LINE).where(*_HERE, _C.message_id.in_(IDS))
-_BY_TEXT = select(*FACTS).where(
-    *_HERE,
-    _C.content_hash.in_(IDS),
-    _C.timestamp.between(bindparam("first", type_=Time()), bindparam("last", type_=Time())),
-)
 
 
 def read_lines(read: Reader, persona: str, rows: Collection[int], *, with_text: bool = True) -> list[Line]:
@@ -106,8 +101,9 @@ def read_said(
     read: Reader, persona: str, conversation: str, digests: Iterable[bytes], first: datetime, last: datetime
 ) -> list[Line]:
     """Return the messages of a conversation with these texts and a time from `first` to `last`, without the texts."""
-    values = {"persona": persona, "conversation": conversation, "first": first, "last": last}
-    return [build_line(row) for row in read_parts(read, _BY_TEXT, values, digests)]
+    here = (_C.persona_id == persona, _C.interface_path == conversation, _C.timestamp.between(first, last))
+    chosen = select(*FACTS).where(*here, _C.content_hash.in_(IDS))
+    return [build_line(row) for row in read_parts(read, chosen, {}, digests)]
 
 
 def update_facts(
@@ -213,31 +209,28 @@ def read_stats(db: Database, persona: str, audiences: Sequence[int], *, local: b
 # A whole conversation
 
 
-_AT: Any = bindparam("at", type_=Time())
-_AFTER = and_(_C.timestamp >= _AT, or_(_C.timestamp > _AT, and_(_C.timestamp == _AT, _C.id > bindparam("row"))))
-_ALL_FACTS, _ALL_LINES = (
-    select(*columns).where(*_HERE, _SEEN).order_by(_C.timestamp, _C.id).limit(PAGE) for columns in (FACTS, LINE)
-)
-_ORDER = select(_C.id).where(*_HERE).order_by(_C.timestamp, _C.id)
-
-
 def read_pages(
     read: Reader, persona: str, conversation: str, audiences: Collection[int], *, with_text: bool = True
 ) -> Iterator[list[Line]]:
     """Yield all messages of a conversation in pages, oldest first; hidden and excluded ones are included."""
-    values: dict[str, Any] = {"persona": persona, "conversation": conversation, "audiences": sorted(audiences)}
-    statement = _ALL_LINES if with_text else _ALL_FACTS
-    following = statement.where(_AFTER)
-    while page := [build_line(row) for row in read(statement, values)]:
+    here = (_C.persona_id == persona, _C.interface_path == conversation, _C.audience_id.in_(sorted(audiences)))
+    chosen = select(*(LINE if with_text else FACTS)).where(*here).order_by(_C.timestamp, _C.id).limit(PAGE)
+    page = [build_line(row) for row in read(chosen, {})]
+    while page:
         yield page
         if len(page) < PAGE:
             return
-        statement, values = following, {**values, "at": page[-1].at, "row": page[-1].row_id}
+        at, row_id = page[-1].at, page[-1].row_id
+        after = or_(_C.timestamp.is_not(None), _C.id > row_id)  # rows without a time come first
+        if at is not None:
+            after = and_(_C.timestamp >= at, or_(_C.timestamp > at, _C.id > row_id))
+        page = [build_line(row) for row in read(chosen.where(after), {})]
 
 
 def read_order(read: Reader, persona: str, conversation: str) -> tuple[int, ...]:
     """Return the row ids of a conversation, oldest first; only a covering index is read."""
-    return tuple(r.id for r in read(_ORDER, {"persona": persona, "conversation": conversation}))
+    here = (_C.persona_id == persona, _C.interface_path == conversation)
+    return tuple(r.id for r in read(select(_C.id).where(*here).order_by(_C.timestamp, _C.id), {}))
 
 
 # The log for operators

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, select, update
 
 from ..database import rows
 from ..database.compiled import IDS, Reader, read_parts
@@ -138,45 +138,35 @@ def keep_conversation(
     return len(new)
 
 
-_PERSONA: Any = bindparam("persona")
-_TEXTS = (
-    select(_A.message_row, _A.alternative, _A.text, _A.is_current, _A.metadata)
-    .where(_A.persona_id == _PERSONA, _A.message_row.in_(IDS))
-    .order_by(_A.message_row, _A.alternative)
-)
-_RECAPS = select(_R.message_row, _R.alternative, *table_recaps.RECAP_COLUMNS).where(
-    _R.persona_id == _PERSONA, _R.message_row.in_(IDS)
-)
-_SCENES = select(_S.id, _S.break_row, _S.name, _S.visible, _S.current_recap_index).where(
-    _S.persona_id == _PERSONA, _S.break_row.in_(IDS)
-)
-_VERSIONS = (
-    select(_V.scene_id, _V.version_index, _V.content, _V.metadata)
-    .where(_V.persona_id == _PERSONA, _V.scene_id.in_(IDS))
-    .order_by(_V.scene_id, _V.version_index)
-)
-_METADATA = select(_K.metadata).where(_K.persona_id == _PERSONA, _K.conversation_key == bindparam("conversation"))
-
-
 def read_beside(reader: Reader, persona: str, ids: Sequence[int]) -> dict[int, Beside]:
     """Return recaps, alternatives and scenes by row id of their message; messages without any are left out."""
-    here = {"persona": persona}
-    stored = read_parts(reader, _RECAPS, here, ids)
-    recaps = {(r.message_row, r.alternative): table_recaps.build_recap(r) for r in stored}
+    columns = (_R.message_row, _R.alternative, *table_recaps.RECAP_COLUMNS)
+    stored = select(*columns).where(_R.persona_id == persona, _R.message_row.in_(IDS))
+    recaps = {(r.message_row, r.alternative): table_recaps.build_recap(r) for r in read_parts(reader, stored, {}, ids)}
+    versions = select(_A.message_row, _A.alternative, _A.text, _A.is_current, _A.metadata).where(
+        _A.persona_id == persona, _A.message_row.in_(IDS)
+    )
     texts: dict[int, list[Alternative]] = {}
-    for r in read_parts(reader, _TEXTS, here, ids):
+    for r in read_parts(reader, versions.order_by(_A.message_row, _A.alternative), {}, ids):
         recap, metadata = recaps.get((r.message_row, r.alternative)), rows.read_object(r.metadata) or {}
         alternative = Alternative(r.alternative, r.text, bool(r.is_current), metadata, recap)
         texts.setdefault(r.message_row, []).append(alternative)
-    ends = _read_scenes(reader, here, ids)
+    ends = _read_scenes(reader, persona, ids)
     row_ids_beside = {row for row, number in recaps if number == OWN} | texts.keys() | ends.keys()
     return {row: Beside(recaps.get((row, OWN)), tuple(texts.get(row, ())), ends.get(row)) for row in row_ids_beside}
 
 
-def _read_scenes(reader: Reader, here: Mapping[str, Any], ids: Sequence[int]) -> dict[int, Scene]:
-    scene_rows = read_parts(reader, _SCENES, here, ids)
+def _read_scenes(reader: Reader, persona: str, ids: Sequence[int]) -> dict[int, Scene]:
+    scenes = select(_S.id, _S.break_row, _S.name, _S.visible, _S.current_recap_index).where(
+        _S.persona_id == persona, _S.break_row.in_(IDS)
+    )
+    stored = select(_V.scene_id, _V.version_index, _V.content, _V.metadata).where(
+        _V.persona_id == persona, _V.scene_id.in_(IDS)
+    )
+    scene_rows = read_parts(reader, scenes, {}, ids)
     versions: dict[int, list[Any]] = {}
-    for r in read_parts(reader, _VERSIONS, here, [r.id for r in scene_rows]):
+    in_order = stored.order_by(_V.scene_id, _V.version_index)
+    for r in read_parts(reader, in_order, {}, [r.id for r in scene_rows]):
         versions.setdefault(r.scene_id, []).append(r)
     by_row = {}
     for r in scene_rows:
@@ -188,5 +178,5 @@ def _read_scenes(reader: Reader, here: Mapping[str, Any], ids: Sequence[int]) ->
 
 
 def read_metadata(reader: Reader, persona: str, conversation: str) -> dict[str, Any] | None:
-    stored = reader(_METADATA, {"persona": persona, "conversation": conversation})
-    return next((rows.read_object(row.metadata) for row in stored), None)
+    stored = select(_K.metadata).where(_K.persona_id == persona, _K.conversation_key == conversation)
+    return next((rows.read_object(row.metadata) for row in reader(stored, {})), None)

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Integer, and_, bindparam, func, or_, select, update
+from sqlalchemy import Connection, Integer, Select, and_, bindparam, func, or_, select, update
 
 from ..access import table_conversations
 from ..database.compiled import FIRST, KEY, TEXT, CompiledStatement, Reader, Shape
@@ -30,13 +30,6 @@ _FIELDS = (
 )  # fmt: skip
 """Columns that have the same name in `Version`."""
 _COLUMNS = (_V.version, _V.data, *(_V[name] for name in _FIELDS))
-_HERE = (
-    _V.persona_id == bindparam("persona"),
-    _V.conversation_key == bindparam("conversation"),
-    _V.deleted_at.is_(None),
-)
-_ALL = select(*_COLUMNS).where(*_HERE).order_by(_V.version)
-_ONE = select(*_COLUMNS).where(*_HERE, _V.version == bindparam("version"))
 
 
 def find_current_number(read: Reader, persona: str, conversation: str) -> int | None:
@@ -49,15 +42,19 @@ def _version(r: Any) -> Version:
     return Version(**fields, number=r.version, scenes=read_scenes(read_object(r.data)))
 
 
+def _select(persona: str, conversation: str) -> Select[Any]:
+    here = (_V.persona_id == persona, _V.conversation_key == conversation, _V.deleted_at.is_(None))
+    return select(*_COLUMNS).where(*here)
+
+
 def read_versions(read: Reader, persona: str, conversation: str) -> list[Version]:
     """Return the versions that were not deleted, lowest number first."""
-    return [_version(r) for r in read(_ALL, {"persona": persona, "conversation": conversation})]
+    return [_version(r) for r in read(_select(persona, conversation).order_by(_V.version), {})]
 
 
 def find_version(read: Reader, persona: str, conversation: str, number: int) -> Version | None:
     """Return a version by its number; None if it does not exist or was deleted."""
-    values = {"persona": persona, "conversation": conversation, "version": number}
-    return next((_version(r) for r in read(_ONE, values)), None)
+    return next((_version(r) for r in read(_select(persona, conversation).where(_V.version == number), {})), None)
 
 
 def find_current(read: Reader, persona: str, conversation: str) -> Version | None:

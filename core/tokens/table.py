@@ -27,18 +27,6 @@ _FIELDS = {
 _TIMES = ("created_at", "expires_at", "revoked_at")
 _SHOWN = [_T[column] for column in (*_FIELDS, *_TIMES)]
 _BY_ID = select(*_SHOWN, _T.token_hash).where(_T.id == bindparam("id"))
-_LISTED = select(*_SHOWN).where(_T.persona_id == bindparam("persona")).order_by(_T.id)
-_REVOKED = (
-    update(access_tokens)
-    .where(_T.persona_id == bindparam("persona"), _T.id == bindparam("token"), _T.revoked_at.is_(None))
-    .values(revoked_at=bindparam("at"))
-)
-
-_RENEWED = (
-    update(access_tokens)
-    .where(_T.id == bindparam("token"), _T.token_hash == bindparam("known"), _T.revoked_at.is_(None))
-    .values(token_hash=bindparam("new"), expires_at=bindparam("at"))
-)
 
 
 def insert_token(db: Database, token: AccessToken, token_hash: bytes) -> ListedToken:
@@ -65,15 +53,17 @@ def read_token(db: Database, token_id: int) -> tuple[AccessToken, bytes] | None:
 
 
 def read_tokens(db: Database, persona: str) -> list[ListedToken]:
-    return [_build_listed(row._mapping) for row in db.read(_LISTED, {"persona": persona}, source=_SOURCE)]
+    rows = db.read(select(*_SHOWN).where(_T.persona_id == persona).order_by(_T.id))
+    return [_build_listed(row._mapping) for row in rows]
 
 
 def renew_token(db: Database, token_id: int, known_hash: bytes, new_hash: bytes, expires_at: datetime) -> bool:
     """Replace a token's hash and expiry; return False if another renewal came first or the token was revoked."""
-    values = {"token": token_id, "known": known_hash, "new": new_hash, "at": expires_at}
+    this = (_T.id == token_id, _T.token_hash == known_hash, _T.revoked_at.is_(None))
+    change = update(access_tokens).where(*this).values(token_hash=new_hash, expires_at=expires_at)
 
     def work(connection: Connection) -> bool:
-        return bool(connection.execute(_RENEWED, values).rowcount)
+        return bool(connection.execute(change).rowcount)
 
     def confirm(connection: Connection, _: bool) -> bool:
         row = connection.execute(_BY_ID, {"id": token_id}).first()
@@ -84,8 +74,9 @@ def renew_token(db: Database, token_id: int, known_hash: bytes, new_hash: bytes,
 
 def update_revoked(db: Database, persona: str, token_id: int) -> bool:
     """Revoke a token; return False if it is unknown, of another persona, or was revoked before."""
-    values = {"persona": persona, "token": token_id, "at": db.clock()}
-    return db.idempotent_transaction(lambda c: bool(c.execute(_REVOKED, values).rowcount), source=_SOURCE)
+    this = (_T.persona_id == persona, _T.id == token_id, _T.revoked_at.is_(None))
+    change = update(access_tokens).where(*this).values(revoked_at=db.clock())
+    return db.idempotent_transaction(lambda c: bool(c.execute(change).rowcount), source=_SOURCE)
 
 
 def _build_listed(row: Any) -> ListedToken:
