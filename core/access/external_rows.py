@@ -79,7 +79,7 @@ def _index_range(db: Database, source: SourceTable, persona: str, most: int, con
     for names, values in changes.items():
         connection.execute(change_row(source, names), values)
     entries = index_entries.read_entries(connection, source, [row["id"] for row in rows], calendar_of(db))
-    add_entries(connection, db.family, entries)
+    add_entries(connection, entries)
     tags.raise_uses(connection, db, persona, uses)
     return len(rows)
 

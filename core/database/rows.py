@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -14,6 +14,7 @@ from ..errors import MessageError
 from ..text.folding import clean
 from ..text.strict_json import make_strict
 from .compiled import CompiledStatement
+from .dialects import insert_ignore, upsert
 from .stored_values import read_json as read_json
 from .stored_values import read_list as read_list
 from .stored_values import read_object as read_object
@@ -110,11 +111,6 @@ def short_interface(interface: str) -> str:
 _SHORT = {"twitter": "x", "cli": "manual", "telethon_userbot": "telegram"}
 
 
-@lru_cache(maxsize=64)
-def _insert(table: Table, columns: tuple[str, ...], family: str) -> CompiledStatement:
-    return CompiledStatement(table.insert(), family, columns=columns)
-
-
 def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert rows with the columns of the first row, many in one statement."""
     if not rows:
@@ -122,7 +118,28 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str
     if "indexed" in table.c:  # the writer of these rows also writes their search index entries
         rows = [{**row, "indexed": 1} for row in rows]
     columns = tuple(rows[0])
-    _insert(table, columns, connection.dialect.name).insert(connection, ([row[c] for c in columns] for row in rows))
+    _compile(table, connection.dialect.name, columns).insert(connection, ([row[c] for c in columns] for row in rows))
+
+
+def insert_tuples(
+    connection: Connection,
+    table: Table,
+    rows: Iterable[Sequence[Any]],
+    *,
+    update: Sequence[str] = (),
+    ignore: bool = False,
+) -> None:
+    """Insert rows with a value for each column; where the key exists, change the columns `update`, or `ignore` it."""
+    columns = tuple(table.c.keys())
+    _compile(table, connection.dialect.name, columns, tuple(update), ignore).insert(connection, rows)
+
+
+@lru_cache(maxsize=64)
+def _compile(
+    table: Table, family: str, columns: tuple[str, ...], update: tuple[str, ...] = (), ignore: bool = False
+) -> CompiledStatement:
+    plain = insert_ignore(table, family) if ignore else table.insert()
+    return CompiledStatement(upsert(table, family, update) if update else plain, family, columns=columns)
 
 
 def check_stored(table: Table, persona: str, ids: Sequence[int]) -> Callable[[Connection, object], bool]:

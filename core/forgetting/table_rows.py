@@ -96,7 +96,7 @@ class Removal:
 
     def _drop_entries(self, source: SourceTable, rows: Sequence[Stored]) -> None:
         places = [(row.audience_id, row.id) for row in rows if row.findable]
-        self.counts["search_fresh"] += indexed.remove_entries(self.connection, self.db.family, source.number, places)
+        self.counts["search_fresh"] += indexed.remove_entries(self.connection, source.number, places)
         self._audiences.update(audience for audience, _ in places)
 
     def exchange_rows(self, source: SourceTable, old: Sequence[Stored], new: Sequence[Stored]) -> None:
@@ -109,7 +109,7 @@ class Removal:
             now = after.entry(source, calendar)
             if before.entry(source, calendar) != now:
                 self._drop_entries(source, [before])
-                indexed.add_entries(self.connection, self.db.family, [now])
+                indexed.add_entries(self.connection, [now])
 
     def _drop_vectors(self, source: SourceTable, rows: Sequence[Stored], *, again: bool = False) -> None:
         places = [(row.audience_id, row.id) for row in rows]
@@ -127,7 +127,7 @@ class Removal:
         """Rewrite the packed index segments, leaving out the deleted rows."""
         from ..index import packing  # noqa: PLC0415 - loads numpy
 
-        packing.purge(self.connection, self.db.family, self._audiences)
+        packing.purge(self.connection, self._audiences)
 
     def settle_tags(self) -> None:
         if not self._tags:

@@ -26,10 +26,11 @@ from sqlalchemy import (
 )
 
 from ..database import sources
-from ..database.compiled import AT_ONCE, IDS, CompiledStatement, read_parts
+from ..database.compiled import AT_ONCE, IDS, read_parts
 from ..database.dialects import ID, Key, insert_ignore, microseconds
 from ..database.engine import Database
 from ..database.ids import first_of
+from ..database.rows import insert_tuples
 from ..database.schema import audiences, counters, search_vector, search_vector_gone, search_vector_version
 from ..database.sources import SourceTable
 from ..database.stored_values import from_key
@@ -327,7 +328,7 @@ def write(
     for audience, at_us, number, row_id in places:
         whole = enumerate(vectors[number, row_id])
         made += [(audience, model, at_us, number, row_id, part, vector, stamps[audience]) for part, vector in whole]
-    _insert(db.family).insert(connection, sorted(made))
+    insert_tuples(connection, search_vector, sorted(made), ignore=True)
     settled = first_of(db.clock() - SETTLED)
     stored = {}
     for number, reach in batch.reach.items():
@@ -358,11 +359,6 @@ def _mark(
         if now != was:
             as_read = (_C.persona_id == persona, _C.name == name, _C.value == was)
             connection.execute(update(counters).where(*as_read).values(value=now))
-
-
-@lru_cache(maxsize=2)
-def _insert(family: str) -> CompiledStatement:
-    return CompiledStatement(insert_ignore(search_vector, family), family, columns=_V.keys())
 
 
 def _locked(

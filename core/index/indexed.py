@@ -47,7 +47,7 @@ def insert(
         place = place_of(source.number, *(row[name] for name in places))
         stored = Stored(row["id"], row["audience_id"], row["timestamp"], row["text_folded"], named, local, place)
         entries.append(stored.entry(source, calendar))
-    add_entries(connection, db.family, entries)
+    add_entries(connection, entries)
     tags.raise_uses(connection, db, made[0]["persona_id"], Counter(tag for one in entries for tag in one.tags))
 
 
@@ -78,9 +78,9 @@ def exchange(
 ) -> None:
     """Replace the index entries of the old rows by those of the new rows."""
     _follow(connection, source, old, new)
-    remove_entries(connection, db.family, source.number, [(row.audience_id, row.id) for row in old if row.findable])
+    remove_entries(connection, source.number, [(row.audience_id, row.id) for row in old if row.findable])
     calendar = calendar_of(db)
-    add_entries(connection, db.family, [row.entry(source, calendar) for row in new if row.findable])
+    add_entries(connection, [row.entry(source, calendar) for row in new if row.findable])
 
 
 def _follow(connection: Connection, source: SourceTable, old: Sequence[Stored], new: Sequence[Stored]) -> None:
@@ -119,7 +119,7 @@ def set_columns(
     return changed
 
 
-def remove(connection: Connection, db: Database, source: SourceTable, persona: str, ids: Iterable[int]) -> int:
+def remove(connection: Connection, source: SourceTable, persona: str, ids: Iterable[int]) -> int:
     """Delete rows with their index entries, lower the use counts of their tags, and return the number of rows."""
     c, gone = source.table.c, 0
     for part in chunks(sorted(ids)):
@@ -128,9 +128,7 @@ def remove(connection: Connection, db: Database, source: SourceTable, persona: s
             continue
         these = (c.persona_id == persona, c.id.in_([row.id for row in rows]))
         connection.execute(delete(source.table).where(*these))
-        remove_entries(
-            connection, db.family, source.number, [(row.audience_id, row.id) for row in rows if row.findable]
-        )
+        remove_entries(connection, source.number, [(row.audience_id, row.id) for row in rows if row.findable])
         embeddings.drop(connection, source, [(row.audience_id, row.id) for row in rows])
         tags.lower(connection, persona, Counter(tag for row in rows for tag in row.tags))
         gone += len(rows)
@@ -147,27 +145,27 @@ MOST_AUDIENCES = 10_000
 """Maximum number of audiences whose written rows are counted."""
 
 
-def add_entries(connection: Connection, family: str, entries: Iterable[Entry]) -> None:
+def add_entries(connection: Connection, entries: Iterable[Entry]) -> None:
     """Add entries to the index; pack an audience's entries at once if they are many, or if many unpacked rows wait."""
     by_audience: dict[int, list[Entry]] = {}
     for one in entries:
         by_audience.setdefault(one.audience_id, []).append(one)
     many = {audience: some for audience, some in by_audience.items() if len(some) >= MANY_WRITTEN}
     few = [one for audience, some in by_audience.items() if audience not in many for one in some]
-    table.write_fresh(connection, family, few)
+    table.write_fresh(connection, few)
     if many:
         from . import packing  # noqa: PLC0415 - loads numpy, which few writes need
 
         for audience in sorted(many):
-            packing.pack_entries(connection, family, audience, many[audience])
+            packing.pack_entries(connection, audience, many[audience])
     for audience in sorted(by_audience):
         if _is_due(audience, len(by_audience[audience])) and (
             audience in many or table.count_fresh(connection, audience) >= table.PACK_FROM
         ):
-            _pack(connection, family, audience)
+            _pack(connection, audience)
 
 
-def remove_entries(connection: Connection, family: str, source: int, rows: Iterable[tuple[int, int]]) -> int:
+def remove_entries(connection: Connection, source: int, rows: Iterable[tuple[int, int]]) -> int:
     """Remove rows of a source, `(audience, id)`, from the index; return the number of unpacked rows among them."""
     by_audience: dict[int, list[int]] = {}
     for audience, row_id in rows:
@@ -177,7 +175,7 @@ def remove_entries(connection: Connection, family: str, source: int, rows: Itera
         deleted = table.remove_fresh(connection, audience, source, ids)
         fresh_rows += deleted
         if deleted < len(ids):
-            table.note_gone(connection, family, audience, source, ids)
+            table.note_gone(connection, audience, source, ids)
     return fresh_rows
 
 
@@ -193,13 +191,13 @@ def _is_due(audience: int, count: int) -> bool:
 _written: dict[int, int] = {}
 
 
-def _pack(connection: Connection, family: str, audience: int) -> None:
+def _pack(connection: Connection, audience: int) -> None:
     """Pack rows of an audience and merge its segments if due; if a segment is damaged, change nothing."""
     from . import packing  # noqa: PLC0415 - as in `add_entries`
 
     step = connection.begin_nested()
     try:
-        packing.pack_due(connection, family, audience)
+        packing.pack_due(connection, audience)
         step.commit()
     except ValueError as error:  # a damaged segment must not fail the write of a row
         step.rollback()

@@ -5,16 +5,17 @@ from __future__ import annotations
 import secrets
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection, Integer, bindparam, delete, func, select, update
 
 from ..database import dialects, sources
-from ..database.compiled import IDS, CompiledStatement, chunks
+from ..database.compiled import IDS, chunks
 from ..database.dialects import ID
 from ..database.engine import Database
+from ..database.rows import insert_tuples
 from ..database.schema import search_block, search_fresh, search_gone, search_segment
 from . import table
 from .entries import Calendar, Progress, calendar_of, read_audience
@@ -46,52 +47,47 @@ class Packed(NamedTuple):
 # Packing
 
 
-def pack_due(connection: Connection, family: str, audience: int) -> int:
+def pack_due(connection: Connection, audience: int) -> int:
     """Pack the unpacked rows of an audience, merge and purge its segments, each if due; return the number of rows."""
-    done = pack_fresh(connection, family, audience, table.PACK_FROM)
-    while merged := merge_due(connection, family, audience, partial(choose_merge, most=MOST_IN_A_WRITE)):
+    done = pack_fresh(connection, audience, table.PACK_FROM)
+    while merged := merge_due(connection, audience, partial(choose_merge, most=MOST_IN_A_WRITE)):
         done += merged
-    return done + purge_due(connection, family, audience, MOST_IN_A_WRITE)
+    return done + purge_due(connection, audience, MOST_IN_A_WRITE)
 
 
-def pack_fresh(connection: Connection, family: str, audience: int, least: int = 1) -> int:
+def pack_fresh(connection: Connection, audience: int, least: int = 1) -> int:
     """Pack the unpacked rows of an audience if there are at least `least`; return how many, at most MOST_IN_A_STEP."""
     if table.count_fresh(connection, audience) < least:
         return 0
-    number = next_segment(connection, family, audience)
+    number = next_segment(connection, audience)
     entries = table.take_fresh(connection, audience, MOST_IN_A_STEP)
     if entries:
-        _write(connection, family, audience, number, *pack_rows(entries))
+        _write(connection, audience, number, *pack_rows(entries))
     return len(entries)
 
 
-def pack_entries(connection: Connection, family: str, audience: int, entries: Sequence[Entry]) -> None:
+def pack_entries(connection: Connection, audience: int, entries: Sequence[Entry]) -> None:
     """Pack the entries of an audience into new segments, without writing them as unpacked rows."""
     for some in chunks(entries, MOST_ROWS):
-        number = next_segment(connection, family, audience)
-        _write(connection, family, audience, number, *pack_rows(some))
+        number = next_segment(connection, audience)
+        _write(connection, audience, number, *pack_rows(some))
 
 
-def next_segment(connection: Connection, family: str, audience: int) -> int:
+def next_segment(connection: Connection, audience: int) -> int:
     """Lock the segments of an audience until the transaction ends, and return the number of the next one."""
     none = {"audience_id": audience, "segment_id": 0, "stamp": 0, "docs": 0, "head": b"", "terms": b""}
-    connection.execute(dialects.insert_ignore(search_segment, family), none)
+    connection.execute(dialects.insert_ignore(search_segment, connection.dialect.name), none)
     last = int(connection.execute(_STATE_HELD, {"audience": audience}).scalar_one())
     connection.execute(_SET_LAST, {"audience": audience, "last": last + 1})
     return last + 1
 
 
-def _write(connection: Connection, family: str, audience: int, number: int, rows: Rows, blocks: Blocks) -> None:
+def _write(connection: Connection, audience: int, number: int, rows: Rows, blocks: Blocks) -> None:
     stamp = secrets.randbelow(2**62) + 1
     own = {"audience_id": audience, "segment_id": number, "stamp": stamp, "docs": len(rows)}
     connection.execute(search_segment.insert(), {**own, "head": write_head(rows), "terms": write_terms(blocks)})
     made = sorted((audience, number, kind, term, block) for (kind, term), block in blocks.items())
-    _insert_blocks(family).insert(connection, made)
-
-
-@lru_cache(maxsize=2)
-def _insert_blocks(family: str) -> CompiledStatement:
-    return CompiledStatement(search_block.insert(), family, columns=search_block.c.keys())
+    insert_tuples(connection, search_block, made)
 
 
 # Merging
@@ -137,20 +133,20 @@ def choose_joined(segments: Sequence[Packed]) -> list[Packed]:
 Choice = Callable[[Sequence[Packed]], list[Packed]]
 
 
-def merge_due(connection: Connection, family: str, audience: int, choose: Choice = choose_merge) -> int:
+def merge_due(connection: Connection, audience: int, choose: Choice = choose_merge) -> int:
     """Merge segments of an audience if some are due; return the number of their rows."""
     if not choose(list_segments(connection, audience)):
         return 0
     connection.execute(_STATE_HELD, {"audience": audience})
     chosen = choose(list_segments(connection, audience))  # another transaction may have merged them meanwhile
     if chosen:
-        rewrite(connection, family, audience, [one.segment_id for one in chosen])
+        rewrite(connection, audience, [one.segment_id for one in chosen])
     return sum(one.docs for one in chosen)
 
 
-def rewrite(connection: Connection, family: str, audience: int, numbers: Collection[int]) -> None:
+def rewrite(connection: Connection, audience: int, numbers: Collection[int]) -> None:
     """Merge segments into one, without removed rows; if no row is left, only delete them."""
-    number = next_segment(connection, family, audience)
+    number = next_segment(connection, audience)
     gone = read_gone(connection, audience)
     parts = []
     for one in sorted(numbers):
@@ -162,7 +158,7 @@ def rewrite(connection: Connection, family: str, audience: int, numbers: Collect
         connection.execute(_DROP_BLOCKS, where)
     rows, blocks = merge_segments(parts)
     if len(rows):
-        _write(connection, family, audience, number, rows, blocks)
+        _write(connection, audience, number, rows, blocks)
     oldest = min((one.segment_id for one in list_segments(connection, audience)), default=number + 1)
     connection.execute(delete(search_gone).where(_G.audience_id == audience, _G.segment_id < oldest))
 
@@ -212,7 +208,7 @@ def pack_all(db: Database, progress: Progress | None = None) -> int:
     audiences = {row[0] for row in db.read(select(_S.audience_id).distinct(), source="search_segment")}
     done, packed, total = 0, 0, sum(waiting.values())
     for audience in sorted(audiences.union(waiting)):
-        before, own = packed, {"family": db.family, "audience": audience}
+        before, own = packed, {"audience": audience}
         while rows := db.transaction(partial(pack_fresh, **own, least=table.PACK_FROM), source="the search index"):
             packed += rows
             if progress is not None:
@@ -232,8 +228,8 @@ def _repeat(db: Database, step: Callable[[Connection], int]) -> int:
     return done
 
 
-def purge_due(connection: Connection, family: str, audience: int, most: int = MOST_ROWS) -> int:
-    """Rewrite the segment of an audience with the most removed rows; return its number of rows.
+def purge_due(connection: Connection, audience: int, most: int = MOST_ROWS) -> int:
+    """If many rows of an audience are removed, rewrite the segment with most of them; return the size of the segment.
 
     Return 0, with nothing rewritten, if fewer than MANY_GONE rows are removed, or only rows of segments with more than
     `most` rows.
@@ -246,7 +242,7 @@ def purge_due(connection: Connection, family: str, audience: int, most: int = MO
     removed = {one: _find_removed(connection, audience, one, gone) for one in small}
     worst = max(small, key=lambda one: len(removed[one]), default=None)
     if worst is not None and removed[worst]:
-        rewrite(connection, family, audience, [worst.segment_id])
+        rewrite(connection, audience, [worst.segment_id])
         segments.remove(worst)
     elif len(small) < len(segments):
         return 0
@@ -272,7 +268,7 @@ _DROP_GONE = delete(search_gone).where(
 )
 
 
-def purge(connection: Connection, family: str, audiences: Iterable[int]) -> int:
+def purge(connection: Connection, audiences: Iterable[int]) -> int:
     """Rewrite segments without their deleted rows; return the number of rewritten segments."""
     done = 0
     for audience in sorted(set(audiences)):
@@ -281,7 +277,7 @@ def purge(connection: Connection, family: str, audiences: Iterable[int]) -> int:
         gone = read_gone(connection, audience)
         for one in list_segments(connection, audience) if gone else ():
             if not find_staying(read_rows(connection, audience, one.segment_id), one.segment_id, gone).all():
-                rewrite(connection, family, audience, [one.segment_id])
+                rewrite(connection, audience, [one.segment_id])
                 done += 1
         connection.execute(delete(search_gone).where(_G.audience_id == audience))
     return done
@@ -297,20 +293,19 @@ def rebuild_all(db: Database, progress: Progress | None = None) -> int:
     audiences = sorted({row[0] for query in (*indexed, *stored) for row in db.read(query, source="the search index")})
     done = 0
     for number, audience in enumerate(audiences, 1):
-        done += db.transaction(
-            partial(rebuild, family=db.family, audience=audience, calendar=calendar_of(db)), source="the search index"
-        )
+        step = partial(rebuild, audience=audience, calendar=calendar_of(db))
+        done += db.transaction(step, source="the search index")
         if progress is not None:
             progress("audiences", number, len(audiences))
     return done
 
 
-def rebuild(connection: Connection, *, family: str, audience: int, calendar: Calendar) -> int:
+def rebuild(connection: Connection, *, audience: int, calendar: Calendar) -> int:
     """Rebuild the segments of an audience; return the number of its rows.
 
     Other transactions that pack, change or delete rows of the audience wait. Rows written meanwhile keep their entries.
     """
-    next_segment(connection, family, audience)
+    next_segment(connection, audience)
     connection.execute(delete(search_fresh).where(_F.audience_id == audience))
     connection.execute(delete(search_block).where(_B.audience_id == audience))
     connection.execute(delete(search_segment).where(_S.audience_id == audience, _S.segment_id > 0))
@@ -319,9 +314,7 @@ def rebuild(connection: Connection, *, family: str, audience: int, calendar: Cal
     done = 0
     for some in chunks(entries, MOST_ROWS):  # a persona may have more entries than fit into memory
         written_meanwhile = {(one.source, one.row_id) for one in table.read_fresh(connection, audience)}
-        pack_entries(
-            connection, family, audience, [one for one in some if (one.source, one.row_id) not in written_meanwhile]
-        )
+        pack_entries(connection, audience, [one for one in some if (one.source, one.row_id) not in written_meanwhile])
         done += len(some)
     return done
 

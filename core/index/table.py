@@ -11,9 +11,10 @@ from typing import Any
 from sqlalchemy import Connection, Integer, bindparam, delete, func, select, type_coerce
 from sqlalchemy.types import NullType
 
-from ..database import dialects, sources
-from ..database.compiled import IDS, CompiledStatement, chunks
+from ..database import sources
+from ..database.compiled import IDS, chunks
 from ..database.dialects import ID
+from ..database.rows import insert_tuples
 from ..database.schema import search_fresh, search_gone, search_segment
 from ..database.stored_values import read_checked
 from .entries import Calendar, read_entries
@@ -25,16 +26,11 @@ _F, _S = search_fresh.c, search_segment.c
 _AUDIENCE = bindparam("audience", type_=ID)
 
 
-def write_fresh(connection: Connection, family: str, entries: Iterable[Entry]) -> None:
+def write_fresh(connection: Connection, entries: Iterable[Entry]) -> None:
     """Insert or replace the entries of rows."""
     rows = [(one.audience_id, one.source, one.row_id, *_encode(one)) for one in entries]
     rows.sort(key=lambda row: row[:3])
-    _write(family).insert(connection, rows)
-
-
-@lru_cache(maxsize=2)
-def _write(family: str) -> CompiledStatement:
-    return CompiledStatement(dialects.upsert(search_fresh, family, ["digest", "content"]), family, columns=_F.keys())
+    insert_tuples(connection, search_fresh, rows, update=("digest", "content"))
 
 
 def _encode(entry: Entry) -> tuple[int, bytes]:
@@ -106,17 +102,12 @@ def read_fresh(connection: Connection, audience: int) -> list[Entry]:
     return [one for row in found if (one := decode(audience, *row)) is not None]
 
 
-def note_gone(connection: Connection, family: str, audience: int, source: int, ids: Iterable[int]) -> None:
+def note_gone(connection: Connection, audience: int, source: int, ids: Iterable[int]) -> None:
     """Record that these rows are removed from all segments of the audience."""
     last = connection.execute(_LAST_SEGMENT, {"audience": audience}).scalar()
     if last:
         gone = [(audience, source, row_id, int(last)) for row_id in sorted(ids)]
-        _note_gone(family).insert(connection, gone)
-
-
-@lru_cache(maxsize=2)
-def _note_gone(family: str) -> CompiledStatement:
-    return CompiledStatement(dialects.upsert(search_gone, family, ["segment_id"]), family, columns=search_gone.c.keys())
+        insert_tuples(connection, search_gone, gone, update=("segment_id",))
 
 
 _LAST_SEGMENT = select(_S.docs).where(_S.audience_id == _AUDIENCE, _S.segment_id == 0).with_for_update(read=True)

@@ -18,10 +18,10 @@ from sqlalchemy import Column, Connection, Table, delete, exc, literal, select
 
 from ..access import external_rows
 from ..database import connections
-from ..database.compiled import CompiledStatement
 from ..database.dialects import JsonText, StoredText, upsert
 from ..database.engine import Database
 from ..database.registry import REGISTRY
+from ..database.rows import insert_tuples
 from ..database.schema import TABLES, access_tokens, schema_version
 from ..database.stored_values import count_repairs, read_json
 from ..errors import StoreError
@@ -154,9 +154,8 @@ def _copy_table(source: Connection, target: Database, table: Table, progress: Pr
 
 
 def _write(connection: Connection, *, table: Table, rows: Sequence[Row]) -> None:
-    columns, family = table.columns.keys(), connection.dialect.name
     # an upsert is safe to repeat after a lost commit answer
-    CompiledStatement(upsert(table, family, columns), family, columns=columns).insert(connection, rows)
+    insert_tuples(connection, table, rows, update=table.columns.keys())
 
 
 def _read_digest(connection: Connection, table: Table) -> Digest:

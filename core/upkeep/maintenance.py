@@ -100,7 +100,7 @@ def run_script(
             changed[table] = changed.get(table, 0) + max(0, connection.exec_driver_sql(statement).rowcount)
         if is_prune:
             owned = select(audiences.c.audience_id).where(audiences.c.persona_id == bound["persona"])
-            packing.purge(connection, db.family, list(connection.execute(owned).scalars()))
+            packing.purge(connection, list(connection.execute(owned).scalars()))
         if db.family == "sqlite":
             connection.exec_driver_sql("DROP TABLE temp.given")
         return Ran(name, counted, changed)

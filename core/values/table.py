@@ -293,4 +293,4 @@ class Change(Values):
         h = schema.item_history.c
         texts = delete(schema.item_history).where(h.persona_id == persona, h.item_id.in_(IDS))
         execute_parts(self.connection, texts, ids)
-        indexed.remove(self.connection, db, MEMORIES, persona, ids)
+        indexed.remove(self.connection, MEMORIES, persona, ids)

@@ -384,7 +384,7 @@ def pack(p: Planting) -> None:
 
     def work(connection: Any) -> None:
         for row in p.rows("audiences"):
-            packing.pack_fresh(connection, p.db.family, row.audience_id)
+            packing.pack_fresh(connection, row.audience_id)
 
     p.db.transaction(work, source="the search index")
 

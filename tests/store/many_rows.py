@@ -114,7 +114,7 @@ def fill(db: Database) -> None:
         for row in _ALONE:
             cursor.execute(f"INSERT INTO {row}")
         connection.commit()
-    db.transaction(lambda c: pack_entries(c, db.family, 7, list(_entries())), source="tests")
+    db.transaction(lambda c: pack_entries(c, 7, list(_entries())), source="tests")
     with contextlib.closing(db.engines()[1].raw_connection()) as connection:
         cursor = connection.cursor()
         cursor.execute("ANALYZE" if lite else f"ANALYZE TABLE {', '.join(rows)}")

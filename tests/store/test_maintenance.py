@@ -54,7 +54,7 @@ def remember(db: Database, number: int, text: str, *words: str, persona: str = "
     def work(connection: Any) -> None:
         connection.execute(insert(schema.memories), row)
         tags.raise_uses(connection, db, persona, dict.fromkeys(words, 1))
-        indexed.add_entries(connection, db.family, read_entries(connection, MEMORIES, [number], calendar_of(db)))
+        indexed.add_entries(connection, read_entries(connection, MEMORIES, [number], calendar_of(db)))
 
     db.transaction(work, source="test")
 
@@ -123,7 +123,7 @@ def test_d42_what_prune_deletes_stands_nowhere_afterwards(db: Database, packed: 
         connection.execute(insert(schema.search_vector), vector)
         connection.execute(insert(schema.item_history), former)
         if packed:
-            packing.pack_fresh(connection, db.family, 7)
+            packing.pack_fresh(connection, 7)
 
     db.transaction(plant, source="test")
     assert {"item_history", "memories", "search_vector"} <= set(holders(db, "zqcanary"))

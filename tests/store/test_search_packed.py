@@ -55,7 +55,7 @@ def pack(db: Database, scope: Scope) -> int:
     """Pack every row of the persona, and return how many there were."""
 
     def work(connection: Any) -> int:
-        return sum(packing.pack_fresh(connection, db.family, audience) for audience in audiences_of(db, scope))
+        return sum(packing.pack_fresh(connection, audience) for audience in audiences_of(db, scope))
 
     return db.transaction(work, source="the search index")
 
@@ -67,7 +67,7 @@ def merge(db: Database, scope: Scope) -> None:
         for audience in audiences_of(db, scope):
             numbers = [one.segment_id for one in packing.list_segments(connection, audience)]
             if numbers:
-                packing.rewrite(connection, db.family, audience, numbers)
+                packing.rewrite(connection, audience, numbers)
 
     db.transaction(work, source="the search index")
 
@@ -126,7 +126,7 @@ def test_t27_nobody_can_tell_what_is_packed(db: Database, scope: Scope) -> None:
     first = found()
     assert all(hits for hits, _ in first)
     audience = audiences_of(db, scope)[0]
-    db.transaction(lambda c: packing.pack_fresh(c, db.family, audience), source="the search index")
+    db.transaction(lambda c: packing.pack_fresh(c, audience), source="the search index")
     assert found() == first
     said(db, places[0], [("nothing of all that", ago(days=50))], "tg/0")
     again = found()
@@ -215,7 +215,7 @@ def test_d14_changes_of_packed_rows_are_found_and_the_old_text_is_not(db: Databa
     rows = said(db, scope, [(f"tofu number {n}", ago(minutes=n)) for n in range(30)])
     pack(db, scope)
     edited(db, scope, rows[3], "a zebra in the garden", audiences_of(db, scope))
-    db.transaction(lambda c: indexed.remove(c, db, CHAT, scope.persona, [rows[4]]), source="chat_history_cache")
+    db.transaction(lambda c: indexed.remove(c, CHAT, scope.persona, [rows[4]]), source="chat_history_cache")
     for step in (lambda: None, lambda: pack(db, scope), lambda: merge(db, scope)):
         step()
         assert ids(find(db, scope, keywords=["zebra"])) == [rows[3]]
@@ -237,9 +237,9 @@ def test_d14_of_many_removed_rows_no_record_is_left(
     small = said(db, scope, [(f"tea number {n}", ago(minutes=n)) for n in range(30)])
     pack(db, scope)
     removed = [*rows[:5], *small[:9]]
-    db.transaction(lambda c: indexed.remove(c, db, CHAT, scope.persona, removed), source="chat_history_cache")
+    db.transaction(lambda c: indexed.remove(c, CHAT, scope.persona, removed), source="chat_history_cache")
     audience = audiences_of(db, scope)[0]
-    due = partial(packing.purge_due, family=db.family, audience=audience)
+    due = partial(packing.purge_due, audience=audience)
     assert db.transaction(partial(due, most=60), source="t") == 30 and count(db, search_gone) == 5
     assert db.transaction(due, source="t") == 0
     monkeypatch.setattr(packing, "MANY_GONE", 5)
@@ -276,7 +276,7 @@ def test_f46_no_word_is_left_in_a_block_that_a_forgotten_line_was_in(db: Databas
     if before == "moved":
         set_conversation_privacy("tg/1", "restricted", db=db, scope=scope)
     else:
-        db.transaction(lambda c: indexed.remove(c, db, CHAT, scope.persona, rows), source="chat_history_cache")
+        db.transaction(lambda c: indexed.remove(c, CHAT, scope.persona, rows), source="chat_history_cache")
     assert "xylofant" in terms(db, scope)
     forget(conversation="tg/1", db=db, scope=scope)
     assert "xylofant" not in terms(db, scope) and verify_index(db) == []
@@ -368,10 +368,10 @@ def test_f85_an_unreadable_row_of_the_index_hides_no_other(
     assert whole in ids(find(db, scope, query="Where is the tofu?"))
     assert count_differences(db)["memories"] == 1
     (audience,) = audiences_of(db, scope)
-    db.transaction(lambda c: packing.pack_fresh(c, db.family, audience), source="test")
+    db.transaction(lambda c: packing.pack_fresh(c, audience), source="test")
     expected = [whole, spoilt] if column in ("content", "digest") else [whole]
     assert set(expected) == set(ids(find(db, scope, query="Where is the tofu?")))
-    given = {"family": db.family, "audience": audience, "calendar": calendar_of(db)}
+    given = {"audience": audience, "calendar": calendar_of(db)}
     db.transaction(lambda c: packing.rebuild(c, **given), source="test")
     assert verify_index(db) == []
 

@@ -109,7 +109,7 @@ def rows_of(db: Database, table: Any, persona: str, *where: Any) -> list[Any]:
 
 def remove_items(db: Database, persona: str, ids: Iterable[int]) -> int:
     """Delete memory items with their index rows, and return how many there were."""
-    return db.idempotent_transaction(lambda c: indexed.remove(c, db, MEMORIES, persona, ids), source="memories")
+    return db.idempotent_transaction(lambda c: indexed.remove(c, MEMORIES, persona, ids), source="memories")
 
 
 def run_at_once(works: Sequence[Callable[[], T]]) -> list[T]:
