@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from itertools import accumulate
 from typing import Any
 
-from sqlalchemy import Connection, Integer, bindparam, func, or_, select
+from sqlalchemy import Connection, func, or_, select
 
 from ..access import table_conversations, table_participants, tombstones
 from ..access.rules import check_key, split_key
@@ -16,7 +16,7 @@ from ..access.view import Viewer, is_seen
 from ..calls.call import Call
 from ..database import rows
 from ..database.compiled import IDS, chunks, read_parts
-from ..database.dialects import Time, json_has_text
+from ..database.dialects import json_has_text
 from ..database.engine import Database, RollbackError
 from ..database.ids import retry_duplicates
 from ..database.schema import ai_diary, chat_history_cache, conversations, participants
@@ -226,22 +226,20 @@ def read_newest(
     person: str | None = None,
 ) -> list[DiaryEntry]:
     """Return visible entries, newest first, ties by the higher id."""
-    visible = _C.audience_id.in_(bindparam("audiences", expanding=True))
-    where: list[Any] = [_C.persona_id == viewer.scope.persona, visible, AI_DIARY.findable]
+    where: list[Any] = [_C.persona_id == viewer.scope.persona, AI_DIARY.findable]
     if since is not None:
-        where.append(_C.timestamp > bindparam("since", since, type_=Time()))
+        where.append(_C.timestamp > since)
     if not viewer.sees_local_only:
         where.append(_C.local_only == 0)
     if tags:
-        where.append(or_(*(json_has_text(_C.context_tags, bindparam(f"tag{n}", tag)) for n, tag in enumerate(tags))))
+        where.append(or_(*(json_has_text(_C.context_tags, tag) for tag in tags)))
     if person is not None:
-        where.append(json_has_text(_C.involved_users, bindparam("user", person)))
-    newest = select(*_COLUMNS).where(*where).order_by(_C.timestamp.desc(), _C.id.desc())
-    newest = newest.limit(bindparam("most", most, type_=Integer()))
+        where.append(json_has_text(_C.involved_users, person))
+    newest = select(*_COLUMNS).where(*where).order_by(_C.timestamp.desc(), _C.id.desc()).limit(most)
     # A few audiences are read one by one along the index; a single query would sort all entries.
     few = len(viewer.audiences) <= _FEW
     parts = [[a] for a in viewer.audiences] if few else list(chunks(viewer.audiences))
-    entries = [_read_entry(row) for part in parts for row in db.read(newest, {"audiences": part}, source="ai_diary")]
+    entries = [_read_entry(row) for part in parts for row in db.read(newest.where(_C.audience_id.in_(part)))]
     entries.sort(key=lambda e: (e.timestamp is not None, e.timestamp, e.id), reverse=True)
     return entries[:most]
 

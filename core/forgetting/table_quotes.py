@@ -6,12 +6,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Integer, String, bindparam, cast, func, null, or_, select, update
+from sqlalchemy import String, cast, func, null, or_, select, update
 
 from ..access import table_conversations
 from ..access.rules import split_key
 from ..database.compiled import AT_ONCE, chunks
-from ..database.dialects import ID
 from ..database.rows import read_list, read_object, short_interface
 from ..database.schema import ai_diary, chat_history_cache, memory_jobs
 from ..database.sources import AI_DIARY, WITHDRAWN
@@ -28,9 +27,8 @@ _D, _C, _J = ai_diary.c, chat_history_cache.c, memory_jobs.c
 def _pages(removal: Removal, statement: Any, column: Any) -> Iterator[Any]:
     """Yield the rows of a SELECT in the order of their ids, some hundreds per query."""
     above = -1
-    page = statement.where(column > bindparam("above", type_=ID)).order_by(column)
-    page = page.limit(bindparam("most", type_=Integer()))
-    while rows := removal.connection.execute(page, {"above": above, "most": 2 * AT_ONCE}).all():
+    page = statement.order_by(column).limit(2 * AT_ONCE)
+    while rows := removal.connection.execute(page.where(column > above)).all():
         yield from rows
         above = rows[-1].id
 

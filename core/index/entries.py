@@ -8,11 +8,10 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Executable, Integer, bindparam, case, func, null, select
+from sqlalchemy import ColumnElement, Connection, case, func, null, select
 
 from ..database import dialects, sources
 from ..database.compiled import AT_ONCE, IDS, read_parts
-from ..database.dialects import ID
 from ..database.engine import Database
 from ..database.schema import conversations
 from ..database.sources import AI_DIARY, SourceTable
@@ -174,14 +173,9 @@ def read_entries(connection: Connection, source: SourceTable, ids: Iterable[int]
 def read_audience(connection: Connection, source: SourceTable, audience: int, calendar: Calendar) -> Iterator[Entry]:
     """Yield the index entry of every findable row of an audience, in the order of ids."""
     above = 0
-    while rows := connection.execute(_next_rows(source), {"audience": audience, "above": above}).all():
+    row = source.table.c
+    findable = select(*indexed_columns(source)).where(row.audience_id == audience, source.findable)
+    page = findable.order_by(row.id).limit(AT_ONCE)
+    while rows := connection.execute(page.where(row.id > above)).all():
         above = rows[-1][0]
         yield from (read_stored(source, row).entry(source, calendar) for row in rows)
-
-
-@lru_cache(maxsize=8)
-def _next_rows(source: SourceTable) -> Executable:
-    row = source.table.c
-    of_audience = (row.audience_id == bindparam("audience", type_=ID), row.id > bindparam("above", type_=ID))
-    statement = select(*indexed_columns(source)).where(*of_audience, source.findable)
-    return statement.order_by(row.id).limit(bindparam("most", AT_ONCE, type_=Integer()))

@@ -8,10 +8,9 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection, Integer, and_, bindparam, or_, select
+from sqlalchemy import Connection, and_, or_, select
 
 from ..config.flags import PruneMode
-from ..database.dialects import ID, Time
 from ..database.engine import Database
 from ..database.schema import conversations, memories
 from ..database.sources import MEMORIES
@@ -48,14 +47,14 @@ def archive_expired(
 ) -> list[Found]:
     """Archive the session items of a persona that have expired, and return their ids and reasons."""
     now = db.clock()
-    by_age = _C.timestamp <= bindparam("aged", now - timedelta(seconds=ttl_seconds), type_=Time())
-    by_expiry = _C.expires_at <= bindparam("now", now, type_=Time())
+    by_age = _C.timestamp <= now - timedelta(seconds=ttl_seconds)
+    by_expiry = _C.expires_at <= now
     when = or_(by_expiry, by_age if given else and_(_C.expires_at.is_(None), by_age))
     elsewhere = [] if active is None else [or_(_C.conversation_key.is_(None), _C.conversation_key != active)]
     spoken = select(_T.id).where(
         _T.persona_id == persona,
         _T.conversation_key == _C.conversation_key,
-        _T.last_message_at > bindparam("spoken", now - timedelta(minutes=ACTIVE_MINUTES), type_=Time()),
+        _T.last_message_at > now - timedelta(minutes=ACTIVE_MINUTES),
     )
     where = and_(*_holds(persona), _C.tier == "session", when, *elsewhere, ~spoken.exists())
     return [(row.id, ("expired",)) for row in _archived(db, persona, where)]
@@ -63,7 +62,7 @@ def archive_expired(
 
 def prunable(persona: str, now: datetime, limits: Limits) -> Any:
     """Return the SQL condition of long-term items that the limits prune."""
-    old = _C.timestamp <= bindparam("aged", now - timedelta(days=limits.max_age_days), type_=Time())
+    old = _C.timestamp <= now - timedelta(days=limits.max_age_days)
     low = _C.importance < limits.max_importance
     which = and_(old, low) if limits.mode == "all" else or_(old, low)
     return and_(*_holds(persona), _C.tier == "long_term", _C.importance < limits.protect_importance, which)
@@ -84,11 +83,10 @@ def _reasons(row: Any, now: datetime, limits: Limits) -> tuple[str, ...]:
 
 def _archived(db: Database, persona: str, where: Any, *, dry_run: bool = False) -> Iterator[Any]:
     """Archive the items that match a condition in batches, and yield them; a dry run only reads them."""
-    chosen = select(_C.id, _C.timestamp, _C.importance).where(where, _C.id > bindparam("above", type_=ID))
-    chosen = chosen.order_by(_C.id).limit(bindparam("most", type_=Integer()))
+    matching = select(_C.id, _C.timestamp, _C.importance).where(where).order_by(_C.id).limit(BATCH)
 
     def archive_batch(connection: Connection, *, above: int) -> list[Any]:
-        rows = list(connection.execute(chosen.with_for_update(), {"above": above, "most": BATCH}))
+        rows = list(connection.execute(matching.where(_C.id > above).with_for_update()))
         now, ids = db.clock(), [row.id for row in rows]
         indexed.set_columns(connection, db, MEMORIES, persona, ids, archived_at=now, updated_at=now)
         return rows
@@ -96,7 +94,7 @@ def _archived(db: Database, persona: str, where: Any, *, dry_run: bool = False) 
     above = -1
     while True:
         if dry_run:
-            batch = list(db.read(chosen, {"above": above, "most": BATCH}, source="memories"))
+            batch = list(db.read(matching.where(_C.id > above)))
         else:
             batch = db.idempotent_transaction(partial(archive_batch, above=above), source="memories")
         if not batch:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, or_, select, update
+from sqlalchemy import Connection, or_, select, update
 
 from ..access import table as audiences
 from ..access import table_conversations as conversations
@@ -18,7 +18,6 @@ from ..access.view import Viewer, is_seen
 from ..calls.call import Call
 from ..database import rows
 from ..database.compiled import chunks
-from ..database.dialects import Time
 from ..database.engine import Database, RollbackError
 from ..database.ids import retry_duplicates
 from ..database.schema import memories
@@ -159,7 +158,7 @@ def find_equal(
     """
     where = [
         *match_own(scope, audience_id),
-        or_(_C.expires_at.is_(None), _C.expires_at > bindparam("now", db.clock(), type_=Time())),
+        or_(_C.expires_at.is_(None), _C.expires_at > db.clock()),
     ]
     if not instructions:
         where.append(_C.kind != INSTRUCTION)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Integer, bindparam, case, func, or_, select
+from sqlalchemy import Connection, bindparam, case, func, or_, select
 
 from ..access.rules import plain_key
-from ..database.compiled import read_parts
-from ..database.dialects import ID, Key, Time, has_keyword, json_has_text, like_pattern
+from ..database.compiled import IDS, read_parts
+from ..database.dialects import Key, has_keyword, json_has_text, like_pattern
 from ..database.engine import Database
 from ..database.rows import read_list, read_object
 from ..database.schema import memories
@@ -33,9 +33,9 @@ class ReadScope:
     local: bool = True
 
     def conditions(self) -> list[Any]:
-        where: list[Any] = [_C.persona_id == bindparam("persona", self.persona, type_=Key(64))]
+        where: list[Any] = [_C.persona_id == self.persona]
         if self.audiences is not None:
-            where.append(_C.audience_id.in_(bindparam("audiences", list(self.audiences), expanding=True, type_=ID)))
+            where.append(_C.audience_id.in_(self.audiences))
         if not self.local:
             where.append(_C.local_only == 0)
         return where
@@ -106,10 +106,10 @@ def _show_item(seen: ReadScope, row: Any) -> Item:
 
 def is_kept(now: datetime, ttl_seconds: int, here: str | None = None) -> Any:
     """Return the SQL condition of items that have not expired, or are session items of the conversation `here`."""
-    since = bindparam("since_ttl", now - timedelta(seconds=ttl_seconds), type_=Time())
+    since = now - timedelta(seconds=ttl_seconds)
     unset = _C.expires_at.is_(None) & or_(_C.tier != "session", _C.timestamp.is_(None), _C.timestamp > since)
     is_active = (_C.tier == "session") & (_C.conversation_key == bindparam("here", here, type_=Key(512)))
-    return or_(unset, _C.expires_at > bindparam("now", now, type_=Time()), is_active)
+    return or_(unset, _C.expires_at > now, is_active)
 
 
 def _conditions(seen: ReadScope, wanted: ItemFilter) -> list[Any]:
@@ -118,10 +118,8 @@ def _conditions(seen: ReadScope, wanted: ItemFilter) -> list[Any]:
         where.append(or_(_C.archived_at.is_not(None), _C.superseded_by.is_not(None)))
     else:
         where.append(MEMORIES.visible)
-    for number, word in enumerate(wanted.words):
-        where.append(has_keyword(_C.text_folded, bindparam(f"word{number}", like_pattern(word))))
-    for number, tag in enumerate(wanted.tags):
-        where.append(json_has_text(_C.tags, bindparam(f"tag{number}", tag)) > 0)
+    where += [has_keyword(_C.text_folded, like_pattern(word)) for word in wanted.words]
+    where += [json_has_text(_C.tags, tag) > 0 for tag in wanted.tags]
     if wanted.kinds:
         where.append(_C.kind.in_(wanted.kinds))
     if wanted.tier:
@@ -133,9 +131,9 @@ def _conditions(seen: ReadScope, wanted: ItemFilter) -> list[Any]:
     if wanted.min_importance is not None:
         where.append(_C.importance >= wanted.min_importance)
     if wanted.since is not None:
-        where.append(_C.timestamp >= bindparam("since", wanted.since, type_=Time()))
+        where.append(_C.timestamp >= wanted.since)
     if wanted.until is not None:
-        where.append(_C.timestamp <= bindparam("until", wanted.until, type_=Time()))
+        where.append(_C.timestamp <= wanted.until)
     return where
 
 
@@ -146,20 +144,15 @@ def search(db: Database, seen: ReadScope, wanted: ItemFilter, *, ttl_seconds: in
     where = _conditions(seen, wanted)
     if not wanted.archived:
         where.append(is_kept(db.clock(), ttl_seconds, wanted.here))
-    some = select(_C.id).where(*where).limit(bindparam("most", MOST_COUNTED + 1, type_=Integer())).subquery()
+    some = select(_C.id).where(*where).limit(MOST_COUNTED + 1).subquery()
     total = int(db.read(select(func.count()).select_from(some), source="memories")[0][0])
     if total <= min(offset, MOST_COUNTED):
         return {"items": [], "total": total}
-    page = select(*COLUMNS).where(*where).order_by(_C.timestamp.desc(), _C.id.desc())
-    page = page.limit(bindparam("page", limit, type_=Integer())).offset(bindparam("skip", offset, type_=Integer()))
-    items = [_show_item(seen, row) for row in db.read(page, source="memories")]
+    newest = select(*COLUMNS).where(*where).order_by(_C.timestamp.desc(), _C.id.desc())
+    items = [_show_item(seen, row) for row in db.read(newest.limit(limit).offset(offset))]
     if total <= MOST_COUNTED:
         return {"items": items, "total": total}
     return {"items": items, "total": max(total, offset + len(items)), "at_least": True}
-
-
-_MINE = _C.persona_id == bindparam("persona", type_=Key(64))
-_BY_ID = select(*COLUMNS, _C.audience_id).where(_MINE, _C.id.in_(bindparam("ids", expanding=True, type_=ID)))
 
 
 def _is_seen(seen: ReadScope, row: Any) -> bool:
@@ -168,14 +161,14 @@ def _is_seen(seen: ReadScope, row: Any) -> bool:
 
 
 def find(db: Database, seen: ReadScope, row_id: int) -> Item | None:
-    rows = db.read(_BY_ID, {"persona": seen.persona, "ids": [row_id]}, source="memories")
+    rows = db.read(select(*COLUMNS, _C.audience_id).where(_C.persona_id == seen.persona, _C.id == row_id))
     return next((_show_item(seen, row) for row in rows if _is_seen(seen, row)), None)
 
 
 def lock_items(connection: Connection, seen: ReadScope, ids: Sequence[int]) -> list[Any]:
     """Return the visible rows of these ids in order of id, locked until the transaction ends."""
-    chosen = _BY_ID.order_by(_C.id).with_for_update()
-    rows = read_parts(connection.execute, chosen, {"persona": seen.persona}, ids)
+    chosen = select(*COLUMNS, _C.audience_id).where(_C.persona_id == seen.persona, _C.id.in_(IDS))
+    rows = read_parts(connection.execute, chosen.order_by(_C.id).with_for_update(), {}, ids)
     return [row for row in rows if _is_seen(seen, row)]
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Integer, and_, bindparam, case, delete, func, or_, select, update
+from sqlalchemy import Connection, Integer, Select, and_, bindparam, case, delete, func, or_, select, update
 
 from ..access import table_conversations
 from ..base.hints import shown
@@ -36,7 +36,6 @@ from .table_lines import FACTS, OWN, WITH_RECAP, Line, build_line
 
 _C = chat_history_cache.c
 _R = message_recaps.c
-_ONE = (_R.persona_id == bindparam("persona"), _R.message_row == bindparam("row"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +54,15 @@ class Recap:
 
 
 RECAP_COLUMNS = (_R.memory, _R.include, _R.edited, _R.stale, _R.data, _R.provenance, _R.updated_at)
-_FIND = select(*RECAP_COLUMNS).where(*_ONE, _R.alternative == OWN)
-_HOLD = _FIND.with_for_update()
+
+
+def _select_own(persona: str, row_id: int) -> Select[Any]:
+    own = (_R.persona_id == persona, _R.message_row == row_id, _R.alternative == OWN)
+    return select(*RECAP_COLUMNS).where(*own)
 
 
 def find_recap(read: Reader, persona: str, row_id: int) -> Recap | None:
-    return next(map(build_recap, read(_FIND, {"persona": persona, "row": row_id})), None)
+    return next(map(build_recap, read(_select_own(persona, row_id), {})), None)
 
 
 def build_recap(row: Any) -> Recap:
@@ -72,22 +74,6 @@ def build_recap(row: Any) -> Recap:
 # Recaps up to a token limit, and recaps that are included
 
 
-@lru_cache(maxsize=2)
-def _page(first: bool) -> Any:
-    # An expression instead of `memory IS NOT NULL`, with which SQLite reads the recaps first and sorts them all.
-    takes_part = case((_R.memory.is_(None), 0), (_R.stale != 0, 0), else_=1)
-    chosen = (
-        select(*FACTS, func.coalesce(_R.token_count, func.char_length(_R.memory)).label("recap_tokens"))
-        .select_from(WITH_RECAP)
-        .prefix_with("STRAIGHT_JOIN", dialect="mysql")
-        .where(_C.persona_id == bindparam("persona"), _C.interface_path == bindparam("conversation"), takes_part == 1)
-    )
-    if not first:
-        at = bindparam("at", type_=Time())
-        chosen = chosen.where(_C.timestamp <= at, or_(_C.timestamp < at, _C.id < bindparam("id")))
-    return chosen.order_by(_C.timestamp.desc(), _C.id.desc()).limit(bindparam("rows", type_=Integer()))
-
-
 def read_page(
     read: Reader, persona: str, conversation: str, rows: int, *, before: Line | None = None
 ) -> list[tuple[Line, int]]:
@@ -95,10 +81,19 @@ def read_page(
 
     `before` is the last message of the previous page. Without a stored token count, each character counts as a token.
     """
-    values: dict[str, Any] = {"persona": persona, "conversation": conversation, "rows": rows}
+    # An expression instead of `memory IS NOT NULL`, with which SQLite reads the recaps first and sorts them all.
+    takes_part = case((_R.memory.is_(None), 0), (_R.stale != 0, 0), else_=1)
+    chosen = (
+        select(*FACTS, func.coalesce(_R.token_count, func.char_length(_R.memory)).label("recap_tokens"))
+        .select_from(WITH_RECAP)
+        .prefix_with("STRAIGHT_JOIN", dialect="mysql")
+        .where(_C.persona_id == persona, _C.interface_path == conversation, takes_part == 1)
+    )
     if before is not None:
-        values |= {"at": before.at, "id": before.row_id}
-    return [(build_line(r), int(r.recap_tokens)) for r in read(_page(before is None), values)]
+        at = bindparam("at", before.at, type_=Time())
+        chosen = chosen.where(_C.timestamp <= at, or_(_C.timestamp < at, _C.id < before.row_id))
+    newest = chosen.order_by(_C.timestamp.desc(), _C.id.desc()).limit(rows)
+    return [(build_line(r), int(r.recap_tokens)) for r in read(newest, {})]
 
 
 def read_included(read: Reader, persona: str, conversation: str) -> dict[int, str]:
@@ -174,7 +169,7 @@ def update_recap(
     key = {"persona_id": persona, "message_row": row_id, "alternative": OWN}
     # Locked before it is read: two writers that set different keys of one message must not lose one.
     connection.execute(insert_ignore(message_recaps, db.family), {**key, "conversation_key": conversation})
-    recap = build_recap(connection.execute(_HOLD, {"persona": persona, "row": row_id}).one())
+    recap = build_recap(connection.execute(_select_own(persona, row_id).with_for_update()).one())
     merged = {name: value for name, value in {**recap.data, **(data or {})}.items() if value is not None}
     same = merged == recap.data and all(
         name in ("token_count", "provenance") or getattr(recap, name) == value for name, value in columns.items()
@@ -241,7 +236,6 @@ def read_checked(read: Reader, persona: str, conversation: str) -> set[int]:
 # Alternatives: other versions of the same reply, one of them current
 
 _A = message_alternatives.c
-_OF_MESSAGE = (_A.persona_id == bindparam("persona"), _A.message_row == bindparam("row"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,13 +250,12 @@ class Alternative:
     """Recap of the alternative, if it was read too."""
 
 
-_ALL = select(_A.alternative, _A.text, _A.is_current, _A.metadata).where(*_OF_MESSAGE).order_by(_A.alternative)
-
-
 def read_alternatives(reader: Reader, persona: str, row_id: int) -> list[Alternative]:
     """Return the alternatives of a message, in order; none for a message with a single version."""
-    stored = reader(_ALL, {"persona": persona, "row": row_id})
-    return [Alternative(r.alternative, r.text, bool(r.is_current), read_object(r.metadata) or {}) for r in stored]
+    mine = (_A.persona_id == persona, _A.message_row == row_id)
+    stored = select(_A.alternative, _A.text, _A.is_current, _A.metadata).where(*mine).order_by(_A.alternative)
+    rows = reader(stored, {})
+    return [Alternative(r.alternative, r.text, bool(r.is_current), read_object(r.metadata) or {}) for r in rows]
 
 
 def find_alternative(reader: Reader, persona: str, row_id: int, number: int) -> Alternative:

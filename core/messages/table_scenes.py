@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, delete, func, select, update
+from sqlalchemy import Connection, and_, delete, func, select, update
 
 from ..database.compiled import Reader
 from ..database.dialects import insert_ignore
@@ -61,10 +61,7 @@ _WHOLE = (
         scene_recaps,
         and_(_R.persona_id == _S.persona_id, _R.scene_id == _S.id, _R.version_index == _S.current_recap_index),
     )
-    .where(_S.persona_id == bindparam("persona"))
 )  # fmt: skip
-_OF_CONVERSATION = _WHOLE.where(_S.conversation_key == bindparam("conversation")).order_by(_S.break_row, _S.id)
-_BY_BREAK = _WHOLE.where(_S.break_row == bindparam("row"))
 
 
 def _scene(r: Any) -> Scene:
@@ -76,12 +73,14 @@ def _scene(r: Any) -> Scene:
 
 def read_scenes(read: Reader, persona: str, conversation: str) -> list[Scene]:
     """Return the scenes of a conversation, ordered by their break's row id."""
-    return [_scene(r) for r in read(_OF_CONVERSATION, {"persona": persona, "conversation": conversation})]
+    here = (_S.persona_id == persona, _S.conversation_key == conversation)
+    return [_scene(r) for r in read(_WHOLE.where(*here).order_by(_S.break_row, _S.id), {})]
 
 
 def find_scene(read: Reader, persona: str, break_row: int) -> Scene | None:
     """Return the scene that ends with a message, None if the message has no break."""
-    return next((_scene(r) for r in read(_BY_BREAK, {"persona": persona, "row": break_row})), None)
+    ended = _WHOLE.where(_S.persona_id == persona, _S.break_row == break_row)
+    return next((_scene(r) for r in read(ended, {})), None)
 
 
 def read_versions(read: Reader, persona: str, scene_id: int) -> list[Recap]:

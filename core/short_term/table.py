@@ -15,7 +15,7 @@ from ..access.rules import parent_key
 from ..access.table_participants import MINE, select_identities
 from ..calls.call import Call
 from ..database.compiled import chunks
-from ..database.dialects import Key, Time, has_keyword, like_pattern
+from ..database.dialects import Key, has_keyword, like_pattern
 from ..database.engine import Database
 from ..database.ids import retry_duplicates
 from ..database.schema import privacy_levels, short_term_memories
@@ -260,15 +260,13 @@ def delete_entries(
 
 
 def delete_expired(connection: Connection, persona: str, since: Since) -> int:
-    has_no_summary = or_(_S.summary_updated_at.is_(None), _S.summary_updated_at <= bindparam("summary", type_=Time()))
-    expired = _S.last_updated <= bindparam("entry", type_=Time())
-    statement = delete(short_term_memories).where(_S.persona_id == _PERSONA, expired, has_no_summary)
-    return int(connection.execute(statement, {"persona": persona, **since._asdict()}).rowcount)
+    has_no_summary = or_(_S.summary_updated_at.is_(None), _S.summary_updated_at <= since.summary)
+    expired = (_S.persona_id == persona, _S.last_updated <= since.entry, has_no_summary)
+    return int(connection.execute(delete(short_term_memories).where(*expired)).rowcount)
 
 
 def count_entries(db: Database, persona: str) -> int:
-    statement = select(func.count()).select_from(short_term_memories).where(_S.persona_id == _PERSONA)
-    return int(db.read(statement, {"persona": persona}, source=SOURCE)[0][0])
+    return int(db.read(select(func.count()).select_from(short_term_memories).where(_S.persona_id == persona))[0][0])
 
 
 def remove_person(connection: Connection, persona: str, keys: Collection[str]) -> tuple[int, int]:
@@ -318,7 +316,7 @@ def reword_lines(
 def drop_summaries(connection: Connection, persona: str, channel: str, since: datetime) -> None:
     """Remove the summaries of a channel that were written since a moment."""
     where = (_S.persona_id == persona, _S.channel_id == channel, _S.summary.is_not(None))
-    later = or_(_S.summary_updated_at.is_(None), _S.summary_updated_at >= bindparam("since", since, type_=Time()))
+    later = or_(_S.summary_updated_at.is_(None), _S.summary_updated_at >= since)
     ids = connection.execute(select(_S.id).where(*where, later)).scalars().all()
     _change_lines(connection, persona, ids, list, keep_summary=False)
 
