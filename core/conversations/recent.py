@@ -183,8 +183,8 @@ def _report_end(
         return WriteResult(False, None, "empty" if lines is None else "privacy")
     same_id = table_summaries.find_end(connection, scope.persona, key, end.last)
     if same_id is None and key:
-        payloads = table_summaries.read_waiting(connection, scope.persona, key)
-        same_id = next((p.get("summary") for p in payloads if p.get("last") == end.last), None)
+        waiting = jobs_table.read_open(connection.execute, scope.persona, table_summaries.OPERATION, key)
+        same_id = next((p.get("summary") for p in waiting.values() if p.get("last") == end.last), None)
     if same_id is not None and same_id != summary_id:
         return WriteResult(False, same_id, "duplicate")
     if queue and same_id is None:
@@ -196,7 +196,6 @@ def _report_end(
             payload=end.payload(),
             conversation=scope.conversation,
             participant=scope.participant,
-            now=call.db.clock(),
         )
     return end
 

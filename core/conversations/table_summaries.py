@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -18,13 +18,12 @@ from ..database.compiled import FIRST, IDS, TEXT, TIME, CompiledStatement, Shape
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
 from ..database.ids import retry_duplicates
-from ..database.rows import read_object
-from ..database.schema import chat_history_cache, conversation_summaries, conversations, memory_jobs
+from ..database.schema import chat_history_cache, conversation_summaries, conversations
 from ..messages import new_message, table_lines
 from ..messages.table_batches import Seen
 from ..messages.table_lines import LINE, build_line
 from ..scope import Scope
-from ..shapes import OPEN_STATES, Line, WriteResult
+from ..shapes import Line, WriteResult
 from .rules_summaries import MOST_MESSAGES
 
 _C = conversation_summaries.c
@@ -146,7 +145,7 @@ def select_shown(family: str) -> CompiledStatement:
 
 
 OPERATION = "CONVERSATION_SUMMARY"
-_M, _K, _J = chat_history_cache.c, conversations.c, memory_jobs.c
+_M, _K = chat_history_cache.c, conversations.c
 _NOT_SAID = ("system", "narrator", "thought")
 
 
@@ -203,10 +202,3 @@ def find_stored_rows(connection: Connection, scope: Scope, lines: Sequence[Line]
         return [None for _ in lines]
     seen = Seen.read(connection, scope.persona, scope.conversation or "", readable)
     return [None if message is None else seen.double_of(message) for message in messages]
-
-
-def read_waiting(connection: Connection, persona: str, conversation: str) -> list[Mapping[str, Any]]:
-    """Return the payloads of waiting summaries of a conversation that the caller has locked."""
-    mine = (_J.persona_id == persona, _J.conversation_key == conversation, _J.type == OPERATION)
-    texts = connection.execute(select(_J.payload).where(*mine, _J.status.in_(OPEN_STATES))).scalars()
-    return [payload for text in texts if (payload := read_object(text)) is not None]

@@ -10,7 +10,7 @@ from sqlalchemy import func, select, update
 from ..database.compiled import IDS, execute_parts
 from ..database.schema import conversations, running_recaps, scene_recaps
 from ..database.schema import scenes as scene_table
-from ..messages import table_scenes
+from ..jobs import table as jobs_table
 from ..messages.table_scenes import Scene
 from ..stories.rules_scenes import BEFORE_ALL
 from ..stories.scenes import Layout, read_layout
@@ -144,12 +144,8 @@ def _queue(removal: Removal, conversation: str, breaks: Sequence[int], *, runnin
     off = select(_K.stories_off).where(_K.persona_id == persona, _K.conversation_key == conversation)
     if not (breaks or running) or connection.execute(off).scalar() != 0:
         return
-    before = table_scenes.find_newest_operation(connection, persona, conversation, SCENE_RECAP)
+    before: Sequence[int | None] = [*jobs_table.read_open(connection.execute, persona, SCENE_RECAP, conversation)][-1:]
     for row in breaks:
-        before = removal.queue(SCENE_RECAP, conversation, payload={"message_id": row}, depends_on=_after(before))
+        before = [removal.queue(SCENE_RECAP, conversation, payload={"message_id": row}, depends_on=before)]
     if running:
-        removal.queue(RUNNING, conversation, priority="HIGH", depends_on=_after(before))
-
-
-def _after(operation: int | None) -> tuple[int, ...]:
-    return () if operation is None else (operation,)
+        removal.queue(RUNNING, conversation, priority="HIGH", depends_on=before)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, delete, func, or_, select, update
 
 from ..access import table_conversations
-from ..database.compiled import chunks
+from ..database.compiled import Reader, chunks
 from ..database.dialects import Time
 from ..database.engine import Database
 from ..database.rows import read_list, read_object
@@ -50,7 +50,6 @@ def enqueue(
     participant: str | None = None,
     depends_on: Sequence[int] = (),
     once: bool = False,
-    now: datetime | None = None,
 ) -> int | None:
     """Insert an operation within a transaction; return its id, or None if `once` and an equal operation is waiting."""
     if once:
@@ -58,7 +57,7 @@ def enqueue(
         values = {"persona": persona, "conversation": conversation, "type": type}
         if connection.execute(_WAITING, values).first() is not None:
             return None
-    moment = now or db.clock()
+    now = db.clock()
     job_id = db.ids.one()
     row = {
         "id": job_id,
@@ -71,8 +70,8 @@ def enqueue(
         "payload": dict(payload or {}),
         "depends_on": sorted(set(depends_on)) or None,
         "tries": 0,
-        "created_at": moment,
-        "updated_at": moment,
+        "created_at": now,
+        "updated_at": now,
     }
     connection.execute(memory_jobs.insert().values(row))
     return job_id
@@ -102,6 +101,13 @@ _WAITING = (
     )
     .limit(1)
 )
+
+
+def read_open(read: Reader, persona: str, kind: str, conversation: str) -> dict[int, dict[str, Any]]:
+    """Return the payloads of a conversation's operations of a kind that have not ended, by id, oldest first."""
+    here = (_J.persona_id == persona, _J.conversation_key == conversation, _J.type == kind)
+    rows = read(select(_J.id, _J.payload).where(*here, _J.status.in_(OPEN_STATES)).order_by(_J.id), {})
+    return {row.id: read_object(row.payload) or {} for row in rows}
 
 
 def hold_conversation(connection: Connection, persona: str, conversation: str | None) -> None:

@@ -28,10 +28,9 @@ from ..database.compiled import (
 from ..database.dialects import ID, Key, Time, insert_ignore
 from ..database.engine import Database
 from ..database.rows import insert_rows, read_object
-from ..database.schema import chat_history_cache, conversations, memory_jobs, message_alternatives, message_recaps
+from ..database.schema import chat_history_cache, conversations, message_alternatives, message_recaps
 from ..database.sources import CHAT, open_to
 from ..jobs import table as jobs_table
-from ..shapes import OPEN_STATES
 from .table_lines import FACTS, OWN, WITH_RECAP, Line, build_line
 
 _C = chat_history_cache.c
@@ -303,7 +302,6 @@ SAID = ("user", "persona")
 """Roles whose messages get a recap automatically: people and the persona."""
 _MADE = ("model", "extract")
 """Provenances of recaps that an operation made."""
-_J = memory_jobs.c
 
 
 def queue_operations(
@@ -322,10 +320,8 @@ def queue_recap(connection: Connection, db: Database, persona: str, conversation
 
 def read_without_recap(read: Reader, persona: str, conversation: str) -> list[int]:
     """Return messages of people and persona whose recap is missing or stale, and not queued, oldest first."""
-    waiting = select(_J.payload).where(
-        _J.persona_id == persona, _J.conversation_key == conversation, _J.type == RECAP, _J.status.in_(OPEN_STATES)
-    )
-    queued = {(read_object(r.payload) or {}).get("message_id") for r in read(waiting, {})}
+    waiting = jobs_table.read_open(read, persona, RECAP, conversation).values()
+    queued = {payload.get("message_id") for payload in waiting}
     here = (_C.persona_id == persona, _C.interface_path == conversation, _C.excluded == 0, _C.role.in_(SAID))
     without = select(_C.id).select_from(WITH_RECAP).where(*here, or_(_R.memory.is_(None), _R.stale != 0))
     return [r.id for r in read(without.order_by(_C.timestamp, _C.id), {}) if r.id not in queued]

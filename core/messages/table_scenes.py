@@ -13,15 +13,13 @@ from ..database.dialects import insert_ignore
 from ..database.engine import Database
 from ..database.failures import DUPLICATE_KEY
 from ..database.rows import read_object
-from ..database.schema import memory_jobs, scene_recaps, scenes
+from ..database.schema import scene_recaps, scenes
 from ..errors import DuplicateKeyError
-from ..shapes import OPEN_STATES
 
 NAME_CHARS = 200
 
 _S = scenes.c
 _R = scene_recaps.c
-_J = memory_jobs.c
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,10 +158,3 @@ def insert_version(
     change = update(scenes).where(_S.persona_id == persona, _S.id == scene_id)
     connection.execute(change.values(current_recap_index=version))
     return version
-
-
-def find_newest_operation(connection: Connection, persona: str, conversation: str, kind: str) -> int | None:
-    """Return the id of the newest waiting or running operation of a kind, None if there is none."""
-    mine = (_J.persona_id == persona, _J.conversation_key == conversation, _J.type == kind)
-    newest = select(_J.id).where(*mine, _J.status.in_(OPEN_STATES)).order_by(_J.id.desc()).limit(1)
-    return connection.execute(newest).scalar()

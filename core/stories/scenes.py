@@ -135,7 +135,7 @@ def make_break(
 
 def queue_recap(connection: Connection, call: StoryCall, break_row: int) -> None:
     """Queue the recap of a scene; it waits for the earlier scene recaps of the conversation."""
-    before = table_scenes.find_newest_operation(connection, call.persona, call.conversation, SCENE_RECAP)
+    before = list(jobs_table.read_open(connection.execute, call.persona, SCENE_RECAP, call.conversation))[-1:]
     jobs_table.enqueue(
         connection,
         call.db,
@@ -143,7 +143,7 @@ def queue_recap(connection: Connection, call: StoryCall, break_row: int) -> None
         SCENE_RECAP,
         conversation=call.conversation,
         payload={"message_id": break_row},
-        depends_on=() if before is None else (before,),
+        depends_on=before,
     )
 
 
