@@ -122,14 +122,10 @@ def _build_line(
 
 
 LINES = Shape(
-    FIRST + 61, _build_line, text=TEXT, name=TEXT, hidden=NUMBER, excluded=NUMBER,
-    metadata=KEY, role=KEY, conversation=KEY, sender=KEY, message_id=KEY, at=TIME,
-)  # fmt: skip
-
-_LINE = LINES.columns(
-    id=_C.id, text=_C.message_text, name=_C.sender_name, hidden=_C.hidden, excluded=_C.excluded,
-    metadata=_C.metadata, role=_C.role, conversation=_C.interface_path, sender=_C.sender_id,
-    message_id=_C.message_id, at=_C.timestamp,
+    FIRST + 61, _build_line, _C.id, text=(TEXT, _C.message_text), name=(TEXT, _C.sender_name),
+    hidden=(NUMBER, _C.hidden), excluded=(NUMBER, _C.excluded), metadata=(KEY, _C.metadata), role=(KEY, _C.role),
+    conversation=(KEY, _C.interface_path), sender=(KEY, _C.sender_id), message_id=(KEY, _C.message_id),
+    at=(TIME, _C.timestamp),
 )  # fmt: skip
 
 
@@ -167,14 +163,14 @@ def _newest(family: str) -> CompiledStatement:
 
 @lru_cache(maxsize=2)
 def _newest_lines(family: str) -> CompiledStatement:
-    lines = select(*_LINE).select_from(_NEWEST.join(chat_history_cache, _C.id == _NEWEST.c.id))
+    lines = select(*LINES.columns).select_from(_NEWEST.join(chat_history_cache, _C.id == _NEWEST.c.id))
     lines = lines.where(hide_from_index(_C.persona_id, family) == bindparam("persona", type_=Key(64)))
     return CompiledStatement(lines.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)
 
 
 @lru_cache(maxsize=2)
 def _lines(family: str) -> CompiledStatement:
-    return _newest_of(_LINE, family)
+    return _newest_of(LINES.columns, family)
 
 
 def _newest_of(columns: Sequence[Any], family: str) -> CompiledStatement:
@@ -197,7 +193,10 @@ def _build_entry(
     return DiaryEntry(row_id, at, content or "", thought or "", summary or "")
 
 
-DIARY = Shape(FIRST + 60, _build_entry, at=TIME, content=TEXT, thought=TEXT, summary=TEXT)
+DIARY = Shape(
+    FIRST + 60, _build_entry, _D.id, at=(TIME, _D.timestamp), content=(TEXT, _D.content),
+    thought=(TEXT, _D.personal_thought), summary=(TEXT, _D.interaction_summary),
+)  # fmt: skip
 DIARY_ROWS = 200
 
 
@@ -214,8 +213,5 @@ def _diary_entries(family: str) -> CompiledStatement:
         sources.open_to(sources.AI_DIARY),
         _D.timestamp >= bindparam("since", type_=Time()),
     ]
-    columns = DIARY.columns(
-        id=_D.id, at=_D.timestamp, content=_D.content, thought=_D.personal_thought, summary=_D.interaction_summary
-    )
-    newest = select(*columns).where(*where).order_by(_D.timestamp.desc(), _D.id.desc())
+    newest = select(*DIARY.columns).where(*where).order_by(_D.timestamp.desc(), _D.id.desc())
     return CompiledStatement(newest.limit(DIARY_ROWS), family)

@@ -121,7 +121,14 @@ class SavedText(NamedTuple):
     at: datetime | None
 
 
-SHOWN = Shape(FIRST + 22, SavedText, content=TEXT, pinned=NUMBER, person=TEXT, participant=KEY, at=TIME)
+_P = participants.c
+_NAME = select(_P.display_name).where(
+    _P.persona_id == _C.persona_id, _P.participant_key == func.coalesce(_C.participant_key, literal("", Key(255)))
+)
+SHOWN = Shape(
+    FIRST + 22, SavedText, _C.id, content=(TEXT, _C.content), pinned=(NUMBER, _C.pinned),
+    person=(TEXT, _NAME.scalar_subquery()), participant=(KEY, _C.participant_key), at=(TIME, _C.timestamp),
+)  # fmt: skip
 MOST_READ = 1000
 """Maximum number of saved memories that a prompt chooses from; the newest are read."""
 
@@ -132,19 +139,7 @@ def order_saved(rows: Iterable[SavedText]) -> list[SavedText]:
 
 @lru_cache(maxsize=4)
 def select_shown(family: str) -> CompiledStatement:
-    p = participants.c
-    name = select(p.display_name).where(
-        p.persona_id == _C.persona_id, p.participant_key == func.coalesce(_C.participant_key, literal("", Key(255)))
-    )
-    columns = SHOWN.columns(
-        id=_C.id,
-        content=_C.content,
-        pinned=_C.pinned,
-        person=name.scalar_subquery(),
-        participant=_C.participant_key,
-        at=_C.timestamp,
-    )
-    newest = select(*columns).where(*match_seen(family), *match_in_force(SAVED))
+    newest = select(*SHOWN.columns).where(*match_seen(family), *match_in_force(SAVED))
     return CompiledStatement(newest.order_by(_C.timestamp.desc(), _C.id.desc()).limit(MOST_READ), family)
 
 

@@ -134,13 +134,14 @@ def read_summaries(call: Call, viewer: Viewer) -> list[StoredSummary]:
     return sorted(summaries, key=lambda one: (one.at is not None, one.at, one.id))
 
 
-SHOWN = Shape(FIRST + 20, StoredSummary, title=TEXT, summary=TEXT, at=TIME)
+SHOWN = Shape(
+    FIRST + 20, StoredSummary, _C.id, title=(TEXT, _C.title), summary=(TEXT, _C.summary), at=(TIME, _C.occurred_at)
+)
 
 
 @lru_cache(maxsize=2)
 def select_shown(family: str) -> CompiledStatement:
-    columns = SHOWN.columns(id=_C.id, title=_C.title, summary=_C.summary, at=_C.occurred_at)
-    newest = select(*columns).where(*_VISIBLE).order_by(*_NEWEST)
+    newest = select(*SHOWN.columns).where(*_VISIBLE).order_by(*_NEWEST)
     return CompiledStatement(newest.limit(bindparam("most", type_=Integer())), family)
 
 

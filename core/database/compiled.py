@@ -185,33 +185,29 @@ _AS_THEY_COME = (None, read_text)
 class Shape(Generic[R]):
     """Columns of one kind of row in a UNION: an id, up to five texts or numbers, up to six of other types."""
 
-    __slots__ = ("_kinds", "_others", "_places", "_take", "_texts", "number", "row")
+    __slots__ = ("_given", "_others", "_take", "_texts", "columns", "number", "row")
 
-    def __init__(self, number: int, row: Callable[..., R], /, **kinds: Kind) -> None:
+    def __init__(self, number: int, row: Callable[..., R], row_id: Any, /, **fields: tuple[Kind, Any]) -> None:
+        """`row` is called with the id and the values of the `fields` in order, each given with its column."""
         self.number: int = number
         self.row: Callable[..., R] = row
-        self._kinds = kinds
+        self._given = (row_id, fields)
+        kinds = [kind for kind, _ in fields.values()]
         texts, plain = iter(range(_TEXTS)), iter(range(_TEXTS, _TEXTS + _PLAIN))
-        self._places = [2 + next(texts if kind.is_text else plain) for kind in kinds.values()]
-        self._take = itemgetter(1, *self._places)
-        self._texts = [at for at, kind in enumerate(kinds.values(), 1) if kind.is_text or kind.read is read_text]
-        self._others = [(at, kind.read) for at, kind in enumerate(kinds.values(), 1) if kind.read not in _AS_THEY_COME]
+        places = [2 + next(texts if kind.is_text else plain) for kind in kinds]
+        self._take = itemgetter(1, *places)
+        self._texts = [at for at, kind in enumerate(kinds, 1) if kind.is_text or kind.read is read_text]
+        self._others = [(at, kind.read) for at, kind in enumerate(kinds, 1) if kind.read not in _AS_THEY_COME]
+        made = {0: literal_column(str(number), Integer()).label("kind"), 1: row_id.label("id")}
+        for place, (kind, column) in zip(places, fields.values(), strict=True):
+            made[place] = (column if kind.is_text else type_coerce(column, NullType())).label(f"value{place}")
+        every = range(2 + _TEXTS + _PLAIN)
+        self.columns: list[Label[Any]] = [made.get(place, null().label(f"value{place}")) for place in every]
+        """The columns of a SELECT for rows of this kind."""
 
     def numbered(self, number: int) -> Shape[R]:
-        return Shape(number, self.row, **self._kinds)
-
-    def columns(self, **given: Any) -> list[Label[Any]]:
-        """Return the columns of a SELECT for rows of this kind; `given` maps each field to its column."""
-        if set(given) != {"id", *self._kinds}:
-            raise TypeError(f"The columns are {', '.join(given)}. They must be id, {', '.join(self._kinds)}.")
-        places = dict(zip(self._places, self._kinds, strict=True))
-        made = [literal_column(str(self.number), Integer()).label("kind"), given["id"].label("id")]
-        for place in range(2, 2 + _TEXTS + _PLAIN):
-            name = places.get(place)
-            column = null() if name is None else given[name]
-            is_plain = name is not None and not self._kinds[name].is_text
-            made.append((type_coerce(column, NullType()) if is_plain else column).label(f"value{place}"))
-        return made
+        row_id, fields = self._given
+        return Shape(number, self.row, row_id, **fields)
 
     def read(self, row: Sequence[Any]) -> R:
         values = list(self._take(row))

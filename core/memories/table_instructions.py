@@ -240,14 +240,12 @@ def _read_shown(row_id: int, content: str | None, metadata: Any, at: datetime | 
     return KeptItem(row_id, content or "", _read_topics(metadata), at)
 
 
-SHOWN = Shape(FIRST + 24, _read_shown, content=TEXT, metadata=OBJECT, at=TIME)
+SHOWN = Shape(
+    FIRST + 24, _read_shown, _C.id, content=(TEXT, _C.content), metadata=(OBJECT, _C.metadata), at=(TIME, _C.timestamp)
+)
 
 
 @lru_cache(maxsize=4)
 def select_shown(known: bool, family: str) -> CompiledStatement:
-    chosen = select(*SHOWN.columns(id=_C.id, content=_C.content, metadata=_C.metadata, at=_C.timestamp)).where(
-        *match_seen(family),
-        match_person(known),
-        *match_in_force(INSTRUCTION),
-    )
+    chosen = select(*SHOWN.columns).where(*match_seen(family), match_person(known), *match_in_force(INSTRUCTION))
     return CompiledStatement(chosen.order_by(_C.timestamp.desc(), _C.id.desc()).limit(MOST_READ), family)

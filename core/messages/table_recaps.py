@@ -116,7 +116,9 @@ class IncludedRecap(NamedTuple):
     at: datetime | None
 
 
-INCLUDED = Shape(FIRST + 10, IncludedRecap, memory=TEXT, digest=PLAIN, at=TIME)
+INCLUDED = Shape(
+    FIRST + 10, IncludedRecap, _C.id, memory=(TEXT, _R.memory), digest=(PLAIN, _C.content_hash), at=(TIME, _C.timestamp)
+)
 _MOST_LINES = 2000
 
 
@@ -129,7 +131,7 @@ def section(family: str) -> CompiledStatement:
     )
     joined = message_recaps.join(chat_history_cache, and_(_C.persona_id == _R.persona_id, _C.id == _R.message_row))
     statement = (
-        select(*INCLUDED.columns(id=_C.id, memory=_R.memory, digest=_C.content_hash, at=_C.timestamp))
+        select(*INCLUDED.columns)
         .select_from(joined)
         .where(
             _R.persona_id == bindparam("persona", type_=Key(64)),

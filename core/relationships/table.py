@@ -110,8 +110,10 @@ class StoredRelationship(NamedTuple):
 
 
 OWN = Shape(
-    FIRST + 40, StoredRelationship,
-    affinity_base=NUMBER, base_days=NUMBER, trust=NUMBER, strictest=NUMBER, user_id=KEY, at=TIME,
+    FIRST + 40, StoredRelationship, _U.interaction_count,
+    affinity_base=(NUMBER, _U.affinity_base), base_days=(NUMBER, _U.base_days), trust=(NUMBER, _U.trust),
+    strictest=(NUMBER, func.coalesce(table_participants.strictest_rank(USER), 0)),
+    user_id=(KEY, _U.user_id), at=(TIME, _U.last_interaction),
 )  # fmt: skip
 """Shape of the row stored under the person's own key."""
 OTHERS = OWN.numbered(FIRST + 41)
@@ -121,27 +123,15 @@ OTHERS = OWN.numbered(FIRST + 41)
 @lru_cache(maxsize=4)
 def _part(shape: Shape[StoredRelationship], family: str) -> CompiledStatement:
     p = participants.c
-    strictest = table_participants.strictest_rank(USER)
-    row = shape.columns(
-        id=_U.interaction_count,
-        affinity_base=_U.affinity_base,
-        base_days=_U.base_days,
-        trust=_U.trust,
-        strictest=func.coalesce(strictest, 0),
-        user_id=_U.user_id,
-        at=_U.last_interaction,
-    )
+    chosen = select(*shape.columns)
     if shape is OWN:
-        chosen = select(*row).where(_U.persona_id == PERSONA, _U.user_id == USER)
+        chosen = chosen.where(_U.persona_id == PERSONA, _U.user_id == USER)
     else:
         joined = participants.join(
             user_relationships, (_U.persona_id == p.persona_id) & (_U.user_id == p.participant_key)
         )
-        chosen = (
-            select(*row)
-            .select_from(joined)
-            .where(p.persona_id == PERSONA, p.person_key == bindparam("person", type_=Key(255)))
-        )
+        of_person = (p.persona_id == PERSONA, p.person_key == bindparam("person", type_=Key(255)))
+        chosen = chosen.select_from(joined).where(*of_person)
     return CompiledStatement(chosen, family, in_order=True)
 
 

@@ -136,8 +136,11 @@ def read_entries(db: Database, viewer: Viewer, lookups: Sequence[Lookup], since:
 
 _NAME = Kind(True, read_name)
 _ENTRY = Shape(
-    FIRST + 30, Entry, user=KEY, channel=KEY, updated=TIME, items=Kind(True, read_items), summary=_NAME,
-    summary_at=TIME, channel_name=_NAME, turns=NUMBER, lineage=KEY, server=KEY, server_name=_NAME,
+    FIRST + 30, Entry, _C.id, user=(KEY, _C.participant_key), channel=(KEY, _C.channel_id),
+    updated=(TIME, _C.last_updated), items=(Kind(True, read_items), _C.messages), summary=(_NAME, _C.summary),
+    summary_at=(TIME, _C.summary_updated_at), channel_name=(_NAME, _C.channel_name),
+    turns=(NUMBER, _C.turns_since_summary), lineage=(KEY, _C.lineage_id), server=(KEY, _C.server_id),
+    server_name=(_NAME, _C.server_name),
 )  # fmt: skip
 _SHAPES = tuple(_ENTRY.numbered(FIRST + 30 + place) for place in range(3))
 """Shapes of the rows of a prompt's queries, one for each query, in the order of the queries."""
@@ -147,11 +150,7 @@ _SHAPES = tuple(_ENTRY.numbered(FIRST + 30 + place) for place in range(3))
 def _build_part(
     place: int, which: Which, family: str, *, trusted: bool = False, of_lineage: bool = False
 ) -> CompiledStatement:
-    columns = _SHAPES[place].columns(
-        id=_C.id, user=_C.participant_key, channel=_C.channel_id, updated=_C.last_updated, items=_C.messages,
-        summary=_C.summary, summary_at=_C.summary_updated_at, channel_name=_C.channel_name,
-        turns=_C.turns_since_summary, lineage=_C.lineage_id, server=_C.server_id, server_name=_C.server_name,
-    )  # fmt: skip
+    columns = _SHAPES[place].columns
     return CompiledStatement(_select_entries(columns, which, family, trusted=trusted, of_lineage=of_lineage), family)
 
 

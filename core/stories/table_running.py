@@ -69,13 +69,13 @@ class CurrentRecap(NamedTuple):
     provenance: str | None
 
 
-CURRENT = Shape(FIRST + 11, CurrentRecap, content=TEXT, provenance=KEY)
+CURRENT = Shape(FIRST + 11, CurrentRecap, _V.version, content=(TEXT, _V.content), provenance=(KEY, _V.provenance))
 
 
 @lru_cache(maxsize=2)
 def select_current(family: str) -> CompiledStatement:
     statement = (
-        select(*CURRENT.columns(id=_V.version, content=_V.content, provenance=_V.provenance))
+        select(*CURRENT.columns)
         .select_from(
             conversations.join(
                 running_recaps,
