@@ -24,6 +24,7 @@ memories and standing instructions with the participant's other private conversa
 NO_SERVER = "DM"
 """Server id that a host passes if a conversation is on no server. No real server has this id."""
 KEY_BYTES = {"persona": 64, "conversation": 512, "participant": 255, "server": 191}
+MESSAGE_ID_BYTES = 191
 
 
 def key_text(value: object, field: str, limit_bytes: int, *, required: bool = False) -> str:

@@ -12,7 +12,7 @@ from sqlalchemy import Integer, bindparam, column, select, table
 
 from ..access.view import Recent, Viewer
 from ..database import compiled, sources
-from ..database.compiled import FIRST, KEY, NUMBER, TEXT, TIME, Branch, CompiledStatement, Shape, hide_from_index
+from ..database.compiled import FIRST, KEY, Branch, CompiledStatement, Shape, hide_from_index
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
 from ..database.schema import ai_diary, chat_history_cache
@@ -122,10 +122,9 @@ def _build_line(
 
 
 LINES = Shape(
-    FIRST + 61, _build_line, _C.id, text=(TEXT, _C.message_text), name=(TEXT, _C.sender_name),
-    hidden=(NUMBER, _C.hidden), excluded=(NUMBER, _C.excluded), metadata=(KEY, _C.metadata), role=(KEY, _C.role),
-    conversation=(KEY, _C.interface_path), sender=(KEY, _C.sender_id), message_id=(KEY, _C.message_id),
-    at=(TIME, _C.timestamp),
+    FIRST + 61, _build_line, _C.id, text=_C.message_text, name=_C.sender_name, hidden=_C.hidden, excluded=_C.excluded,
+    metadata=(KEY, _C.metadata), role=_C.role, conversation=_C.interface_path, sender=_C.sender_id,
+    message_id=_C.message_id, at=_C.timestamp,
 )  # fmt: skip
 
 
@@ -194,8 +193,8 @@ def _build_entry(
 
 
 DIARY = Shape(
-    FIRST + 60, _build_entry, _D.id, at=(TIME, _D.timestamp), content=(TEXT, _D.content),
-    thought=(TEXT, _D.personal_thought), summary=(TEXT, _D.interaction_summary),
+    FIRST + 60, _build_entry, _D.id, at=_D.timestamp, content=_D.content, thought=_D.personal_thought,
+    summary=_D.interaction_summary,
 )  # fmt: skip
 DIARY_ROWS = 200
 

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, func, literal, select
 from ..access import table_conversations
 from ..access.view import Viewer
 from ..calls.call import Call
-from ..database.compiled import FIRST, KEY, NUMBER, TEXT, TIME, CompiledStatement, Shape
+from ..database.compiled import FIRST, CompiledStatement, Shape
 from ..database.dialects import Key
 from ..database.engine import Database
 from ..database.schema import memories, participants
@@ -126,8 +126,8 @@ _NAME = select(_P.display_name).where(
     _P.persona_id == _C.persona_id, _P.participant_key == func.coalesce(_C.participant_key, literal("", Key(255)))
 )
 SHOWN = Shape(
-    FIRST + 22, SavedText, _C.id, content=(TEXT, _C.content), pinned=(NUMBER, _C.pinned),
-    person=(TEXT, _NAME.scalar_subquery()), participant=(KEY, _C.participant_key), at=(TIME, _C.timestamp),
+    FIRST + 22, SavedText, _C.id, content=_C.content, pinned=_C.pinned,
+    person=_NAME.scalar_subquery(), participant=_C.participant_key, at=_C.timestamp,
 )  # fmt: skip
 MOST_READ = 1000
 """Maximum number of saved memories that a prompt chooses from; the newest are read."""

@@ -14,7 +14,7 @@ from ..access import table_conversations
 from ..access.rules import AudienceKey
 from ..access.view import Viewer
 from ..calls.call import Call
-from ..database.compiled import FIRST, IDS, TEXT, TIME, CompiledStatement, Shape, execute_parts
+from ..database.compiled import FIRST, IDS, CompiledStatement, Shape, execute_parts
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
 from ..database.ids import retry_duplicates
@@ -134,9 +134,7 @@ def read_summaries(call: Call, viewer: Viewer) -> list[StoredSummary]:
     return sorted(summaries, key=lambda one: (one.at is not None, one.at, one.id))
 
 
-SHOWN = Shape(
-    FIRST + 20, StoredSummary, _C.id, title=(TEXT, _C.title), summary=(TEXT, _C.summary), at=(TIME, _C.occurred_at)
-)
+SHOWN = Shape(FIRST + 20, StoredSummary, _C.id, title=_C.title, summary=_C.summary, at=_C.occurred_at)
 
 
 @lru_cache(maxsize=2)

@@ -18,7 +18,7 @@ from sqlalchemy.sql.elements import Label, UnaryExpression
 from sqlalchemy.types import NullType
 
 from . import connections
-from .dialects import Key, as_key
+from .dialects import JsonText, Key, StoredBytes, StoredText, Time, as_key
 from .stored_values import read_object, read_text, read_time, read_whole
 
 T = TypeVar("T")
@@ -172,14 +172,18 @@ class Kind(NamedTuple):
     """Function that reads the value; None if it needs no reading."""
 
 
-TEXT = Kind(True, read_text)
-NUMBER = Kind(True, read_whole)
-"""A whole number that is selected into a text column and is read back from the text."""
 KEY = Kind(False, read_text)
-TIME = Kind(False, read_time)
-OBJECT = Kind(False, read_object)
-PLAIN = Kind(False, None)
+_NUMBER = Kind(True, read_whole)
+"""A whole number in a text column, where it arrives as a text."""
+_KINDS = {
+    StoredText: Kind(True, read_text), Key: KEY, Time: Kind(False, read_time), JsonText: Kind(False, read_object),
+    StoredBytes: Kind(False, None),
+}  # fmt: skip
 _AS_THEY_COME = (None, read_text)
+
+
+def _kind_of(column: Any) -> Kind:
+    return _KINDS.get(type(column.type), _NUMBER)
 
 
 class Shape(Generic[R]):
@@ -187,19 +191,23 @@ class Shape(Generic[R]):
 
     __slots__ = ("_given", "_others", "_take", "_texts", "columns", "number", "row")
 
-    def __init__(self, number: int, row: Callable[..., R], row_id: Any, /, **fields: tuple[Kind, Any]) -> None:
-        """`row` is called with the id and the values of the `fields` in order, each given with its column."""
+    def __init__(self, number: int, row: Callable[..., R], row_id: Any, /, **fields: Any) -> None:
+        """`row` is called with the id and the values of the `fields` in order.
+
+        A field is given as its column, whose type tells how it is read, or as a pair of a kind and a column.
+        """
         self.number: int = number
         self.row: Callable[..., R] = row
         self._given = (row_id, fields)
-        kinds = [kind for kind, _ in fields.values()]
+        given = [each if isinstance(each, tuple) else (_kind_of(each), each) for each in fields.values()]
+        kinds = [kind for kind, _ in given]
         texts, plain = iter(range(_TEXTS)), iter(range(_TEXTS, _TEXTS + _PLAIN))
         places = [2 + next(texts if kind.is_text else plain) for kind in kinds]
         self._take = itemgetter(1, *places)
         self._texts = [at for at, kind in enumerate(kinds, 1) if kind.is_text or kind.read is read_text]
         self._others = [(at, kind.read) for at, kind in enumerate(kinds, 1) if kind.read not in _AS_THEY_COME]
         made = {0: literal_column(str(number), Integer()).label("kind"), 1: row_id.label("id")}
-        for place, (kind, column) in zip(places, fields.values(), strict=True):
+        for place, (kind, column) in zip(places, given, strict=True):
             made[place] = (column if kind.is_text else type_coerce(column, NullType())).label(f"value{place}")
         every = range(2 + _TEXTS + _PLAIN)
         self.columns: list[Label[Any]] = [made.get(place, null().label(f"value{place}")) for place in every]

@@ -16,7 +16,7 @@ from ..access.table_participants import select_identities
 from ..access.view import Viewer
 from ..calls.call import Call
 from ..database import rows
-from ..database.compiled import FIRST, OBJECT, TEXT, TIME, CompiledStatement, Shape, hide_from_index
+from ..database.compiled import FIRST, CompiledStatement, Shape, hide_from_index
 from ..database.dialects import ID, Key
 from ..database.engine import Database
 from ..database.schema import memories, participants
@@ -240,9 +240,7 @@ def _read_shown(row_id: int, content: str | None, metadata: Any, at: datetime | 
     return KeptItem(row_id, content or "", _read_topics(metadata), at)
 
 
-SHOWN = Shape(
-    FIRST + 24, _read_shown, _C.id, content=(TEXT, _C.content), metadata=(OBJECT, _C.metadata), at=(TIME, _C.timestamp)
-)
+SHOWN = Shape(FIRST + 24, _read_shown, _C.id, content=_C.content, metadata=_C.metadata, at=_C.timestamp)
 
 
 @lru_cache(maxsize=4)

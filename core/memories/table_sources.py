@@ -14,12 +14,11 @@ from ..database.compiled import IDS, execute_parts, read_parts
 from ..database.engine import Database
 from ..database.schema import chat_history_cache, item_history, memories
 from ..errors import MessageError
-from ..scope import Scope, key_text
+from ..scope import MESSAGE_ID_BYTES, Scope, key_text
 from ..text.times import iso_text
 from .shapes import ItemVersion
 
 _C, _H = chat_history_cache.c, item_history.c
-MESSAGE_ID_BYTES = 191
 NAME_CHARS = 100
 MOST_ID = 2**63
 

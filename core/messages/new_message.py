@@ -9,14 +9,13 @@ from typing import Any
 from ..access.rules import check_key, named_participant, split_key
 from ..database import rows
 from ..memories.rules import check_choice
-from ..scope import KEY_BYTES, Scope, key_text, optional_key
+from ..scope import KEY_BYTES, MESSAGE_ID_BYTES, Scope, key_text, optional_key
 from ..shapes import PERSONA_SENDER, Role
 from ..text.folding import fold
 from ..text.hits import digest_folded
 from ..text.times import read_time_or_now
 
 NAME_CHARS = 255
-MESSAGE_ID_BYTES = 191
 SENDER_ID_BYTES = 255
 SAME_WITHIN = timedelta(seconds=5)
 """Two equal texts of one sender are one message if they are less than this apart and at least one has no id."""

@@ -19,10 +19,10 @@ from ..database.rows import read_object
 from ..database.schema import chat_history_cache, conversations, message_recaps
 from ..database.sources import WITHDRAWN
 from ..errors import MessageError
-from ..scope import KEY_BYTES, key_text
+from ..scope import KEY_BYTES, MESSAGE_ID_BYTES, key_text
 from ..shapes import Line as Line
 from ..text.times import iso_text
-from .new_message import MESSAGE_ID_BYTES, PERSONA_ROLES
+from .new_message import PERSONA_ROLES
 
 OWN = -1
 """Alternative number of the recap of a message's current text; other alternatives use their own number."""

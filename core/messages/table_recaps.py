@@ -13,18 +13,7 @@ from sqlalchemy import Connection, Integer, Select, and_, bindparam, case, delet
 
 from ..access import table_conversations
 from ..base.hints import shown
-from ..database.compiled import (
-    FIRST,
-    IDS,
-    PLAIN,
-    TEXT,
-    TIME,
-    Branch,
-    CompiledStatement,
-    Reader,
-    Shape,
-    execute_parts,
-)
+from ..database.compiled import FIRST, IDS, Branch, CompiledStatement, Reader, Shape, execute_parts
 from ..database.dialects import ID, Key, Time, insert_ignore
 from ..database.engine import Database
 from ..database.rows import insert_rows, read_object
@@ -116,9 +105,7 @@ class IncludedRecap(NamedTuple):
     at: datetime | None
 
 
-INCLUDED = Shape(
-    FIRST + 10, IncludedRecap, _C.id, memory=(TEXT, _R.memory), digest=(PLAIN, _C.content_hash), at=(TIME, _C.timestamp)
-)
+INCLUDED = Shape(FIRST + 10, IncludedRecap, _C.id, memory=_R.memory, digest=_C.content_hash, at=_C.timestamp)
 _MOST_LINES = 2000
 
 

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, bindparam, exists, func, select, update
 from ..access import table_participants, tombstones
 from ..access.table_participants import LINKED, MINE
 from ..calls.call import Call
-from ..database.compiled import FIRST, KEY, NUMBER, TIME, Branch, CompiledStatement, Shape
+from ..database.compiled import FIRST, Branch, CompiledStatement, Shape
 from ..database.dialects import Key, Time, upsert
 from ..database.engine import Database
 from ..database.schema import participants, privacy_levels, user_relationships
@@ -111,9 +111,9 @@ class StoredRelationship(NamedTuple):
 
 OWN = Shape(
     FIRST + 40, StoredRelationship, _U.interaction_count,
-    affinity_base=(NUMBER, _U.affinity_base), base_days=(NUMBER, _U.base_days), trust=(NUMBER, _U.trust),
-    strictest=(NUMBER, func.coalesce(table_participants.strictest_rank(USER), 0)),
-    user_id=(KEY, _U.user_id), at=(TIME, _U.last_interaction),
+    affinity_base=_U.affinity_base, base_days=_U.base_days, trust=_U.trust,
+    strictest=func.coalesce(table_participants.strictest_rank(USER), 0),
+    user_id=_U.user_id, at=_U.last_interaction,
 )  # fmt: skip
 """Shape of the row stored under the person's own key."""
 OTHERS = OWN.numbered(FIRST + 41)

@@ -12,7 +12,7 @@ from sqlalchemy import Integer, and_, bindparam, literal_column, or_, select
 from ..access.table_participants import select_identities
 from ..access.view import Viewer
 from ..context.section_base import StoredRows
-from ..database.compiled import FIRST, KEY, NUMBER, TIME, Branch, CompiledStatement, Kind, Shape, hide_from_index
+from ..database.compiled import FIRST, Branch, CompiledStatement, Kind, Shape, hide_from_index
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
 from ..database.schema import conversations, short_term_memories
@@ -136,10 +136,9 @@ def read_entries(db: Database, viewer: Viewer, lookups: Sequence[Lookup], since:
 
 _NAME = Kind(True, read_name)
 _ENTRY = Shape(
-    FIRST + 30, Entry, _C.id, user=(KEY, _C.participant_key), channel=(KEY, _C.channel_id),
-    updated=(TIME, _C.last_updated), items=(Kind(True, read_items), _C.messages), summary=(_NAME, _C.summary),
-    summary_at=(TIME, _C.summary_updated_at), channel_name=(_NAME, _C.channel_name),
-    turns=(NUMBER, _C.turns_since_summary), lineage=(KEY, _C.lineage_id), server=(KEY, _C.server_id),
+    FIRST + 30, Entry, _C.id, user=_C.participant_key, channel=_C.channel_id, updated=_C.last_updated,
+    items=(Kind(True, read_items), _C.messages), summary=(_NAME, _C.summary), summary_at=_C.summary_updated_at,
+    channel_name=(_NAME, _C.channel_name), turns=_C.turns_since_summary, lineage=_C.lineage_id, server=_C.server_id,
     server_name=(_NAME, _C.server_name),
 )  # fmt: skip
 _SHAPES = tuple(_ENTRY.numbered(FIRST + 30 + place) for place in range(3))

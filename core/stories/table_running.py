@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Integer, Select, and_, bindparam, func, or_, select, update
 
 from ..access import table_conversations
-from ..database.compiled import FIRST, KEY, TEXT, CompiledStatement, Reader, Shape
+from ..database.compiled import FIRST, CompiledStatement, Reader, Shape
 from ..database.dialects import ID, Key
 from ..database.engine import Database
 from ..database.rows import read_object
@@ -69,7 +69,7 @@ class CurrentRecap(NamedTuple):
     provenance: str | None
 
 
-CURRENT = Shape(FIRST + 11, CurrentRecap, _V.version, content=(TEXT, _V.content), provenance=(KEY, _V.provenance))
+CURRENT = Shape(FIRST + 11, CurrentRecap, _V.version, content=_V.content, provenance=_V.provenance)
 
 
 @lru_cache(maxsize=2)

@@ -14,7 +14,6 @@ from ..text.folding import clean
 from ..text.replies import strip_thoughts
 from ..text.times import parse_time
 
-MESSAGE_ID_BYTES = 191
 SPEAKER_BYTES = 191
 """Maximum number of bytes of a speaker's id: a key `interface/speaker` has at most 255, an interface 64."""
 TEXT_BYTES = 16_777_215

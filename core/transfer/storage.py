@@ -19,11 +19,11 @@ from ..memories.rules_instructions import Instruction
 from ..messages import new_message, table_batches, table_hidden, table_lines, table_recaps
 from ..messages.new_message import NewMessage
 from ..messages.table_lines import Line as StoredLine
-from ..scope import Privacy
+from ..scope import MESSAGE_ID_BYTES, Privacy
 from ..shapes import PERSONA_SENDER, Role
 from ..stories import rules_recaps, table_imported
 from ..text.times import iso_text, parse_time
-from .fields import MESSAGE_ID_BYTES, SPEAKER_BYTES, key_of, said_without_thoughts, text_of
+from .fields import SPEAKER_BYTES, key_of, said_without_thoughts, text_of
 from .formats import ChatFiles
 from .formats.sillytavern import lines as tavern_lines
 from .items.formats import Row

@@ -11,10 +11,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ...messages.table_recaps import Alternative
+from ...scope import MESSAGE_ID_BYTES
 from ...stories.table_imported import NOTHING, Beside
 from ...text.folding import clean
 from ..fields import (
-    MESSAGE_ID_BYTES,
     build_metadata,
     dict_at,
     files_of,

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any
 
 from ...errors import MessageError
-from ...scope import KEY_BYTES
-from ..fields import MESSAGE_ID_BYTES, SPEAKER_BYTES, key_of, read_time, text_of
+from ...scope import KEY_BYTES, MESSAGE_ID_BYTES
+from ..fields import SPEAKER_BYTES, key_of, read_time, text_of
 from ..files import Member
 from ..json_values import read_objects
 from ..shapes import BLANK, Left, Line, Read, Reading, Room, Speaker
