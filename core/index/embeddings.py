@@ -6,12 +6,11 @@ import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import lru_cache, partial
+from functools import partial
 
 from sqlalchemy import (
+    ColumnElement,
     Connection,
-    Executable,
-    Integer,
     Row,
     Select,
     bindparam,
@@ -27,7 +26,7 @@ from sqlalchemy import (
 
 from ..database import sources
 from ..database.compiled import AT_ONCE, IDS, read_parts
-from ..database.dialects import ID, Key, insert_ignore, microseconds
+from ..database.dialects import ID, insert_ignore, microseconds
 from ..database.engine import Database
 from ..database.ids import first_of
 from ..database.rows import insert_tuples
@@ -60,8 +59,7 @@ def drop(connection: Connection, source: SourceTable, rows: Iterable[tuple[int, 
     gone: dict[int, list[int]] = {}
     count = 0
     for audience, ids in sorted(by_audience.items()):
-        values = {"audience": audience, "number": source.number, "ids": sorted(ids)}
-        dropped = connection.execute(_DROP, values).rowcount
+        dropped = connection.execute(delete(search_vector).where(*_of_rows(audience, source, ids))).rowcount
         if dropped:
             gone[audience], count = ids, count + dropped
     for audience, stamp in raise_versions(connection, gone).items():
@@ -69,34 +67,25 @@ def drop(connection: Connection, source: SourceTable, rows: Iterable[tuple[int, 
     if again and by_audience:
         least = min(min(ids) for ids in by_audience.values())
         first, last = mark("high", source.number, ""), mark("high", source.number, "\x7f")
-        values = {"row": least, "first": first, "last": last, "below": least - 1}
-        connection.execute(_lower(source.number), values)
+        row = source.table.c
+        owner = select(row.persona_id).where(row.id == least).scalar_subquery()
+        farther = (_C.persona_id == owner, _C.name > first, _C.name < last, _C.value > least - 1)
+        connection.execute(update(counters).where(*farther).values(value=least - 1))
     return count
 
 
 def moved(connection: Connection, source: SourceTable, row_id: int, audience: int, to: int, at_us: int) -> None:
     """Move the vectors of a row to another audience and time, in the transaction of `connection`."""
-    values = {"audience": audience, "number": source.number, "ids": [row_id], "to": to, "at": at_us}
-    if not connection.execute(_MOVE, values).rowcount:
+    change = update(search_vector).where(*_of_rows(audience, source, [row_id]))
+    if not connection.execute(change.values(audience_id=to, at_us=at_us)).rowcount:
         return
     stamps = raise_versions(connection, {audience, to})
     note_gone(connection, audience, stamps[audience], source, [row_id])
-    connection.execute(_STAMP, {"audience": to, "number": source.number, "ids": [row_id], "stamp": stamps[to]})
+    connection.execute(update(search_vector).where(*_of_rows(to, source, [row_id])).values(stamp=stamps[to]))
 
 
-_OF_ROW = (_V.audience_id == bindparam("audience"), _V.source == bindparam("number"), _V.row_id.in_(IDS))
-_DROP = delete(search_vector).where(*_OF_ROW)
-_MOVE = update(search_vector).where(*_OF_ROW).values(audience_id=bindparam("to"), at_us=bindparam("at"))
-_STAMP = update(search_vector).where(*_OF_ROW).values(stamp=bindparam("stamp"))
-
-
-@lru_cache(maxsize=4)
-def _lower(number: int) -> Executable:
-    row = sources.BY_NUMBER[number].table.c
-    owner = select(row.persona_id).where(row.id == bindparam("row", type_=ID)).scalar_subquery()
-    of_models = (_C.name > bindparam("first", type_=Key(64)), _C.name < bindparam("last", type_=Key(64)))
-    below = bindparam("below", type_=ID)
-    return update(counters).where(_C.persona_id == owner, *of_models, _C.value > below).values(value=below)
+def _of_rows(audience: int, source: SourceTable, ids: Iterable[int]) -> tuple[ColumnElement[bool], ...]:
+    return _V.audience_id == audience, _V.source == source.number, _V.row_id.in_(sorted(ids))
 
 
 # Functions for operators
@@ -261,30 +250,11 @@ def next_batch(db: Database, persona: str, model: str, most: int, *, local: bool
 def _walk(
     db: Database, persona: str, model: str, source: SourceTable, at: Reach, newer: bool, most: int, local: bool
 ) -> tuple[list[Unembedded], Reach, bool]:
-    values = {"persona": persona, "model": model, "number": source.number, "walked": WALKED}
-    bounds = {"above": at.high, "below": LONGEST} if newer else {"above": -1, "below": at.low}
-    found = db.read(_statement(source.number, newer, local), {**values, **bounds}, source=source.table.name)
-    rows: list[Unembedded] = []
-    for row in found:
-        if row.wanted and not row.embedded:
-            if len(rows) == most:
-                return rows, at, False
-            digest = None if row.content_hash is None else bytes(row.content_hash)
-            rows.append(Unembedded(source.number, row.id, row.text or "", row.speaker or "", digest))
-        at = replace(at, high=row.id) if newer else replace(at, low=row.id)
-    return rows, at, len(found) < WALKED
-
-
-@lru_cache(maxsize=16)
-def _statement(number: int, newer: bool, local: bool) -> Executable:
-    source = sources.BY_NUMBER[number]
     row, v = source.table.c, search_vector.c
+    above, below = (at.high, LONGEST) if newer else (-1, at.low)
     wanted = source.findable if local else source.findable & sources.open_to(source)
     there = exists(literal_column("1")).where(
-        v.audience_id == row.audience_id,
-        v.row_id == row.id,
-        v.source == bindparam("number", type_=Integer()),
-        v.model == bindparam("model", type_=Key(100)),
+        v.audience_id == row.audience_id, v.row_id == row.id, v.source == source.number, v.model == model
     )
     chosen = select(
         row.id,
@@ -293,14 +263,18 @@ def _statement(number: int, newer: bool, local: bool) -> Executable:
         (row.sender_name if source is sources.CHAT else null()).label("speaker"),
         case((wanted, 1), else_=0).label("wanted"),
         case((there, 1), else_=0).label("embedded"),
-    ).where(
-        row.persona_id == bindparam("persona", type_=Key(64)),
-        row.id > bindparam("above", type_=ID),
-        row.id < bindparam("below", type_=ID),
-    )
-    if not local:
-        chosen = chosen.params(local_only=0)
-    return chosen.order_by(row.id if newer else row.id.desc()).limit(bindparam("walked", type_=Integer()))
+    ).where(row.persona_id == persona, row.id > above, row.id < below)
+    ordered = chosen.order_by(row.id if newer else row.id.desc()).limit(WALKED)
+    found = db.read(ordered if local else ordered.params(local_only=0), source=source.table.name)
+    rows: list[Unembedded] = []
+    for one in found:
+        if one.wanted and not one.embedded:
+            if len(rows) == most:
+                return rows, at, False
+            digest = None if one.content_hash is None else bytes(one.content_hash)
+            rows.append(Unembedded(source.number, one.id, one.text or "", one.speaker or "", digest))
+        at = replace(at, high=one.id) if newer else replace(at, low=one.id)
+    return rows, at, len(found) < WALKED
 
 
 def write(

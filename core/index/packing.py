@@ -9,11 +9,10 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, Integer, bindparam, delete, func, select, update
+from sqlalchemy import Connection, delete, func, select, update
 
 from ..database import dialects, sources
-from ..database.compiled import IDS, chunks
-from ..database.dialects import ID
+from ..database.compiled import chunks
 from ..database.engine import Database
 from ..database.rows import insert_tuples
 from ..database.schema import search_block, search_fresh, search_gone, search_segment
@@ -32,9 +31,6 @@ MOST_IN_A_STEP = 8192
 MANY_GONE = 1024
 """Minimum number of removed rows of an audience for rewriting its segments: every search reads all removed rows."""
 _F, _S, _B, _G = search_fresh.c, search_segment.c, search_block.c, search_gone.c
-_A = bindparam("audience", type_=ID)
-_STATE_HELD = select(_S.docs).where(_S.audience_id == _A, _S.segment_id == 0).with_for_update()
-_SET_LAST = update(search_segment).where(_S.audience_id == _A, _S.segment_id == 0).values(docs=bindparam("last"))
 
 
 class Packed(NamedTuple):
@@ -77,9 +73,16 @@ def next_segment(connection: Connection, audience: int) -> int:
     """Lock the segments of an audience until the transaction ends, and return the number of the next one."""
     none = {"audience_id": audience, "segment_id": 0, "stamp": 0, "docs": 0, "head": b"", "terms": b""}
     connection.execute(dialects.insert_ignore(search_segment, connection.dialect.name), none)
-    last = int(connection.execute(_STATE_HELD, {"audience": audience}).scalar_one())
-    connection.execute(_SET_LAST, {"audience": audience, "last": last + 1})
-    return last + 1
+    number = _lock_segments(connection, audience)[0] + 1
+    zero = (_S.audience_id == audience, _S.segment_id == 0)
+    connection.execute(update(search_segment).where(*zero).values(docs=number))
+    return number
+
+
+def _lock_segments(connection: Connection, audience: int) -> Sequence[int]:
+    """Lock the segments of an audience until the transaction ends; return the last one's number, nothing if none is."""
+    zero = (_S.audience_id == audience, _S.segment_id == 0)
+    return connection.execute(select(_S.docs).where(*zero).with_for_update()).scalars().all()
 
 
 def _write(connection: Connection, audience: int, number: int, rows: Rows, blocks: Blocks) -> None:
@@ -94,10 +97,8 @@ def _write(connection: Connection, audience: int, number: int, rows: Rows, block
 
 
 def list_segments(connection: Connection, audience: int) -> list[Packed]:
-    return [Packed(*row) for row in connection.execute(_LISTED, {"audience": audience})]
-
-
-_LISTED = select(_S.segment_id, _S.docs).where(_S.audience_id == _A, _S.segment_id > 0).order_by(_S.segment_id)
+    stored = select(_S.segment_id, _S.docs).where(_S.audience_id == audience, _S.segment_id > 0)
+    return [Packed(*row) for row in connection.execute(stored.order_by(_S.segment_id))]
 
 
 def choose_merge(segments: Sequence[Packed], most: int = MOST_ROWS) -> list[Packed]:
@@ -137,7 +138,7 @@ def merge_due(connection: Connection, audience: int, choose: Choice = choose_mer
     """Merge segments of an audience if some are due; return the number of their rows."""
     if not choose(list_segments(connection, audience)):
         return 0
-    connection.execute(_STATE_HELD, {"audience": audience})
+    _lock_segments(connection, audience)
     chosen = choose(list_segments(connection, audience))  # another transaction may have merged them meanwhile
     if chosen:
         rewrite(connection, audience, [one.segment_id for one in chosen])
@@ -153,19 +154,14 @@ def rewrite(connection: Connection, audience: int, numbers: Collection[int]) -> 
         rows, blocks = read_segment(connection, audience, one)
         parts.append((rows, blocks, find_staying(rows, one, gone)))
     for one in sorted(numbers):
-        where = {"audience": audience, "segment": one}
-        connection.execute(_DROP_SEGMENT, where)
-        connection.execute(_DROP_BLOCKS, where)
+        for stored in (search_segment, search_block):
+            own = (stored.c.audience_id == audience, stored.c.segment_id == one)
+            connection.execute(delete(stored).where(*own))
     rows, blocks = merge_segments(parts)
     if len(rows):
         _write(connection, audience, number, rows, blocks)
     oldest = min((one.segment_id for one in list_segments(connection, audience)), default=number + 1)
     connection.execute(delete(search_gone).where(_G.audience_id == audience, _G.segment_id < oldest))
-
-
-_SEGMENT = bindparam("segment", type_=ID)
-_DROP_SEGMENT = delete(search_segment).where(_S.audience_id == _A, _S.segment_id == _SEGMENT)
-_DROP_BLOCKS = delete(search_block).where(_B.audience_id == _A, _B.segment_id == _SEGMENT)
 
 
 def read_gone(connection: Connection, audience: int) -> dict[RowId, int]:
@@ -185,17 +181,13 @@ def find_staying(rows: Rows, segment_id: int, gone: Mapping[RowId, int]) -> Flag
 
 def read_rows(connection: Connection, audience: int, number: int) -> Rows:
     """Return the rows of a segment, without postings."""
-    return read_head(bytes(connection.execute(_HEAD, {"audience": audience, "segment": number}).scalar_one()))
+    head = select(_S.head).where(_S.audience_id == audience, _S.segment_id == number)
+    return read_head(bytes(connection.execute(head).scalar_one()))
 
 
 def read_segment(connection: Connection, audience: int, number: int) -> tuple[Rows, Blocks]:
-    where = {"audience": audience, "segment": number}
-    rows = read_rows(connection, audience, number)
-    return rows, {(r[0], r[1]): bytes(r[2]) for r in connection.execute(_BLOCKS, where)}
-
-
-_HEAD = select(_S.head).where(_S.audience_id == _A, _S.segment_id == _SEGMENT)
-_BLOCKS = select(_B.kind, _B.term, _B.postings).where(_B.audience_id == _A, _B.segment_id == _SEGMENT)
+    blocks = select(_B.kind, _B.term, _B.postings).where(_B.audience_id == audience, _B.segment_id == number)
+    return read_rows(connection, audience, number), {(r[0], r[1]): bytes(r[2]) for r in connection.execute(blocks)}
 
 
 # For operators
@@ -234,9 +226,10 @@ def purge_due(connection: Connection, audience: int, most: int = MOST_ROWS) -> i
     Return 0, with nothing rewritten, if fewer than MANY_GONE rows are removed, or only rows of segments with more than
     `most` rows.
     """
-    if connection.execute(_COUNT_GONE, {"audience": audience}).scalar_one() < MANY_GONE:
+    counted = select(func.count()).select_from(search_gone).where(_G.audience_id == audience)
+    if connection.execute(counted).scalar_one() < MANY_GONE:
         return 0
-    connection.execute(_STATE_HELD, {"audience": audience})
+    _lock_segments(connection, audience)
     gone, segments = read_gone(connection, audience), list_segments(connection, audience)
     small = [one for one in segments if one.docs <= most]
     removed = {one: _find_removed(connection, audience, one, gone) for one in small}
@@ -251,7 +244,8 @@ def purge_due(connection: Connection, audience: int, most: int = MOST_ROWS) -> i
     for source in sources.ALL:
         ids = sorted(row_id for number, row_id in settled if number == source.number)
         for part in chunks(ids):
-            connection.execute(_DROP_GONE, {"audience": audience, "source": source.number, "ids": part})
+            rows = (_G.audience_id == audience, _G.source == source.number, _G.row_id.in_(part))
+            connection.execute(delete(search_gone).where(*rows))
     return 0 if worst is None or worst in segments else worst.docs
 
 
@@ -262,17 +256,11 @@ def _find_removed(connection: Connection, audience: int, one: Packed, gone: Mapp
     return set(zip(rows.source[at].tolist(), rows.row_id[at].tolist(), strict=True))
 
 
-_COUNT_GONE = select(func.count()).select_from(search_gone).where(_G.audience_id == _A)
-_DROP_GONE = delete(search_gone).where(
-    _G.audience_id == _A, _G.source == bindparam("source", type_=Integer()), _G.row_id.in_(IDS)
-)
-
-
 def purge(connection: Connection, audiences: Iterable[int]) -> int:
     """Rewrite segments without their deleted rows; return the number of rewritten segments."""
     done = 0
     for audience in sorted(set(audiences)):
-        if connection.execute(_STATE_HELD, {"audience": audience}).first() is None:
+        if not _lock_segments(connection, audience):
             continue
         gone = read_gone(connection, audience)
         for one in list_segments(connection, audience) if gone else ():

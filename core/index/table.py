@@ -8,12 +8,11 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Integer, bindparam, delete, func, select, type_coerce
+from sqlalchemy import Connection, delete, func, select, type_coerce
 from sqlalchemy.types import NullType
 
 from ..database import sources
-from ..database.compiled import IDS, chunks
-from ..database.dialects import ID
+from ..database.compiled import chunks
 from ..database.rows import insert_tuples
 from ..database.schema import search_fresh, search_gone, search_segment
 from ..database.stored_values import read_checked
@@ -23,7 +22,6 @@ from .shapes import Entry, Said, ThreadSpeaker
 PACK_FROM = 128
 """Minimum number of unpacked rows of an audience that are packed."""
 _F, _S = search_fresh.c, search_segment.c
-_AUDIENCE = bindparam("audience", type_=ID)
 
 
 def write_fresh(connection: Connection, entries: Iterable[Entry]) -> None:
@@ -58,29 +56,23 @@ def is_place(source: object, row_id: object) -> bool:
 
 
 def count_fresh(connection: Connection, audience: int) -> int:
-    return int(connection.execute(_COUNT, {"audience": audience}).scalar_one())
-
-
-_COUNT = select(func.count()).select_from(search_fresh).where(_F.audience_id == _AUDIENCE)
+    counted = select(func.count()).select_from(search_fresh).where(_F.audience_id == audience)
+    return int(connection.execute(counted).scalar_one())
 
 
 def remove_fresh(connection: Connection, audience: int, source: int, ids: Iterable[int]) -> int:
     """Delete unpacked rows of an audience and a source; return the number of deleted rows."""
     deleted = 0
     for part in chunks(sorted(ids)):
-        values = {"audience": audience, "source": source, "ids": part}
-        deleted += connection.execute(_DELETE, values).rowcount
+        these = (_F.audience_id == audience, _F.source == source, _F.row_id.in_(part))
+        deleted += connection.execute(delete(search_fresh).where(*these)).rowcount
     return deleted
-
-
-_DELETE = delete(search_fresh).where(
-    _F.audience_id == _AUDIENCE, _F.source == bindparam("source", type_=Integer()), _F.row_id.in_(IDS)
-)
 
 
 def take_fresh(connection: Connection, audience: int, most: int) -> list[Entry]:
     """Delete the first unpacked rows by source and id; return their entries, rebuilt from stored rows if unreadable."""
-    rows = connection.execute(_HELD_ALL, {"audience": audience, "most": most}).all()
+    first = _ALL.where(_F.audience_id == audience).order_by(_F.source, _F.row_id).limit(most)
+    rows = connection.execute(first.with_for_update()).all()
     made: list[Entry] = []
     for source in sources.ALL:
         entries = {row[1]: decode(audience, *row) for row in rows if is_place(*row[:2]) and row[0] == source.number}
@@ -92,23 +84,20 @@ def take_fresh(connection: Connection, audience: int, most: int) -> list[Entry]:
 
 
 _AS_STORED: list[Any] = [type_coerce(column, NullType()) for column in (_F.source, _F.row_id, _F.digest, _F.content)]
-_ALL = select(*_AS_STORED).where(_F.audience_id == _AUDIENCE)
-_HELD_ALL = _ALL.order_by(_F.source, _F.row_id).limit(bindparam("most", type_=Integer())).with_for_update()
+_ALL = select(*_AS_STORED)
 
 
 def read_fresh(connection: Connection, audience: int) -> list[Entry]:
     """Return the entries of the readable unpacked rows of an audience."""
-    found = connection.execute(_ALL, {"audience": audience})
+    found = connection.execute(_ALL.where(_F.audience_id == audience))
     return [one for row in found if (one := decode(audience, *row)) is not None]
 
 
 def note_gone(connection: Connection, audience: int, source: int, ids: Iterable[int]) -> None:
     """Record that these rows are removed from all segments of the audience."""
-    last = connection.execute(_LAST_SEGMENT, {"audience": audience}).scalar()
+    # Row 0 has the last segment's number. It is locked so that no segment with these rows is made meanwhile.
+    number = select(_S.docs).where(_S.audience_id == audience, _S.segment_id == 0)
+    last = connection.execute(number.with_for_update(read=True)).scalar()
     if last:
         gone = [(audience, source, row_id, int(last)) for row_id in sorted(ids)]
         insert_tuples(connection, search_gone, gone, update=("segment_id",))
-
-
-_LAST_SEGMENT = select(_S.docs).where(_S.audience_id == _AUDIENCE, _S.segment_id == 0).with_for_update(read=True)
-"""Read the last segment's number from segment 0, and lock it so that no segment with these rows is made meanwhile."""
