@@ -71,8 +71,8 @@ class VectorPart:
             return []
         ids = np.array([place[1] for place in places], np.int64)
         starts, ends = np.searchsorted(row_id, ids, "left"), np.searchsorted(row_id, ids, "right")
-        here = np.flatnonzero(ends > starts).tolist()
-        return [(places[n], at) for n in here for at in range(starts[n], ends[n]) if source[at] == places[n][0]]
+        bounds = zip(places, starts.tolist(), ends.tolist(), strict=True)
+        return [(place, at) for place, start, end in bounds for at in range(start, end) if source[at] == place[0]]
 
     def compare(self, asked: Floats) -> Floats:
         """Return, for each row, the cosine of its most similar vector."""

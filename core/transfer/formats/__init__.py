@@ -119,7 +119,7 @@ def _slack_members(export: Export) -> set[Member]:
     """Return the files of a Slack workspace: its lists, and the daily files of its channels."""
     files = [member for member in export.members if member.name.lower().endswith(".json")]
     lists = [member for member in files if member.stem in messengers.SLACK_LISTS]
-    has_days = any(_DAY.fullmatch(member.stem) and member.folder for member in files)
+    has_days = any(_DAY.fullmatch(member.stem) for member in files)
     if not lists or not (has_days or any(member.stem == "users" for member in export.members)):
         return set()
     roots = {PurePosixPath(member.name).parent for member in lists}
