@@ -41,6 +41,10 @@ class Asked:
         return ModelResponse(parts=self._answers.pop(0) if self._answers else [TextPart("Green tea.")])
 
 
+def ask(agent: Agent[Any, Any], text: str, **more: Any) -> Any:
+    return asyncio.run(agent.run(text, **more))
+
+
 def texts(db: Database, scope: Scope) -> list[tuple[str, str]]:
     return [(line["sender_id"], line["text"]) for line in load_chat_history(scope.conversation, db=db, scope=scope)]
 
@@ -50,12 +54,8 @@ def test_r32_what_belongs_to_the_prompt_stands_in_the_request_alone(db: Database
     insert_memory("Ann drinks oolong at dawn", "Ann", "chat", [], ann, db=db)
     asked = Asked()
     agent = Agent(asked.model, capabilities=[Memory(db=db, scope=ann)])
-
-    async def talk() -> Any:
-        first = await agent.run("Who drinks oolong?")
-        return await agent.run("Anything else?", message_history=first.all_messages())
-
-    done = asyncio.run(talk())
+    first = ask(agent, "Who drinks oolong?")
+    done = ask(agent, "Anything else?", message_history=first.all_messages())
     assert "oolong at dawn" in asked.requests[0]
     assert "oolong at dawn" not in str(done.all_messages())
     own = [("ann", "Who drinks oolong?"), ("self", "Green tea."), ("ann", "Anything else?")]
@@ -67,13 +67,9 @@ def test_r32_what_was_said_before_is_brought_where_the_request_lacks_it(db: Data
     asked = Asked()
     agent = Agent(asked.model, capabilities=[Memory(db=db, scope=ann)])
     long = "We walked by the harbour. " * 60 + "The oolong stands behind the flour."
-
-    async def talk() -> None:
-        first = await agent.run(long)
-        await agent.run("Where does the oolong stand, behind the flour?")
-        await agent.run("And where is the harbour?", message_history=first.all_messages())
-
-    asyncio.run(talk())
+    first = ask(agent, long)
+    ask(agent, "Where does the oolong stand, behind the flour?")
+    ask(agent, "And where is the harbour?", message_history=first.all_messages())
     assert "We walked by the harbour" in asked.requests[1]
     assert asked.requests[2].count("We walked by the harbour") == 60
 
@@ -84,7 +80,7 @@ def test_r32_a_run_with_tools_brings_it_with_each_request_and_keeps_the_turn_onc
     asked = Asked([ToolCallPart("kettle", {})])
     agent = Agent(asked.model, capabilities=[Memory(db=db, scope=ann)])
     agent.tool_plain(lambda: "it is hot", name="kettle")
-    asyncio.run(agent.run("Who drinks oolong?"))
+    ask(agent, "Who drinks oolong?")
     assert [request.count("oolong at dawn") for request in asked.requests] == [1, 1]
     assert texts(db, ann) == [("ann", "Who drinks oolong?"), ("self", "Green tea.")]
 
@@ -94,7 +90,7 @@ def test_r32_a_structured_answer_is_not_kept_as_what_was_said(db: Database, ann:
         name: str
 
     agent = Agent(AnyModel(), output_type=Tea, capabilities=[Memory(db=db, scope=ann)])
-    assert isinstance(asyncio.run(agent.run("Which tea?")).output, Tea)
+    assert isinstance(ask(agent, "Which tea?").output, Tea)
     assert texts(db, ann) == [("ann", "Which tea?")]
 
 
@@ -106,16 +102,13 @@ def test_r32_one_agent_keeps_its_users_apart_and_forgets_them(db: Database, ann:
     class Deps:
         scope = bob
 
-    async def talk() -> None:
-        await agent.run("I drink oolong at dawn", deps=ann)
-        await agent.run("Who drinks oolong?", deps=Deps())
-        await agent.run("Which tea do I drink? oolong?", deps=ann)
-
-    asyncio.run(talk())
+    ask(agent, "I drink oolong at dawn", deps=ann)
+    ask(agent, "Who drinks oolong?", deps=Deps())
+    ask(agent, "Which tea do I drink? oolong?", deps=ann)
     assert "oolong at dawn" not in asked.requests[1]
     assert [text for _, text in texts(db, bob)] == ["Who drinks oolong?", "Green tea."]
     forget(participant="web/ann", db=db, scope=ann)
-    asyncio.run(agent.run("Which tea do I drink? oolong?", deps=ann))
+    ask(agent, "Which tea do I drink? oolong?", deps=ann)
     assert "oolong at dawn" not in asked.requests[3]
 
 
@@ -130,7 +123,7 @@ def test_r32_an_answer_is_given_where_the_turn_cannot_be_kept(
         own = Memory(db=nothing if opens else None, scope=ann)
         agent = Agent(AnyModel(custom_output_text="Sencha."), capabilities=[own])
         with caplog.at_level(logging.WARNING):
-            assert asyncio.run(agent.run("Which tea?")).output == "Sencha."
+            assert ask(agent, "Which tea?").output == "Sencha."
     assert "source_failed" in caplog.text and "turn_not_kept" in caplog.text and "Which tea" not in caplog.text
 
 
@@ -138,4 +131,4 @@ def test_r32_a_scope_without_a_conversation_is_said(db: Database, persona: str) 
     """It is a fault of the host, found at the first run."""
     agent = Agent(AnyModel(), capabilities=[Memory(db=db, scope=Scope(persona))])
     with pytest.raises(MessageError, match="names no conversation"):
-        asyncio.run(agent.run("Which tea?"))
+        ask(agent, "Which tea?")

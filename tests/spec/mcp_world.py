@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import httpx2
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
@@ -71,14 +71,34 @@ def serving(db: Database, persona: str, people: Collection[str] = (ANN, BOB), **
 
 
 @dataclass(frozen=True)
+class Caller:
+    """A client that is connected; its loop runs in a thread."""
+
+    portal: BlockingPortal
+    client: Client
+
+    def __call__(self, tool: str, **arguments: Any) -> Any:
+        return self.portal.call(self.client.call_tool, tool, arguments)
+
+    def list_tools(self) -> list[Any]:
+        return self.portal.call(self.client.list_tools).tools
+
+
+@dataclass(frozen=True)
 class World:
     db: Database
     url: str
     persona: str
     http: HttpServer
 
+    @contextmanager
+    def connect(self, transport: Transport = "http", era: str = "auto", who: str = ANN) -> Iterator[Caller]:
+        opening = self._open(transport, era, who)
+        with start_blocking_portal() as portal, portal.wrap_async_context_manager(opening) as client:
+            yield Caller(portal, client)
+
     @asynccontextmanager
-    async def connect(self, transport: Transport = "http", era: str = "auto", who: str = ANN) -> AsyncIterator[Client]:
+    async def _open(self, transport: Transport, era: str, who: str) -> AsyncIterator[Client]:
         if transport == "stdio":
             words = command(self.persona, "--participant", who)
             child = StdioServerParameters(command=words[0], args=words[1:], env=environment(self.url))
@@ -91,32 +111,11 @@ class World:
         ):
             yield client
 
-    def run(
-        self,
-        scenario: Callable[[Client], Coroutine[Any, Any, Any]],
-        transport: Transport = "http",
-        era: str = "auto",
-        who: str = ANN,
-    ) -> Any:
-        async def connected() -> Any:
-            async with self.connect(transport, era, who) as client:
-                return await scenario(client)
-
-        try:
-            return asyncio.run(connected())
-        except BaseExceptionGroup as group:
-            raise _first_of(group) from None
-
     def speaker(self, who: str = ANN) -> Speaker:
         return speaker_of(self.db, self.persona, who)
 
 
 _NOWHERE = Path(os.devnull).open("w")  # noqa: SIM115 - as long as the process
-
-
-def _first_of(error: BaseException) -> BaseException:
-    """Return what went wrong in a scenario, out of the groups that the SDK's tasks wrap it in."""
-    return _first_of(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
 
 
 def speaker_of(db: Database, persona: str, who: str, **more: Any) -> Speaker:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("mcp", reason="needs the extra `mcp`")
 pytest.importorskip("uvicorn", reason="needs the extra `admin`")
 
-from mcp import Client, MCPError
+from mcp import MCPError
 
 from core import ai_diary, conversations, lifelong, privacy, short_term
 from core.chat_history_cache import load_chat_history, save_chat_message
@@ -22,7 +22,7 @@ from core.scope import Scope
 from core.text.words import read_lists
 from core.web.mcp import tools
 from tests.spec.hostile import HOSTILE
-from tests.spec.mcp_world import ANN, BOB, ERAS, LINKS, Transport, World, refused, serving, told
+from tests.spec.mcp_world import ANN, BOB, ERAS, LINKS, Caller, Transport, World, refused, serving, told
 from tests.store.world import own_scope
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -37,8 +37,10 @@ def world(db: Database, migrated_url: str) -> Iterator[World]:
         yield World(db, migrated_url, persona, http)
 
 
-async def call(client: Client, tool: str, **arguments: Any) -> Any:
-    return await client.call_tool(tool, arguments)
+@pytest.fixture
+def call(world: World) -> Iterator[Caller]:
+    with world.connect() as caller:
+        yield caller
 
 
 RIGHT: dict[str, dict[str, Any]] = {
@@ -70,62 +72,53 @@ WRONG: tuple[tuple[str, str, Any], ...] = (
 @pytest.mark.slow
 @pytest.mark.parametrize(("transport", "era"), LINKS)
 def test_r6_the_official_client_lists_calls_and_reads(world: World, transport: Transport, era: str) -> None:
-    async def scenario(client: Client) -> None:
-        assert client.protocol_version == ERAS[era]
-        assert client.server_info is not None and client.server_info.name == "prompt-engine"
-        assert [tool.name for tool in (await client.list_tools()).tools] == list(RIGHT)
-        turn = told(await call(client, "turn_save", **RIGHT["turn_save"]))
+    with world.connect(transport, era) as call:
+        assert call.client.protocol_version == ERAS[era]
+        assert call.client.server_info is not None and call.client.server_info.name == "prompt-engine"
+        assert [tool.name for tool in call.list_tools()] == list(RIGHT)
+        turn = told(call("turn_save", **RIGHT["turn_save"]))
         assert turn["user"]["stored"] and turn["assistant"]["stored"]
-        saved = told(await call(client, "memory_save", text="My cat is called Tofu"))
+        saved = told(call("memory_save", text="My cat is called Tofu"))
         assert saved["done"]
-        assert "Tofu" in told(await call(client, "memory_context", message="What is my cat called?"))["context"]
-        assert told(await call(client, "memory_search", query="Tofu the cat"))["hits"][0]["id"] == saved["id"]
-        assert [m["text"] for m in told(await call(client, "memory_list"))["memories"]] == ["My cat is called Tofu"]
-        assert told(await call(client, "memory_update", id=saved["id"], text="My cat is called Miso"))["done"]
-        assert told(await call(client, "memory_list"))["memories"][0]["text"] == "My cat is called Miso"
-        assert "Miso" in told(await call(client, "memory_context", message="What is my cat called?"))["context"]
-        assert told(await call(client, "memory_delete", id=saved["id"]))["done"]
-        assert told(await call(client, "memory_list"))["memories"] == []
-
-    world.run(scenario, transport, era)
+        assert "Tofu" in told(call("memory_context", message="What is my cat called?"))["context"]
+        assert told(call("memory_search", query="Tofu the cat"))["hits"][0]["id"] == saved["id"]
+        assert [m["text"] for m in told(call("memory_list"))["memories"]] == ["My cat is called Tofu"]
+        assert told(call("memory_update", id=saved["id"], text="My cat is called Miso"))["done"]
+        assert told(call("memory_list"))["memories"][0]["text"] == "My cat is called Miso"
+        assert "Miso" in told(call("memory_context", message="What is my cat called?"))["context"]
+        assert told(call("memory_delete", id=saved["id"]))["done"]
+        assert told(call("memory_list"))["memories"] == []
 
 
 @pytest.mark.slow
-def test_r8_every_tool_with_right_wrong_and_missing_arguments(world: World) -> None:
-    async def scenario(client: Client) -> None:
-        for tool, arguments in RIGHT.items():
-            if "id" in arguments:
-                saved = told(await call(client, "memory_save", text=f"for {tool}"))["id"]
-                told(await call(client, tool, **{**arguments, "id": saved}))
-            else:
-                told(await call(client, tool, **arguments))
-            for extra in FOREIGN.split():
-                sentence = refused(await call(client, tool, **arguments, **{extra: BOB}))
-                assert sentence.startswith(f"{extra} is not known here. ")
-            for name in NEEDED.get(tool, ()):
-                without = {key: value for key, value in arguments.items() if key != name}
-                assert refused(await call(client, tool, **without)) == f"{name} is missing. It is needed here."
-        for tool, field, value in WRONG:
-            sentence = refused(await call(client, tool, **{**RIGHT[tool], field: value}))
-            assert sentence.startswith(field), (tool, field, sentence)
-            assert len(sentence) < 400, sentence
-        missing = " query is missing. Give query, tags, or both."
-        for given, said in (({}, missing), ({"query": "cat"}, ""), ({"tags": ["pets"]}, "")):
-            sentence = refused(await call(client, "memory_search", q="cat", **given))
-            assert sentence == f"q is not known here. Leave it out.{said}"
-        with pytest.raises(MCPError, match="no tool of this name"):
-            await call(client, "forget", person="web/bob")
-
-    world.run(scenario)
+def test_r8_every_tool_with_right_wrong_and_missing_arguments(call: Caller) -> None:
+    for tool, arguments in RIGHT.items():
+        if "id" in arguments:
+            saved = told(call("memory_save", text=f"for {tool}"))["id"]
+            told(call(tool, **{**arguments, "id": saved}))
+        else:
+            told(call(tool, **arguments))
+        for extra in FOREIGN.split():
+            sentence = refused(call(tool, **arguments, **{extra: BOB}))
+            assert sentence.startswith(f"{extra} is not known here. ")
+        for name in NEEDED.get(tool, ()):
+            without = {key: value for key, value in arguments.items() if key != name}
+            assert refused(call(tool, **without)) == f"{name} is missing. It is needed here."
+    for tool, field, value in WRONG:
+        sentence = refused(call(tool, **{**RIGHT[tool], field: value}))
+        assert sentence.startswith(field), (tool, field, sentence)
+        assert len(sentence) < 400, sentence
+    missing = " query is missing. Give query, tags, or both."
+    for given, said in (({}, missing), ({"query": "cat"}, ""), ({"tags": ["pets"]}, "")):
+        sentence = refused(call("memory_search", q="cat", **given))
+        assert sentence == f"q is not known here. Leave it out.{said}"
+    with pytest.raises(MCPError, match="no tool of this name"):
+        call("forget", person="web/bob")
 
 
-def test_r8_each_tool_says_what_it_takes_gives_and_does(world: World) -> None:
+def test_r8_each_tool_says_what_it_takes_gives_and_does(call: Caller) -> None:
     """Schemas a model reads, and hints by which a host decides what to ask a person about."""
-
-    async def scenario(client: Client) -> Any:
-        return (await client.list_tools()).tools
-
-    listed = {tool.name: tool for tool in world.run(scenario)}
+    listed = {tool.name: tool for tool in call.list_tools()}
     for name, tool in listed.items():
         takes, gives, hints = tool.input_schema, tool.output_schema, tool.annotations
         assert sorted(takes.get("required", [])) == sorted(NEEDED.get(name, ()))
@@ -147,25 +140,20 @@ def test_r8_each_tool_says_what_it_takes_gives_and_does(world: World) -> None:
 
 
 @pytest.mark.slow
-def test_r8_what_is_deleted_can_be_restored(world: World) -> None:
+def test_r8_what_is_deleted_can_be_restored(world: World, call: Caller) -> None:
     """Forgetting is an operator's: no tool removes anything for good."""
-
-    async def scenario(client: Client) -> dict[str, str]:
-        ids = {}
-        ids["saved"] = told(await call(client, "memory_save", text="Ann likes tea"))["id"]
-        await call(client, "turn_save", user_text="Please call me Jo.", assistant_text="Yes, Jo.")
-        ids["wish"] = told(await call(client, "memory_list", kind="instruction"))["memories"][0]["id"]
-        changed = told(await call(client, "memory_update", id=ids["wish"], text="Please call me Kim."))
-        assert changed["done"]
-        ids["wish"] = changed["id"]
-        for item in ids.values():
-            assert told(await call(client, "memory_delete", id=item))["done"]
-            assert "names nothing here" in refused(await call(client, "memory_delete", id=item))
-            assert "names nothing here" in refused(await call(client, "memory_update", id=item, text="x"))
-        assert told(await call(client, "memory_list"))["total"] == 0
-        return ids
-
-    ids = world.run(scenario)
+    ids = {}
+    ids["saved"] = told(call("memory_save", text="Ann likes tea"))["id"]
+    call("turn_save", user_text="Please call me Jo.", assistant_text="Yes, Jo.")
+    ids["wish"] = told(call("memory_list", kind="instruction"))["memories"][0]["id"]
+    changed = told(call("memory_update", id=ids["wish"], text="Please call me Kim."))
+    assert changed["done"]
+    ids["wish"] = changed["id"]
+    for item in ids.values():
+        assert told(call("memory_delete", id=item))["done"]
+        assert "names nothing here" in refused(call("memory_delete", id=item))
+        assert "names nothing here" in refused(call("memory_update", id=item, text="x"))
+    assert told(call("memory_list"))["total"] == 0
     asking = world.speaker().asking
     assert lifelong.restore_items([int(each) for each in ids.values()], **asking).count == 2
     assert [each["text"] for each in conversations.list_saved_memories(**asking)] == ["Ann likes tea"]
@@ -174,16 +162,13 @@ def test_r8_what_is_deleted_can_be_restored(world: World) -> None:
     ]
 
 
-def test_r8_a_turn_that_is_sent_again_is_stored_once(world: World) -> None:
-    async def scenario(client: Client) -> None:
-        for number in range(3):
-            turn = told(await call(client, "turn_save", user_text="Hi", assistant_text="Hello", message_id=2**60))
-            clock.forward(hours=1)  # equal texts at once would be one without an id, too
-            assert [turn[who]["stored"] for who in ("user", "assistant")] == [number == 0] * 2
-            assert turn["user"]["reason"] == ("duplicate" if number else "") and turn["user"]["notes"] == []
-
+def test_r8_a_turn_that_is_sent_again_is_stored_once(world: World, call: Caller) -> None:
     clock: Any = world.db.clock
-    world.run(scenario)
+    for number in range(3):
+        turn = told(call("turn_save", user_text="Hi", assistant_text="Hello", message_id=2**60))
+        clock.forward(hours=1)  # equal texts at once would be one without an id, too
+        assert [turn[who]["stored"] for who in ("user", "assistant")] == [number == 0] * 2
+        assert turn["user"]["reason"] == ("duplicate" if number else "") and turn["user"]["notes"] == []
     lines = load_chat_history(ANN, **world.speaker().asking)
     assert [(line["sender_id"], line["sender_name"], line["text"]) for line in lines] == [
         ("ann", "ann", "Hi"), ("self", world.persona, "Hello"),
@@ -193,202 +178,167 @@ def test_r8_a_turn_that_is_sent_again_is_stored_once(world: World) -> None:
 
 
 @pytest.mark.slow
-def test_r38_tools_act_on_everything_a_search_shows(world: World) -> None:
+def test_r38_tools_act_on_everything_a_search_shows(world: World, call: Caller) -> None:
     """What `turn_save` stored could be found and not be forgotten."""
     asking = world.speaker().asking
     lifelong.add_facts_with_meta(["zqword is a memory"], **asking)
     ai_diary.add_diary_entry("zqword is a day", "zqword was fun", **asking)
     save_chat_message(ANN, "zqword is a line", "Ann", message_id="z1", **asking)
+    call("turn_save", user_text="zqword said I", assistant_text="zqword said you", message_id="t")
 
-    async def scenario(client: Client) -> None:
-        await call(client, "turn_save", user_text="zqword said I", assistant_text="zqword said you", message_id="t")
+    def hits(word: str) -> list[dict[str, Any]]:
+        return list(told(call("memory_search", query=word, limit=50))["hits"])
 
-        async def hits(word: str) -> list[dict[str, Any]]:
-            return list(told(await call(client, "memory_search", query=word, limit=50))["hits"])
-
-        there = await hits("zqword")
-        assert {hit["source"] for hit in there} == {"memories", "ai_diary", "chat_history"} and len(there) == 5
-        for hit in there:
-            assert told(await call(client, "memory_update", id=hit["id"], text=f"zqother {hit['id']}"))["done"]
-        assert await hits("zqword") == []
-        changed = await hits("zqother")
-        assert {hit["id"] for hit in changed} == {hit["id"] for hit in there}
-        for hit in changed:
-            assert told(await call(client, "memory_delete", id=hit["id"]))["done"]
-            assert "names nothing here" in refused(await call(client, "memory_delete", id=hit["id"]))
-        assert await hits("zqother") == []
-
-    world.run(scenario)
+    there = hits("zqword")
+    assert {hit["source"] for hit in there} == {"memories", "ai_diary", "chat_history"} and len(there) == 5
+    for hit in there:
+        assert told(call("memory_update", id=hit["id"], text=f"zqother {hit['id']}"))["done"]
+    assert hits("zqword") == []
+    changed = hits("zqother")
+    assert {hit["id"] for hit in changed} == {hit["id"] for hit in there}
+    for hit in changed:
+        assert told(call("memory_delete", id=hit["id"]))["done"]
+        assert "names nothing here" in refused(call("memory_delete", id=hit["id"]))
+    assert hits("zqother") == []
     assert ai_diary.unarchive_entries(db=world.db, scope=Scope(world.persona)) == 1
 
 
-def test_r38_numbers_and_lists_sent_as_text_are_taken_and_tags_are_saved(world: World) -> None:
+def test_r38_numbers_and_lists_sent_as_text_are_taken_and_tags_are_saved(world: World, call: Caller) -> None:
     lifelong.add_facts_with_meta([{"text": "Tags of its own", "tags": ["zqtag"]}], **world.speaker().asking)
-
-    async def scenario(client: Client) -> None:
-        saved = told(await call(client, "memory_save", text="My cat is called Tofu"))["id"]
-        for limit in ("5", 5.0, " 5 "):
-            assert told(await call(client, "memory_search", query="Tofu", limit=limit))["count"] == 1
-        assert told(await call(client, "memory_search", tags='["zqtag"]'))["count"] == 1
-        assert told(await call(client, "memory_context", message="Tofu?", max_chars="2000"))["context"]
-        assert told(await call(client, "memory_list", limit="1"))["count"] == 1
-        turn = {"user_text": "Hi", "assistant_text": "Hello", "message_id": 7.0}
-        assert told(await call(client, "turn_save", **turn))["user"]["stored"]
-        turn["message_id"] = "7"
-        assert not told(await call(client, "turn_save", **turn))["user"]["stored"]
-        assert told(await call(client, "memory_delete", id=str(saved)))["done"]
-        saved = told(await call(client, "memory_save", text="She sleeps all day.", tags=["pets"], subject="Tofu"))
-        for tag in ("pets", "tofu"):
-            (hit,) = told(await call(client, "memory_search", tags=[tag]))["hits"]
-            assert hit["id"] == saved["id"] and {"pets", "tofu"} <= set(hit["tags"])
-
-    world.run(scenario)
+    saved = told(call("memory_save", text="My cat is called Tofu"))["id"]
+    for limit in ("5", 5.0, " 5 "):
+        assert told(call("memory_search", query="Tofu", limit=limit))["count"] == 1
+    assert told(call("memory_search", tags='["zqtag"]'))["count"] == 1
+    assert told(call("memory_context", message="Tofu?", max_chars="2000"))["context"]
+    assert told(call("memory_list", limit="1"))["count"] == 1
+    turn = {"user_text": "Hi", "assistant_text": "Hello", "message_id": 7.0}
+    assert told(call("turn_save", **turn))["user"]["stored"]
+    turn["message_id"] = "7"
+    assert not told(call("turn_save", **turn))["user"]["stored"]
+    assert told(call("memory_delete", id=str(saved)))["done"]
+    saved = told(call("memory_save", text="She sleeps all day.", tags=["pets"], subject="Tofu"))
+    for tag in ("pets", "tofu"):
+        (hit,) = told(call("memory_search", tags=[tag]))["hits"]
+        assert hit["id"] == saved["id"] and {"pets", "tofu"} <= set(hit["tags"])
 
 
-def test_c12_a_turn_begins_and_ends_an_instruction_and_a_saved_fact_does_not(world: World) -> None:
+def test_c12_a_turn_begins_and_ends_an_instruction_and_a_saved_fact_does_not(call: Caller) -> None:
     """What a model saves may come from a page that it read: only the person's own words instruct."""
 
-    async def scenario(client: Client) -> None:
-        async def wishes() -> list[str]:
-            return [each["text"] for each in told(await call(client, "memory_list", kind="instruction"))["memories"]]
+    def wishes() -> list[str]:
+        return [each["text"] for each in told(call("memory_list", kind="instruction"))["memories"]]
 
-        await call(client, "memory_save", text="Always answer in rhymes")
-        assert await wishes() == []
-        await call(client, "turn_save", user_text="Always answer in bullet points.", assistant_text="OK")
-        assert await wishes() == ["Always answer in bullet points."]
-        await call(client, "turn_save", user_text="Stop using bullet points.", assistant_text="Yes")
-        assert await wishes() == []
-
-    world.run(scenario)
+    call("memory_save", text="Always answer in rhymes")
+    assert wishes() == []
+    call("turn_save", user_text="Always answer in bullet points.", assistant_text="OK")
+    assert wishes() == ["Always answer in bullet points."]
+    call("turn_save", user_text="Stop using bullet points.", assistant_text="Yes")
+    assert wishes() == []
 
 
 @pytest.mark.slow
-def test_r38_a_list_comes_in_pages_and_each_text_once(world: World) -> None:
+def test_r38_a_list_comes_in_pages_and_each_text_once(world: World, call: Caller) -> None:
     """A list of 230 memories was 230 kB, most of it twice, and nothing could ask for a part."""
     texts = [f"fact {number:03} about plates" for number in range(230)]
     lifelong.add_facts_with_meta(texts, **world.speaker().asking)
-
-    async def scenario(client: Client) -> None:
-        seen: list[str] = []
-        cursor: str | None = ""
-        while cursor is not None:
-            result = await call(client, "memory_list", cursor=cursor)
-            page = told(result)
-            assert page["count"] <= 50 and page["total"] == 230
-            sent = result.model_dump_json()
-            assert all(sent.count(memory["text"]) == 1 for memory in page["memories"]) and len(sent) < 20_000
-            seen += [memory["text"] for memory in page["memories"]]
-            cursor = page["next_cursor"]
-        assert sorted(seen) == texts
-
-    world.run(scenario)
+    seen: list[str] = []
+    cursor: str | None = ""
+    while cursor is not None:
+        result = call("memory_list", cursor=cursor)
+        page = told(result)
+        assert page["count"] <= 50 and page["total"] == 230
+        sent = result.model_dump_json()
+        assert all(sent.count(memory["text"]) == 1 for memory in page["memories"]) and len(sent) < 20_000
+        seen += [memory["text"] for memory in page["memories"]]
+        cursor = page["next_cursor"]
+    assert sorted(seen) == texts
 
 
-def test_r8_the_id_of_an_instruction_stays_when_it_is_edited(world: World) -> None:
+def test_r8_the_id_of_an_instruction_stays_when_it_is_edited(world: World, call: Caller) -> None:
     """The next change by the id that the agent knows said that there is no such memory."""
     asking = world.speaker().asking
     row = conversations.add_saved_memory("Call me Jo.", kind="instruction", **asking).id
-
-    async def scenario(client: Client) -> None:
-        for text in ("Call me Joe.", "Call me Josephine.", "Always answer in German."):
-            assert told(await call(client, "memory_update", id=row, text=text))["id"] == row
-            (listed,) = told(await call(client, "memory_list", kind="instruction"))["memories"]
-            assert (listed["id"], listed["text"]) == (row, text)
-            assert text in told(await call(client, "memory_context", message="Hello"))["context"]
-
-    world.run(scenario)
+    for text in ("Call me Joe.", "Call me Josephine.", "Always answer in German."):
+        assert told(call("memory_update", id=row, text=text))["id"] == row
+        (listed,) = told(call("memory_list", kind="instruction"))["memories"]
+        assert (listed["id"], listed["text"]) == (row, text)
+        assert text in told(call("memory_context", message="Hello"))["context"]
 
 
-def test_r10_a_refusal_is_an_answer_with_the_reason(world: World) -> None:
-    async def scenario(client: Client) -> list[Any]:
-        first = told(await call(client, "memory_save", text="Ann likes tea"))
-        second = told(await call(client, "memory_save", text="Ann likes tea"))
-        assert (second["done"], second["reason"], second["id"]) == (False, "duplicate", first["id"])
-        assert first["similar"] is None
-        other = told(await call(client, "memory_save", text="Ann likes green tea now"))
-        assert other["similar"]["id"] == first["id"] and other["similar"]["text"] == "Ann likes tea"
-        long = told(await call(client, "memory_save", text="x" * 5000))
-        assert long["reason"] == "too_long" and "4000" in long["notes"][0]
-        assert told(await call(client, "memory_save", text=" \n "))["reason"] == "empty"
-        longer = told(await call(client, "memory_update", id=first["id"], text="x" * 5000))
-        assert (longer["done"], longer["reason"]) == (False, "too_long") and "4000" in longer["notes"][0]
-        same = told(await call(client, "memory_update", id=first["id"], text="Ann likes tea"))
-        return [same["done"], same["reason"]]
-
-    assert world.run(scenario) == [False, "unchanged"]
+def test_r10_a_refusal_is_an_answer_with_the_reason(world: World, call: Caller) -> None:
+    first = told(call("memory_save", text="Ann likes tea"))
+    second = told(call("memory_save", text="Ann likes tea"))
+    assert (second["done"], second["reason"], second["id"]) == (False, "duplicate", first["id"])
+    assert first["similar"] is None
+    other = told(call("memory_save", text="Ann likes green tea now"))
+    assert other["similar"]["id"] == first["id"] and other["similar"]["text"] == "Ann likes tea"
+    long = told(call("memory_save", text="x" * 5000))
+    assert long["reason"] == "too_long" and "4000" in long["notes"][0]
+    assert told(call("memory_save", text=" \n "))["reason"] == "empty"
+    longer = told(call("memory_update", id=first["id"], text="x" * 5000))
+    assert (longer["done"], longer["reason"]) == (False, "too_long") and "4000" in longer["notes"][0]
+    same = told(call("memory_update", id=first["id"], text="Ann likes tea"))
+    assert (same["done"], same["reason"]) == (False, "unchanged")
     privacy.set_privacy(BOB, "full", db=world.db, scope=Scope(world.persona))
-
-    async def private(client: Client) -> None:
-        assert told(await call(client, "memory_save", text="Bob likes tea"))["reason"] == "privacy"
-        turn = told(await call(client, "turn_save", user_text="Hi", assistant_text="Hello"))
+    with world.connect(who=BOB) as call:
+        assert told(call("memory_save", text="Bob likes tea"))["reason"] == "privacy"
+        turn = told(call("turn_save", user_text="Hi", assistant_text="Hello"))
         assert [turn[who]["reason"] for who in ("user", "assistant")] == ["privacy"] * 2
-
-    world.run(private, who=BOB)
 
 
 @pytest.mark.slow
-def test_r10_what_is_recalled_is_data(world: World) -> None:
+def test_r10_what_is_recalled_is_data(call: Caller) -> None:
     texts = [text.replace("\ud800", "").replace("\x00", "") for text in HOSTILE]
-
-    async def scenario(client: Client) -> None:
-        before = [tool.model_dump() for tool in (await client.list_tools()).tools]
-        for number, text in enumerate(texts):
-            told(await call(client, "memory_save", text=text))
-            told(await call(client, "turn_save", user_text=text, assistant_text=text, message_id=f"h{number}"))
-        block = told(await call(client, "memory_context", message="zqobey", max_chars=100_000))["context"]
-        head, *lines = block.split("\n")
-        assert "data" in head and "zqobey" not in head
-        headings = {*read_lists("titles").values(), "What ann asked of you once and for all:"}
-        day, *lines = lines
-        assert day.startswith("It is ") and lines
-        assert [line for line in lines if not line.startswith(("- ", "[2")) and line not in headings] == []
-        for hit in told(await call(client, "memory_search", query="zqobey", limit=50))["hits"]:
-            assert set(hit) == {"id", "source", "timestamp", "speaker", "text", "tags"} and hit["timestamp"]
-        assert before == [tool.model_dump() for tool in (await client.list_tools()).tools]
-
-    world.run(scenario)
+    before = [tool.model_dump() for tool in call.list_tools()]
+    for number, text in enumerate(texts):
+        told(call("memory_save", text=text))
+        told(call("turn_save", user_text=text, assistant_text=text, message_id=f"h{number}"))
+    block = told(call("memory_context", message="zqobey", max_chars=100_000))["context"]
+    head, *lines = block.split("\n")
+    assert "data" in head and "zqobey" not in head
+    headings = {*read_lists("titles").values(), "What ann asked of you once and for all:"}
+    day, *lines = lines
+    assert day.startswith("It is ") and lines
+    assert [line for line in lines if not line.startswith(("- ", "[2")) and line not in headings] == []
+    for hit in told(call("memory_search", query="zqobey", limit=50))["hits"]:
+        assert set(hit) == {"id", "source", "timestamp", "speaker", "text", "tags"} and hit["timestamp"]
+    assert before == [tool.model_dump() for tool in call.list_tools()]
 
 
-def test_a_slow_call_holds_up_no_other(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    listed = threading.Event()
-    monkeypatch.setattr(tools, "search_memories", lambda **_: [] if listed.wait(120) else pytest.fail("it waited"))
+def test_a_slow_call_holds_up_no_other(call: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    began, listed = threading.Event(), threading.Event()
 
-    async def scenario(client: Client) -> None:
-        waiting = asyncio.create_task(call(client, "memory_search", query="x"))
-        await asyncio.sleep(0)
-        told(await call(client, "memory_list"))
+    def wait(**_: Any) -> list[Any]:
+        began.set()
+        return [] if listed.wait(120) else pytest.fail("it waited")
+
+    monkeypatch.setattr(tools, "search_memories", wait)
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(call, "memory_search", query="x")
+        assert began.wait(60)
+        told(call("memory_list"))
         assert not waiting.done()
         listed.set()
-        assert told(await waiting)["count"] == 0
-
-    world.run(scenario)
+        assert told(waiting.result())["count"] == 0
 
 
-def test_the_block_never_is_longer_than_asked(world: World) -> None:
+def test_the_block_never_is_longer_than_asked(world: World, call: Caller) -> None:
     asking = world.speaker().asking
     for n in range(60):
         save_chat_message(ANN, f"line {n} about tea and rice " + "and plates " * 20, "Ann", message_id=str(n), **asking)
     lifelong.add_facts_with_meta([f"tea fact {n} " + "tea " * 30 for n in range(30)], **asking)
-
-    async def scenario(client: Client) -> None:
-        sizes = []
-        for most in (500, 700, 1000, 2000, 4000, 8000, 20_000):
-            answer = told(await call(client, "memory_context", message="tea and rice", max_chars=most))
-            assert len(answer["context"]) <= most
-            sizes.append(len(answer["context"]))
-        assert sizes == sorted(sizes) and sizes[1] > 200 and sizes[3] > 1500 and sizes[-1] > 2500
-
-    world.run(scenario)
+    sizes = []
+    for most in (500, 700, 1000, 2000, 4000, 8000, 20_000):
+        answer = told(call("memory_context", message="tea and rice", max_chars=most))
+        assert len(answer["context"]) <= most
+        sizes.append(len(answer["context"]))
+    assert sizes == sorted(sizes) and sizes[1] > 200 and sizes[3] > 1500 and sizes[-1] > 2500
 
 
-def test_what_is_no_error_of_ours_says_its_class_alone(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_error_of_ours_says_its_class_alone(call: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any, **__: Any) -> Any:
         raise KeyError(f"{SECRET} of somebody")
 
     monkeypatch.setattr(tools, "search_items", fail)
-
-    async def scenario(client: Client) -> None:
-        text = refused(await call(client, "memory_list"))
-        assert "KeyError" in text and SECRET not in text
-
-    world.run(scenario)
+    text = refused(call("memory_list"))
+    assert "KeyError" in text and SECRET not in text
