@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from core import chat_history_cache, lifelong, relationships, stories
+from core import chat_history_cache, lifelong, relationships
 from core.chat_history_cache import delete_chat_message, save_chat_message
 from core.config import Settings
 from core.context.context import order_context
-from core.conversations import add_saved_memory, close_conversation, list_recent_conversations, list_saved_memories
+from core.conversations import add_saved_memory, list_saved_memories
 from core.database.schema import user_relationships
 from core.db import insert_memory
 from core.errors import MessageError
@@ -23,7 +23,6 @@ from core.scope import Scope
 from core.synth_core_memory import explain_search, search_memories, silently_record_memory
 from core.text.question_words import asked_words, asks_about_person
 from tests.spec.stage import HERE, Stage, reasons
-from tests.spec.story import Story
 from tests.spec.web_world import Operator, World
 from tests.store.world import NOW, count, rows_of
 
@@ -100,36 +99,6 @@ def test_t33_a_saved_memory_of_somebody_else_names_them_where_several_speak(stag
     assert shown == ["[2026-03-10] Ann: I drink tea", "[2026-03-10] Bob: I drink bob tea"]
 
 
-@pytest.mark.parametrize(
-    ("who", "answer", "summary"),
-    [
-        ("Bob", "My birthday is on 3 May.", "Ann: I am allergic to shellfish. Bob: My birthday is on 3 May."),
-        ("self", "Iris cooks without it.", "I am allergic to shellfish. Iris cooks without it."),
-    ],
-)
-def test_t33_a_summary_of_several_names_who_said_what(stage: Stage, who: str, answer: str, summary: str) -> None:
-    stage.say("I am allergic to shellfish.", minutes=60)
-    stage.say(answer, who=who, minutes=50)
-    known = stage.asking(HERE)
-    assert close_conversation(wait=True, **known).stored
-    (one,) = list_recent_conversations(**known)
-    assert one["summary"] == summary
-
-
-def test_t33_recaps_name_who_said_it(stage: Stage) -> None:
-    story = Story(stage.db, stage.persona)
-    story.write("I sold the red house.", who="Ann")
-    story.write("I bought a boat in Genoa.", who="Bob")
-    story.write("I stay at home.", who="Ann")
-    assert story.call(stories.queue_recaps, story.path)
-    assert story.call(stories.add_scene_break, story.messages[-1]).stored
-    assert story.run()
-    told = [story.get(message, "memory") for message in story.messages]
-    assert told == ["Ann: I sold the red house.", "Bob: I bought a boat in Genoa.", "Ann: I stay at home."]
-    recap = story.get(story.messages[-1], "scene_recap_memory")
-    assert recap == "Ann: I sold the red house. Bob: I bought a boat in Genoa. Ann: I stay at home."
-
-
 def test_t33_l3_an_item_names_its_person_where_several_speak_and_is_stored_once(stage: Stage) -> None:
     """One cycle reads the lines of one person, a later one those of several, or the other way round."""
     known: dict[str, Any] = {"db": stage.db, "settings": Settings(), "scope": stage.scope(GROUP)}
@@ -149,30 +118,19 @@ def test_t33_l3_an_item_names_its_person_where_several_speak_and_is_stored_once(
 ANN, BOB = "tg/ann", "tg/bob"
 SMALL_TALK = ("I am on my way.", "I think it will rain.", "I'll tell you tomorrow.", "Nice hat!", "I see.")
 ASKED = [
-    ("en", "What do you know about me?", (), True),
-    ("en", "Who am I to you?", (), True),
-    ("en", "What should I cook for Ute?", ("Ute",), True),
-    ("en", "Suggest a present", (), True),
-    ("en", "Tell me about Tom Baker", ("Tom Baker",), True),
-    ("en", "Can you do that for me please?", (), False),
-    ("en", "Tell me about my trip", (), False),
-    ("en", "What did Ute say about Tom?", ("Ute", "Tom"), False),
-    ("en", "What is Ute's job?", ("Ute",), False),
-    ("en", "Call me tomorrow", (), False),
-    ("de", "Was weißt du noch über mich?", (), True),
-    ("de", "Kannst du das für mich machen?", (), False),
-    ("es", "¿Qué sabes de Luis?", ("Luis",), True),
-    ("es", "¿Cuál es el coche de Luis?", ("Luis",), False),
-    ("fr", "Que sais-tu de Paul ?", ("Paul",), True),
-    ("fr", "Tu peux faire ça pour moi ?", (), False),
-    ("it", "Che cosa sai di me?", (), True),
-    ("pt", "O que você sabe sobre mim?", (), True),
-    ("nl", "Wat weet je over mij?", (), True),
-    ("ru", "Расскажи обо мне", (), True),
-    ("ja", "私について何を知っていますか?", (), True),
-    ("ja", "私の車はどこ?", (), False),
-    ("zh", "关于我你知道什么?", (), True),
-]
+    ("en", "What do you know about me?", (), True), ("en", "Who am I to you?", (), True),
+    ("en", "What should I cook for Ute?", ("Ute",), True), ("en", "Suggest a present", (), True),
+    ("en", "Tell me about Tom Baker", ("Tom Baker",), True), ("en", "Can you do that for me please?", (), False),
+    ("en", "Tell me about my trip", (), False), ("en", "What did Ute say about Tom?", ("Ute", "Tom"), False),
+    ("en", "What is Ute's job?", ("Ute",), False), ("en", "Call me tomorrow", (), False),
+    ("de", "Was weißt du noch über mich?", (), True), ("de", "Kannst du das für mich machen?", (), False),
+    ("es", "¿Qué sabes de Luis?", ("Luis",), True), ("es", "¿Cuál es el coche de Luis?", ("Luis",), False),
+    ("fr", "Que sais-tu de Paul ?", ("Paul",), True), ("fr", "Tu peux faire ça pour moi ?", (), False),
+    ("it", "Che cosa sai di me?", (), True), ("pt", "O que você sabe sobre mim?", (), True),
+    ("nl", "Wat weet je over mij?", (), True), ("ru", "Расскажи обо мне", (), True),
+    ("ja", "私について何を知っていますか?", (), True), ("ja", "私の車はどこ?", (), False), ("zh",
+    "关于我你知道什么?", (), True),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("language", "text", "people", "expected"), ASKED)
@@ -338,9 +296,9 @@ def test_l26_an_unknown_person_is_zeros_and_is_made_by_the_first_touch(stage: St
 
 @pytest.mark.engines()
 def test_l27_d26_it_adds_and_clamps_and_counts(stage: Stage) -> None:
-    assert adjust(stage, "u9", 150).relationship["affinity"] == 100
-    assert adjust(stage, "u9", trust_delta=-5).relationship["trust"] == 0
-    told = adjust(stage, "u9", -30, 7, "Ann", realname="Anna")
+    bounds = [adjust(stage, "u9", delta, delta).relationship for delta in (-150, 300)]
+    assert [(each["affinity"], each["trust"]) for each in bounds] == [(-100, 0), (100, 100)]
+    told = adjust(stage, "u9", -30, -93, "Ann", realname="Anna")
     assert told.stored and told.id is None
     assert told.relationship == get(stage, "u9") == {
         "user_id": "u9", "username": "Ann", "realname": "Anna", "affinity": 70, "trust": 7, "interaction_count": 3,

@@ -186,6 +186,19 @@ def test_s24_without_a_model_long_pauses_end_scenes(story: Story, db: Database) 
     assert table_recaps.read_checked(db.read, story.persona, HERE) == set()
 
 
+def test_t33_recaps_name_who_said_it(story: Story) -> None:
+    story.write("I sold the red house.", who="Ann")
+    story.write("I bought a boat in Genoa.", who="Bob")
+    story.write("I stay at home.", who="Ann")
+    assert story.call(stories.queue_recaps, story.path)
+    assert story.call(stories.add_scene_break, story.messages[-1]).stored
+    assert story.run()
+    told = [story.get(message, "memory") for message in story.messages]
+    assert told == ["Ann: I sold the red house.", "Bob: I bought a boat in Genoa.", "Ann: I stay at home."]
+    recap = story.get(story.messages[-1], "scene_recap_memory")
+    assert recap == "Ann: I sold the red house. Bob: I bought a boat in Genoa. Ann: I stay at home."
+
+
 @pytest.mark.engines()
 def test_s25_a_scene_all_left_out_is_skipped(story: Story) -> None:
     rows = story.tell(6, texts=["a b c one.", "a b c two.", "secret three.", "secret four.", "e five.", "e six."])

@@ -114,7 +114,6 @@ def test_s46_all_failed_operations_are_put_back_together(run: Command, queue: Qu
     assert run("jobs", "retry").code == run("jobs", "retry", waiting, "--all").code == 2
     assert run("jobs", "retry", "--all").json == {"pending": 3, "refused": 0}
     assert run("jobs", "list").json["counts"] == {"REFUSED": {"pending": 3}, "SLOW": {"retrying": 1}}
-    assert run("jobs", "retry", "--all", "--text").out == "0 in the queue again.\n"
 
 
 def test_s47_a_model_named_wrongly_stops_the_worker_and_not_the_operations(
@@ -134,9 +133,8 @@ def test_s47_a_model_named_wrongly_stops_the_worker_and_not_the_operations(
 def test_s47_an_empty_queue_names_the_personas_that_have_work(run: Command, queue: Queue) -> None:
     """The worker serves all of them, this view one; without the hint a full queue looks empty."""
     queue("COUNTED", 1, persona="iris")
-    assert (
-        run("jobs", "list", "--text").out == "Nothing is queued for default. Work waits for iris: see --persona-id.\n"
-    )
+    said = "Nothing is queued for default. Work waits for iris: see --persona-id.\n"
+    assert run("jobs", "list", "--text").out == said
 
 
 def test_l13_a_worker_consolidates_what_is_due(run: Command, queue: Queue) -> None:

@@ -8,6 +8,7 @@ import os
 import shlex
 import subprocess
 import sys
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
@@ -188,3 +189,32 @@ def shell(words: str, folder: Path, **more: str) -> subprocess.CompletedProcess[
         ["bash", "-c", line], cwd=folder, env={**os.environ, **own, **more}, capture_output=True, text=True,
         timeout=120, check=False,
     )  # fmt: skip
+
+
+ANSWERS = (
+    ("db init", "Made * tables, version *."),
+    ("config set CONTEXT_VERBOSITY 9", "CONTEXT_VERBOSITY is 9 now."),
+    ("config set TIMEZONE UTC", "Written, but TIMEZONE is Europe/Rome here: the environment goes before the file."),
+    ("remember 'I like tea' --conversation web/1", "Stored as *."),
+    ("remember 'I like tea' --conversation web/1", "Stored as *. An older one is about the same, * of *: I like tea"),
+    ("db reindex", "Indexed: 2 rows."),
+    ("db pack", "There was nothing to pack."),
+    ("explain tea", "Tags - Words tea Size * characters (no limit) *"),
+    ("explain tea --max-chars 5000", "* Size * characters (limit 5000) *"),
+    ("memory prune --dry-run", "0 items would be archived."),
+    ("memory prune", "0 items archived."),
+    ("memory consolidate", "0 items stored from 0 conversations, 0 archived, 0 said before. One part gave nothing: *."),
+    ("jobs cancel 7", "Nothing was changed: no operation of this persona has the id, or it has ended."),
+    ("jobs cancel --all", "0 cancelled."),
+    ("jobs retry 7", "Nothing was changed: no failed operation of this persona has the id."),
+    ("jobs retry --all", "0 in the queue again."),
+    ("forget --conversation web/1 --dry-run", "table *Nothing was changed."),
+    ("forget --conversation web/1 --yes", "table *Deleted or changed: * rows."),
+)
+
+
+def test_a_person_reads_in_a_sentence_what_was_done(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIMEZONE", "Europe/Rome")
+    shown = [" ".join(run(*shlex.split(command), "--text").out.split()) for command, _ in ANSWERS]
+    wrong = [(answer, said) for answer, (_, said) in zip(shown, ANSWERS, strict=True) if not fnmatchcase(answer, said)]
+    assert wrong == []

@@ -59,7 +59,8 @@ def test_l41_a_file_is_told_by_what_it_holds(content: str, told: str) -> None:
     ],
 )
 def test_l41_a_line_behind_a_date_is_a_memory_of_that_day(line: str, at: str | None, text: str) -> None:
-    assert [row.value for row in _rows(f"# Notes\n\n{line}\n")] == [{"text": text, "timestamp": at}]
+    rows = _rows(f"# Notes\n\n{line}\n")
+    assert [(row.number, row.value) for row in rows] == [(3, {"text": text, "timestamp": at})]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core.tokens.shapes import AccessToken
-from core.web.proxy import identity, messages, tasks
+from core.web.proxy import answer, identity, messages, tasks
 from core.web.proxy.answer import AnswerReader
 from core.web.proxy.routes import has_dots
 
@@ -26,7 +26,7 @@ def event(delta: dict[str, Any], **more: Any) -> bytes:
     return b"data: " + json.dumps({"choices": [{"index": 0, "delta": delta, **more}]}).encode() + b"\r\n\r\n"
 
 
-def test_r15_an_answer_is_read_however_it_is_cut() -> None:
+def test_r15_an_answer_is_read_however_it_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     events = b"".join(event({"content": text}) for text in ("Grü", "ße, ", "🍰"))
     in_lines = event({"content": "!"}).replace(b"0, ", b"0,\r\ndata: ")
     whole = b": hello\r\n\r\n" + events + in_lines + b"data: [DONE]\r\n\r\n"
@@ -37,6 +37,9 @@ def test_r15_an_answer_is_read_however_it_is_cut() -> None:
             reader.feed(whole[start : start + size])
         assert reader.is_complete and reader.text() == "Grüße, 🍰!", size
     assert read(events) is None
+    for shorter, text in ((0, "Grüße, 🍰!"), (1, None)):
+        monkeypatch.setattr(answer, "MAX_BYTES", len(whole) - shorter)
+        assert read(whole) == text
 
 
 def read(content: bytes) -> str | None:
@@ -74,17 +77,13 @@ USAGE = b'data: {"choices": [], "usage": {}}\n\n'
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (SAID + STOP, "Tea."),
-        (SAID + STOP + event({}, finish_reason=None), "Tea."),
-        (SAID + STOP + USAGE, "Tea."),
-        (event({"content": "Tea."}, finish_reason="length"), "Tea."),
-        (SAID + event({}, finish_reason=None), None),
+        (SAID + STOP, "Tea."), (SAID + STOP + event({}, finish_reason=None), "Tea."), (SAID + STOP + USAGE, "Tea."),
+        (event({"content": "Tea."}, finish_reason="length"), "Tea."), (SAID + event({}, finish_reason=None), None),
         (STOP.replace(b', "finish', b',\ndata: "finish') + b"data: [DONE]\n", ""),
         (b'data: {"choices": [{"delta":\ndata: {"content": "Tea."},\ndata: "finish_reason": "stop"}]}\n\n', "Tea."),
-        ((SAID + STOP).replace(b"\r\n\r\n", b"\n"), "Tea."),
-        (SAID + STOP.rstrip(), "Tea."),
+        ((SAID + STOP).replace(b"\r\n\r\n", b"\n"), "Tea."), (SAID + STOP.rstrip(), "Tea."),
     ],
-)
+)  # fmt: skip
 def test_r39_an_answer_is_whole_when_its_finish_reason_came(content: bytes, said: str | None) -> None:
     assert read(content) == said
 
@@ -261,15 +260,12 @@ TASKS: list[list[Any]] = [
 ]
 
 
-@pytest.mark.parametrize("messages", PERSON, ids=range(len(PERSON)))
-def test_r37_what_a_person_says_is_a_turn(messages: list[Any]) -> None:
+@pytest.mark.parametrize(("messages", "name"), [(each, "") for each in PERSON] + [(each, "task") for each in TASKS])
+def test_r37_what_a_person_says_is_a_turn_and_what_a_front_end_asks_beside_the_chat_is_none(
+    messages: list[Any], name: str
+) -> None:
     """In doubt it is the person's: what is not stored is lost."""
-    assert tasks.name_task({}, {"messages": messages}) == ""
-
-
-@pytest.mark.parametrize("messages", TASKS, ids=range(len(TASKS)))
-def test_r37_what_a_front_end_asks_beside_the_chat_is_no_turn(messages: list[Any]) -> None:
-    assert tasks.name_task({}, {"messages": messages}) == "task"
+    assert tasks.name_task({}, {"messages": messages}) == name
 
 
 @pytest.mark.parametrize(
