@@ -27,15 +27,9 @@ pytestmark = pytest.mark.engines("sqlite")
 
 CANARY = "xylofant"
 MADE = (
-    schema.message_recaps,
-    schema.message_alternatives,
-    schema.scene_recaps,
-    schema.running_recaps,
-    schema.conversation_summaries,
-    schema.short_term_memories,
-    schema.memory_jobs,
-    schema.memories,
-)
+    schema.message_recaps, schema.message_alternatives, schema.scene_recaps, schema.running_recaps,
+    schema.conversation_summaries, schema.short_term_memories, schema.memory_jobs, schema.memories,
+)  # fmt: skip
 """Tables of texts that are made of messages."""
 
 

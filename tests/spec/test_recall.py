@@ -121,13 +121,9 @@ def test_t57_who_is_asked_about_is_offered_by_their_own_words() -> None:
 
 
 SAID = (
-    "The recipe needs two eggs",
-    "My aunt Caroline moved to Lisbon",
-    "The hedgehogs sleep all winter",
-    "Unser Leuchtturm ist gestrichen",
-    "Бабушка потеряла ожерелье",
-    "We signed the apprenticeship contract",
-)
+    "The recipe needs two eggs", "My aunt Caroline moved to Lisbon", "The hedgehogs sleep all winter",
+    "Unser Leuchtturm ist gestrichen", "Бабушка потеряла ожерелье", "We signed the apprenticeship contract",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")

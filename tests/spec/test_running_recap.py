@@ -89,15 +89,9 @@ def test_s27_s31_a_version_and_the_storage_have_their_keys_and_are_of_one_chat(s
     assert story.add("text", 3, 1, 4, 9) == 0
     (version,) = story.storage()["versions"]
     assert list(version.items()) == [
-        ("version", 0),
-        ("timestamp", int(NOW.timestamp() * 1000)),
-        ("content", "text"),
-        ("scene_count", 3),
-        ("excluded_count", 1),
-        ("prev_scene_index", 4),
-        ("new_scene_index", 9),
-        ("provenance", "model"),
-    ]
+        ("version", 0), ("timestamp", int(NOW.timestamp() * 1000)), ("content", "text"), ("scene_count", 3),
+        ("excluded_count", 1), ("prev_scene_index", 4), ("new_scene_index", 9), ("provenance", "model"),
+    ]  # fmt: skip
     assert list(story.storage()) == ["chat_id", "current_version", "versions"]
     assert stories.get_running_recap_versions(HERE, **story.given) == [version]
     story.tell(1, ELSEWHERE)
@@ -241,13 +235,9 @@ def test_s38_defaults_and_flags(story: Story) -> None:
     story.add("x", provenance="manual")
     made = injection(story)
     assert list(made.items()) == [
-        ("key", "auto_recap_scene"),
-        ("value", "The story so far:\nx"),
-        ("position", "in_chat"),
-        ("depth", 2),
-        ("scan", False),
-        ("role", "user"),
-    ]
+        ("key", "auto_recap_scene"), ("value", "The story so far:\nx"), ("position", "in_chat"), ("depth", 2),
+        ("scan", False), ("role", "user"),
+    ]  # fmt: skip
     by_hand = injection(
         story,
         scene_recap_position="before_prompt", scene_recap_depth=0, scene_recap_scan=True, scene_recap_role="assistant",

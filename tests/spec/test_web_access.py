@@ -121,15 +121,10 @@ def test_l34_a_wrong_log_in_is_401_and_a_browser_is_led_back(client: TestClient)
 
 
 FOREIGN = [
-    {"Origin": "http://evil.example"},
-    {"Origin": "http://localhost:9999"},
-    {"Origin": "null"},
-    {"Origin": ""},
-    {"Referer": "http://evil.example/admin/"},
-    {"Sec-Fetch-Site": "cross-site"},
-    {"Sec-Fetch-Site": "same-site", "Origin": HOST},
-    {"Sec-Fetch-Site": "same-origin", "Origin": "http://evil.example"},
-]
+    {"Origin": "http://evil.example"}, {"Origin": "http://localhost:9999"}, {"Origin": "null"}, {"Origin": ""},
+    {"Referer": "http://evil.example/admin/"}, {"Sec-Fetch-Site": "cross-site"},
+    {"Sec-Fetch-Site": "same-site", "Origin": HOST}, {"Sec-Fetch-Site": "same-origin", "Origin": "http://evil.example"},
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("headers", FOREIGN, ids=str)

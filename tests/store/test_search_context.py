@@ -370,42 +370,32 @@ def test_t62_a_span_finds_what_was_said_in_it_and_what_is_about_it(
     assert report["spans"] and report["notes"] == []
 
 
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ("What are we doing in June?", ["In June we fly to Rome"]),
-        ("What is in June?", ["In June we fly to Rome"]),
-        ("What are we doing next week?", ["Next week the roof is mended"]),
-        ("What are we doing in summer?", ["In June we fly to Rome"]),
-        ("What are we doing on 3 June?", []),
-        ("What did we do in December?", ["In December we were in Oslo"]),
-    ],
-)
-def test_t62_a_span_finds_what_is_about_its_weeks_and_months(
-    db: Database, scope: Scope, query: str, expected: list[str]
-) -> None:
-    lines = ("In June we fly to Rome", 20), ("Next week the roof is mended", 1), ("In December we were in Oslo", 5)
-    said(db, scope, [(text, ago(days=days)) for text, days in lines])
-    texts, report = ask(db, scope, query)
-    assert texts == expected and bool(report["notes"]) is not bool(expected)
+FEAST = {"Mum dreams of a cooking course", "On Easter Sunday we are with Jo"}
 
 
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        ("What do I give Mum for Easter?", {"Mum dreams of a cooking course", "On Easter Sunday we are with Jo"}),
-        ("Was schenke ich Mum zu Ostern?", {"Mum dreams of a cooking course", "On Easter Sunday we are with Jo"}),
+        ("What are we doing in June?", {"In June we fly to Rome"}), ("What is in June?", {"In June we fly to Rome"}),
+        ("What are we doing next week?", {"Next week the roof is mended"}),
+        ("What are we doing in summer?", {"In June we fly to Rome"}), ("What are we doing on 3 June?", set()),
+        ("What did we do in December?", {"In December we were in Oslo"}),
+        # what is given at a feast was said at any time
+        ("What do I give Mum for Easter?", FEAST), ("Was schenke ich Mum zu Ostern?", FEAST),
         ("Where are we at Easter?", {"On Easter Sunday we are with Jo"}),
-        ("What did I get on Monday?", {"We sang a song"}),
+        ("What did I get on Monday?", {"We sang a song", "Next week the roof is mended"}),
     ],
-)
-def test_t62_what_is_given_at_a_feast_was_said_at_any_time(
+)  # fmt: skip
+def test_t62_a_span_finds_what_is_about_its_weeks_and_months(
     db: Database, scope: Scope, query: str, expected: set[str]
 ) -> None:
-    lines = ("Mum dreams of a cooking course", 40), ("On Easter Sunday we are with Jo", 20), ("We sang a song", 1)
+    lines = (
+        ("In June we fly to Rome", 20), ("Next week the roof is mended", 1), ("In December we were in Oslo", 5),
+        ("Mum dreams of a cooking course", 40), ("On Easter Sunday we are with Jo", 20), ("We sang a song", 1),
+    )  # fmt: skip
     said(db, scope, [(text, ago(days=days)) for text, days in lines])
     texts, report = ask(db, scope, query)
-    assert set(texts) == expected and report["notes"] == []
+    assert set(texts) == expected and bool(report["notes"]) is not bool(expected)
 
 
 def test_t62_of_a_time_that_comes_again_both_are_told_if_neither_is_sure(db: Database, scope: Scope) -> None:

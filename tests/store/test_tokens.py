@@ -117,19 +117,13 @@ def test_r40_a_host_token_alone_speaks_as_other_personas(kind: Any, personas: st
 @pytest.mark.parametrize(
     ("said", "allowed"),
     [
-        ({}, True),
-        ({"persona": "iris", "participant": "web/ann", "server": ""}, True),
-        ({"conversation": "web/ann"}, True),
-        ({"conversation": "web/ann/2"}, True),
-        ({"conversation": "web/ann2"}, False),
-        ({"conversation": "web/room"}, False),
-        ({"conversation": ""}, False),
-        ({"participant": "web/bob"}, False),
-        ({"participant": ""}, False),
-        ({"server": "s1"}, False),
+        ({}, True), ({"persona": "iris", "participant": "web/ann", "server": ""}, True),
+        ({"conversation": "web/ann"}, True), ({"conversation": "web/ann/2"}, True),
+        ({"conversation": "web/ann2"}, False), ({"conversation": "web/room"}, False), ({"conversation": ""}, False),
+        ({"participant": "web/bob"}, False), ({"participant": ""}, False), ({"server": "s1"}, False),
         ({"persona": "vera"}, False),
     ],
-)
+)  # fmt: skip
 def test_r12_a_scope_token_stands_for_its_scope_alone(said: dict[str, str], allowed: bool) -> None:
     token = AccessToken(1, "scope", "iris", "web/ann")
     if not allowed:

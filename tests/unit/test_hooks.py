@@ -63,13 +63,9 @@ class WithCall:
 @pytest.mark.parametrize(
     ("function", "answer"),
     [
-        (lambda: "none", "none"),
-        (lambda text: text, "hi"),
-        (lambda db, text="", unknown=9: (db, text, unknown), (2, "hi", 9)),
-        (lambda **given: given, ARGUMENTS),
-        (lambda limit=3, *, text: (limit, text), (3, "hi")),
-        (WithCall(), "hi"),
-        (WithCall().method, ("hi", 2)),
+        (lambda: "none", "none"), (lambda text: text, "hi"),
+        (lambda db, text="", unknown=9: (db, text, unknown), (2, "hi", 9)), (lambda **given: given, ARGUMENTS),
+        (lambda limit=3, *, text: (limit, text), (3, "hi")), (WithCall(), "hi"), (WithCall().method, ("hi", 2)),
     ],
 )  # fmt: skip
 def test_g3_a_hook_gets_the_keywords_it_accepts(function: Any, answer: Any) -> None:

@@ -24,12 +24,9 @@ def shown(entry: HistoryEntry, *, own: bool = True, **options: object) -> str:
     return made if own else f"[from {place_of(entry)}] {made}"
 
 
-def test_p28_a_line_has_local_time_sender_and_text_with_single_quotes_and_no_line_break() -> None:
+def test_p28_a_line_has_local_time_one_sender_and_text_with_single_quotes_and_no_line_break() -> None:
     entry = HistoryEntry("tg/1", 'say "hi"\nnow', sender_name="Ann", time=AT)
     assert shown(entry) == "[2026-03-10 14:05] Ann: \"say 'hi' now\""
-
-
-def test_p28_a_sender_name_is_one_line_with_single_quotes_and_64_characters_at_most() -> None:
     assert shown(HistoryEntry("tg/1", "ok", sender_name='A\r\n"b"')) == "A 'b': \"ok\""
     assert shown(HistoryEntry("tg/1", "ok", sender_name="x" * 64)) == f'{"x" * 64}: "ok"'
     assert shown(HistoryEntry("tg/1", "ok", sender_name="x" * 65)) == f'{"x" * 64}: "ok"'
@@ -94,12 +91,9 @@ def test_t33_a_name_is_in_a_text_as_whole_words() -> None:
     ] * 4
 
 
-def test_p29_a_reply_names_whom_it_answers_and_quotes_them() -> None:
+def test_p29_a_reply_names_whom_it_answers_and_quotes_at_most_40_characters() -> None:
     entry = HistoryEntry("a", "ok", sender_name="Ann", time=AT, reply=ReplyNote("Bob", "see you"))
     assert shown(entry) == '[2026-03-10 14:05] Ann [replied to Bob: "see you"]: "ok"'
-
-
-def test_p29_a_quote_of_40_characters_is_whole_and_of_41_is_cut() -> None:
     assert reply_note("Bob", "x" * 40) == f'[replied to Bob: "{"x" * 40}"]'
     assert reply_note("Bob", "x" * 41) == f'[replied to Bob: "{"x" * 40}…"]'
     assert reply_note("", 'a\n"b"') == "[replied to Unknown: \"a 'b'\"]"

@@ -26,21 +26,17 @@ def test_f42_a_first_name_is_a_name(text: str, holds: bool) -> None:
     assert Person(frozenset({"tg/7"}), frozenset({"Ann Miller"})).is_in(text) is holds
 
 
-@pytest.mark.parametrize(
-    "note", [7, "x", None, {}, {"id": None}, {"text": ""}, {"sender_id": True}, {"from_user": {"id": "77"}}]
-)
-def test_f42_what_is_no_note_of_theirs_stays(note: Any) -> None:
-    assert rules.without_reply({"reply_to": note}, "tg/1", ANN, {"m1"}, {"her words"}) is None
+OTHERS: list[Any] = [7, "x", None, {}, {"id": None}, {"text": ""}, {"sender_id": True}, {"from_user": {"id": "77"}}]
+THEIRS: list[Any] = [
+    "m1", {"message_id": "m1"}, {"text": "her words"}, {"from_user": {"id": 7}}, {"from_user": {"username": "ann"}},
+    {"sender_id": "7", "text": "x"}, {"sender_name": "Ann"},
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "note",
-    ["m1", {"message_id": "m1"}, {"text": "her words"}, {"from_user": {"id": 7}}, {"from_user": {"username": "ann"}},
-     {"sender_id": "7", "text": "x"}, {"sender_name": "Ann"}],
-)  # fmt: skip
-def test_f42_a_note_of_theirs_goes(note: Any) -> None:
+@pytest.mark.parametrize(("note", "goes"), [(each, False) for each in OTHERS] + [(each, True) for each in THEIRS])
+def test_f42_a_note_of_theirs_goes_and_no_other(note: Any, goes: bool) -> None:
     made = rules.without_reply({"a": 1, "reply_to_message": note}, "tg/1", ANN, {"m1"}, {"her words"})
-    assert made == {"a": 1}
+    assert made == ({"a": 1} if goes else None)
 
 
 def test_f43_lines_handed_in_keep_their_places() -> None:

@@ -10,12 +10,29 @@ from hypothesis import strategies as st
 
 from core.text.extracts import build_extract, rarest_words, sentences
 
+MOVED = "ada moved to rome. the cat is called tofu."
 
-def test_g23_the_example_of_the_rule() -> None:
-    expected = "ada moved to rome. the cat is called tofu."
-    assert build_extract(["ada moved to rome. the cat is called tofu."]) == expected
-    assert build_extract(["ada moved to rome", "hi!", "the cat is called tofu", "ok"]) == expected
-    assert build_extract(["Ada moved to Rome.", "The cat purrs."]) == "Ada moved to Rome. The cat purrs."
+
+@pytest.mark.parametrize(
+    ("texts", "limits", "expected"),
+    [
+        ([MOVED], {}, MOVED),
+        (["ada moved to rome", "hi!", "the cat is called tofu", "ok"], {}, MOVED),
+        (["Ada moved to Rome.", "The cat purrs."], {}, "Ada moved to Rome. The cat purrs."),
+        # a statement goes before a question, and the first person before others
+        (["do trains stop in florence?", "trains stop in florence."], {"most_sentences": 1},
+         "trains stop in florence."),
+        (["he planted roses.", "i planted tulips."], {"most_sentences": 1}, "i planted tulips."),
+        # a sentence adds what those before have not said
+        (["ada moved to rome with tofu.", "ada moved to rome with luggage.", "bob paints."], {"most_sentences": 2},
+         "ada moved to rome with tofu. bob paints."),
+        # one that is too long is cut before a word
+        (["Gardeners planted tulips yesterday afternoon"], {"most_chars": 30}, "Gardeners planted tulips…"),
+        (["x" * 50], {"most_chars": 10}, "x" * 9 + "…"), (["x y z"], {"most_chars": 0}, ""),
+    ],
+)  # fmt: skip
+def test_g23_sentences_are_chosen_and_cut(texts: list[str], limits: dict[str, int], expected: str) -> None:
+    assert build_extract(texts, **limits) == expected
 
 
 def test_g23_what_says_more_is_chosen_and_stays_in_order() -> None:
@@ -28,28 +45,11 @@ def test_g23_what_says_more_is_chosen_and_stays_in_order() -> None:
     assert build_extract(texts, most_sentences=0) == ""
 
 
-def test_g23_a_statement_goes_before_a_question_and_the_first_person_before_others() -> None:
-    asked = ["do trains stop in florence?", "trains stop in florence."]
-    assert build_extract(asked, most_sentences=1) == "trains stop in florence."
-    assert build_extract(["he planted roses.", "i planted tulips."], most_sentences=1) == "i planted tulips."
-
-
-def test_g23_a_sentence_adds_what_those_before_have_not_said() -> None:
-    texts = ["ada moved to rome with tofu.", "ada moved to rome with luggage.", "bob paints."]
-    assert build_extract(texts, most_sentences=2) == "ada moved to rome with tofu. bob paints."
-
-
 def test_g23_who_speaks_is_named_where_it_changes() -> None:
     texts = ["I moved to Rome.", "My cat is called Tofu.", "I like grey cats."]
     said = "Ann: I moved to Rome. My cat is called Tofu. Bob: I like grey cats."
     assert build_extract(texts, speakers=["Ann", "Ann", "Bob"]) == said
     assert build_extract(texts, speakers=["Ann", "Ann", "Bob"], most_chars=len(said) - 1) != said
-
-
-def test_g23_a_sentence_too_long_is_cut_before_a_word() -> None:
-    assert build_extract(["Gardeners planted tulips yesterday afternoon"], most_chars=30) == "Gardeners planted tulips…"
-    assert build_extract(["x" * 50], most_chars=10) == "x" * 9 + "…"
-    assert build_extract(["x y z"], most_chars=0) == ""
 
 
 SCRIPTS = {

@@ -71,25 +71,17 @@ def test_l18_small_talk_with_i_is_no_fact(language: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("Remember: the code is 4711", True),
-        ("Keep this in mind, I start at noon", True),
-        ("Merk dir bitte, dass ich freitags schwimme", True),
-        ("For the future: my train leaves at nine", True),
-        ("Note for the future: I park on level 3", True),
-        ("Für die Zukunft: mein Zug fährt um neun", True),
-        ("Pour l'avenir : mon train part à neuf heures", True),
-        ("Para el futuro: mi tren sale a las nueve", True),
-        ("На будущее: мой поезд уходит в девять", True),
-        ("Do you remember that day?", False),
-        ("He said please remember", False),
-        ("> please remember that I like tea", False),
-        ('"Please remember that I like tea", she wrote.', False),
-        ("Bob: please remember that I like tea", False),
-        ("```\nplease remember that I like tea\n```", False),
-        ("*please remember that I like tea*", False),
+        ("Remember: the code is 4711", True), ("Keep this in mind, I start at noon", True),
+        ("Merk dir bitte, dass ich freitags schwimme", True), ("For the future: my train leaves at nine", True),
+        ("Note for the future: I park on level 3", True), ("Für die Zukunft: mein Zug fährt um neun", True),
+        ("Pour l'avenir : mon train part à neuf heures", True), ("Para el futuro: mi tren sale a las nueve", True),
+        ("На будущее: мой поезд уходит в девять", True), ("Do you remember that day?", False),
+        ("He said please remember", False), ("> please remember that I like tea", False),
+        ('"Please remember that I like tea", she wrote.', False), ("Bob: please remember that I like tea", False),
+        ("```\nplease remember that I like tea\n```", False), ("*please remember that I like tea*", False),
         ("Translate into German: please remember that I like tea", False),
     ],
-)
+)  # fmt: skip
 def test_t46_only_what_a_person_asks_for_is_a_request(text: str, expected: bool) -> None:
     assert is_request(text, known(text)) is expected
 
@@ -97,28 +89,19 @@ def test_t46_only_what_a_person_asks_for_is_a_request(text: str, expected: bool)
 @pytest.mark.parametrize(
     "text",
     [
-        "# Agent rules: always answer in JSON",
-        "From: Bob\nSubject: rules\n\nAlways answer in JSON",
-        "Lena — Yesterday at 22:41\nNever use emojis please",
-        "[2026-03-01, 09:12] Tom: call me Tommy",
+        "# Agent rules: always answer in JSON", "From: Bob\nSubject: rules\n\nAlways answer in JSON",
+        "Lena — Yesterday at 22:41\nNever use emojis please", "[2026-03-01, 09:12] Tom: call me Tommy",
         "Dear colleagues,\nfrom now on keep all receipts.\nKind regards,\nUta",
         "Hallo Tom,\nbitte antworte ab jetzt immer auf Englisch.\nViele Grüße\nUta",
-        "Here is the file:\n\nalways answer in JSON\ncall me Jo",
-        "Bob: call me Jo",
-        "- always answer in JSON\n- call me Jo",
-        'He wrote: "Call me Jo, always."',
-        "In my novel: call me Jo",
-        "Should you always answer in French?",
-        "units = metric\nAlways use metric units.",
-        "export LANG=de\nAlways answer in German.",
-        "SELECT * FROM x;\nAlways answer in German.",
-        "system_prompt: |\n  You are vegan.\n  Always answer in German.",
-        "README.md\n\nAlways use metric units.",
-        "docker-compose.yml\nNever use emojis.",
-        "class Config:\n  Never use emojis.",
+        "Here is the file:\n\nalways answer in JSON\ncall me Jo", "Bob: call me Jo",
+        "- always answer in JSON\n- call me Jo", 'He wrote: "Call me Jo, always."', "In my novel: call me Jo",
+        "Should you always answer in French?", "units = metric\nAlways use metric units.",
+        "export LANG=de\nAlways answer in German.", "SELECT * FROM x;\nAlways answer in German.",
+        "system_prompt: |\n  You are vegan.\n  Always answer in German.", "README.md\n\nAlways use metric units.",
+        "docker-compose.yml\nNever use emojis.", "class Config:\n  Never use emojis.",
         "Here is my config:\nAlways answer in German.",
     ],
-)
+)  # fmt: skip
 def test_c12_pasted_quoted_and_imagined_text_is_no_wish(text: str) -> None:
     """A pasted file left its instructions in every later prompt."""
     assert not is_in(text, "wishes", "endings")
@@ -188,18 +171,14 @@ def test_c12_a_wish_out_of_character_counts_as_in_plain_words(text: str, expecte
 @pytest.mark.parametrize(
     ("user_text", "response_text", "expected"),
     [
-        ("Please remember that my sister is called Ada", None, True),
-        ("ＲＥＭＥＭＢＥＲ ＴＨＡＴ", None, True),
-        ("I really love rainy days", None, True),
-        ("I feel lonely today", None, True),
-        ("ok", "That made me feel happy", True),
-        ("Don't remember that, please", None, False),
-        ("What time is it?", "Noon.", False),
-        (None, None, False),
+        ("Please remember that my sister is called Ada", None, True), ("ＲＥＭＥＭＢＥＲ ＴＨＡＴ", None, True),
+        ("I really love rainy days", None, True), ("I feel lonely today", None, True),
+        ("ok", "That made me feel happy", True), ("Don't remember that, please", None, False),
+        ("What time is it?", "Noon.", False), (None, None, False),
         ("Don\u2019t remember that, please", "I feel happy", False),
         ("I don\u00b4t remember that", "My name is Jonas", False),
     ],
-)
+)  # fmt: skip
 def test_t46_t47_the_table(user_text: str | None, response_text: str | None, expected: bool) -> None:
     assert should_remember(user_text, response_text, [ENGLISH]) is expected
 
@@ -292,16 +271,10 @@ def test_c12_a_request_without_content_states_nothing(language: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "call me Al",
-        "Always in French, please",
-        "I'm vegan",
-        "No emojis",
-        "nenn mich Jo",
-        "叫我小明",
-        "Joと呼んで",
+        "call me Al", "Always in French, please", "I'm vegan", "No emojis", "nenn mich Jo", "叫我小明", "Joと呼んで",
         "зови меня Аня",
     ],
-)
+)  # fmt: skip
 def test_c12_short_requests_with_content_are_kept(text: str) -> None:
     assert is_in(text, "wishes") is ("Always" not in text)
 

@@ -46,12 +46,6 @@ READ = {
 }
 
 
-@pytest.mark.parametrize("reply", READ.values(), ids=READ.keys())
-def test_g22_an_object_is_found_wherever_and_however_it_stands(reply: str) -> None:
-    """Small models wrap their answer in words, fences and thoughts, and write JSON by ear."""
-    assert read_object(reply, KEYS) == TRIP
-
-
 NOTHING = {
     "no JSON": "We talked about the trip to Rome.",
     "empty": "",
@@ -63,22 +57,31 @@ NOTHING = {
 }
 
 
-@pytest.mark.parametrize("reply", NOTHING.values(), ids=NOTHING.keys())
-def test_g22_a_reply_without_such_an_object_gives_none(reply: str) -> None:
-    assert read_object(reply, KEYS) is None
+@pytest.mark.parametrize("name", [*READ, *NOTHING])
+def test_g22_an_object_is_found_wherever_and_however_it_stands(name: str) -> None:
+    """Small models wrap their answer in words, fences and thoughts, and write JSON by ear."""
+    assert read_object({**READ, **NOTHING}[name], KEYS) == (TRIP if name in READ else None)
 
 
-def test_g22_the_first_fence_wins_over_an_object_before_it() -> None:
-    assert read_object('{"title": "before"} ```json\n{"title": "fenced"}\n```', KEYS) == {"title": "fenced"}
-    assert read_object('```\n{"note": 1}\n``` {"title": "after"}', KEYS) == {"title": "after"}
-
-
-def test_g22_quotes_inside_of_a_text_belong_to_it() -> None:
-    assert read_object("{'title': 'it's Bob's', 'summary': 'Ok.'}", KEYS) == {"title": "it's Bob's", "summary": "Ok."}
-    said = read_object('{"title": "He said "hi", then left", "summary": "a\\"b\\n\\u00e9"}', KEYS)
-    assert said == {"title": 'He said "hi", then left', "summary": 'a"b\né'}
-    assert read_object("{'title': 'it\\', x: y',}", KEYS) == {"title": "it', x: y"}
-    assert read_object('{"title": ["a "b", c", "d",]}', KEYS) == {"title": ['a "b", c', "d"]}
+@pytest.mark.parametrize(
+    ("reply", "found"),
+    [
+        # the first fence wins over an object before it
+        ('{"title": "before"} ```json\n{"title": "fenced"}\n```', {"title": "fenced"}),
+        ('```\n{"note": 1}\n``` {"title": "after"}', {"title": "after"}),
+        # quotes inside of a text belong to it
+        ("{'title': 'it's Bob's', 'summary': 'Ok.'}", {"title": "it's Bob's", "summary": "Ok."}),
+        ('{"title": "He said "hi", then left", "summary": "a\\"b\\n\\u00e9"}',
+         {"title": 'He said "hi", then left', "summary": 'a"b\né'}),
+        ("{'title': 'it\\', x: y',}", {"title": "it', x: y"}),
+        ('{"title": ["a "b", c", "d",]}', {"title": ['a "b", c', "d"]}),
+        # a member whose value is missing is left out
+        ('{"title": "Trip", "summary":', {"title": "Trip"}), ('{"title": "Trip", "sum', {"title": "Trip"}),
+        ('{"title": , "summary": "Ok."}', {"summary": "Ok."}),
+    ],
+)  # fmt: skip
+def test_g22_fences_quotes_and_missing_values(reply: str, found: dict[str, Any]) -> None:
+    assert read_object(reply, KEYS) == found
 
 
 def test_g22_a_quoted_key_is_bounded_and_may_hold_its_quote() -> None:
@@ -86,12 +89,6 @@ def test_g22_a_quoted_key_is_bounded_and_may_hold_its_quote() -> None:
         for key in ("k" * chars, "\\'" + "k" * (chars - 2)):
             assert len(read_object("{'title': 1, '" + key + "': 7,}", KEYS) or ()) == 1 + is_key
     assert read_object("{'it\\'s\\'': 7, '\\\\': 8}", ("it's'",)) == {"it's'": 7, "\\": 8}
-
-
-def test_g22_a_member_whose_value_is_missing_is_left_out() -> None:
-    assert read_object('{"title": "Trip", "summary":', KEYS) == {"title": "Trip"}
-    assert read_object('{"title": "Trip", "sum', KEYS) == {"title": "Trip"}
-    assert read_object('{"title": , "summary": "Ok."}', KEYS) == {"summary": "Ok."}
 
 
 def test_g22_what_fits_is_up_to_the_caller() -> None:
@@ -135,9 +132,18 @@ def test_g22_a_reply_cut_off_anywhere_gives_none_or_keys_that_were_there(value: 
     assert all(found[key] == whole[key] for key in [*found][:-1]), "only the last one may be cut"
 
 
+SAID = (
+    "<b>Hello</b> Ann.", "[i]Hello[/i] Ann.", "<answer>Green tea.</answer> Enjoy.", "<action>waves</action> Hello.",
+    '<use_tool>{"name": "x"}</use_tool> Done.', '<notes>{"a": 1}</notes> Done.', "<notes>Only this.</notes>",
+    "<notes>Never closed. Hello.", "[link](https://example.org)", '["tea", "coffee"]', "<|endoftext|>", "a < b",
+    "Write `<think>` first, then the answer.", "Put <think> in front of it.",
+)  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
+        *((reply, reply) for reply in SAID),
         ("", ""),
         ("  Hello <b>there</b>. ", "Hello <b>there</b>."),
         ("a<think>b</think>c<thinking>d</thinking>e", "ace"),
@@ -180,19 +186,6 @@ def test_g22_a_reply_cut_off_anywhere_gives_none_or_keys_that_were_there(value: 
 )  # fmt: skip
 def test_r37_only_what_was_said_is_left(reply: str, said: str) -> None:
     assert strip_thoughts(reply) == said
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "<b>Hello</b> Ann.", "[i]Hello[/i] Ann.", "<answer>Green tea.</answer> Enjoy.", "<action>waves</action> Hello.",
-        '<use_tool>{"name": "x"}</use_tool> Done.', '<notes>{"a": 1}</notes> Done.', "<notes>Only this.</notes>",
-        "<notes>Never closed. Hello.", "[link](https://example.org)", '["tea", "coffee"]', "<|endoftext|>", "a < b",
-        "Write `<think>` first, then the answer.", "Put <think> in front of it.",
-    ],
-)  # fmt: skip
-def test_r37_marks_around_what_is_said_hide_nothing(reply: str) -> None:
-    assert strip_thoughts(reply) == reply
 
 
 @pytest.mark.parametrize("part", ["x<think/>", "<think>a</think>b", "<|a|> ", "<plan>a</plan>"])

@@ -26,13 +26,10 @@ def _ids(branch: list[Shown]) -> list[str]:
     return [line.node.id for line in branch]
 
 
-def test_r24_the_branch_goes_by_parents_alone() -> None:
+def test_r24_the_branch_goes_by_parents_alone_and_ends_where_they_go_round() -> None:
     """Who lists whom as a child is wrong in many exports; without a last message it is the last of the file."""
     assert _ids(_branch("r u1<r h<u1 a1<h u2<a1 a2<u2", "a2")) == ["u1", "a1", "u2", "a2"]
     assert _ids(_branch("u1 a1<u1 a2<u1", "gone")) == ["u1", "a2"]
-
-
-def test_r24_messages_that_are_each_others_parents_end_the_walk() -> None:
     assert sorted(_ids(_branch("u1<a1 a1<u1", "a1"))) == ["a1", "u1"]
     assert _ids(_branch("u1<u1 a1<u1", "a1")) == ["u1", "a1"]
     assert _ids(_branch("h1<h2 h2<h1 u1<h1 a1<u1", "a1")) == ["u1", "a1"]
