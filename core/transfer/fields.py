@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 
+from ..database.rows import TEXT_BYTES
 from ..errors import MessageError
 from ..scope import key_text
 from ..text.folding import clean
@@ -16,7 +17,6 @@ from ..text.times import parse_time
 
 SPEAKER_BYTES = 191
 """Maximum number of bytes of a speaker's id: a key `interface/speaker` has at most 255, an interface 64."""
-TEXT_BYTES = 16_777_215
 
 
 def _each_field(value: Any, names: Iterable[str]) -> Iterator[Any]:

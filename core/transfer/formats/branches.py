@@ -14,16 +14,7 @@ from ...messages.table_recaps import Alternative
 from ...scope import MESSAGE_ID_BYTES
 from ...stories.table_imported import NOTHING, Beside
 from ...text.folding import clean
-from ..fields import (
-    build_metadata,
-    dict_at,
-    files_of,
-    id_at,
-    list_at,
-    said_without_thoughts,
-    text_at,
-    time_at,
-)
+from ..fields import build_metadata, dict_at, files_of, id_at, list_at, said_without_thoughts, text_at, time_at
 from ..files import Member
 from ..json_values import each_part
 from ..shapes import USER_ID, USER_NAME, Fault, Left, Line, Note, Read, Reading, Room, Speaker

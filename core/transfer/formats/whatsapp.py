@@ -9,9 +9,10 @@ from itertools import pairwise
 from typing import NamedTuple, TextIO
 
 from ...base import resources
+from ...database.rows import TEXT_BYTES
 from ...errors import TransferError
 from ...text.folding import clean
-from ..fields import TEXT_BYTES, build_metadata
+from ..fields import build_metadata
 from ..files import Member
 from ..shapes import Fault, Left, Line, Read, Reading, Room, Speaker
 
