@@ -110,7 +110,8 @@ def _list_changes(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
     if after is not None and isinstance(node, ast.expr):
         yield node, after
     for child in ast.iter_child_nodes(node):
-        yield from _list_changes(child)
+        if not (isinstance(child, ast.keyword) and child.arg == "strict"):  # of `zip`: it only raises
+            yield from _list_changes(child)
 
 
 def _change(node: ast.AST) -> str | None:
