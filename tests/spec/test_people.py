@@ -16,7 +16,6 @@ from core.conversations import add_saved_memory, list_saved_memories
 from core.database.schema import user_relationships
 from core.db import insert_memory
 from core.errors import MessageError
-from core.hooks import set_hook
 from core.lifelong import profile
 from core.privacy import link_participants, set_privacy, unlink_participant
 from core.scope import Scope
@@ -69,22 +68,6 @@ def test_t33_a_memory_names_whose_statement_it_is(stage: Stage) -> None:
         "Kohlrabi wants sun.": "Ann",
         "Kohlrabi is a": None,
     }
-
-
-def test_g2_what_is_captured_is_saved_by_the_hook(stage: Stage) -> None:
-    """A host that keeps memories elsewhere saves them itself."""
-    saved: list[Any] = []
-
-    def own(content: str, author: str, source: str, tags: Any, scope: str = "general") -> int:
-        saved.append((content, author, source, tags, scope))
-        return 41 + len(saved)
-
-    set_hook("save", own)
-    made = silently_record_memory("I like kale", db=stage.db, scope=stage.scope(GROUP))
-    assert (made.stored, made.id) == (True, 42)
-    assert saved == [("I like kale", "synth", "chat", ["auto", "interazione"], "general")]
-    set_hook("save", None)
-    assert silently_record_memory("I like kale", db=stage.db, scope=stage.scope(GROUP)).reason == ""
 
 
 def test_t33_a_saved_memory_of_somebody_else_names_them_where_several_speak(stage: Stage) -> None:

@@ -19,6 +19,7 @@ from core.errors import MessageError, StoreWriteError
 from core.memories import new_item as memory_input
 from core.memories import table as memories
 from core.privacy import set_privacy
+from core.prompt_engine import set_hook
 from core.scope import Scope, use_scope
 from core.synth_core_memory import silently_record_memory
 from tests.store.world import NOW, count, index_differences, open_db, own_scope, rows_of
@@ -89,6 +90,22 @@ def test_t50_insert_memory_always_inserts(db: Database, scope: Scope) -> None:
     assert insert(db, scope, "I like tea", tags=["cat"]).stored and insert(db, scope, "I like tea", tags=["cat"]).stored
     assert count(db, table, scope.persona) == 2
     assert [(r.tag, r.uses) for r in rows_of(db, tags, scope.persona)] == [("cat", 2)]
+
+
+def test_g2_what_is_captured_is_saved_by_the_hook(db: Database, scope: Scope) -> None:
+    """A host that keeps memories elsewhere saves them itself."""
+    saved: list[Any] = []
+
+    def own(content: str, author: str, source: str, tags: Any, scope: str = "general") -> int:
+        saved.append((content, author, source, tags, scope))
+        return 41 + len(saved)
+
+    set_hook("save", own)
+    made = record(db, scope, "I like kale")
+    assert (made.stored, made.id) == (True, 42)
+    assert saved == [("I like kale", "synth", "chat", ["auto", "interazione"], "general")]
+    set_hook("save", None)
+    assert record(db, scope, "I like kale").reason == ""
 
 
 def test_t52_privacy_levels(db: Database, scope: Scope) -> None:
