@@ -372,11 +372,11 @@ def edit_chat_message(
 
     Args:
         message: the row id that saving returned, of a message that the scope sees; or the platform's message id
-            together with `interface_path`.
+            together with `interface_path`, in a scope with the message's server.
         message_text: the new text.
 
     Returns:
-        `(True, row id, "")`; reason `empty`, `privacy`, or `unchanged` (no such message, or the same text).
+        `(True, row id, "")`; reason `empty`, `privacy`, `unchanged` (the same text) or `not_found` (no such message).
 
     >>> from prompt_engine import open_database
     >>> db = open_database("sqlite://")
@@ -405,7 +405,7 @@ def delete_chat_message(
     `edit_chat_message`.
 
     Items whose only source is this message are deleted. Background operations make recaps, summaries and items of
-    several messages again. Returns `(True, row id, "")`, or reason `unchanged` if there is no such message.
+    several messages again. Returns `(True, row id, "")`, or reason `not_found` if there is no such message.
 
     >>> from prompt_engine import open_database
     >>> db = open_database("sqlite://")

@@ -28,9 +28,9 @@ PERSONA_SENDER = "self"
 
 WriteReason = Literal[
     "", "duplicate", "empty", "disabled", "privacy", "not_explicit", "explicit", "too_long", "limit", "refused",
-    "unchanged",
+    "unchanged", "not_found",
 ]  # fmt: skip
-"""Reason why nothing new was stored; "" if it was stored."""
+"""Reason why nothing new was stored; "" if it was stored. not_found: the scope sees no such message."""
 
 
 class Hit(TypedDict):

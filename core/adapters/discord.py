@@ -55,7 +55,7 @@ async def on_edit(
     """Update the text of a stored message; in `on_raw_message_edit(payload)`, pass `payload.message`.
 
     Returns:
-        Reason `unchanged` if the message is not stored or already has this text.
+        Reason `not_found` if the message is not stored, `unchanged` if it already has this text.
     """
     return await aio.edit_chat_message(
         str(message.id), message.clean_content or name_attachments(_list_attachments(message)),
@@ -74,7 +74,7 @@ async def on_delete(
     """Delete a stored message after its deletion on Discord; a partial message with its id suffices.
 
     Returns:
-        Reason `unchanged` if the message is not stored.
+        Reason `not_found` if the message is not stored.
     """
     return await aio.delete_chat_message(
         str(message.id), interface_path=conversation_of(message.channel),

@@ -64,7 +64,7 @@ async def on_edit(
     """Update the text of a stored message, from an update with `edited_message`.
 
     Returns:
-        Reason `unchanged` if the message is not stored or already has this text.
+        Reason `not_found` if the message is not stored, `unchanged` if it already has this text.
 
     Raises:
         MessageError: the update holds no message.

@@ -40,14 +40,13 @@ from ..messages.table_lines import Line
 from ..scope import Scope
 from ..shapes import WriteResult
 from ..short_term import table as short_term_table
-from ..stories.calls import StoryCall
+from ..stories.calls import NO_MESSAGE, StoryCall
 from ..stories.refresh import refresh_within
 from ..text.folding import fold
 from ..text.hits import content_digest
 from . import table, table_items, table_quotes, table_stories
 from .table_rows import MADE, Removal
 
-NO_MESSAGE = WriteResult(False, None, "unchanged", notes=("there is no such message",))
 CHANGED = "changed"
 """Reason stored with the queued consolidation of messages after an edit."""
 _TAKES_PLACE = (INSTRUCTION, SAVED)
@@ -57,7 +56,7 @@ _M, _D, _C = memories.c, ai_diary.c, chat_history_cache.c
 
 
 def delete_message(call: Call, viewer: Viewer, conversation: str, row_id: int) -> WriteResult:
-    """Delete a visible message and everything made from it; reason `unchanged` if there is no such message."""
+    """Delete a visible message and everything made from it; reason `not_found` if there is no such message."""
 
     def work(removal: Removal, line: Line) -> WriteResult:
         _change_followers(removal, line, None)

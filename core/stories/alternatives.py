@@ -113,7 +113,7 @@ def choose_alternative(
         number: 0 is the original text.
 
     Returns:
-        `(True, row id, "")`; reason `unchanged` if it is current already, or the scope sees no such message.
+        `(True, row id, "")`; reason `unchanged` if it is current already, `not_found` if there is no such message.
 
     Raises:
         ValueError: the message has no such alternative; the error names the existing numbers.

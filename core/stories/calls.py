@@ -16,7 +16,7 @@ from ..messages import table_lines
 from ..shapes import WriteResult
 from ..text.sizes import Counter, resolve_counter
 
-NO_MESSAGE = WriteResult(False, None, "unchanged", notes=("there is no such message",))
+NO_MESSAGE = WriteResult(False, None, "not_found", notes=("there is no such message",))
 NO_CONVERSATION = WriteResult(False, None, "unchanged", notes=("there is no such conversation",))
 
 

@@ -98,7 +98,7 @@ def add_scene_break(
         recap: queue the recap of the scene.
 
     Returns:
-        `(True, scene id, "")`; `duplicate` with the id of the scene that ends there already; `unchanged` if the scope
+        `(True, scene id, "")`; `duplicate` with the id of the scene that ends there already; `not_found` if the scope
         sees no such message.
     """
     notes: list[str] = []
@@ -121,7 +121,7 @@ def add_scene_break(
 def make_break(
     connection: Connection, call: StoryCall, row_id: int, name: str = "", visible: bool = True, queues: bool = True
 ) -> WriteResult:
-    """Store a break within a transaction, and queue the recap of its scene; `unchanged` if the message is gone."""
+    """Store a break within a transaction, and queue the recap of its scene; `not_found` if the message is gone."""
     if table_lines.hold_line(connection, call.persona, row_id) is None:
         return NO_MESSAGE
     here = call.db, call.persona, call.conversation

@@ -46,8 +46,8 @@ def set_data(
         counter: `text -> int` for the tokens of a recap; by default that of LLM_MODEL.
 
     Returns:
-        `(True, row id, "")`; reason `unchanged` if the value is the same or the scope sees no such message; `privacy`
-        for a text if the level of the sender, or of the person answered, is full.
+        `(True, row id, "")`; reason `unchanged` if the value is the same, `not_found` if the scope sees no such
+        message, `privacy` for a text if the level of the sender, or of the person answered, is full.
 
     Raises:
         ValueError: an unknown key (the error names the nearest), a key of a scene, or an unknown provenance.

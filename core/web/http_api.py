@@ -148,7 +148,7 @@ def delete_message(place: ChangePlace) -> answers.WrittenAnswer:
 
 
 def _answer_change(done: WriteResult) -> answers.WrittenAnswer:
-    if done.reason == "unchanged" and done.id is None and done.notes:
+    if done.reason == "not_found":
         raise Refused(404, "There is no such message.")
     return answers.WrittenAnswer.of_result(done)
 

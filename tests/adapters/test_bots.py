@@ -86,7 +86,7 @@ def test_r33_edits_and_deletions_on_discord_reach_the_line(world: World, db: Dat
     assert asyncio.run(discord_adapter.on_edit(bare, db=db, scope=scope)).stored
     assert [line["text"] for line in load_chat_history("discord/20/30", db=db, scope=scope)] == ["[Attached: tea.png]"]
     assert asyncio.run(discord_adapter.on_delete(edited, db=db, scope=scope)).stored
-    assert asyncio.run(discord_adapter.on_delete(edited, db=db, scope=scope)).reason == "unchanged"
+    assert asyncio.run(discord_adapter.on_delete(edited, db=db, scope=scope)).reason == "not_found"
     assert load_chat_history("discord/20/30", db=db, scope=scope) == []
 
 

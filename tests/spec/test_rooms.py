@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -175,6 +176,8 @@ def test_f81_what_changes_a_room_leaves_that_of_the_other_server(stage: Stage) -
     assert "edited" in rooms.read("beta")["load"] and "edited" not in rooms.read("alpha")["load"]
     assert "edited" not in rooms.read("alpha")["diary"]
     assert chat.delete_chat_message("m1", interface_path=ROOM, **by).stored
+    for change in (chat.delete_chat_message, partial(chat.edit_chat_message, message_text="other")):
+        assert change("m1", interface_path=ROOM, **by)[:3] == (False, None, "not_found")
     assert "canary of alpha" in rooms.read("alpha")["load"]
     rooms.say("beta")
     assert chat.clear_chat_history(ROOM, **by) == 1

@@ -33,7 +33,7 @@ def test_s20_breaks_are_made_named_shown_or_not_and_removed(story: Story) -> Non
     assert (made.stored, made.reason) == (True, "")
     again = stories.add_scene_break(rows[10], "Other", **story.given)
     assert (again.stored, again.id, again.reason) == (False, made.id, "duplicate")
-    assert stories.add_scene_break(7, **story.given).reason == "unchanged"
+    assert stories.add_scene_break(7, **story.given).reason == "not_found"
     stories.add_scene_break(rows[20], visible=False, recap=False, **story.given)
     one, two = stories.list_scenes(HERE, **story.given)
     assert (one["name"], one["message"], one["visible"], one["recap_index"]) == ("One", rows[10], True, None)

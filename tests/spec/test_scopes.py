@@ -230,8 +230,8 @@ def test_f16_server_in_direct_changes_nothing_of_a_server(stage: Stage) -> None:
     item = stage.remember("zebra bob memory", ["zebra"], 60, "discord/c1", server="s1")
     known = stage.asking("discord/ann", "discord/ann", privacy="direct", SERVER_IN_DIRECT=True)
     assert {hit["id"] for hit in search_memories(query="zebra bob", **known)} == {row, item}
-    assert chat_history_cache.edit_chat_message(row, "changed", **known).reason == "unchanged"
-    assert chat_history_cache.delete_chat_message(row, **known).reason == "unchanged"
+    assert chat_history_cache.edit_chat_message(row, "changed", **known).reason == "not_found"
+    assert chat_history_cache.delete_chat_message(row, **known).reason == "not_found"
     assert chat_history_cache.clear_chat_history("discord/c1", **known) == 0
     assert lifelong.delete_items([item], **known).count == 0
     with pytest.raises(ItemNotFoundError):

@@ -143,7 +143,7 @@ def test_s3_a_message_is_named_by_its_row_or_by_the_platforms_id(story: Story) -
     named = {"interface_path": story.path}
     assert story.set("m1", "memory", "x", **named).stored  # type: ignore[arg-type]
     assert story.call(stories.get_memory, "m1", **named) == "x"
-    assert story.set(17, "memory", "x") == WriteResult(False, None, "unchanged")
+    assert story.set(17, "memory", "x") == WriteResult(False, None, "not_found")
     assert story.get(17) == {}
     with pytest.raises(MessageError, match="row id that saving returned"):
         story.set("m1", "memory", "x")  # type: ignore[arg-type]

@@ -348,7 +348,7 @@ def memory_delete(speaker: Speaker, asked: DeleteArguments) -> WriteAnswer:
 
 
 def _or_none(result: WriteResult) -> WriteResult | None:
-    return None if result.reason == "unchanged" and result.id is None else result
+    return None if result.reason in ("not_found", "unchanged") and result.id is None else result
 
 
 def _refuse_id(row_id: int) -> WriteResult:
