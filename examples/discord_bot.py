@@ -16,6 +16,7 @@ import discord
 from openai import AsyncOpenAI, OpenAIError
 from prompt_engine import Scope, aio
 from prompt_engine.adapters.discord import message_of, on_delete, on_edit
+from prompt_engine.privacy import scope_of
 
 IRIS = Scope("iris")
 MAX_CHARS = 12_000
@@ -55,6 +56,7 @@ class Iris(discord.Client):
 
     async def answer(self, message: discord.Message, incoming: dict) -> None:
         """Build the prompt, ask the model, send and store what it says."""
+        here = scope_of(incoming, scope=IRIS)
         prompt = await aio.build_messages(incoming, max_chars=MAX_CHARS, scope=IRIS)
         await aio.save_message(incoming, scope=IRIS)
         try:
@@ -67,8 +69,8 @@ class Iris(discord.Client):
             return
         sent = await message.channel.send(text)
         await aio.save_chat_message(
-            incoming["interface_path"], text, "Iris", "self",
-            message_id=str(sent.id), triggered_by=f"discord/{message.author.id}", scope=IRIS,
+            here.conversation, text, "Iris", "self",
+            message_id=str(sent.id), triggered_by=here.participant, scope=here,
         )  # fmt: skip
 
     async def on_raw_message_edit(self, payload: discord.RawMessageUpdateEvent) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from openai import AsyncOpenAI, OpenAIError
 from prompt_engine import Scope, aio
 from prompt_engine.adapters.telegram import message_of, on_edit
+from prompt_engine.privacy import scope_of
 from telegram import Update
 from telegram.ext import Application, ApplicationBuilder, CommandHandler, ContextTypes, MessageHandler, filters
 
@@ -25,6 +26,7 @@ async def answer(update: Update, context: ContextTypes.DEFAULT_TYPE) -> None:
     if update.effective_user is None or update.effective_user.is_bot:
         return
     incoming = message_of(update)
+    here = scope_of(incoming, scope=IRIS)
     prompt = await aio.build_messages(incoming, max_chars=MAX_CHARS, scope=IRIS)
     await aio.save_message(incoming, scope=IRIS)
     model = context.bot_data["model"]
@@ -38,8 +40,8 @@ async def answer(update: Update, context: ContextTypes.DEFAULT_TYPE) -> None:
         return
     sent = await update.effective_message.reply_text(text)
     await aio.save_chat_message(
-        incoming["interface_path"], text, "Iris", "self",
-        message_id=str(sent.message_id), triggered_by=f"telegram/{incoming['from_user']['id']}", scope=IRIS,
+        here.conversation, text, "Iris", "self",
+        message_id=str(sent.message_id), triggered_by=here.participant, scope=here,
     )  # fmt: skip
 
 

@@ -7,6 +7,8 @@ framework's form.
 
 from __future__ import annotations
 
+from ..calls.call import GivenSettings
+from ..calls.defaults import scope_for, settings_for
 from ..scope import Scope
 
 
@@ -21,6 +23,7 @@ def missing(framework: str, extra: str) -> ImportError:
     )
 
 
-def without_conversation(scope: Scope | None) -> Scope | None:
-    """Return only persona and destination of a scope, for a message that names its own conversation."""
-    return None if scope is None else Scope(scope.persona, destination=scope.destination)
+def scope_on_server(server: object, scope: Scope | None, settings: GivenSettings) -> Scope:
+    """Return persona and destination of a scope, on the server of a message that names its own conversation."""
+    given = scope_for(scope, settings_for(settings))
+    return Scope(given.persona, server=str(server or ""), destination=given.destination)

@@ -10,7 +10,7 @@ from ..context.incoming import name_attachments
 from ..database.engine import Database
 from ..scope import Scope
 from ..shapes import PERSONA_SENDER, WriteResult
-from . import missing, without_conversation
+from . import missing, scope_on_server
 
 try:
     import discord
@@ -34,7 +34,7 @@ def message_of(message: discord.Message) -> dict[str, Any]:
         "interface": INTERFACE,
         "interface_path": conversation_of(channel),
         "chat": {"id": conversation_of(channel).split("/")[1], "type": _type_of(channel)},
-        "server_id": str(guild.id) if guild else None,
+        "server_id": _server_of(message),
         "server_name": guild.name if guild else None,
         "is_private": _is_private(channel, guild),
         "attachments": _list_attachments(message),
@@ -60,7 +60,7 @@ async def on_edit(
     return await aio.edit_chat_message(
         str(message.id), message.clean_content or name_attachments(_list_attachments(message)),
         interface_path=conversation_of(message.channel),
-        db=db, settings=settings, scope=without_conversation(scope),
+        db=db, settings=settings, scope=scope_on_server(_server_of(message), scope, settings),
     )  # fmt: skip
 
 
@@ -78,7 +78,7 @@ async def on_delete(
     """
     return await aio.delete_chat_message(
         str(message.id), interface_path=conversation_of(message.channel),
-        db=db, settings=settings, scope=without_conversation(scope),
+        db=db, settings=settings, scope=scope_on_server(_server_of(message), scope, settings),
     )  # fmt: skip
 
 
@@ -87,6 +87,10 @@ def conversation_of(channel: Any) -> str:
     if isinstance(channel, discord.Thread):
         return f"{INTERFACE}/{channel.parent_id}/{channel.id}"
     return f"{INTERFACE}/{channel.id}"
+
+
+def _server_of(message: discord.Message | discord.PartialMessage) -> str | None:
+    return str(message.guild.id) if message.guild else None
 
 
 def _type_of(channel: Any) -> str:

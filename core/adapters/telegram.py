@@ -11,7 +11,7 @@ from ..database.engine import Database
 from ..errors import MessageError
 from ..scope import Scope
 from ..shapes import PERSONA_SENDER, WriteResult
-from . import missing, without_conversation
+from . import missing, scope_on_server
 
 try:
     from telegram import Message, Update
@@ -39,7 +39,7 @@ def message_of(update: Update | Message) -> dict[str, Any]:
         "interface": INTERFACE,
         "interface_path": conversation_of(message),
         "chat": {"id": str(message.chat.id), "type": message.chat.type},
-        "server_id": None if message.chat.type == "private" else str(message.chat.id),
+        "server_id": _server_of(message),
         "server_name": message.chat.title,
         "is_private": message.chat.type == "private",
         "attachments": attachments,
@@ -73,7 +73,8 @@ async def on_edit(
     return await aio.edit_chat_message(
         str(message.message_id),
         message.text or message.caption or name_attachments(_list_attachments(message)),
-        interface_path=conversation_of(message), db=db, settings=settings, scope=without_conversation(scope),
+        interface_path=conversation_of(message),
+        db=db, settings=settings, scope=scope_on_server(_server_of(message), scope, settings),
     )  # fmt: skip
 
 
@@ -81,6 +82,10 @@ def conversation_of(message: Message) -> str:
     """Return the conversation key of a message: `telegram/chat`, or `telegram/chat/topic` in a topic."""
     topic = f"/{message.message_thread_id}" if message.is_topic_message and message.message_thread_id else ""
     return f"{INTERFACE}/{message.chat.id}{topic}"
+
+
+def _server_of(message: Message) -> str | None:
+    return None if message.chat.type == "private" else str(message.chat.id)
 
 
 def _read(update: Update | Message) -> Message:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from core.calls.defaults import configure
-from core.chat_history_cache import load_chat_history
+from core.chat_history_cache import load_chat_history, save_chat_message
 from core.db import open_database
 from core.scope import Scope
 from tests.adapters.servers import Model, Telegram, serving
@@ -63,7 +63,9 @@ def lines(path: str, scope: Scope) -> list[tuple[str, str]]:
 
 
 def test_r33_the_discord_bot_answers_and_remembers(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It answers who speaks to it, remembers the others too, says when the model is down, and forgets on request."""
+    """It answers who speaks to it, remembers the others too, says when the model is down, and forgets on request. A
+    room of the same key on another server stays as it is.
+    """
     discord = pytest.importorskip("discord", reason="the extra discord is not installed")
     from tests.adapters.discord_world import ANN, BEA, BOT, World, user
 
@@ -71,6 +73,8 @@ def test_r33_the_discord_bot_answers_and_remembers(model: Model, monkeypatch: py
     world = World(bot)
     room = world.channel(20)
     me = {"mentions": [user(BOT, "iris")]}
+    other = Scope("iris", "discord/20", server="9")
+    save_chat_message("discord/20", "We drink coffee", "Bea", message_id="1900", scope=other)
     sent: list[str] = []
 
     async def send_message(channel_id: int, *, params: Any) -> Any:
@@ -104,6 +108,7 @@ def test_r33_the_discord_bot_answers_and_remembers(model: Model, monkeypatch: py
     assert "I like oolong" in model.asked[0] and "I like green tea" not in model.asked[0]
     here = Scope("iris", "discord/20", server="1")
     assert sorted(lines("discord/20", here)) == sorted([("self", "Green tea."), (str(ANN), "Which tea do I like?")])
+    assert lines("discord/20", other) == [("Bea", "We drink coffee")]
     asyncio.run(part())
     assert sent[1:] == ["I cannot think just now. Please try again in a minute."] * 2 + ["I have forgotten you."]
     assert lines("discord/20", here) == [(str(BEA), "Are you there?"), (str(BEA), "Never forget me")]
