@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import Annotated, Any, Literal, NamedTuple
 
 from typer import Argument, Option
@@ -22,6 +23,10 @@ from .run import (
     warn_of_scope,
 )
 
+_SHOWN, _CHARS = 20, 80
+"""Maximum number of memories in a list, and of characters of each."""
+_KEPT = "kept"
+
 
 class MessageOptions(NamedTuple):
     text: Annotated[str, Argument(metavar="TEXT", help="Message text; - reads standard input.", show_default=False)]
@@ -34,42 +39,39 @@ class MessageOptions(NamedTuple):
         int | None, Option(metavar="N", min=1, help="Maximum characters of the prompt. Default: MAX_PROMPT_CHARS.")
     ] = None
     local: LocalOption = False
+    messages: Annotated[
+        Literal["openai", "alternating", "anthropic"] | None,
+        Option(help="Chat messages in this provider's format, not the JSON prompt."),
+    ] = None
 
 
 @command("build")
-def build(
-    run: Run,
-    options: MessageOptions,
-    messages: Annotated[
-        Literal["openai", "alternating", "anthropic"] | None,
-        Option(help="Print chat messages in this provider's format."),
-    ] = None,
-) -> None:
+def build(run: Run, options: MessageOptions) -> None:
     """Print the prompt for a message."""
-    from ..prompt_engine import build_json_prompt, build_messages
-
-    message, asking = _read_options(run, options)
-    with refusals():
-        if messages is None:
-            output.print_json(build_json_prompt(message, **asking))
-        else:
-            output.print_json(build_messages(message, dialect=messages, **asking))
+    output.print_json(_explain(run, options)[0])
 
 
 @command("explain")
 def explain(run: Run, options: MessageOptions) -> None:
     """Print the contents of the prompt for a message, with reasons.
 
-    For each section: how many items were found, kept and left out, and why; and what failed.
+    For each section: how many items were found, kept and left out, and why; which memories; and what failed.
     """
-    from ..prompt_engine import explain_json_prompt
+    report = _explain(run, options)[1]
+    run.answer(report, lambda: _print_report(run, report))
+    if not any(part["found"] for part in report["sections"].values()):
+        warn_of_scope(run, run.scope(options.conversation, server=options.server))
+
+
+def _explain(run: Run, options: MessageOptions) -> tuple[Any, dict[str, Any]]:
+    """Return the prompt or the chat messages, and the report."""
+    from ..prompt_engine import explain_json_prompt, explain_messages
 
     message, asking = _read_options(run, options)
     with refusals():
-        _, report = explain_json_prompt(message, **asking)
-    run.answer(report, lambda: _print_report(report))
-    if not any(part["found"] for part in report["sections"].values()):
-        warn_of_scope(run, run.scope(options.conversation, server=options.server))
+        if options.messages is None:
+            return explain_json_prompt(message, **asking)
+        return explain_messages(message, dialect=options.messages, **asking)
 
 
 def _read_options(run: Run, given: MessageOptions) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -96,7 +98,7 @@ def _read_options(run: Run, given: MessageOptions) -> tuple[dict[str, Any], dict
     }
 
 
-def _print_report(report: Mapping[str, Any]) -> None:
+def _print_report(run: Run, report: Mapping[str, Any]) -> None:
     def list_reasons(section: str) -> str:
         counts = Counter(item["reason"] for item in report["left_out"] if item["section"] == section)
         return ", ".join(f"{count} {reason}" for reason, count in counts.items())
@@ -113,9 +115,34 @@ def _print_report(report: Mapping[str, Any]) -> None:
         [(name, part["found"], part["kept"], list_reasons(name)) for name, part in report["sections"].items()],
         right=(1, 2),
     )
+    hits = sorted(search.get("hits", ()), key=itemgetter("rank"))
+    reasons = {f"{hit['source']}/{hit['id']}": _KEPT for hit in hits}
+    reasons |= {item["id"]: item["reason"] for item in report["left_out"] if item["section"] == "memories"}
+    _print_memories(run, "Memories kept", {name: why for name, why in reasons.items() if why == _KEPT})
+    _print_memories(run, "Memories left out", {name: why for name, why in reasons.items() if why != _KEPT})
     if report["errors"]:
         output.heading("Failed")
         output.table(("source", "why"), [(each["source"], each["message"]) for each in report["errors"]])
     if report["notes"]:
         output.heading("Notes")
         output.lines(f"- {note}" for note in report["notes"])
+
+
+def _print_memories(run: Run, title: str, reasons: Mapping[str, str]) -> None:
+    """Print the first memories, each with its reason and text; `reasons` has `source/id` as keys."""
+    from .. import memories, messages
+
+    if not reasons:
+        return
+    shown, persona = list(reasons)[:_SHOWN], run.scope().persona
+    items, lines = (
+        [int(each.partition("/")[2]) for each in shown if each.startswith(source)]
+        for source in ("memories/", "chat_history/")
+    )
+    texts = {f"memories/{row}": text for row, text in memories.read_item_texts(run.db, persona, items).items()}
+    for line in messages.read_lines(run.db.read, persona, lines):
+        texts[f"chat_history/{line.row_id}"] = f"{line.sender_name}: {line.text}"
+    output.heading(title)
+    output.table(("why", "memory", "text"), [(reasons[each], each, texts.get(each, "")[:_CHARS]) for each in shown])
+    if len(reasons) > _SHOWN:
+        output.say(f"... and {len(reasons) - _SHOWN} more; --json lists all.")

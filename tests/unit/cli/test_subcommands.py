@@ -43,6 +43,19 @@ def test_explain_is_a_report_for_programs_and_for_people(kitchen: Command) -> No
     assert line.split()[1:3] == [str(memories["found"]), str(memories["kept"])]
     assert {"Words", "Sections", "Size"} <= set(shown.split())
     assert "Failed" not in shown
+    kept = shown.partition("Memories kept")[2]
+    assert "Mrs. Adeyemi" in kept and kept.count("chat_history/") == memories["kept"]
+
+
+def test_explain_explains_chat_messages_and_lists_the_memories_left_out(kitchen: Command) -> None:
+    asked = ("Who repairs the oven?", "--conversation", KITCHEN, "--messages", "openai", "--max-chars", 3000)
+    messages, report = kitchen("build", *asked).json, kitchen("explain", *asked).json
+    assert report["size"] == len("\n\n".join(each["content"] for each in messages))
+    shown = kitchen("explain", *asked, "--text").out
+    cut = [item["id"] for item in report["left_out"] if (item["section"], item["reason"]) == ("memories", "cut")]
+    hits = sorted(report["search"]["hits"], key=lambda hit: hit["rank"])
+    best = next(f"chat_history/{hit['id']}" for hit in hits if f"chat_history/{hit['id']}" in cut)
+    assert shown.partition("Memories left out")[2].splitlines()[2].split()[:2] == ["cut", best]
 
 
 def test_search_shows_hits_with_their_reasons(kitchen: Command) -> None:
