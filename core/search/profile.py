@@ -18,11 +18,11 @@ from ..database import sources
 from ..database.engine import Database
 from ..index.numbers import ViewRows
 from ..index.shapes import WORD, RowId
-from ..templates.words import load_phrases, phrases_for
-from ..text.folding import fold
+from ..templates.words import phrases_by_language, phrases_for
+from ..text.folding import SPACELESS_PATTERN, fold
 from ..text.languages import common_words
-from ..text.question_words import WITHOUT_SPACES
 from ..text.remember_phrases import ABOUT_PERSON, read_statements
+from ..text.words import list_terms
 from . import match
 from .ranking.frame import AudienceMatches
 from .ranking.rows import FoundRow
@@ -54,7 +54,8 @@ def read_person(search: Search, db: Database, keys: Collection[str]) -> list[Sta
     """Return the rows with statements of the person with these keys: memories, then messages, each newest first."""
     if search.index is None:
         return []
-    anchors = _list_anchors(search.query.languages)
+    settings = replace(search.settings, languages=search.query.languages)
+    anchors = _list_anchors(phrases_by_language(ABOUT_PERSON, settings))
     lexicon = search.index.lexicon
     words = {anchor: lexicon.beginning(anchor[:-1]) if anchor.endswith("*") else (anchor,) for anchor in anchors}
     terms = tuple(
@@ -66,17 +67,14 @@ def read_person(search: Search, db: Database, keys: Collection[str]) -> list[Sta
     audiences: dict[RowId, int] = {}
     for one in found:
         view = one.view
-        held = np.isin(view.speaker, view.find_speakers("key", keys))
-        if anchors:
-            holds = np.zeros(len(view), bool)
-            holds[one.postings.rows] = True
-            held &= holds | ~view.is_chat
+        holds = np.zeros(len(view), bool)
+        holds[one.postings.rows] = True
+        held = np.isin(view.speaker, view.find_speakers("key", keys)) & (holds | ~view.is_chat)
         mine = one.keep_readable(ViewRows(held.nonzero()[0]))
         newest = mine[np.argsort(-view.at_us[mine], kind="stable")[:MOST_READ]]
         places = zip(view.source[newest].tolist(), view.row_id[newest].tolist(), strict=True)
         audiences |= dict.fromkeys(places, view.audience)
     rows, _ = read_rows(db, audiences, read_values(search.viewer, db, search.chars, search.searched_chars))
-    settings = replace(search.settings, languages=search.query.languages)
     judged = [_judge(settings, row, audiences[row_id]) for row_id, row in rows.items()]
     stated = [each for each in judged if each is not None]
     return sorted(stated, key=lambda each: (-each.worth, -each.row.at_us, -each.row.id))
@@ -93,16 +91,15 @@ def _judge(settings: Settings, row: FoundRow, audience: int) -> StatementRow | N
 
 
 @lru_cache(maxsize=32)
-def _list_anchors(languages: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the uncommon words of the phrases for facts and tastes (`*`: prefix); () for scripts without spaces."""
-    if not WITHOUT_SPACES.isdisjoint(languages):
-        return ()
+def _list_anchors(phrases: tuple[tuple[str, tuple[str, ...]], ...]) -> tuple[str, ...]:
+    """Return the uncommon words of the phrases of each language (`*`: prefix); pairs in scripts without spaces."""
     found: dict[str, None] = {}
-    for language in languages:
-        phrases = load_phrases(language)
-        said = fold(" ".join(phrase for group in ABOUT_PERSON for phrase in phrases[group]))
-        words = re.findall(r"\w{3,}\*?", said)
-        found |= dict.fromkeys(word for word in words if word not in common_words(language))
+    for language, said in phrases:
+        for word in re.findall(r"\w+\*?", fold(" ".join(said))):
+            if SPACELESS_PATTERN.search(word):
+                found |= {pair if len(pair) > 1 else f"{pair}*": None for pair in list_terms(word)}
+            elif len(word.rstrip("*")) > 2 and word not in common_words(language):
+                found[word] = None
     return tuple(found)
 
 

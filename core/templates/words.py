@@ -6,7 +6,7 @@ A file in TEMPLATES_DIR replaces the shipped one and is read again after a chang
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
@@ -22,6 +22,7 @@ Words = TypeVar("Words")
 
 LANGUAGES = ("de", "en", "es", "fr", "it", "nl", "pt")
 """Languages with phrases that are written in Latin script; other languages are recognised by their script."""
+_BY_SCRIPT = ("ja", "ru", "zh")
 REFUSED = "refused.yaml"
 
 
@@ -49,7 +50,17 @@ def _warn(file: str, changed: tuple[int, int], error: str) -> None:  # noqa: ARG
 
 def phrases_for(text: str, settings: Settings) -> tuple[Phrases, ...]:
     """Return the phrases of each language that a text may be in; of all languages if that is unclear."""
-    codes = likely_languages(text, (*settings.languages, *LANGUAGES))
+    return _load_each(likely_languages(text, (*settings.languages, *LANGUAGES)), settings)
+
+
+def phrases_by_language(groups: Collection[str], settings: Settings) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the phrases of these groups in each language of LANGUAGES and in each shipped language."""
+    codes = tuple(dict.fromkeys((*map(str.lower, settings.languages), *LANGUAGES, *_BY_SCRIPT)))
+    known = zip(codes, _load_each(codes, settings), strict=True)
+    return tuple((code, tuple(phrase for group in groups for phrase in phrases[group])) for code, phrases in known)
+
+
+def _load_each(codes: Sequence[str], settings: Settings) -> tuple[Phrases, ...]:
     if settings.remember_phrases or settings.templates_dir:
         return tuple(load_phrases(code, settings.remember_phrases, settings.templates_dir) for code in codes)
     return tuple(map(_load_shipped, codes))

@@ -289,6 +289,28 @@ def test_f1_what_is_remembered_for_a_user_is_seen_by_no_other(memory: Memory) ->
     assert memory.forget(user="ann").total > 0 and "Tofu" not in shown(memory, "ann")
 
 
+PLAIN_STATEMENTS = {
+    "de": ("Ich wohne in Köln.", "Ich habe zwei Kinder.", "Ich mag Kaffee."),
+    "en": ("I live in Leeds.", "I have two kids.", "I like coffee."),
+    "es": ("Vivo en Sevilla.", "Soy enfermera.", "Me gusta el café.", "Mi cumpleaños es el 3 de mayo."),
+    "fr": ("J'habite à Lyon.", "Je suis infirmière.", "J'aime le café."),
+    "it": ("Vivo a Milano.", "Ho due figli.", "Mi piace il caffè."),
+    "ja": ("大阪に住んでいます。", "コーヒーが好きです。"),
+    "nl": ("Ik woon in Utrecht.", "Ik ben verpleegkundige.", "Ik hou van koffie."),
+    "pt": ("Moro em Lisboa.", "Tenho dois filhos.", "Gosto de café."),
+    "ru": ("Я живу в Казани.", "У меня двое детей.", "Я люблю кофе."),
+    "zh": ("我住在上海。", "我喜欢咖啡。"),
+}
+
+
+@pytest.mark.parametrize("language", PLAIN_STATEMENTS)
+def test_t57_p75_a_profile_needs_no_setting_for_its_language(memory: Memory, language: str) -> None:
+    """A single short statement leaves its language uncertain."""
+    for said in PLAIN_STATEMENTS[language]:
+        memory.save(said, user=said)
+        assert [(one["text"], len(one["about"])) for one in memory.profile(said)] == [(said, 1)]
+
+
 def test_f1_a_message_that_names_its_conversation_is_said_there(memory: Memory) -> None:
     room = {"text": "The rehearsal moves to Friday.", "interface_path": "web/room", "from_user": {"id": "ann"}}
     assert memory.save(room).stored
