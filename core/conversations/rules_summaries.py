@@ -6,11 +6,11 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Any, Literal
 
 from ..access.rules import named_participant, split_key
-from ..context.lines import stamp
+from ..context.lines import stamp, stamp_day
 from ..context.live import read_line
 from ..memories.rules import find_mark
 from ..shapes import Line
@@ -126,10 +126,14 @@ def name_speakers(lines: Sequence[Line]) -> list[str]:
     return [line.sender_name or ("persona" if line.is_persona else "") for line in lines]
 
 
-def show_lines(lines: Iterable[Line]) -> list[str]:
-    """Return each line as JSON with its speaker, for the model."""
-    speakers = [(line.sender_name or ("persona" if line.is_persona else "person"), line.text) for line in lines]
-    return [json.dumps({"from": who, "text": text}, ensure_ascii=False) for who, text in speakers]
+def show_lines(lines: Iterable[Line], zone: tzinfo | None = None) -> list[str]:
+    """Return each line as JSON with its speaker, for the model; with `zone` also with its number, from 1, and day."""
+    shown = []
+    for number, line in enumerate(lines, 1):
+        dated = {"n": number, "day": stamp_day(line.at, zone).strip("[]")} if zone else {}
+        speaker = line.sender_name or ("persona" if line.is_persona else "person")
+        shown.append(json.dumps({**dated, "from": speaker, "text": line.text}, ensure_ascii=False))
+    return shown
 
 
 def extract_summary(lines: Sequence[Line]) -> Summary:

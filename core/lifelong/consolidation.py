@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from datetime import UTC
 from functools import partial
 from typing import Any
 
@@ -30,6 +31,7 @@ from ..scope import Scope
 from ..shapes import Line
 from ..templates.render import Renderer
 from ..templates.words import phrases_for, refused_patterns
+from ..text import times
 from ..text.hits import content_digest
 from . import rules_consolidation as rules
 from . import table_windows
@@ -119,7 +121,7 @@ def _consolidate_window(call: Call, window: Window, model: Any, *, deep: bool) -
     if facts is None:  # a full window never changes: a model that refuses it would be asked forever
         provenance = "extract"
         facts = rules.choose_facts(lines, partial(phrases_for, settings=call.settings), deep=deep)
-    items = _build_items(call, lines, facts, provenance, deep=deep)
+    items = _build_items(call, facts, provenance, deep=deep)
     stored = _store(call, window, lines, items)
     reasons = () if lines else ("privacy",) if window.lines else ("no_messages",)
     reasons = ("unreadable",) if chosen_model is not None and provenance == "extract" else reasons
@@ -137,9 +139,10 @@ def ask(settings: Settings, model: Any, lines: Sequence[Line], *, deep: bool = F
     """Return the facts that a model finds in these lines, or None if one of its answers is unreadable."""
     renderer = Renderer(settings.templates_dir)
     patterns = refused_patterns(settings.templates_dir)
+    zone = times.zone(settings.timezone) or UTC
     facts: list[Fact] = []
     for piece in iter_pieces(lines):
-        prompt = renderer.text(DEEP_TEMPLATE if deep else TEMPLATE, messages=show_lines(piece))
+        prompt = renderer.text(DEEP_TEMPLATE if deep else TEMPLATE, messages=show_lines(piece, zone))
         reply = llm.ask(model, [{"role": "user", "content": prompt}], settings)
         new_facts = rules.read_reply(reply, patterns=patterns, deep=deep)
         if new_facts is None:
@@ -147,7 +150,7 @@ def ask(settings: Settings, model: Any, lines: Sequence[Line], *, deep: bool = F
         people = {line.participant for line in piece if not line.is_persona}
         who = people.pop() if len(people) == 1 else None
         sources = tuple(line.row_id for line in piece if line.row_id)
-        facts += [replace(fact, participant=who, sources=sources) for fact in new_facts]
+        facts += [replace(fact, participant=who, sources=sources) for fact in rules.date_facts(new_facts, piece)]
     return facts
 
 
@@ -165,13 +168,11 @@ def iter_pieces(lines: Sequence[Line]) -> Iterator[list[Line]]:
         yield piece
 
 
-def _build_items(
-    call: Call, lines: Sequence[Line], facts: Sequence[Fact], provenance: Provenance, *, deep: bool
-) -> Items:
-    now, said_at = call.db.clock(), {line.row_id: line.at for line in lines}
+def _build_items(call: Call, facts: Sequence[Fact], provenance: Provenance, *, deep: bool) -> Items:
+    now = call.db.clock()
     items = []
     for fact in facts:
-        at = max((moment for row in fact.sources if (moment := said_at.get(row)) is not None), default=now)
+        at = fact.at or now
         item = new_item.read(
             fact.text,
             now=now,

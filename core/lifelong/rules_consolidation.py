@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
+from ..base.wire_ids import find_id
 from ..conversations.rules_summaries import name_speakers
 from ..memories.rules import Tier, heuristic_importance, importance_of
 from ..shapes import Line
@@ -13,6 +16,7 @@ from ..text import remember_phrases as remember
 from ..text.folding import clean
 from ..text.remember_phrases import Phrases
 from ..text.replies import judge_refusal, read_object
+from ..text.words import words
 
 WINDOW = (20, 500)
 """Minimum and maximum number of messages of one window."""
@@ -46,6 +50,10 @@ class Fact:
     participant: str | None = None
     sources: tuple[int, ...] = ()
     """Row ids of the messages that the fact was made from."""
+    number: int | None = None
+    """Number of the message that a model named as the one that states the fact."""
+    at: datetime | None = None
+    """Time of the message that states the fact."""
     other_text: str = ""
     """The other form of `text`: without the speaker's name if `text` has it, else with it; used to find equal items."""
 
@@ -84,16 +92,38 @@ def _fact(key: str, given: object, patterns: Sequence[str], missing: float) -> F
     text = " ".join(clean(text).split())[:TEXT_CHARS].strip()
     if not text or judge_refusal(text, "", patterns=patterns):
         return None
+    number = find_id(entry.get("n"))
     tags = tuple(tag for tag in _entries(entry.get("tags")) if isinstance(tag, str) and tag.strip())
     if key == "emotions":
         score = entry.get("score")
         if isinstance(score, bool) or not isinstance(score, (int, float)) or score != score:
             score = 0.0
         importance = round(min(0.4 + abs(score) / 2, 1.0), 6)
-        return Fact(text, LISTS[key], importance, "session", tags)
+        return Fact(text, LISTS[key], importance, "session", tags, number=number)
     temporary = key == "objectives" and entry.get("temporary") is True
     importance = importance_of(entry.get("importance"), missing)
-    return Fact(text, LISTS[key], importance, "session" if temporary else "long_term", tags)
+    return Fact(text, LISTS[key], importance, "session" if temporary else "long_term", tags, number=number)
+
+
+def date_facts(facts: Sequence[Fact], lines: Sequence[Line]) -> list[Fact]:
+    """Return the facts that a model found in these lines, each with the time of the line that states it.
+
+    That is the line whose number the model gave, if the fact has a word of it. Else it is the line with most of the
+    fact's words, rare ones counting more; of equal lines the newest.
+    """
+    held = [frozenset(words(line.text)) for line in lines]
+    rows = Counter(word for each in held for word in each)
+
+    def rate(fact: Fact, said: frozenset[str], at: int) -> tuple[bool, float, bool, int]:
+        shared = sum(1 / rows[word] for word in sorted(said & held[at]))
+        is_named = fact.number == at + 1
+        return is_named and shared > 0, shared, is_named, at
+
+    def find_time(fact: Fact) -> datetime | None:
+        said = frozenset(words(fact.text))
+        return lines[max(range(len(lines)), key=lambda at: rate(fact, said, at))].at
+
+    return [replace(fact, at=find_time(fact)) for fact in facts]
 
 
 def choose_facts(
@@ -116,6 +146,7 @@ def choose_facts(
                     "session" if kind == "Emotions" else "long_term",
                     participant=line.participant,
                     sources=(line.row_id,) if line.row_id else (),
+                    at=line.at,
                     other_text=_cut(plain if name else named),
                 )
                 facts.append(fact)

@@ -105,5 +105,5 @@ class Model:
 
 
 def said_in(prompt: str) -> list[str]:
-    found = [json.loads(line) for line in prompt.splitlines() if line.startswith(('{"from"', '{"id"'))]
+    found = [json.loads(line) for line in prompt.splitlines() if line.startswith(('{"n"', '{"id"'))]
     return [each["text"] for each in found]

@@ -534,3 +534,20 @@ def test_f84_an_item_has_the_time_of_what_it_was_made_of(life: Life) -> None:
     life.stage.say("I like tea", message_id="m1", minutes=2 * 1440)
     life.consolidate_history(HERE, model=facts("Ann likes tea"))
     assert sorted(NOW - row.timestamp for row in life.rows()) == [2 * DAY, 3 * DAY]
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+@pytest.mark.parametrize("deep", [True, False])
+def test_f84_each_item_of_a_window_has_the_day_of_its_own_message(life: Life, is_named: bool, deep: bool) -> None:
+    """With the time of the newest message, a former home and the present one are equally new."""
+    said = {25: "Vivo en Sevilla.", 11: "El jueves tengo una entrevista.", 2: "Me he mudado a Bilbao.", 0: "Todo bien."}
+    for days, text in said.items():
+        life.stage.say(text, message_id=f"m{days}", minutes=days * 1440)
+    texts = ["Ann vive en Sevilla", "Ann tiene una entrevista el jueves", "Ann se ha mudado a Bilbao", "Ann ist gesund"]
+    model = facts(*({"text": text, "n": n} if is_named else text for n, text in enumerate(texts, 1)))
+    (life.deep_consolidation if deep else life.consolidate_history)(HERE, model=model)
+    assert {row.content: (NOW - row.timestamp).days for row in life.rows()} == dict(zip(texts, said, strict=True))
+    shown = [json.loads(line) for line in model.asked[0].splitlines() if line.startswith('{"n"')]
+    assert [(one["n"], one["day"]) for one in shown] == [
+        (n, f"{NOW - days * DAY:%Y-%m-%d}") for n, days in enumerate(said, 1)
+    ]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
 from core.config import Settings
-from core.lifelong.rules_consolidation import choose_facts, read_reply, window
+from core.lifelong.rules_consolidation import choose_facts, date_facts, read_reply, window
 from core.shapes import Line
 from core.templates.words import phrases_for, refused_patterns
 
@@ -52,3 +55,22 @@ def test_l18_sentences_worth_keeping() -> None:
         Line(text="My name is Jonas. Don't remember that, please."),
     ):
         assert choose_facts([line], lambda text: phrases_for(text, Settings())) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "named", "day"),
+    [
+        ("Ann has a cat", 1, 1),
+        ("Ann has a cat", None, 1),
+        ("Ann has a cat", 2, 1),  # a model that numbers its facts
+        ("Ann keeps an animal", "3", 3),
+        ("Ann keeps an animal", 9, 4),
+        ("Ann keeps an animal", [1], 4),
+    ],
+)
+def test_f84_a_fact_has_the_time_of_the_message_that_states_it(text: str, named: Any, day: int) -> None:
+    said = ["My cat is old", "The weather is fine", "I saw him", "ok"]
+    lines = [Line(text=one, at=datetime(2026, 3, at, tzinfo=UTC)) for at, one in enumerate(said, 1)]
+    found = read_reply(json.dumps({"key_facts": [{"text": text, "n": named}]}), patterns=())
+    assert found is not None
+    assert [fact.at for fact in date_facts(found, lines)] == [lines[day - 1].at]
