@@ -63,10 +63,11 @@ Every public name as `help()` shows it: its arguments, what it returns and raise
 by `make docs`. `db=`, `settings=` and `scope=` are always the database handle, the settings (`Settings`, or a mapping
 of flags) and who is asking; without them, those of the process are used ([hosting.md](hosting.md)). The names used
 most are in the package itself: NAMES. `prompt_engine.aio` has every function as an awaitable under the same name, and
-`build_context`. Exceptions are in `prompt_engine.errors`, the shapes of results in `prompt_engine.shapes`. A function may also raise
-MessageError if a value cannot be used, StoreReadError if nothing could be read, or StoreWriteError if nothing was
-changed. In `stories` a message is named by the row id that saving returned, or by the platform's id together with
-`interface_path`, a conversation by its key, where None is the scope's. A `TypedDict` is a dict with the keys listed.
+`build_context`. Exceptions are in `prompt_engine.errors`, the shapes of results in `prompt_engine.shapes`. A function
+may also raise MessageError if a value cannot be used, StoreReadError if nothing could be read, or StoreWriteError if
+nothing was changed. In `stories` a message is named by the row id that saving returned, or by the platform's id
+together with `interface_path`, a conversation by its key, where None is the scope's. A `TypedDict` is a dict with the
+keys listed.
 """
 
 
