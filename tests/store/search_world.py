@@ -78,7 +78,7 @@ def entered(db: Database, scope: Scope, content: str, at: datetime = NOW, **more
     texts = ("personal_thought", "interaction_summary", "user_message", "interface", "chat_id", "thread_id")
     lists = ("emotions", "context_tags", "involved_users", "source_message_ids")
     fields: dict[str, Any] = {**dict.fromkeys(texts, ""), **dict.fromkeys(lists, ()), "local_only": 0}
-    entry = diary.NewEntry(content=content, timestamp=at, **{**fields, **more})
+    entry = diary.NewEntry(id=0, content=content, timestamp=at, **{**fields, **more})
     stored = diary.insert_entry(Call(db, Settings(), scope), entry, row_id=db.ids.one())
     assert stored is not None
     return stored[0]
