@@ -113,17 +113,13 @@ def date_facts(facts: Sequence[Fact], lines: Sequence[Line]) -> list[Fact]:
     """
     held = [frozenset(words(line.text)) for line in lines]
     rows = Counter(word for each in held for word in each)
-
-    def rate(fact: Fact, said: frozenset[str], at: int) -> tuple[bool, float, bool, int]:
-        shared = sum(1 / rows[word] for word in sorted(said & held[at]))
-        is_named = fact.number == at + 1
-        return is_named and shared > 0, shared, is_named, at
-
-    def find_time(fact: Fact) -> datetime | None:
-        said = frozenset(words(fact.text))
-        return lines[max(range(len(lines)), key=lambda at: rate(fact, said, at))].at
-
-    return [replace(fact, at=find_time(fact)) for fact in facts]
+    dated = []
+    for fact in facts:
+        said, named = frozenset(words(fact.text)), (fact.number or 0) - 1
+        shared = [sum(1 / rows[word] for word in sorted(said & each)) for each in held]
+        *_, best = max((at == named and worth > 0, worth, at == named, at) for at, worth in enumerate(shared))
+        dated.append(replace(fact, at=lines[best].at))
+    return dated
 
 
 def choose_facts(
