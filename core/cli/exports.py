@@ -51,7 +51,7 @@ def export(
     Messages imported from such a file and not changed are written as they were. An error leaves FILE as it was.
 
     Memories are written oldest first, 50,000 per file; `import` can read these files. For a person, every row that
-    names them is written, by table, to be handed over to them.
+    names them is written by table, with previous texts, recaps and alternatives, to be handed over to them.
     """
     if markdown:
         from ..conversations import export_markdown

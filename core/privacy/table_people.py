@@ -17,6 +17,7 @@ from ..access.table_conversations import FACTS, MOVED, SHARED_KINDS, relocate
 from ..access.table_participants import checked_key, full_key, hold
 from ..access.view import ConversationFacts
 from ..base.hints import shown
+from ..database.compiled import IDS, read_parts
 from ..database.engine import Database
 from ..database.registry import REGISTRY
 from ..database.schema import chat_history_cache, conversations, memories, participants, user_relationships
@@ -160,20 +161,29 @@ _INNER = frozenset({"text_folded", "content_hash", "token_hash", "audience_id", 
 
 
 def read_rows(db: Database, persona: str, participant: str) -> dict[str, list[dict[str, Any]]]:
-    """Return the rows that name a person by a key, by table, including linked identities; empty tables are left out."""
+    """Return the rows that name a person by a key, including linked identities, and the rows that go with these.
+
+    The rows are listed by table; empty tables are left out. With a message go its alternatives and recaps, with a
+    memory its previous texts.
+    """
     key = checked_key(participant)
     me = select(_P.person_key).where(_P.persona_id == persona, _P.participant_key == key)
     linked = select(_P.participant_key).where(_P.persona_id == persona, _P.person_key.in_(me))
     keys = sorted({key, *(str(row[0]) for row in db.read(linked, source="participants"))})
     matches: dict[str, list[dict[str, Any]]] = {}
     for entry in REGISTRY:
-        if not entry.participant:
-            continue
         table = metadata.tables[entry.table]
-        theirs = select(table).where(or_(*(table.c[name].in_(keys) for name in entry.participant)))
+        theirs = select(table).order_by(*table.primary_key.columns)
         if entry.persona:
             theirs = theirs.where(table.c[entry.persona] == persona)
-        rows = db.read(theirs.order_by(*table.primary_key.columns), source=entry.table)
+        if entry.participant:
+            of_keys = or_(*(table.c[name].in_(keys) for name in entry.participant))
+            rows = db.read(theirs.where(of_keys), source=entry.table)
+        elif entry.row_table in matches and entry.table != "scenes":  # a scene is about more than its last message
+            parents = [row["id"] for row in matches[entry.row_table]]
+            rows = read_parts(db.read, theirs.where(table.c[entry.row_of].in_(IDS)), {}, parents)
+        else:
+            continue
         if rows:
             matches[entry.table] = [_build_row(row) for row in rows]
     return matches

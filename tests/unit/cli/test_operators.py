@@ -213,7 +213,10 @@ def test_export_of_a_person_holds_all_that_names_them_and_nobody_else(run: Comma
     tables = run("export", "-", "--person", "discord/ann").json["tables"]
     said = json.dumps(tables)
     assert "I am Ann" in said and "Ann likes tea" in said and "I am Bob" not in said and "discord/bob" not in said
-    assert tables["memories"][0]["id"] > 0
+    item = tables["memories"][0]["id"]
+    lifelong.edit_item(item, "Ann likes coffee", db=call["db"], scope=Scope("default", participant="discord/ann"))
+    tables = run("export", "-", "--person", "discord/ann").json["tables"]
+    assert [(row["item_id"], row["old_text"]) for row in tables["item_history"]] == [(item, "Ann likes tea")]
     assert run("export", "ann.json", "--person", "discord/ann").json["rows"]["memories"] == 1
     unknown = run("export", "-", "--person", "discord/anne")
     assert unknown.code == 1 and "Near it: discord/ann, " in unknown.err
