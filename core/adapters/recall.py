@@ -40,7 +40,7 @@ def build_recall(
     scope: Scope | None = None,
 ) -> str:
     """Return the memories for a message, at most `max_chars` characters, or ""; they do not repeat what is `shown`."""
-    if not text.strip():
+    if not text.strip() or not max_chars:
         return ""
     known_settings = defaults.settings_for(settings)
     where = defaults.scope_for(scope, known_settings)

@@ -11,6 +11,7 @@ import pytest
 from starlette.responses import JSONResponse
 
 from core.adapters.openai import remember
+from core.adapters.recall import build_recall
 from core.chat_history_cache import load_chat_history
 from core.database.engine import Database
 from core.db import insert_memory, open_database
@@ -98,6 +99,15 @@ def test_r28_a_client_gets_memory_and_its_turns_are_stored(
     sent = model.last.body["input"] if dialect == "responses" else model.last.messages[-1]["content"]
     assert CAT in sent and sent.endswith(f"\n\n{QUESTION}") and said == "Tofu is your cat."
     assert lines(db) == TURN and MESSAGES[-1]["content"] == QUESTION
+
+
+@pytest.mark.parametrize("room", [0, 5])
+def test_r19_without_room_nothing_is_added_and_the_turn_is_stored(
+    model: ModelServer, client: Any, db: Database, caplog: pytest.LogCaptureFixture, room: int
+) -> None:
+    ask(remember(client, user="ann", persona="iris", db=db, settings={"PROXY_CONTEXT_CHARS": room}), "chat", False)
+    assert model.last.messages == MESSAGES and lines(db) == TURN and "recall_failed" not in caplog.text
+    assert build_recall(QUESTION, max_chars=room, db=db, scope=Memory(db, persona="iris").scope("ann")) == ""
 
 
 def test_f1_one_client_serves_users_who_see_nothing_of_each_other(

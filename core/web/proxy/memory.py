@@ -21,7 +21,6 @@ from ...config import Settings
 from ...context.lines import find_persona_name
 from ...errors import ConfigError, StoreError
 from ...personas import fill_names, get_persona_text
-from ...prompt.message_lines import HEAD
 from ...prompt.structure import MESSAGES, write_line, write_opening
 from ...scope import Scope
 from ...templates.render import Renderer
@@ -175,8 +174,6 @@ def build_opening(turn: Turn, settings: Settings) -> str:
 
 def build_block(context: WebContext, settings: Settings, turn: Turn, text: str, said: Sequence[str] = ()) -> str:
     """Return the text with the memories for a person's message, or ""."""
-    if settings.proxy_context_chars <= len(HEAD):
-        return ""
     scope, db = turn.scope, context.database()
     message: dict[str, Any] = {"message_id": None, "date": None, "text": text, "interface_path": scope.conversation}
     if turn.name and scope.participant and turn.name != NOBODY:

@@ -8,6 +8,7 @@ from typing import Any
 from ...config import Settings
 from ...database.engine import Database
 from ...memories.rules_modes import MODES
+from ...prompt.message_lines import HEAD
 from ...prompt.pipeline import build_records
 from ...prompt.request import PromptRequest
 from ...scope import Scope
@@ -28,6 +29,8 @@ def recall(
 
     Stored lines that `lines` edit or drop are left out, unless the request continues the response with id `after`.
     """
+    if settings.proxy_context_chars <= len(HEAD):  # 0: nothing is to be added
+        return ""
     if MODES[settings.memory_mode].how == "tool":  # the model gets no tool here, so requests to remember are saved
         settings = settings.replace(memory_mode="plus")
     asking: dict[str, Any] = {"db": db, "settings": settings, "scope": scope}
