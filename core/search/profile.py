@@ -33,6 +33,8 @@ from .terms import QueryTerm
 MOST_READ = 300
 """Maximum number of rows of a person read from each audience: the newest that contain a word of `_list_anchors`."""
 GROUPS = ABOUT_PERSON | {"wishes"}
+PASSING = frozenset({"Emotions", "Mood"})
+"""Kinds of memories that are no statements: how somebody felt, such as `joy`."""
 ITEM, LINE = 1.0, 0.8
 """Score of a memory of a person, and of a message with a statement."""
 
@@ -81,7 +83,9 @@ def read_person(search: Search, db: Database, keys: Collection[str]) -> list[Sta
 
 
 def _judge(settings: Settings, row: FoundRow, audience: int) -> StatementRow | None:
-    """Return a row as a statement; None for a message without one."""
+    """Return a row as a statement; None for a message without one, and for a feeling."""
+    if row.kind in PASSING:
+        return None
     text = row.texts[0]
     stated = [one for one in read_statements(text, phrases_for(text, settings)) if one.groups & GROUPS]
     groups = frozenset[str]().union(*(one.groups for one in stated)) & GROUPS

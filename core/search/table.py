@@ -104,7 +104,7 @@ def list_columns(number: int) -> list[ColumnElement[Any]]:
         p, key = participants.c, func.coalesce(row.participant_key, literal("", Key(255)))
         person = select(p.display_name).where(p.persona_id == row.persona_id, p.participant_key == key)
         author = row.author, person.scalar_subquery(), row.participant_key
-        others = row.tags, row.conversation_key, *author, row.source_message_ids
+        others = row.tags, row.conversation_key, *author, row.source_message_ids, row.kind
     else:
         others = (row.context_tags,)
     return [*first, *texts, *others]
@@ -135,7 +135,8 @@ def read_row(number: int, row: Sequence[Any], persona: str) -> FoundRow:
         found.texts, found.conversation, found.sender = (text or "",), conversation or "", sender or ""
         found.said_by, found.said_by_key = _tell_sender(name or "", participant or "", role, found.sender, persona)
     elif number == _MEMORIES:
-        text, tags, conversation, author, person, participant, found.messages = values
+        text, tags, conversation, author, person, participant, found.messages, kind = values
+        found.kind = kind or ""
         found.texts, found.conversation = (text or "",), conversation or ""
         found.said_by = name_author(author or "", person or "", participant or "")
         if found.said_by == name_author("", person or "", participant or ""):

@@ -162,6 +162,14 @@ def test_p75_a_profile_holds_a_text_once_for_each_conversation(stage: Stage) -> 
     assert sorted(texts(stage, path=GROUP, operator=True)) == ["I love rainy days.", "I'm vegan.", "I'm vegan."]
 
 
+def test_p75_a_feeling_that_a_model_named_is_no_statement(stage: Stage) -> None:
+    stage.say("Hoy estoy contenta.", GROUP)
+    answer = '{"emotions": [{"name": "alegría", "score": 0.8}], "facts_about_user": ["Ann tiene un gato"]}'
+    by: dict[str, Any] = {"db": stage.db, "settings": Settings(), "scope": stage.scope(GROUP)}
+    assert lifelong.consolidate_history(GROUP, model=lambda _: answer, **by) == 2
+    assert texts(stage, path=GROUP) == ["Ann tiene un gato"]
+
+
 @pytest.mark.engines()
 def test_p75_a_profile_shows_nothing_that_the_scope_may_not_see(stage: Stage) -> None:
     """What was said in private stays out of a room, whoever asks and whomever they ask about."""

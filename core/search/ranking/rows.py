@@ -92,6 +92,8 @@ class FoundRow:
     """Speaker's participant key, `self` for the persona; "" if unknown."""
     messages: object = None
     """Source messages of a memory as stored: JSON text; None if unknown, and for other sources."""
+    kind: str = ""
+    """Kind of a memory; "" for other sources."""
 
     @property
     def shown_text(self) -> str:
