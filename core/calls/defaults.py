@@ -185,10 +185,15 @@ def scope_for(scope: Scope | None, settings: Settings) -> Scope:
     return current_scope(scope)
 
 
+def find_handle(db: Database | None = None) -> Database | None:
+    """Return the handle passed, else the process's, None if that is not open."""
+    return _process.db if db is None else check_handle(db)
+
+
 def clock(db: Database | None = None) -> Callable[[], datetime]:
     """Return the clock of the handle passed, else of the process's database, else the operating system's."""
-    db = _process.db if db is None else check_handle(db)
-    return db.clock if db is not None else now_utc
+    known = find_handle(db)
+    return known.clock if known is not None else now_utc
 
 
 def scope_of(message: IncomingMessage, scope: Scope | None, settings: Settings) -> Scope:

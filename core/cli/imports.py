@@ -124,8 +124,8 @@ def import_(
         else:
             options: dict[str, Any] = {"interface": interface, "conversation": conversation, "persona": persona}
             options |= {"user": user, "private": private, "time_zone": timezone, "day_first": day_first}
-            options |= {"dry_run": dry_run, "db": None if dry_run else run.db}
-            options |= {"scope": None if dry_run else run.scope(server=server)}
+            options |= {"dry_run": dry_run, "db": run.find_db() if dry_run else run.db}
+            options |= {"scope": run.scope(server=server)}
             _import_chats(run, file, options, consolidate=consolidate)
 
 

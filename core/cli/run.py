@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Collection, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
@@ -91,6 +91,15 @@ class Run:
         if not db.version:
             ensure_present(db)
         return db
+
+    def find_db(self) -> Database | None:
+        """Return the database, None if it has not all tables or cannot be read: a dry run creates none."""
+        from ..upkeep.migration import list_pending
+
+        db = self.open_bare()
+        with suppress(StoreError):
+            return None if db.target.is_missing or list_pending(db) else db
+        return None
 
     def open_bare(self, url: str | None = None) -> Database:
         """Open the database without migrating it; refuse a missing file unless `creates` is set."""

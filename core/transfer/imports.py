@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
@@ -11,9 +11,10 @@ from typing import Any
 
 from ..access.rules import plain_key
 from ..calls.call import GivenSettings, open_call
+from ..calls.defaults import find_handle
 from ..database.engine import Database
 from ..errors import TransferError
-from ..scope import KEY_BYTES, Scope, key_text
+from ..scope import KEY_BYTES, Privacy, Scope, key_text
 from ..text.times import iso_text
 from ..text.times import zone as zone_named
 from .fields import SPEAKER_BYTES
@@ -108,7 +109,7 @@ def import_file(
             False makes new groups and channels public.
         time_zone: IANA name of the zone of times without an offset.
         day_first: whether 03/04 is 3 April in WhatsApp exports and tables; None decides from the whole file.
-        dry_run: read the file and store nothing.
+        dry_run: store nothing; conversations are compared with the database that was passed or configured.
         max_bytes: maximum number of bytes of the unpacked file; 2 GiB by default.
         progress: see `Progress`.
         db, settings, scope: None uses those of the process; the scope names persona and server.
@@ -145,14 +146,18 @@ def import_file(
     survey = count_export(files, reading, progress)
     speaker = None if persona is None else _find_speaker(survey, key_text(persona, "persona", SPEAKER_BYTES), file)
     plan = Plan(survey, interface, conversation, speaker, private, scope.server if scope else "")
-    if dry_run:
-        return replace(_build_result(plan, files, reading, None), dry_run=True)
+    if dry_run and find_handle(db) is None:
+        privacies = plan.privacies()
+        return _build_result(plan, files, reading, privacies, privacies.keys(), None)
     call = open_call(db, settings, scope)
     plan = replace(plan, server=call.scope.server)
     own = replace(call, scope=replace(call.scope, conversation=None, participant=None))
     writer = ChatWriter(own, files, replace(reading, notes=Counter()), plan)
-    writer.store(progress)
-    return _build_result(plan, files, reading, writer)
+    new = writer.find_rooms()
+    if not dry_run:
+        writer.store(progress)
+    writer.mark_private()
+    return _build_result(plan, files, reading, writer.privacies, new, None if dry_run else writer)
 
 
 def _find_speaker(survey: Survey, asked: str, file: Path) -> str:
@@ -175,10 +180,16 @@ def _find_speaker(survey: Survey, asked: str, file: Path) -> str:
 _DONE = ("stored", "edited", "service", "duplicate")
 
 
-def _build_result(plan: Plan, files: ChatFiles, reading: Reading, writer: ChatWriter | None) -> ImportResult:
-    """Return the result of an import, or of a dry run without `writer`."""
-    survey, privacies = plan.survey, writer.privacies if writer else plan.privacies()
-    public = sum(1 for privacy in privacies.values() if privacy == "public")
+def _build_result(
+    plan: Plan,
+    files: ChatFiles,
+    reading: Reading,
+    privacies: Mapping[str, Privacy],
+    new: Collection[str],
+    writer: ChatWriter | None,
+) -> ImportResult:
+    """Return the result of an import, or of a dry run without `writer`; `new` are the keys of new conversations."""
+    survey, private = plan.survey, {key for key, privacy in privacies.items() if privacy != "public"}
     counts = Counter[str]() if writer is None else writer.counts
     refused = [*survey.faults, *(writer.refused if writer else ())]
     left = survey.left + Counter({name: count for name, count in counts.items() if name not in _DONE})
@@ -202,14 +213,15 @@ def _build_result(plan: Plan, files: ChatFiles, reading: Reading, writer: ChatWr
         errors=tuple(sorted(errors, key=lambda fault: fault.row)[:MAX_LISTED]),
         error_count=survey.fault_count + (writer.refused_count if writer else 0),
         conversations=tuple(map(plain_key, privacies)),
-        private_count=len(privacies) - public,
+        private_count=len(private),
         days=len(survey.days),
         speakers=dict(speakers),
         participants=writer.participants if writer else {},
         persona=_persona_names(plan),
         first=iso_text(survey.first),
         last=iso_text(survey.last),
-        notes=tuple(_notes(plan, reading, public, len(privacies))),
+        notes=tuple(_notes(plan, reading, private, new)),
+        dry_run=writer is None,
     )
 
 
@@ -219,7 +231,7 @@ def _persona_names(plan: Plan) -> tuple[str, ...]:
     return tuple(sorted({people[key].name for key in own & people.keys()}))
 
 
-def _notes(plan: Plan, reading: Reading, public: int, conversations: int) -> Iterator[str]:
+def _notes(plan: Plan, reading: Reading, private: Collection[str], new: Collection[str]) -> Iterator[str]:
     """Yield notes on results that the user may not expect."""
     survey = plan.survey
     if not survey.lines and not survey.notes:
@@ -233,10 +245,16 @@ def _notes(plan: Plan, reading: Reading, public: int, conversations: int) -> Ite
         yield f"several characters speak ({names}); the persona is one of them: name it with --persona-speaker"
     if survey.lines and not _persona_names(plan):
         yield "nobody was named as the persona (--persona-speaker), so nothing here counts as said by it"
-    if public:
-        where = "" if public == conversations else f" ({public} of {conversations})"
+    closed = len(set(new) & set(private))
+    if public := len(new) - closed:
+        where = f" ({public} of {len(new)})" if closed else ""
         seen = "seen from every public conversation of their server"
         yield f"without --private new conversations are public{where}: {seen}"
-    if plan.private is False and (closed := conversations - public):
+    if plan.private is None and closed:
+        which = "1 new conversation is" if closed == 1 else f"{closed} new conversations are"
+        how = "--public (private=False) imports groups and channels as public, set_conversation_privacy opens them"
+        yield f"{which} private: {how}"
+    if plan.private is False and private:
         what = "direct messages, and conversations that are stored as private"
-        yield f"{closed} {'stays' if closed == 1 else 'stay'} private: {what}; set_conversation_privacy opens them"
+        stay = f"{len(private)} {'stays' if len(private) == 1 else 'stay'}"
+        yield f"{stay} private: {what}; set_conversation_privacy opens them"

@@ -51,7 +51,7 @@ class ChatWriter:
         self._call, self._files, self._reading, self._plan = call, files, reading, plan
         self._reader = call.db.read
         self.privacies: dict[str, Privacy] = {}
-        """By conversation key: the privacy to store; after `store`, `restricted` for all that are stored as private."""
+        """By conversation key: the privacy to store; after `mark_private`, `restricted` for all stored as private."""
         self._notes: list[tuple[str, Note]] = []
         self._endings: list[tuple[str, Ending]] = []
         self.counts: Counter[str] = Counter()
@@ -64,13 +64,21 @@ class ChatWriter:
         self.memories = 0
         self.participants: dict[str, str] = {}
 
+    def find_rooms(self) -> set[str]:
+        """Find the key and the privacy of each conversation; return the keys of those that are not stored yet."""
+        self._find_keys()
+        self.privacies = self._plan.privacies()
+        known = table_conversations.find_among(self._reader, self._call.persona, self.privacies)
+        if self._plan.private is None:  # of an export, only new conversations get the privacy
+            self.privacies |= {key: "public" for key, facts in known.items() if not facts.is_private}
+        return self.privacies.keys() - known.keys()
+
+    def mark_private(self) -> None:
+        stored = table_conversations.find_among(self._reader, self._call.persona, self.privacies)
+        self.privacies |= {key: "restricted" for key, facts in stored.items() if facts.is_private}
+
     def store(self, progress: Progress | None) -> None:
         done, row, total = 0, 0, self._plan.survey.lines + self._plan.survey.services
-        self._find_known_rooms()
-        self.privacies = self._plan.privacies()
-        if self._plan.private is None:  # of an export, only new conversations get the privacy
-            known = table_conversations.find_among(self._reader, self._call.persona, self.privacies)
-            self.privacies |= {key: "public" for key, facts in known.items() if not facts.is_private}
         messages = self._read_messages()
         try:
             while batch := list(islice(messages, BATCH)):
@@ -85,15 +93,13 @@ class ChatWriter:
             where = f"All messages up to row {row} are stored; run the same import again to go on."
             raise TransferError(f"{error} {where if row else 'Nothing was imported.'}", row=row or None) from error
         self._store_notes()
-        stored = table_conversations.find_among(self._reader, self._call.persona, self.privacies)
-        self.privacies |= {key: "restricted" for key, facts in stored.items() if facts.is_private}
 
     def _refuse(self, fault: Fault) -> None:
         self.refused_count += 1
         if len(self.refused) < MAX_LISTED:
             self.refused.append(fault)
 
-    def _find_known_rooms(self) -> None:
+    def _find_keys(self) -> None:
         """Find the key under which each conversation is stored."""
         plan, call = self._plan, self._call
         privacies = plan.privacies()

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from core.chat_history_cache import edit_chat_message
+from core.chat_history_cache import edit_chat_message, save_chat_message
 from core.config import Settings
 from core.database.engine import Database
 from core.database.rows import read_object
@@ -116,6 +116,7 @@ def test_r21_r22_every_format_is_found_and_comes_in_once(db: Database, tmp_path:
     done = _import(db, scope, path)
     assert (done.imported, done.service, done.memories) == (messages, service, items)
     assert (done.edited, done.duplicates) == (0, 0)
+    assert (looked.private_count, looked.notes) == (done.private_count, done.notes)
     assert count(db, chat_history_cache, scope.persona) == messages + service
     assert {row.interface_path for row in _rows(db, scope)} == set(looked.conversations)
     assert index_differences(db, scope.persona) == []
@@ -436,6 +437,23 @@ def test_r25_public_opens_groups_but_no_direct_message_and_nothing_stored_as_pri
     assert any("1 stays private" in n for n in import_file(SAMPLES / name, private=False, dry_run=True).notes)
 
 
+@pytest.mark.parametrize("known", [False, True])
+def test_r25_the_notes_tell_what_is_private_of_the_new_conversations(db: Database, tmp_path: Path, known: bool) -> None:
+    """Messages that say later that the channel is public do not open it; a dry run says the same as the import."""
+    table, scope = tmp_path / "tea.csv", own_scope()
+    said = "".join(f"{who},I like tea,2026-03-10T12:0{at}:00Z\n" for at, who in enumerate(("Ann", "Bob", "Iris")))
+    table.write_text(f"speaker,text,timestamp\n{said}", encoding="utf-8")
+    if known:
+        save_chat_message("discord/11", "hello", "Ann", "Ann", db=db, scope=scope)
+    for dry_run in (True, False):
+        done = _import(db, scope, table, conversation="discord/11", persona="Iris", dry_run=dry_run)
+        assert done.private_count == (not known)
+        assert [note.partition(":")[0] for note in done.notes] == ([] if known else ["1 new conversation is private"])
+        assert known or ("--public" in done.notes[0] and "set_conversation_privacy" in done.notes[0])
+    again = _import(db, scope, table, conversation="discord/11", persona="Iris")
+    assert (again.private_count, again.notes) == (not known, ())
+
+
 def test_r25_a_group_that_was_opened_stays_open_when_a_newer_export_comes(db: Database, tmp_path: Path) -> None:
     lines = (SAMPLES / "whatsapp" / "ios.txt").read_text(encoding="utf-8").splitlines(keepends=True)
     export, scope = tmp_path / "ios.txt", own_scope()
@@ -582,4 +600,4 @@ def test_r25_a_chat_of_sillytavern_is_private_unless_told_otherwise(db: Database
     ):
         scope, done = _import_new(db, _tavern(tmp_path, HEADER, names), **options)
         assert _audience(db, scope, done.conversations[0])[0] == kind
-        assert kind == "server" or not any("public" in note for note in done.notes)
+        assert ("conversations are public" in str(done.notes)) == (kind == "server")
