@@ -58,7 +58,7 @@ class ImportResult:
     """Number of days with messages, UTC."""
     speakers: dict[str, int] = field(default_factory=dict)
     participants: dict[str, str] = field(default_factory=dict)
-    """Names of the speakers by participant key; a dry run leaves it empty."""
+    """Names of the speakers by participant key."""
     persona: tuple[str, ...] = ()
     first: str = ""
     last: str = ""
@@ -216,7 +216,7 @@ def _build_result(
         private_count=len(private),
         days=len(survey.days),
         speakers=dict(speakers),
-        participants=writer.participants if writer else {},
+        participants=writer.participants if writer else plan.name_participants(),
         persona=_persona_names(plan),
         first=iso_text(survey.first),
         last=iso_text(survey.last),
@@ -227,8 +227,7 @@ def _build_result(
 
 def _persona_names(plan: Plan) -> tuple[str, ...]:
     people = plan.survey.people
-    own = set[str]().union(*map(plan.own_of, plan.survey.rooms.values()))
-    return tuple(sorted({people[key].name for key in own & people.keys()}))
+    return tuple(sorted({people[key].name for key in plan.list_own() & people.keys()}))
 
 
 def _notes(plan: Plan, reading: Reading, private: Collection[str], new: Collection[str]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
+from ..access.external_rows import participant_of
 from ..errors import TransferError
 from ..scope import Privacy
 from .formats import OWN, ChatFiles
@@ -19,6 +20,8 @@ MAX_ROOMS, MAX_LINES = 100_000, 3_000_000
 """Maximum number of conversations, and of messages, of an import, which keeps all their ids in memory."""
 _EVERY = 500
 _FEW = 4
+_SAID = (None, "user", "persona")
+"""Roles of lines that a speaker said."""
 
 
 # Ids for messages without one: every import gives the same message the same id
@@ -61,6 +64,8 @@ class Person:
     name: str
     handle: str = ""
     lines: int = 0
+    programs: set[str] = field(default_factory=set)
+    """Programs in which this speaker said something."""
 
 
 @dataclass(slots=True)
@@ -111,7 +116,7 @@ class Survey:
             self.services += 1
         else:
             self.lines += 1
-            self._add_speaker(line, facts)
+            self._add_speaker(program, line, facts)
         if line.id:
             key = hash_id(program, line)
             place = line.edited.timestamp() if line.edited else 0.0, self.lines + self.services
@@ -120,17 +125,19 @@ class Survey:
         self.first = min(line.at, self.first or line.at)
         self.last = max(line.at, self.last or line.at)
 
-    def _add_speaker(self, line: Line, facts: RoomFacts) -> None:
+    def _add_speaker(self, program: str, line: Line, facts: RoomFacts) -> None:
         who = line.speaker
         if who is None:
             return
         ids = facts.assistants if who.is_assistant else facts.people
-        if len(ids) < _FEW and line.role in (None, "user", "persona"):
+        if len(ids) < _FEW and line.role in _SAID:
             ids.add(who.id)
         if who.id in self.people or len(self.people) < MAX_LISTED:
             person = self.people.setdefault(who.id, Person(who.name, who.handle))
             person.lines += 1
             person.name = who.name
+            if line.role in _SAID:
+                person.programs.add(program)
 
 
 def count_export(files: ChatFiles, reading: Reading, progress: Progress | None) -> Survey:
@@ -180,6 +187,21 @@ class Plan:
         if self.persona is None and len(facts.assistants) <= 1:
             return line.speaker.is_assistant
         return line.speaker.id in self.own_of(facts)
+
+    def list_own(self) -> set[str]:
+        """Return the persona's speaker ids in all conversations."""
+        return set[str]().union(*map(self.own_of, self.survey.rooms.values()))
+
+    def name_participants(self) -> dict[str, str]:
+        """Return the names of the speakers other than the persona, by participant key."""
+        own = self.list_own()
+        keys = (
+            (participant_of(self.key_of(program, ""), speaker, person.name), person.name)
+            for speaker, person in self.survey.people.items()
+            if speaker not in own
+            for program in person.programs
+        )
+        return {key: name for key, name in keys if key}
 
     def privacies(self) -> dict[str, Privacy]:
         """Return each conversation's privacy, the strictest of its chats; `restricted` if several people speak."""

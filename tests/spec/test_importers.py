@@ -116,7 +116,8 @@ def test_r21_r22_every_format_is_found_and_comes_in_once(db: Database, tmp_path:
     done = _import(db, scope, path)
     assert (done.imported, done.service, done.memories) == (messages, service, items)
     assert (done.edited, done.duplicates) == (0, 0)
-    assert (looked.private_count, looked.notes) == (done.private_count, done.notes)
+    assert (looked.participants, looked.private_count) == (done.participants, done.private_count)
+    assert looked.notes == done.notes
     assert count(db, chat_history_cache, scope.persona) == messages + service
     assert {row.interface_path for row in _rows(db, scope)} == set(looked.conversations)
     assert index_differences(db, scope.persona) == []
@@ -450,6 +451,7 @@ def test_r25_the_notes_tell_what_is_private_of_the_new_conversations(db: Databas
         assert done.private_count == (not known)
         assert [note.partition(":")[0] for note in done.notes] == ([] if known else ["1 new conversation is private"])
         assert known or ("--public" in done.notes[0] and "set_conversation_privacy" in done.notes[0])
+        assert done.participants == {"discord/Ann": "Ann", "discord/Bob": "Bob"}
     again = _import(db, scope, table, conversation="discord/11", persona="Iris")
     assert (again.private_count, again.notes) == (not known, ())
 

@@ -109,6 +109,8 @@ def test_f76_import_reports_and_is_idempotent(run: Command, tmp_path: Path) -> N
     assert "Rows not taken: 1" in shown
     assert "the row is a list" in shown
     assert "without --private" not in shown + run("import", file, "--dry-run").out, "none is new"
+    whole = ("--conversation", "discord/11", "--private", "--dry-run")
+    assert run("import", file, *whole).json["participants"] == {"discord/Ann": "Ann"}
 
 
 def test_db_subcommands_on_a_new_database(run: Command, tmp_path: Path) -> None:
