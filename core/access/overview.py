@@ -33,6 +33,7 @@ class ConversationCount(NamedTuple):
     """Title, "" if unknown."""
     server: str
     """Name of its server, else the server's id; "" without a server."""
+    server_id: str
     person: str
     """Key of a direct message's person; "" for other conversations."""
     is_private: bool
@@ -155,8 +156,8 @@ def _select_conversations(persona: str, *where: Any) -> Select[Any]:
 
 def _conversation(row: Any) -> ConversationCount:
     return ConversationCount(
-        row.conversation_key, row.title or "", row.server_name or row.server_id, row.direct_person_key or "",
-        bool(row.is_private), bool(row.local_only), row.last_message_at,
+        row.conversation_key, row.title or "", row.server_name or row.server_id, row.server_id,
+        row.direct_person_key or "", bool(row.is_private), bool(row.local_only), row.last_message_at,
     )  # fmt: skip
 
 

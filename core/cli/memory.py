@@ -1,4 +1,4 @@
-"""`search`, `remember`, `forget` and `memory`: read and change stored content."""
+"""`search`, `conversations`, `remember`, `forget` and `memory`: read and change stored content."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, BadParameter, Option
 
+from ..access.rules import plain_key
 from ..base.wire_ids import find_id
 from ..shapes import Hit
+from ..text.times import iso_text
 from . import output
 from .run import (
     ConversationOption,
@@ -24,6 +26,7 @@ from .run import (
     command,
     participant,
     refusals,
+    warn_of_persona,
     warn_of_scope,
 )
 
@@ -82,6 +85,36 @@ def _print_hits(hits: list[Hit], report: Mapping[str, Any]) -> None:
             output.note(f"{name} could not be read: {source['error']}", style="red")
     for note in report["notes"]:
         output.note(note, style="yellow")
+
+
+@command("conversations")
+def list_conversations(
+    run: Run,
+    words: Annotated[str, Argument(metavar="[TEXT]", help="Part of a key or title.", show_default=False)] = "",
+    limit: Annotated[int, Option("--limit", "-n", metavar="N", min=1, help="Maximum number of conversations.")] = 50,
+) -> None:
+    """List conversations, the latest first, with key, server, privacy and number of messages."""
+    from ..access import overview
+
+    persona = run.scope().persona
+    page, total = overview.list_conversations(run.db, persona, words, limit)
+    rows = [
+        {
+            "conversation": plain_key(each.key),
+            "server": each.server_id,
+            "privacy": "direct" if each.person else "private" if each.is_private else "public",
+            "user": each.person,
+            "messages": each.messages,
+            "last_at": iso_text(each.last_at),
+            "title": each.title,
+        }
+        for each in page
+    ]
+    run.answer(rows, nothing="There are no such conversations.")
+    if total > len(rows):
+        output.note(f"{total - len(rows):,} more: --limit N, or part of a key or title.")
+    if not rows:
+        warn_of_persona(run, persona)
 
 
 @command("remember", creates=True)

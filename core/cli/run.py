@@ -232,7 +232,8 @@ def warn_of_scope(run: Run, scope: Scope) -> None:
     places = overview.count_places(run.db, scope.persona)
     private = sum(place.rows for place in places if place.kind in ("direct", "saved", "conversation"))
     if private and scope.conversation is None:
-        sentences.append(f"{output.count(private, 'row')} in private conversations: --conversation KEY --user ID")
+        how = "--conversation KEY --user ID; `prompt-engine conversations` lists them"
+        sentences.append(f"{output.count(private, 'row')} in private conversations: {how}")
     for place in places:
         rows = output.count(place.rows, "row")
         if place.kind == "server" and place.server != scope.server:

@@ -59,6 +59,27 @@ def test_a_search_counts_private_conversations_once(run: Command, call: dict[str
     insert_memory("the cat likes tea", "ann", "chat", ["cat"], room, db=call["db"])
     ran = run("search", "cat")
     assert ran.err.count("in private conversations") == 1 and "2 rows in private" in ran.err
+    assert "`prompt-engine conversations`" in ran.err
+
+
+def test_the_conversations_are_listed_with_what_names_them(run: Command, call: dict[str, Any]) -> None:
+    save_chat_message("tg/ann", "hi", "Ann", "ann", scope=Scope("default", "tg/ann", privacy="direct"), **call)
+    for server in ("s1", "s2"):
+        _say(call, "discord/c1", "hello", server=server)
+    _say(call, "discord/c1", "and again", server="s2")
+    save_chat_message("tg/-7", "hi", "Ann", "ann", title="Staff", scope=Scope("default", privacy="restricted"), **call)
+    rows = run("conversations").json
+    names = ("conversation", "server", "privacy", "user", "messages", "title")
+    assert [[row[name] for name in names] for row in rows] == [
+        ["tg/-7", "", "private", "", 1, "Staff"],
+        ["discord/c1", "s2", "public", "", 2, ""],
+        ["discord/c1", "s1", "public", "", 1, ""],
+        ["tg/ann", "", "direct", "tg/ann", 1, ""],
+    ]
+    assert [row["conversation"] for row in run("conversations", "staff").json] == ["tg/-7"]
+    few = run("conversations", "--limit", 1, "--text")
+    assert "tg/-7" in few.out and few.err == "3 more: --limit N, or part of a key or title.\n"
+    assert "Nothing is stored" in run("conversations", "--persona-id", "iris", "--text").err
 
 
 def test_forget_of_nobody_exits_1_and_names_who_is_near(run: Command, call: dict[str, Any]) -> None:
