@@ -33,7 +33,7 @@ from .scope import Scope
 from .search.rules_arguments import read_limit
 from .shapes import PERSONA_SENDER, ChatLine, Role, Sender, WriteResult
 from .stories.calls import NO_MESSAGE
-from .text.host_values import get
+from .text.host_values import get, text_at
 from .text.times import iso_text
 
 __all__ = ["CacheStats", "clear_chat_history", "delete_chat_message", "edit_chat_message", "get_cache_stats",
@@ -242,6 +242,7 @@ def _plan_incoming(
         message_id=incoming.message_id,
         role=(marked if marked in get_args(Role) else "system") if marked else "persona" if own else "user",
         triggered_by=call.scope.participant if marked else None,
+        title=text_at(get(incoming.raw, "chat"), "title", "name"),
         server_name=get(incoming.raw, "server_name"),
     )
 

@@ -33,7 +33,11 @@ def message_of(message: discord.Message) -> dict[str, Any]:
         **_read(message),
         "interface": INTERFACE,
         "interface_path": conversation_of(channel),
-        "chat": {"id": conversation_of(channel).split("/")[1], "type": _type_of(channel)},
+        "chat": {
+            "id": conversation_of(channel).split("/")[1],
+            "type": _type_of(channel),
+            "title": getattr(channel, "name", None),
+        },
         "server_id": _server_of(message),
         "server_name": guild.name if guild else None,
         "is_private": _is_private(channel, guild),

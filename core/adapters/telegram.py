@@ -38,7 +38,7 @@ def message_of(update: Update | Message) -> dict[str, Any]:
         **_describe(message),
         "interface": INTERFACE,
         "interface_path": conversation_of(message),
-        "chat": {"id": str(message.chat.id), "type": message.chat.type},
+        "chat": {"id": str(message.chat.id), "type": message.chat.type, "title": message.chat.title},
         "server_id": _server_of(message),
         "server_name": message.chat.title,
         "is_private": message.chat.type == "private",

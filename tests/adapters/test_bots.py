@@ -64,6 +64,7 @@ def test_r33_a_discord_message_brings_reply_mentions_and_files(world: World, db:
     assert made["reply_to_message"]["from_user"]["id"] == str(ANN)
     assert made["attachments"] == [{"filename": "tea.png", "content_type": "image/png", "size": 9, "url": "u"}]
     assert made["from_user"] == {"id": str(BEA), "username": "bea", "full_name": "Bea"}
+    assert made["chat"] == {"id": "20", "type": "guild", "title": "room20"}
     for channel in (room, world.direct):
         assert discord_adapter.message_of(world.message("x", channel, BOT))["sender_id"] == "self"
     scope = Scope(persona)
@@ -129,7 +130,7 @@ def test_r33_a_telegram_update_brings_captions_replies_quotes_and_media() -> Non
               "text": "green or black?"}  # fmt: skip
     more = {"reply_to_message": quoted, "quote": {"text": "green", "position": 0}}
     made = telegram_adapter.message_of(telegram(None, chat=GROUP, caption="this one", photo=photo, **more))
-    assert made["text"] == "this one"
+    assert (made["text"], made["chat"]["title"]) == ("this one", "Tea")
     assert made["attachments"] == [{"type": "photo", "file_id": "l", "width": 9, "height": 8}]
     assert made["reply_to_message"]["text"] == "green"
     assert made["reply_to_message"]["from_user"]["id"] == "8"

@@ -51,6 +51,15 @@ def test_p70_who_is_quoted_and_what_cannot_be_read(by: dict[str, Any]) -> None:
     assert 'Bob B: "Lunch?"' in prompt["context"]["history_current_chat"][0]
 
 
+def test_p30_p70_a_line_elsewhere_has_the_title_of_its_chat(by: dict[str, Any]) -> None:
+    for number, chat in enumerate(({"id": "41", "title": "Tea room"}, {"id": "42", "name": "Library"}, {"id": "43"})):
+        place = {"interface_path": f"discord/{chat['id']}", "chat": {"type": "group", **chat}}
+        assert save_message(said(number, f"hello {number}", **place), **by).stored
+    lines = build_json_prompt(said(5, "and now?", interface_path="discord/44"), **by)["context"]["history_recent"]
+    places = [line.partition("]")[0] for line in lines if "hello" in line]
+    assert places == ["[from Tea room", "[from Library", "[from discord/43"]
+
+
 def test_p70_a_reply_that_names_an_id_alone_quotes_the_line_stored_under_it(by: dict[str, Any]) -> None:
     """Some platforms tell the id of the answered message and no more; a message nobody stored stays without words."""
     here = {"interface_path": "discord/21"}
