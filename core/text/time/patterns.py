@@ -117,11 +117,17 @@ def choose_weekday(m: Moment, weekday: int, step: int) -> Time | None:
     # Said on Saturday, `this Friday` may be yesterday or the next one.
     if step == 0 and (weekday < m.today.weekday() or (m.is_this_over and weekday > m.today.weekday())):
         return spans.every_week(weekday)
+    if step == 0 and weekday == m.today.weekday() and m.is_plan:  # more often `today` is said
+        return _either_day(m, 0)
     if m.lexicon.is_strict or step == 0:
         return take_day(weekday, fixed(spans.of_unit("week", m.today, step), "week"))
     if step == 1 and weekday == (m.today + DAY).weekday():  # said on Monday, `next Tuesday` is seldom tomorrow
-        return Time("day", lambda _: [of_days(m.today + after * DAY) for after in (1, 8)], "either")
+        return _either_day(m, 1)
     return choose_step(m, spans.every_week(weekday), step)
+
+
+def _either_day(m: Moment, step: int) -> Time:
+    return Time("day", lambda _: [of_days(m.today + after * DAY) for after in (step, step + 7)], "either")
 
 
 def list_seasons(m: Moment, season: int) -> Time:
@@ -479,6 +485,10 @@ _DAYS: Table = (
         lambda _, v: v[2].cut(lambda day: spans.of_unit("week", day[0].date(), 0), "week") if v[0] == "week" else None,
     ),
     ("W x* 9", lambda _, v: v[1]),
+    (
+        "9 x* W",
+        lambda _, v: v[0] if (day := take_day(v[1], v[0])) and day.occur(date.min) == v[0].occur(date.min) else None,
+    ),
     # Told on a Sunday, `Sunday was nice` means the day itself, `on Sunday we met` the one before.
     (")", lambda _, v: replace(spans.every_week(v[0]), period="month")),
     ("W", lambda _, v: spans.every_week(v[0])),

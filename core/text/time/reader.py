@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import lru_cache
-from itertools import groupby, pairwise
-from typing import Any
+from itertools import groupby, pairwise, zip_longest
 
 from ...base.patterns import lazy_pattern
 from ..languages import bare, likely_languages
@@ -18,6 +17,7 @@ from .grammar import read_parts
 from .parts import TimePart, cut
 from .patterns import Found, Moment
 from .spans import DAY, Role, Span, in_utc, name_days
+from .tense import read_tenses
 
 LOOKED_AT = 4_000
 MOST_SPANS = 24
@@ -43,8 +43,6 @@ _LONG = {"week": len("2026-W11")} | dict.fromkeys(("part of month", "month", "se
 _DAY_KINDS, _COUNTED, _UNITS, _NUMBERS = frozenset("D{HWwq"), frozenset("agrb"), frozenset("U/uQJ"), frozenset("N")
 """Kinds of words that may name a day: relative days and weekdays, or `ago` with a number and a unit."""
 _NAMING = frozenset("Z%")
-_MOVED_TO = frozenset("WwDEFMmUyZ")
-"""Kinds of times to which something can be rescheduled."""
 
 
 def read_spans(text: str, now: datetime, zone: tzinfo, languages: Sequence[str]) -> list[Span]:
@@ -56,10 +54,11 @@ def read_spans(text: str, now: datetime, zone: tzinfo, languages: Sequence[str])
     """
     found: list[Span] = []
     folds = _Folds(text[:LOOKED_AT])
-    parts, moment = _read(folds, now, zone, languages, is_question=True)
+    read = _read(folds, now, zone, languages, is_question=True)
+    parts = [part for part, _ in read]
     is_sure = _holds(parts, "+") != _holds(parts, "-")
-    for part, named in _iter_named(parts, moment):
-        if moment is not None and named.end in (None, moment.now) and _is_denied(parts, part):
+    for part, named, moment in _iter_named(read):
+        if named.end in (None, moment.now) and _is_denied(parts, part):
             continue
         words = (folds.place(part.begin, part.end),)
         start, end = in_utc(named.start, zone), in_utc(named.end, zone)
@@ -79,8 +78,8 @@ def find_about_days(text: str, said_at: datetime, zone: tzinfo, languages: Seque
     """Return the days, weeks and months that a stored text is about, each with the position of the words for it."""
     days: dict[str, tuple[int, int]] = {}
     folds = _Folds(text[:LOOKED_AT])
-    parts, moment = _read(folds, said_at, zone, languages, is_question=False)
-    for part, named in list(_iter_named(parts, moment))[:MOST_ABOUT]:
+    read = _read(folds, said_at, zone, languages, is_question=False)
+    for part, named, moment in _iter_named(read)[:MOST_ABOUT]:
         if "@" in part.kinds:  # `my exams are coming up` names no day
             continue
         start, end = named.due or (named.start, named.end)
@@ -88,7 +87,7 @@ def find_about_days(text: str, said_at: datetime, zone: tzinfo, languages: Seque
             continue
         first, last = start.date(), (end - timedelta(microseconds=1)).date()
         is_short = named.precision in _ABOUT or (named.precision == "week" and (last - first).days < 3)
-        is_over = not is_short and moment is not None and end == moment.now  # `since March` is no month
+        is_over = not is_short and end == moment.now  # `since March` is no month
         if is_over or (last - first).days >= (MOST_DAYS if is_short else MOST_LONG):
             continue
         length = len("2026-03-12") if is_short else _LONG.get(named.precision)
@@ -117,11 +116,12 @@ def find_relative_day(text: str, said_at: datetime, zone: tzinfo, languages: Seq
     folds = _Folds(text[:LOOKED_AT])
     if not _may_name_day(folds.text, languages):
         return None
-    parts, moment = _read(folds, said_at, zone, languages, is_question=False)
-    named = _iter_named(parts, moment)
-    if moment is None or len(named) != 1 or "Z" not in named[0][0].kinds:
+    read = _read(folds, said_at, zone, languages, is_question=False)
+    named = _iter_named(read)
+    if len(named) != 1 or "Z" not in named[0][0].kinds:
         return None
-    part, span = named[0]
+    part, span, moment = named[0]
+    parts = [each for each, _ in read]
     n, begin = parts.index(part), folds.place(part.begin, part.end)[0]
     before = parts[n - 1].kinds if n else {BREAK: 0}
     day = _find_only_day(span)
@@ -129,14 +129,15 @@ def find_relative_day(text: str, said_at: datetime, zone: tzinfo, languages: Seq
     if day is None or day == moment.today or "N" in before or (is_morning and ("x" in before or text[begin].isupper())):
         return None
     if part.kinds["Z"].period:  # a weekday is the next or the last one
-        is_weekday = part.kinds["Z"].period == "week" and _holds(parts, "+") != _holds(parts, "-")
+        is_weekday = part.kinds["Z"].period == "week" and (moment.is_past or not moment.is_told)
         is_weekday = is_weekday and not (moment.is_past and day.weekday() == moment.today.weekday())
         return day if is_weekday else None
     if {"D", "H"} & part.kinds.keys():
         return day
     later = replace(moment, now=moment.now + 7 * DAY)  # a relative day is a week later if the text is
     again = read_parts(later, cut(_JOINED.sub(" ", folds.text[part.begin : part.end]), moment.lexicon))
-    return day if [_find_only_day(each) for _, each in _iter_named(again, later)] == [day + 7 * DAY] else None
+    days = [_find_only_day(each) for _, each, _ in _iter_named([(each, later) for each in again])]
+    return day if days == [day + 7 * DAY] else None
 
 
 def _may_name_day(text: str, languages: Sequence[str]) -> bool:
@@ -189,14 +190,15 @@ def may_tell_time(text: str, languages: Sequence[str]) -> list[str]:
 
 
 class _Folds:
-    """A folded text, with the positions of its characters in the original text."""
+    """A folded text, with the positions of its characters in the original text; `marked` still has its accents."""
 
     def __init__(self, text: str) -> None:
-        self.text = bare(text)
+        self.text, self.marked = bare(text), text
         self._places: list[int] | None = None
         if len(self.text) != len(text):
             pieces = [bare(char) for char in text]
             self.text = "".join(pieces)
+            self.marked = "".join(char if len(piece) == 1 else piece for char, piece in zip(text, pieces, strict=True))
             self._places = [at for at, piece in enumerate(pieces) for _ in piece]
 
     def place(self, begin: int, end: int) -> tuple[int, int]:
@@ -207,28 +209,32 @@ class _Folds:
 
 def _read(
     folds: _Folds, now: datetime, zone: tzinfo, languages: Sequence[str], *, is_question: bool
-) -> tuple[list[TimePart], Moment | None]:
-    """Return the parts of a text, and its moment, in the language that recognizes most of the text."""
-    best: tuple[int, list[TimePart], Moment | None] = (0, [], None)
+) -> list[tuple[TimePart, Moment]]:
+    """Return the parts of a text, each with its moment, in the language that recognizes most of the text."""
+    best: tuple[int, list[tuple[TimePart, Moment]]] = (0, [])
     telling = may_tell_time(folds.text, languages)
     if not telling:
-        return best[1:]
+        return best[1]
     local = min(max(now, EARLIEST), LATEST).astimezone(zone).replace(tzinfo=None)
     said = _JOINED.sub(" ", folds.text if is_question else _leave_telling(folds.text, languages))
     for language in telling:
         lexicon = calendar.load(language)
         assert lexicon is not None
         parts = _find_plan(cut(said, lexicon))
-        parts = list(_find_moved(parts)) if not is_question and _holds(parts, "_") else parts
         is_plan = not _holds(parts, "-") and (_holds(parts, "+") or not is_question)
         is_past = _holds(parts, "-") and not _holds(parts, "+")
-        moment = Moment(local, zone, lexicon, is_plan, not is_question and not _holds(parts, "+"), is_past)
-        parts = read_parts(moment, parts)
+        whole = Moment(local, zone, lexicon, is_plan, not is_question and not _holds(parts, "+"), is_past)
+        tenses = [None] if is_question else read_tenses(parts, folds.marked, language)
+        read: list[tuple[TimePart, Moment]] = []
+        for tense, group in groupby(zip_longest(parts, tenses[: len(parts)]), lambda one: one[1]):
+            moment = replace(whole, is_plan=tense != "past", is_told=tense != "plan", is_past=tense == "past")
+            moment = whole if tense is None else moment
+            read += [(part, moment) for part in read_parts(moment, [part for part, _ in group])]
         # Use the language that reads most: `7 mai 2023` is a year in English, a day in French.
-        length = sum(part.end - part.begin for part in parts if not _NAMING.isdisjoint(part.kinds)) + 1
+        length = sum(part.end - part.begin for part, _ in read if not _NAMING.isdisjoint(part.kinds)) + 1
         if length > best[0]:
-            best = length, parts, moment
-    return best[1:]
+            best = length, read
+    return best[1]
 
 
 def _find_plan(parts: list[TimePart]) -> list[TimePart]:
@@ -238,31 +244,6 @@ def _find_plan(parts: list[TimePart]) -> list[TimePart]:
         return parts
     plans = [{"+" if value == "perfect" else kind: value for kind, value in each.kinds.items()} for each in parts]
     return [each._replace(kinds=kinds) for each, kinds in zip(parts, plans, strict=True)]
-
-
-def _find_moved(parts: list[TimePart]) -> Iterator[TimePart]:
-    """Yield the parts; in a sentence that reschedules something, the past tense counts as a plan."""
-    for _, group in groupby(parts, lambda each: BREAK in each.kinds):
-        sentence = list(group)
-        kinds = [each.kinds for each in sentence if not each.kinds or each.kinds.keys() - set("xI5")]
-        is_moved = any(_tells_move(list(run)) for _, run in groupby(kinds, lambda each: "-" in each))
-        for each in sentence:
-            plan = {"+" if kind == "-" else kind: value for kind, value in each.kinds.items()}
-            yield each._replace(kinds=plan) if is_moved else each
-
-
-def _tells_move(kinds: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether parts hold a verb such as `moved` and a time after `to`, or after `until` next to the verb.
-    So `it was delayed so we stayed until Friday` is excluded.
-    """
-    moves = [n for n, each in enumerate(kinds) if each.get("_") == 0]
-    for n, (to, time) in enumerate(pairwise(kinds)):
-        is_to = ("4" in to and {n - 1, n + 2} & set(moves)) or ("4" not in to and ("6" in to or to.get("_") == "to"))
-        after = kinds[n + 2] if n + 2 < len(kinds) else {}
-        is_time = time if "L" not in time else after
-        if moves and is_to and (is_time.keys() & _MOVED_TO or ("N" in time and after.keys() & {"M", "m"})):
-            return True
-    return False
 
 
 def _leave_telling(text: str, languages: Sequence[str]) -> str:
@@ -286,13 +267,13 @@ def _is_denied(parts: Sequence[TimePart], part: TimePart) -> bool:
     return _holds(parts[begin : min((n for n in breaks if n > at), default=len(parts))], "~")
 
 
-def _iter_named(parts: Sequence[TimePart], moment: Moment | None) -> list[tuple[TimePart, Found]]:
-    if moment is None:
-        return []
+def _iter_named(read: Sequence[tuple[TimePart, Moment]]) -> list[tuple[TimePart, Found, Moment]]:
     found = (
-        (part, part.kinds.get("%") or moment.find(part.kinds["Z"])) for part in parts if _NAMING & part.kinds.keys()
+        (part, part.kinds.get("%") or moment.find(part.kinds["Z"]), moment)
+        for part, moment in read
+        if _NAMING & part.kinds.keys()
     )
-    named = [(part, span) for part, span in found if span is not None]
+    named = [(part, span, moment) for part, span, moment in found if span is not None]
     return [one for one in named if "@" not in one[0].kinds] or named  # `coming up on Friday` is Friday
 
 

@@ -1,0 +1,139 @@
+"""Read the tense of the times in a stored text: `On Friday I ate` is past, `on Friday I have the dentist` is not.
+
+The nearest verb in the clause of a time decides; if the clause has none, those of the clauses around it. The verbs of
+a language are lists in `prompts/calendar` (`prompts/README.md`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import chain, groupby, pairwise
+from typing import Any, Literal, NamedTuple
+
+from ...base.patterns import lazy_pattern
+from ..words import read_lists
+from .calendar import BREAK
+from .parts import TimePart
+
+Tense = Literal["past", "present", "plan"]
+
+_LISTS = ("no_tense", "present", "past", "have", "be", "be_forms", "have_forms")
+_HELPERS = {"have": ("have_forms", "be_forms", "past"), "be": ("be_forms",)}
+"""Helping verbs, and the lists of the verbs with which they are a tense of the past."""
+_WORD = lazy_pattern(r"[^\W\d_]+")
+_TIMES, _ENDS_CLAUSE, _SMALL = frozenset("MWSUDEHPFN"), frozenset(",8"), frozenset("xI5")
+_MOVED_TO = frozenset("WwDEFMmUyZ")
+"""Kinds of times to which something can be rescheduled."""
+_CLOSE = 12
+"""Maximum number of characters between `is` and `closed` in `is closed`, which is no past."""
+
+
+class _Verb(NamedTuple):
+    begin: int
+    end: int
+    kind: str
+    """A tense, or a list of `_LISTS`."""
+    is_regular: bool = False
+
+
+@lru_cache(maxsize=64)
+def _load(language: str) -> tuple[dict[str, str], list[tuple[str, re.Pattern[str]]]]:
+    """Return the list of each verb of a language, and for each list a pattern of its regular verbs."""
+    lists, verbs, regular = read_lists(f"calendar/{language}"), dict[str, str](), []
+    for name in _LISTS:
+        forms = lists.get(name, "").split()
+        verbs |= {form: name for form in forms if "*" not in form and form not in verbs}
+        if shapes := [re.escape(form).replace(r"\*", r"\w{2,}") for form in forms if "*" in form]:
+            regular.append((name, re.compile("|".join(shapes))))
+    return verbs, regular
+
+
+def read_tenses(parts: Sequence[TimePart], text: str, language: str) -> list[Tense | None]:
+    """Return the tense of each part; None in a sentence without a verb of a known tense."""
+    tenses: list[Tense | None] = []
+    ends = [*(each.begin for each in parts[1:]), len(text)]  # a part of words without a meaning ends with its first
+    whole = [each if each.kinds else each._replace(end=end) for each, end in zip(parts, ends, strict=True)]
+    for _, group in groupby(whole, lambda each: each.kinds.keys() == {BREAK}):
+        sentence = list(group)
+        starts = [n for n, each in enumerate(sentence) if n == 0 or not _ENDS_CLAUSE.isdisjoint(each.kinds)]
+        clauses = [sentence[begin:end] for begin, end in pairwise([*starts, len(sentence)])]
+        verbs = [_find_verbs(clause, text, language) for clause in clauses]
+        if _is_moved(sentence) and any(verb.kind == "past" for verb in chain(*verbs)):
+            tenses += ["plan"] * len(sentence)
+            continue
+        for n, clause in enumerate(clauses):
+            near = [*reversed(list(chain(*verbs[:n]))), *chain(*verbs[n + 1 :])]
+            tenses += _read_clause(clause, verbs[n], near, is_listed=bool(_load(language)[0]))
+    return tenses
+
+
+def _read_clause(
+    clause: Sequence[TimePart], verbs: Sequence[_Verb], near: Sequence[_Verb], *, is_listed: bool
+) -> list[Tense | None]:
+    """Return the tense of each part of a clause with these verbs; `near` are those of other clauses, the best first.
+
+    A clause that begins with a time has its own verb, which is in the present if it is in no list of the language.
+    """
+    tenses: list[Tense | None] = []
+    is_planned = any(verb.kind == "plan" for verb in (*verbs, *near))
+    for has_meaning, group in groupby(clause, lambda each: bool(each.kinds)):
+        run = list(group)
+        begin, end = run[0].begin, run[-1].end
+        is_own = is_listed and has_meaning and not tenses and len(run) < len(clause)  # `..., on Friday I see him`
+        nearest = min(verbs, key=lambda verb: max(verb.begin - end, begin - verb.end), default=None)
+        if nearest is None and near:
+            nearest = _Verb(0, 0, "present") if is_own and not _ENDS_CLAUSE.isdisjoint(run[0].kinds) else near[0]
+        kind = nearest and nearest.kind
+        tenses += ["plan" if kind == "present" and is_planned else kind] * len(run)  # type: ignore[list-item]
+    return tenses
+
+
+def _find_verbs(clause: Sequence[TimePart], text: str, language: str) -> list[_Verb]:
+    """Return the verbs of a clause, each with its tense."""
+    listed, regular = _load(language)
+    verbs: list[_Verb] = []
+    for part in clause:
+        found = []
+        for match in _WORD.finditer(text, part.begin, part.end) if _TIMES.isdisjoint(part.kinds) else ():
+            word = match[0].lower()
+            exact = listed.get(word)
+            kind = exact or next((name for name, pattern in regular if pattern.fullmatch(word)), None)
+            found += [_Verb(match.start(), match.end(), kind, exact is None)] if kind else []
+        if "+" in part.kinds or ("-" in part.kinds and not found):
+            found = [_Verb(part.begin, part.end, "plan" if "+" in part.kinds else "past")]
+        verbs += found
+    kinds = {verb.kind for verb in verbs}
+    told: list[_Verb] = []
+    for before, verb in pairwise([_Verb(-1, -1, ""), *verbs]):
+        kind = verb.kind
+        if kind in _HELPERS:
+            kind = "present" if kinds.isdisjoint(_HELPERS[kind]) else "past"
+        elif kind.endswith("_forms"):
+            kind = "past" if any(kind in _HELPERS[helper] for helper in kinds & _HELPERS.keys()) else ""
+        elif verb.is_regular and before.kind == "be" and verb.begin - before.end < _CLOSE:
+            kind = ""
+        told += [verb._replace(kind=kind)] if kind not in ("", "no_tense") else []
+    return told
+
+
+def _is_moved(sentence: Sequence[TimePart]) -> bool:
+    """Return whether a sentence reschedules something, or prepares for a time: `bought tickets for Friday`."""
+    kinds = [each.kinds for each in sentence if not each.kinds or each.kinds.keys() - _SMALL]
+    starts = [n for n, each in enumerate(kinds) if n == 0 or "-" in each]
+    return any(_tells_move(kinds[begin:end]) for begin, end in pairwise([*starts, len(kinds)]))
+
+
+def _tells_move(kinds: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether parts hold a verb such as `moved` and a time after `to`, or after `until` next to the verb.
+    So `it was delayed so we stayed until Friday` is excluded.
+    """
+    moves = [n for n, each in enumerate(kinds) if each.get("_") == 0]
+    for n, (to, time) in enumerate(pairwise(kinds)):
+        is_to = ("4" in to and {n - 1, n + 2} & set(moves)) or ("4" not in to and ("6" in to or to.get("_") == "to"))
+        after = kinds[n + 2] if n + 2 < len(kinds) else {}
+        is_time = time if "L" not in time else after
+        if moves and is_to and (is_time.keys() & _MOVED_TO or ("N" in time and after.keys() & {"M", "m"})):
+            return True
+    return False
