@@ -35,11 +35,12 @@ THAT_NAME = "that_name"
 _RULED_OUT = ("ruled_out", "not_wishes", "not_endings", "not_facts", "fiction")
 _BEGUN = ("explicit", "endings", "returns", "stops", "wishes")
 _RULED_BY = {"wishes": "not_wishes", "endings": "not_endings", "returns": "not_endings"}
-_PARTS = ("stays", "narrows", "joins", "instead", "leads", "openings", "asks")
+_PARTS = ("stays", "narrows", "joins", "ands", "instead", "leads", "openings", "asks")
 GROUPS = (*WANTED_GROUPS, REFUSALS, *_BEGUN[1:], *_PARTS, *_RULED_OUT, *TOPICS, HEALTH, THAT_NAME)
 """wishes: begin a standing instruction. endings: revoke it. returns: revoke it; with a name, ask for the name again.
 stops: revoke an instruction, unless it has a word of `stays`, which forbids something or is about the person. narrows:
-precede the only part to revoke. joins: join a fact to a wish. instead: precede a former name. leads: may precede all
+precede the only part to revoke. joins: join a fact to a wish. ands: join a
+wish about health or diet to a sentence. instead: precede a former name. leads: may precede all
 these phrases. openings: have no content. asks: begin a question or a task. The others exclude a sentence: ruled_out
 from all statements, not_wishes from instructions, not_endings from revoking, not_facts from facts and tastes. fiction
 excludes the sentence and all that follow.
@@ -186,9 +187,30 @@ def _own_sentences(text: str, known: Sequence[Phrases]) -> Iterator[tuple[str, s
                 return
             said, opens = _before_quotation(sentence, known)
             if said and len(sentence) <= SENTENCE_CHARS and not _holds_any(form, "ruled_out", known):
-                yield sentence, said, is_played
+                if said != sentence:
+                    yield sentence, said, is_played
+                else:
+                    yield from ((each, each, is_played) for each in _cut_joined(sentence, known))
             if opens:
                 return
+
+
+def _cut_joined(sentence: str, known: Sequence[Phrases]) -> list[str]:
+    """Return the halves of `I love tea and I'm allergic to nuts`: a wish about health or diet is a sentence of its own.
+
+    `Remember that I love tea and I'm vegan` stays whole, as it asks for both.
+    """
+    for phrases in known:
+        ands = _compile(tuple(phrases.get("ands", ())), ())
+        for gap in _GAPS.finditer(sentence) if ands else ():
+            before, joined = sentence[: gap.start()], sentence[gap.end() :]
+            after = joined.partition(" ")[2]
+            clause = [phrase_form(_CLAUSES.split(after)[0])]
+            if ands and ands.match(phrase_form(joined)) and _holds(clause[0], phrases.get(HEALTH, ())):
+                is_wish = any(_begins(group, clause, clause, phrases) for group in ("wishes", "endings"))
+                if is_wish and "explicit" not in _groups_of(before, phrases, ("explicit",)):
+                    return [before, after]
+    return [sentence]
 
 
 def _without_marks(sentence: str) -> str:
