@@ -179,8 +179,15 @@ class _Transcript:
         """Whether the front end named the conversation. If so, each list holds the whole conversation."""
         said = [line.spoken for line in lines]
         self._matches = rules.match_lines(said, spoken, is_whole=self._is_named and not self._is_single_line())
-        pairs = [(at, index) for at, index in enumerate(self._matches) if index is not None]
-        self._changed = {at for at, index in pairs if lines[at].spoken != spoken[index]}
+        self._changed: set[int] = set()
+        for at, index in enumerate(self._matches):
+            if index is None or said[at] == spoken[index]:
+                continue
+            line, before = self._stored[index], str(self._stored[index - 1].row_id) if index else ""
+            if said[at].role == "user" and self._is_after_other(line, before, "user", line.text):
+                self._matches[at] = None
+            else:
+                self._changed.add(at)
 
     def _read_stored(self) -> list[Line]:
         viewer = load_viewer(self._call)
@@ -311,13 +318,13 @@ class _Transcript:
                 return True
         return False
 
-    def _is_answer_to_other(self, line: Line, before: str) -> bool:
-        """Return whether a line was stored as the answer to another line, which was said at the same time."""
-        others = (str(each.row_id) for each in self._stored if str(each.row_id) != before)
-        return any(line.message_id == rules.make_message_id(other, "answer", "") for other in others)
+    def _is_after_other(self, line: Line, before: str, role: str = "answer", text: str = "") -> bool:
+        """Return whether a line was stored after another line than `before`: of another chat, or at the same time."""
+        others = {f"{prefix}{each.row_id}" for each in self._stored for prefix in ("", ALONE)} - {before}
+        return any(line.message_id == rules.make_message_id(other, role, text) for other in others)
 
     def _answer(self, answer: str, before: str, following: Line | None) -> None:
-        if following is not None and following.role == "persona" and not self._is_answer_to_other(following, before):
+        if following is not None and following.role == "persona" and not self._is_after_other(following, before):
             row_id: int | None = following.row_id
             text = following.text
         else:

@@ -1,4 +1,9 @@
-"""Match the messages of a list, which a front end sends with every request, to stored lines."""
+"""Match the messages of a list, which a front end sends with every request, to stored lines.
+
+A list is a piece of the chat, such as its newest lines; its last line is usually new. So the lines before the last one
+are searched in one piece, nearest to the end of the stored lines. Only a list without such a piece may have edited
+lines. If an edit of a person's line is not certain, the line is new: a line too many does less harm than a lost one.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +15,8 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 LineRole = Literal["user", "persona"]
-MOST_PAIRS = 20_000
-"""Maximum number of pairs of equal lines that are all compared: thousands of lines "Continue" would take minutes."""
+Matches = list[int | None]
+"""For each line of a list the index of a stored line, in rising order, or None."""
 
 
 class Spoken(NamedTuple):
@@ -19,74 +24,101 @@ class Spoken(NamedTuple):
     text: str
 
 
-def match_lines(lines: Sequence[Spoken], stored: Sequence[Spoken], *, is_whole: bool = False) -> list[int | None]:
+def match_lines(lines: Sequence[Spoken], stored: Sequence[Spoken], *, is_whole: bool = False) -> Matches:
     """Return the index of the stored line that each line equals or edits, or None; `is_whole`: neither list is cut."""
-    matches = _pair_equal(lines, stored)
-    is_first = is_whole and len(lines) == 1 and matches[0] == 0
-    if lines and matches[-1] is not None and not is_first and not _is_repeated(lines, matches, stored):
-        matches[-1] = None
-    _pair_edited(lines, matches, stored)
-    for at, line in enumerate(lines):
-        if matches[at] is None:
-            matches[at] = _find_changed(at, line, matches, stored, is_whole)
+    lines, stored = list(lines), list(stored)
+    if not lines:
+        return []
+    newest = max((index for index, line in enumerate(stored) if line.role == lines[-1].role), default=-1)
+    for end in (newest + 1, *([1] if is_whole else [])):
+        if end >= len(lines) and stored[end - len(lines) : end] == lines:  # the list, or its first line, is sent again
+            return [*range(end - len(lines), end)]
+    matches = [*_match_equal(lines[:-1], stored), None]
+    is_certain = _is_certain(lines, matches, stored, is_whole)
+    at, index = [(-1, -1), *_list_pairs(matches)][-1]
+    place = index + len(lines) - 1 - at  # of the last line if no line before it is missing
+    if newest > index and stored[newest] == lines[-1]:
+        matches[-1] = newest
+    elif is_certain and (stored[place : place + 1] == lines[-1:] or place == newest == index + 1):
+        matches[-1] = place
+    if is_certain:
+        _pair_edited(lines, matches, stored)
+    _pair_answer(lines, matches, stored, is_whole)
     return matches
 
 
-def _pair_edited(lines: Sequence[Spoken], matches: list[int | None], stored: Sequence[Spoken]) -> None:
+def _match_equal(lines: list[Spoken], stored: list[Spoken]) -> Matches:
+    """Return matches of equal lines: all of them in the latest piece, or else as many as possible.
+
+    The list may go on after the end of the stored lines, have changed lines, or lack some of the stored lines.
+    """
+    size, end = len(lines), len(stored)
+    starts = [start for start in range(end + 1) if stored[start : start + size] == lines[: end - start]]
+    start = max(starts, key=lambda start: (min(size, end - start), start))
+    piece: Matches = [index if index < end else None for index in range(start, start + size)]
+    if None not in piece:
+        return piece
+    newest = enumerate(range(end - size, end))
+    unchanged: Matches = [index if index >= 0 and lines[at] == stored[index] else None for at, index in newest]
+    return min(piece, unchanged, _match_single(lines, stored), key=lambda matches: matches.count(None))
+
+
+def _match_single(lines: list[Spoken], stored: list[Spoken]) -> Matches:
+    """Return matches of lines that are stored once, and of equal lines beside them.
+
+    Other lines that repeat, such as "ok", are no evidence of a place; thousands of them would also take minutes.
+    """
+    matches: Matches = [None] * len(lines)
+    repeated = {line for line, count in Counter(stored).items() if count > 1}
+    compared = SequenceMatcher(repeated.__contains__, lines[::-1], stored[::-1], autojunk=False)
+    for at, index, length in compared.get_matching_blocks():
+        matches[len(lines) - at - length : len(lines) - at] = range(len(stored) - index - length, len(stored) - index)
+    return matches
+
+
+def _list_pairs(matches: Matches) -> list[tuple[int, int]]:
+    return [(at, index) for at, index in enumerate(matches) if index is not None]
+
+
+def _is_certain(lines: list[Spoken], matches: Matches, stored: list[Spoken], is_whole: bool) -> bool:
+    """Return whether equal lines show where the list belongs, so that it may edit a person's line.
+
+    They do if the list begins with the first stored line, or if a person said one of them only once. An answer given
+    only once is enough if no more lines are stored; else it may be a greeting, with which another chat begins too.
+    """
+    equal = [lines[at] for at, _ in _list_pairs(matches)]
+    said = [line for line in equal if line.role == "user"]
+    is_from_first = matches[0] == 0 and (is_whole or bool(said))
+    return is_from_first or any(stored.count(line) == 1 for line in (equal if len(matches) > len(stored) else said))
+
+
+def _pair_edited(lines: list[Spoken], matches: Matches, stored: list[Spoken]) -> None:
     """Pair edited lines: between two pairs of equal lines, new lines edit missing stored lines with the same roles.
 
     There must be as many equal lines as edited lines or more; otherwise the list may be another chat with this key.
+    A person's line that is also stored elsewhere is no edit: the missing one may have been deleted.
     """
-    equal = [(at, index) for at, index in enumerate(matches) if index is not None]
+    equal = [(at, index) for at, index in _list_pairs(matches) if lines[at] == stored[index]]
     for (left, first), (right, last) in pairwise([(-1, -1), *equal]):
         new, missing = range(left + 1, right), range(first + 1, last)
         has_same_roles = [lines[at].role for at in new] == [stored[index].role for index in missing]
-        if has_same_roles and len(new) <= len(equal):
+        is_new = all(lines[at].role == "persona" or lines[at] not in stored for at in new)
+        if has_same_roles and is_new and len(new) <= len(equal):
             matches[left + 1 : right] = missing
 
 
-def _find_changed(
-    at: int, line: Spoken, matches: Sequence[int | None], stored: Sequence[Spoken], is_whole: bool
-) -> int | None:
-    """Return the index of the stored line that this line edits, or None for a new line.
+def _pair_answer(lines: list[Spoken], matches: Matches, stored: list[Spoken], is_whole: bool) -> None:
+    """Pair a changed answer before the last line with the newest stored answer if it follows the same line.
 
-    The stored line must follow the match of the line before, no later line may match, and the stored line must be the
-    last of its role. In a list that is not cut it may be any answer, since every answer is stored when it is made.
+    In a list that is not cut it may be any answer, since every answer is stored when it is made.
     """
-    before = matches[at - 1] if at else -1
-    if before is None or before + 1 >= len(stored) or before + 1 in matches:
-        return None
-    candidate = before + 1
-    if stored[candidate].role != line.role:
-        return None
-    is_last = all(each.role != line.role for each in stored[candidate + 1 :])
-    is_answer = is_whole and candidate == at and line.role == "persona"
-    return candidate if at and (is_last or is_answer) and all(index is None for index in matches[at + 1 :]) else None
-
-
-def _is_repeated(lines: Sequence[Spoken], matches: Sequence[int | None], stored: Sequence[Spoken]) -> bool:
-    """Return whether the last line of a list is a retry of a stored line, not the same words said again later."""
-    index = matches[-1]
-    assert index is not None
-    if not any(each.role == lines[-1].role for each in stored[index + 1 :]):
-        return True
-    before = next((at for at in reversed(range(len(lines) - 1)) if matches[at] is not None), None)
-    return before is not None and index - matches[before] == len(lines) - 1 - before  # type: ignore[operator]
-
-
-def _pair_equal(lines: Sequence[Spoken], stored: Sequence[Spoken]) -> list[int | None]:
-    """Return, for each line, the index of the latest equal stored line or None; the indexes are in rising order.
-
-    With more than MOST_PAIRS possible pairs, very common lines are paired only next to other equal lines.
-    """
-    matches: list[int | None] = [None] * len(lines)
-    counts = Counter(stored)
-    is_repetitive = sum(counts[line] for line in lines) > MOST_PAIRS
-    pairs = SequenceMatcher(None, lines[::-1], stored[::-1], autojunk=is_repetitive)
-    for at, index, size in pairs.get_matching_blocks():
-        for step in range(size):
-            matches[len(lines) - 1 - at - step] = len(stored) - 1 - index - step
-    return matches
+    at = len(lines) - 2
+    before = matches[at - 1] if at > 0 and lines[at].role == "persona" else None
+    if before is None or matches[at] is not None or before + 1 in matches:
+        return
+    answers = [index for index, line in enumerate(stored) if line.role == "persona"]
+    if before + 1 in answers[-1:] or (is_whole and before + 1 == at and at in answers):
+        matches[at] = before + 1
 
 
 def make_message_id(before: str, role: str, text: str) -> str:

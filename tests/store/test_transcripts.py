@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from core import chat_history_cache, transcripts
+from core import chat_history_cache, conversations, transcripts
 from core.database.engine import Database
 from core.database.sources import CHAT
 from core.db import forget
@@ -68,6 +68,29 @@ def test_r17_a_single_line_said_again_after_other_turns_is_a_new_turn(db: Databa
     say("d", "G")
     db.clock.forward(minutes=20)  # type: ignore[attr-defined]
     assert say("late", None, "K") == [(1, 0, 0)] * 2, "the first one gets no answer any more"
+
+
+@pytest.mark.parametrize("place", ["web/ann", "web/ann/7"])
+def test_r17_of_the_newest_lines_alone_no_line_and_no_instruction_is_lost(db: Database, place: str) -> None:
+    """Short lines and answers repeat, so they are no evidence that another line was edited."""
+    scope = Scope("iris", place, "web/ann", privacy="direct")
+    asked = ["Always answer in German.", "ok", "My cat is called Tofu.", "ok", "My mother is called Rosa."]
+    chat = [text for line in asked for text in (line, "Fine.")]
+    for at in range(0, len(chat), 2):
+        db.clock.forward(seconds=1)  # type: ignore[attr-defined]
+        for answer in (None, "Fine."):
+            assert save_transcript(said(*chat[: at + 1][-3:]), answer, db=db, scope=scope)[1:] == (0, 0)
+    assert lines(db, scope) == chat
+    instructions = conversations.list_saved_memories(kind="instruction", db=db, scope=scope)
+    assert [each["text"] for each in instructions] == asked[:1]
+
+
+def test_r17_a_chat_that_begins_like_another_edits_none_of_its_lines(db: Database) -> None:
+    """Without an id all chats of a person are one conversation."""
+    for texts in (("a", "B"), ("c", "D"), ("a", "B", "e", "F"), ("c", "D", "g", "H")):
+        db.clock.forward(seconds=1)  # type: ignore[attr-defined]
+        save_transcript(said(*texts[:-1]), texts[-1], db=db, scope=ANN)
+    assert lines(db) == [*"aBcDeFgH"]
 
 
 def test_r17_in_a_named_conversation_the_first_line_alone_is_answered_anew_or_said_again(db: Database) -> None:
