@@ -46,7 +46,7 @@ KINDS = {
     "latest": "T", "said": "V", "not_order": "X", "joins": "x", "into": "I", "at": "A", "oclock": "C",
     "half_past": "p", "half_to": "s", "half_behind": "f", "year_sign": "Q", "month_sign": "J", "day_sign": "u",
     "hour_sign": "C", "plan": "+", "plan_behind": "^", "done": "-", "perfect": "-", "moved": "_",
-    "moved_to": "_", "not": "~", "over": "(",
+    "moved_to": "_", "clause": "]", "not": "~", "over": "(",
     "not_day": "=", "after_clause": '"', "before_clause": ";", "around": ":", "around_behind": "'", "from_behind": "`",
 }  # fmt: skip
 """Kind (one letter) of each list, as used in the patterns of `grammar`."""

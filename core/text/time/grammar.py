@@ -15,7 +15,7 @@ from .parts import TimePart, build_kinds, yearly
 from .patterns import TABLES, Found, Moment, Read, list_seasons
 from .spans import every_month, every_week, fixed, of_month
 
-_WORDS_BETWEEN = {"x*": "(?:<[^>1-4]*[xI][^>1-4]*>){0,3}", "_*": "(?:<[-+V~(xInAg!_]*>){1,6}"}
+_WORDS_BETWEEN = {"x*": "(?:<[^>1-4]*[xI][^>1-4]*>){0,3}", "_*": r"(?:<[-+V~(xInAg!_\]]*>){1,6}"}
 _AMOUNTS = frozenset("UWqgL")
 """Kinds of parts next to which a number is an amount."""
 _CLAUSE_ENDS, _OVER = frozenset({BREAK, ","}), frozenset("~(")

@@ -19,11 +19,11 @@ from .parts import TimePart
 
 Tense = Literal["past", "present", "plan"]
 
-_LISTS = ("no_tense", "present", "past", "have", "be", "be_forms", "have_forms")
+_LISTS = ("no_tense", "present", "past", "have", "be", "be_forms", "have_forms", "subjects")
 _HELPERS = {"have": ("have_forms", "be_forms", "past"), "be": ("be_forms",)}
 """Helping verbs, and the lists of the verbs with which they are a tense of the past."""
 _WORD = lazy_pattern(r"[^\W\d_]+")
-_TIMES, _ENDS_CLAUSE, _SMALL = frozenset("MWSUDEHPFN"), frozenset(",8"), frozenset("xI5")
+_TIMES, _ENDS_CLAUSE, _SMALL = frozenset("MWSUDEHPFN"), frozenset(",8]"), frozenset("xI5")
 _MOVED_TO = frozenset("WwDEFMmUyZ")
 """Kinds of times to which something can be rescheduled."""
 _CLOSE = 12
@@ -51,7 +51,7 @@ def _load(language: str) -> tuple[dict[str, str], list[tuple[str, re.Pattern[str
 
 
 def read_tenses(parts: Sequence[TimePart], text: str, language: str) -> list[Tense | None]:
-    """Return the tense of each part; None in a sentence without a verb of a known tense."""
+    """Return the tense of each part; None in a sentence without a known verb, if the language has no list of verbs."""
     tenses: list[Tense | None] = []
     ends = [*(each.begin for each in parts[1:]), len(text)]  # a part of words without a meaning ends with its first
     whole = [each if each.kinds else each._replace(end=end) for each, end in zip(parts, ends, strict=True)]
@@ -60,12 +60,13 @@ def read_tenses(parts: Sequence[TimePart], text: str, language: str) -> list[Ten
         starts = [n for n, each in enumerate(sentence) if n == 0 or not _ENDS_CLAUSE.isdisjoint(each.kinds)]
         clauses = [sentence[begin:end] for begin, end in pairwise([*starts, len(sentence)])]
         verbs = [_find_verbs(clause, text, language) for clause in clauses]
+        is_listed = bool(_load(language)[0])
         if _is_moved(sentence) and any(verb.kind == "past" for verb in chain(*verbs)):
             tenses += ["plan"] * len(sentence)
             continue
         for n, clause in enumerate(clauses):
             near = [*reversed(list(chain(*verbs[:n]))), *chain(*verbs[n + 1 :])]
-            tenses += _read_clause(clause, verbs[n], near, is_listed=bool(_load(language)[0]))
+            tenses += _read_clause(clause, verbs[n], near, is_listed=is_listed)
     return tenses
 
 
@@ -74,19 +75,20 @@ def _read_clause(
 ) -> list[Tense | None]:
     """Return the tense of each part of a clause with these verbs; `near` are those of other clauses, the best first.
 
-    A clause that begins with a time has its own verb, which is in the present if it is in no list of the language.
+    A clause that opens with a time, such as `and on Friday I see him`, has its own verb: an unlisted one is no past.
     """
-    tenses: list[Tense | None] = []
+    tenses: list[Any] = []
     is_planned = any(verb.kind == "plan" for verb in (*verbs, *near))
-    for has_meaning, group in groupby(clause, lambda each: bool(each.kinds)):
+    for _, group in groupby(clause, lambda each: bool(each.kinds)):
         run = list(group)
         begin, end = run[0].begin, run[-1].end
-        is_own = is_listed and has_meaning and not tenses and len(run) < len(clause)  # `..., on Friday I see him`
-        nearest = min(verbs, key=lambda verb: max(verb.begin - end, begin - verb.end), default=None)
-        if nearest is None and near:
-            nearest = _Verb(0, 0, "present") if is_own and not _ENDS_CLAUSE.isdisjoint(run[0].kinds) else near[0]
-        kind = nearest and nearest.kind
-        tenses += ["plan" if kind == "present" and is_planned else kind] * len(run)  # type: ignore[list-item]
+        opens = not tenses and not _ENDS_CLAUSE.isdisjoint(run[0].kinds) and len(run) < len(clause)
+        kind = "present" if is_listed else None
+        if verbs:
+            kind = min(verbs, key=lambda verb: max(verb.begin - end, begin - verb.end)).kind
+        elif near and not (is_listed and opens):
+            kind = near[0].kind
+        tenses += ["plan" if kind == "present" and is_planned else kind] * len(run)
     return tenses
 
 
@@ -114,8 +116,8 @@ def _find_verbs(clause: Sequence[TimePart], text: str, language: str) -> list[_V
             kind = "past" if any(kind in _HELPERS[helper] for helper in kinds & _HELPERS.keys()) else ""
         elif verb.is_regular and before.kind == "be" and verb.begin - before.end < _CLOSE:
             kind = ""
-        told += [verb._replace(kind=kind)] if kind not in ("", "no_tense") else []
-    return told
+        told += [verb._replace(kind=kind)] if kind not in ("", "no_tense", "subjects") else []
+    return told or [verb._replace(kind="present") for verb in verbs if verb.kind == "subjects"]
 
 
 def _is_moved(sentence: Sequence[TimePart]) -> bool:
