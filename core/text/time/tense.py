@@ -20,7 +20,7 @@ from .parts import TimePart
 Tense = Literal["past", "present", "plan"]
 
 _LISTS = ("no_tense", "present", "past", "have", "be", "be_forms", "have_forms", "subjects")
-_HELPERS = {"have": ("have_forms", "be_forms", "past"), "be": ("be_forms",)}
+_HELPERS = {"have": ("have_forms", "be_forms"), "be": ("be_forms",)}
 """Helping verbs, and the lists of the verbs with which they are a tense of the past."""
 _WORD = lazy_pattern(r"[^\W\d_]+")
 _TIMES, _ENDS_CLAUSE, _SMALL = frozenset("MWSUDEHPFN"), frozenset(",8]"), frozenset("xI5")
@@ -38,6 +38,9 @@ class _Verb(NamedTuple):
     is_regular: bool = False
 
 
+_NO_VERB = _Verb(-1, -1, "")
+
+
 @lru_cache(maxsize=64)
 def _load(language: str) -> tuple[dict[str, str], list[tuple[str, re.Pattern[str]]]]:
     """Return the list of each verb of a language, and for each list a pattern of its regular verbs."""
@@ -53,6 +56,7 @@ def _load(language: str) -> tuple[dict[str, str], list[tuple[str, re.Pattern[str
 def read_tenses(parts: Sequence[TimePart], text: str, language: str) -> list[Tense | None]:
     """Return the tense of each part; None in a sentence without a known verb, if the language has no list of verbs."""
     tenses: list[Tense | None] = []
+    is_listed = bool(_load(language)[0])
     ends = [*(each.begin for each in parts[1:]), len(text)]  # a part of words without a meaning ends with its first
     whole = [each if each.kinds else each._replace(end=end) for each, end in zip(parts, ends, strict=True)]
     for _, group in groupby(whole, lambda each: each.kinds.keys() == {BREAK}):
@@ -60,7 +64,6 @@ def read_tenses(parts: Sequence[TimePart], text: str, language: str) -> list[Ten
         starts = [n for n, each in enumerate(sentence) if n == 0 or not _ENDS_CLAUSE.isdisjoint(each.kinds)]
         clauses = [sentence[begin:end] for begin, end in pairwise([*starts, len(sentence)])]
         verbs = [_find_verbs(clause, text, language) for clause in clauses]
-        is_listed = bool(_load(language)[0])
         if _is_moved(sentence) and any(verb.kind == "past" for verb in chain(*verbs)):
             tenses += ["plan"] * len(sentence)
             continue
@@ -75,7 +78,7 @@ def _read_clause(
 ) -> list[Tense | None]:
     """Return the tense of each part of a clause with these verbs; `near` are those of other clauses, the best first.
 
-    A clause that opens with a time, such as `and on Friday I see him`, has its own verb: an unlisted one is no past.
+    A clause such as `that he comes` or `and on Friday I see him` has its own verb: an unlisted one is no past.
     """
     tenses: list[Any] = []
     is_planned = any(verb.kind == "plan" for verb in (*verbs, *near))
@@ -86,14 +89,14 @@ def _read_clause(
         kind = "present" if is_listed else None
         if verbs:
             kind = min(verbs, key=lambda verb: max(verb.begin - end, begin - verb.end)).kind
-        elif near and not (is_listed and opens):
+        elif near and not (is_listed and (opens or "]" in clause[0].kinds)):
             kind = near[0].kind
         tenses += ["plan" if kind == "present" and is_planned else kind] * len(run)
     return tenses
 
 
 def _find_verbs(clause: Sequence[TimePart], text: str, language: str) -> list[_Verb]:
-    """Return the verbs of a clause, each with its tense."""
+    """Return the verbs of a clause that have a tense."""
     listed, regular = _load(language)
     verbs: list[_Verb] = []
     for part in clause:
@@ -106,14 +109,21 @@ def _find_verbs(clause: Sequence[TimePart], text: str, language: str) -> list[_V
         if "+" in part.kinds or ("-" in part.kinds and not found):
             found = [_Verb(part.begin, part.end, "plan" if "+" in part.kinds else "past")]
         verbs += found
+    return _tell_tenses(verbs)
+
+
+def _tell_tenses(verbs: Sequence[_Verb]) -> list[_Verb]:
+    """Return the verbs of a clause that have a tense; a subject whose verb is in no list counts as the present."""
     kinds = {verb.kind for verb in verbs}
+    forms = {form for helper in kinds & _HELPERS.keys() for form in _HELPERS[helper]}
     told: list[_Verb] = []
-    for before, verb in pairwise([_Verb(-1, -1, ""), *verbs]):
+    for before, verb, after in zip([_NO_VERB, *verbs], verbs, [*verbs[1:], _NO_VERB], strict=False):
         kind = verb.kind
         if kind in _HELPERS:
-            kind = "present" if kinds.isdisjoint(_HELPERS[kind]) else "past"
+            is_past = not kinds.isdisjoint(_HELPERS[kind]) or (kind == "have" and after.kind == "past")
+            kind = "past" if is_past else "present"
         elif kind.endswith("_forms"):
-            kind = "past" if any(kind in _HELPERS[helper] for helper in kinds & _HELPERS.keys()) else ""
+            kind = "past" if kind in forms else ""
         elif verb.is_regular and before.kind == "be" and verb.begin - before.end < _CLOSE:
             kind = ""
         told += [verb._replace(kind=kind)] if kind not in ("", "no_tense", "subjects") else []

@@ -261,6 +261,9 @@ STORED = [
     ("13", "it", "Venerdì ho il dentista."), ("09", "it", "Lunedì sono andata dal dentista."),
     ("13", "pt", "Na sexta-feira começarei."), ("10", "pt", "Na terça esperei por ela."),
     ("13", "nl", "Vrijdag heb ik tandarts."), ("09", "nl", "Maandag ben ik naar de tandarts gegaan."),
+    ("13", "ru", "Мама сказала, что приедет в пятницу."), ("09", "en", "I told him that on Monday."),
+    ("13", "en", "I found out we have a test on Friday."), ("13", "en", "I asked her and we are eating out on Friday."),
+    ("09", "de", "Ich habe aber am Montag gegessen."), ("13", "en", "I had to move my flight to Friday."),
     ("13", "ru", "Я болела, но в пятницу выхожу на работу."), ("09", "ru", "В понедельник шёл дождь."),
 ]  # fmt: skip
 
