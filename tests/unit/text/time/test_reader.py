@@ -258,7 +258,7 @@ STORED = [
     ("13", "en", "I can't wait to see you in two days!"),
     ("11", "de", "Mittwochskuchen bei Oma, sie hat mir Brot geschenkt"), ("11", "en", "Wednesday morning was cold"),
     ("10", "de", "Der Dienstag war schön"), ("04", "en", "I saw her last Wednesday"),
-    ("13", "it", "Venerdì ho il dentista."), ("09", "it", "Lunedì sono andata dal dentista."),
+    ("13", "en", "The tyres get fitted on Friday."), ("13", "it", "Venerdì ho il dentista."), ("09", "it", "Lunedì sono andata dal dentista."),
     ("13", "pt", "Na sexta-feira começarei."), ("10", "pt", "Na terça esperei por ela."),
     ("13", "nl", "Vrijdag heb ik tandarts."), ("09", "nl", "Maandag ben ik naar de tandarts gegaan."),
     ("13", "ru", "Мама сказала, что приедет в пятницу."), ("09", "en", "I told him that on Monday."),
