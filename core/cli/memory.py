@@ -91,7 +91,9 @@ def _print_hits(hits: list[Hit], report: Mapping[str, Any]) -> None:
 def list_conversations(
     run: Run,
     words: Annotated[str, Argument(metavar="[TEXT]", help="Part of a key or title.", show_default=False)] = "",
-    limit: Annotated[int, Option("--limit", "-n", metavar="N", min=1, help="Maximum number of conversations.")] = 50,
+    limit: Annotated[
+        int, Option("--limit", "-n", metavar="N", min=1, max=100_000, help="Maximum number of conversations.")
+    ] = 50,
 ) -> None:
     """List conversations, the latest first, with key, server, privacy and number of messages."""
     from ..access import overview
