@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta, tzinfo
+from datetime import date, datetime, timedelta, tzinfo
 from functools import lru_cache
 from itertools import islice
 from typing import Literal, NamedTuple
@@ -237,7 +237,7 @@ def list_days(spans: Sequence[Span], now: datetime, zone: tzinfo) -> tuple[str, 
             end = start + SOON_DAYS * _DAY
         start = start or end - SOON_DAYS * _DAY
         first, last = start.astimezone(zone).date(), (end - timedelta(microseconds=1)).astimezone(zone).date()
-        last = min(last, first + (MOST_DAYS - len(days) - 1) * _DAY)
+        last = min(last, date.fromordinal(min(first.toordinal() + MOST_DAYS - len(days) - 1, date.max.toordinal())))
         days |= dict.fromkeys(name_days(first, last, span.precision))
     return tuple(days)
 
