@@ -332,5 +332,5 @@ class Gathered:
     """Row ids of the stored messages in the history."""
     reply: Mapping[str, Any] = field(default_factory=dict)
     """Text, time and name of the message that the new one replies to, as far as known."""
-    places: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    """Place of each memory and each matching line of the history, by section and id; 0 is the best."""
+    places: Mapping[tuple[str, str | int], int] = field(default_factory=dict)
+    """Place of each memory, by section and id, and of matching lines of the history, by index; 0 is the best."""

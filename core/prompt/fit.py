@@ -329,14 +329,15 @@ def fit(
     prompt: Mapping[str, Any],
     space: Space,
     *,
-    places: Mapping[tuple[str, str], int] | None = None,
+    places: Mapping[tuple[str, str | int], int] | None = None,
     ids: Mapping[str, Sequence[str]] | None = None,
     words: Sequence[str] = (),
 ) -> Fitted:
     """Return the prompt, strict JSON, within the limits, with as many items as fit.
 
-    `places` has the place of the best items, by section and id, 0 for the best; None ranks the memories by the words of
-    the message in `input`. `ids` has the ids of each section's items. Long memories are cut around the folded `words`.
+    `places` has the place of the best items, 0 for the best, by section and id of a memory, or index of another item;
+    None ranks the memories by the words of the message in `input`. `ids` has the ids of each section's items. Long
+    memories are cut around the folded `words`.
     """
     whole, context = dict(prompt), prompt.get("context")
     text = write_json(without_base64(whole))
@@ -355,7 +356,7 @@ def _fit_context(
     context: Mapping[str, Any],
     whole: Sequence[Item],
     space: Space,
-    places: Mapping[tuple[str, str], int] | None,
+    places: Mapping[tuple[str, str | int], int] | None,
     words: Sequence[str],
 ) -> Fitted | None:
     """Return the prompt with the items of its context that fit; None if there is no room for a context."""
@@ -393,7 +394,8 @@ def _fit_context(
         weights = dict(zip(best, _weigh_memories([items[n].value for n in best], words), strict=True))
         best.sort(key=lambda n: -weights[n])
     else:
-        found = {n: place for n, item in enumerate(items) if (place := places.get((item.section, item.id))) is not None}
+        keys = [(item.section, item.id if item.section == MEMORIES else item.place or 0) for item in items]
+        found = {n: places[key] for n, key in enumerate(keys) if key in places}
         best = sorted({*best, *found}, key=lambda n: (found.get(n, len(places)), n))
     kept, chosen, text = keep_within(fit_items(items, best, room, openings, _COMMA, cut), space, write)
     if space.find_broken(text) is not None:

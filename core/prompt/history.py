@@ -168,14 +168,20 @@ def compose(
     return context_rules.order_context(parts), ids
 
 
-def place_items(best: Sequence[RowId], lists: HistoryLists) -> dict[tuple[str, str], int]:
-    """Return the place of each memory and each matching line of the history, by section and id; `best` comes first."""
+def place_items(best: Sequence[RowId], lists: HistoryLists) -> dict[tuple[str, str | int], int]:
+    """Return the place of each memory, by section and id, and of each matching line of the history, by its index.
+
+    Lines of several conversations may have the same id. `best` has the rows, best first.
+    """
     at = {row: n for n, row in enumerate(best)}
-    places = {("memories", f"{BY_NUMBER[source].name}/{row}"): n for (source, row), n in at.items()}
+    places: dict[tuple[str, str | int], int] = {}
+    for (source, row), n in at.items():
+        places["memories", f"{BY_NUMBER[source].name}/{row}"] = n
     for n, entry in enumerate(lists.visible):
         place = None if entry.row_id is None else at.get((CHAT.number, entry.row_id))
         if place is not None:
-            places[CURRENT if n < len(lists.current) else RECENT, entry_id(entry)] = place
+            index = n - len(lists.current)
+            places[(CURRENT, n) if index < 0 else (RECENT, index)] = place
     return places
 
 

@@ -240,7 +240,9 @@ class MessageLines:
         if sum([item.size for item in items]) + sum(openings.values()) <= room:
             return items, list(range(len(items)))
         # Matching lines of the history count as memories: else they might be cut, and be shown nowhere.
-        places = ((self.gathered.places.get((item.section, item.id)), n) for n, item in enumerate(items))
+        firsts = {item.section: n for n, item in reversed([*enumerate(items)])}
+        keys = [(item.section, item.id if lines[n].hit else n - firsts[item.section]) for n, item in enumerate(items)]
+        places = ((self.gathered.places.get(key), n) for n, key in enumerate(keys))
         last = len(self.gathered.places)
         ranked = sorted((last if at is None else at, n) for at, n in places if at is not None or lines[n].hit)
         # Of two about equally good ones the shorter comes first, so that more fit.

@@ -115,7 +115,8 @@ def ask_search_hook(call: PromptCall, visible: VisibleContext, lists: HistoryLis
     nothing: list[Hit] = []
     judged = [(drop(_as_row(hit)), hit) for hit in call.guard("search", work, nothing)]
     call.report.leave_out([LeftOut("memories", why, f"{hit['source']}/{hit['id']}") for why, hit in judged if why])
-    return Recalled([hit for why, hit in judged if not why])
+    hits = [hit for why, hit in judged if not why]
+    return Recalled(hits, best=[(sources.BY_NAME[hit["source"]].number, hit["id"]) for hit in hits])
 
 
 def _as_row(hit: Hit) -> FoundRow:

@@ -556,6 +556,18 @@ def test_p74_hits_of_a_hook_without_ids_are_cited_one_by_one(stage: Stage) -> No
     assert 0 < len(marks) < 9 and list(made.citations) == marks
 
 
+def test_p53_the_first_hits_of_a_hook_are_its_best(stage: Stage) -> None:
+    order = (7, 2, 8, 1, 5)
+    made = [
+        {"source": "memories", "id": n, "timestamp": f"2026-01-0{n}T12:00:00Z", "snippet": f"tofu {n} " + "ab " * 40}
+        for n in order
+    ]
+    set_hook("search", lambda query: made)
+    shown = contents(build_messages(message("tofu?"), max_chars=900, **stage.asking(HERE)))[-1]
+    held = [n for n in order if f"tofu {n} " in shown]
+    assert 0 < len(held) < len(order) and held == list(order[: len(held)])
+
+
 def test_t63_a_list_does_not_count_as_all_what_the_search_cut_off(stage: Stage) -> None:
     """`100 lines match` of 130 is what a model would answer to `How many`."""
     for n in range(130):
@@ -632,6 +644,7 @@ def test_t62_yesterday_is_the_day_before_the_message(stage: Stage) -> None:
     stage.say("I painted the fence.", ELSEWHERE, minutes=4 * 1440)
     asked = contents(ask(stage, "What did I do yesterday?", date=NOW - 3 * 1440 * MINUTE))[-1]
     assert "the fence" in asked and "Nothing is stored" not in asked
+    assert not stage.explain("What did I do yesterday?", date=NOW.replace(year=9998, month=12, day=30))[1]["errors"]
 
 
 DAY_LINES = (
@@ -671,7 +684,9 @@ def test_p53_a_line_of_the_history_that_answers_stays_in_a_small_prompt(stage: S
         stage.say(f"We talk about the weather again, number {n}.", path=ELSEWHERE, minutes=900 - n)
     for n in range(20):
         stage.say(f"The garden looks fine today, number {n}.", minutes=800 - n)
-    stage.say("I live in Graz.", path=path, minutes=700)
+    stage.say("I live in Graz.", path=path, minutes=700, message_id="5")
+    for n in range(9):
+        stage.say(f"No, {n}.", path="tg/99", who="Tom", minutes=690 - n, message_id=str(n))
     for n in range(7):
         stage.say(f"Later talk {n}, which goes on and on until it is long.", path=path, who="Tom", minutes=600 - n)
     for limit in (1500, 2000, 3000):
