@@ -6,10 +6,10 @@ sees only the messages that a prompt in that other conversation would see.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import takewhile
-from typing import Any, TypedDict, get_args
+from typing import Any, Protocol, TypedDict, get_args
 
 from .access.rules import plain_key
 from .access.view import Viewer
@@ -40,8 +40,12 @@ __all__ = ["CacheStats", "clear_chat_history", "delete_chat_message", "edit_chat
            "load_chat_history", "load_global_chat_history", "save_chat_message", "save_message"]  # fmt: skip
 
 
-Store = Callable[[bool], WriteResult]
-"""Stores one message; `is_answer` tells whether it answers the message that the same call stored just before."""
+class Store(Protocol):
+    """Stores one message; `is_answer` tells whether it answers the message that the same call stored just before."""
+
+    def __call__(self, *, is_answer: bool = False) -> WriteResult: ...
+
+
 _MOST_LINES = 1000
 
 
@@ -115,7 +119,7 @@ def save_chat_message(
         triggered_by=triggered_by,
         title=title,
         server_name=server_name,
-    )(False)
+    )()
 
 
 def _plan(call: Call, conversation: object, text: object, reply_to: object = None, **facts: Any) -> Store:
@@ -127,7 +131,7 @@ def _plan(call: Call, conversation: object, text: object, reply_to: object = Non
         facts["metadata"] = _note_reply(call, conversation, facts["metadata"], reply_to)
     message = new_message.read_message(call.scope, conversation, text, now=call.db.clock(), **facts)
     if message is None:
-        return lambda _: WriteResult(False, None, "empty")
+        return lambda *, is_answer=False: WriteResult(False, None, "empty")  # noqa: ARG005 - the form of a Store
     flags = call.settings
     instructions = standing.read_instructions(message.text, flags, role=message.role, excluded=message.excluded)
     return partial(
@@ -178,9 +182,7 @@ def save_message(
     >>> save_message(message, db=db).stored, save_message(message, db=db).reason
     (True, 'duplicate')
     """
-    return _plan_incoming(message, scope, db, settings, context_memory=context_memory, interface_name=interface_name)(
-        False
-    )
+    return _plan_incoming(message, scope, db, settings, context_memory=context_memory, interface_name=interface_name)()
 
 
 def save_together(
@@ -198,7 +200,7 @@ def save_together(
         for at, (message, scope) in enumerate(messages):
             if at == len(plans):
                 plans.append(_plan_incoming(message, scope, db, settings))
-            results.append(plans[at](bool(results) and results[-1].stored))
+            results.append(plans[at](is_answer=bool(results) and results[-1].stored))
         return results
 
     results: list[WriteResult] = handle(db).all_or_none(store, source="chat_history_cache")
@@ -246,8 +248,8 @@ def _plan_incoming(
         server_name=get(incoming.raw, "server_name"),
     )
 
-    def store(is_answer: bool) -> WriteResult:
-        stored = plan(is_answer)
+    def store(*, is_answer: bool = False) -> WriteResult:
+        stored = plan(is_answer=is_answer)
         return WriteResult(*stored, dropped_tags=stored.dropped_tags, notes=(*incoming.notes_for(given), *stored.notes))
 
     return store
