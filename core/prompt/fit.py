@@ -201,6 +201,18 @@ def fit_items(
     return list(kept)
 
 
+def rank_items(items: Sequence[Item], places: Mapping[tuple[str, str | int], int]) -> list[int]:
+    """Return the indexes of the memories and of other items with a place, best first; `places` as for `fit`."""
+    firsts = {item.section: n for n, item in reversed([*enumerate(items)])}
+    ranked = []
+    for n, item in enumerate(items):
+        is_memory = item.section == MEMORIES
+        place = places.get((item.section, item.id if is_memory else n - firsts[item.section]))
+        if is_memory or place is not None:
+            ranked.append((len(places) if place is None else place, n))
+    return [n for _, n in sorted(ranked)]
+
+
 def order_items(items: Sequence[Item], best: Sequence[int], room: int, memory_share: float = MEMORY_SHARE) -> list[int]:
     """Return the indexes of the items in the order in which they are added; the last ones are left out first.
 
@@ -388,15 +400,13 @@ def _fit_context(
         return None
     openings = {key: space.measure(write_json(key)) + _COMMA * (2 + 2 * _is_list(context[key])) for key in context}
     openings |= dict.fromkeys(empty, 0)
-    best = [n for n, item in enumerate(items) if item.section == MEMORIES and item.place is not None]
     if places is None:
         words = words or _list_asked(prompt)
+        best = [n for n, item in enumerate(items) if item.section == MEMORIES and item.place is not None]
         weights = dict(zip(best, _weigh_memories([items[n].value for n in best], words), strict=True))
         best.sort(key=lambda n: -weights[n])
     else:
-        keys = [(item.section, item.id if item.section == MEMORIES else item.place or 0) for item in items]
-        found = {n: places[key] for n, key in enumerate(keys) if key in places}
-        best = sorted({*best, *found}, key=lambda n: (found.get(n, len(places)), n))
+        best = rank_items(items, places)
     kept, chosen, text = keep_within(fit_items(items, best, room, openings, _COMMA, cut), space, write)
     if space.find_broken(text) is not None:
         return None

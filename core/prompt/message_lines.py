@@ -240,15 +240,11 @@ class MessageLines:
         if sum([item.size for item in items]) + sum(openings.values()) <= room:
             return items, list(range(len(items)))
         # Matching lines of the history count as memories: else they might be cut, and be shown nowhere.
-        firsts = {item.section: n for n, item in reversed([*enumerate(items)])}
-        keys = [(item.section, item.id if lines[n].hit else n - firsts[item.section]) for n, item in enumerate(items)]
-        places = ((self.gathered.places.get(key), n) for n, key in enumerate(keys))
-        last = len(self.gathered.places)
-        ranked = sorted((last if at is None else at, n) for at, n in places if at is not None or lines[n].hit)
+        ranked = fit.rank_items(items, self.gathered.places)
         # Of two about equally good ones the shorter comes first, so that more fit.
         order = sorted(
             (True, at, n) if self._is_filling(lines[n]) else (False, (ABOUT_AS_GOOD + at) * items[n].size, n)
-            for at, (_, n) in enumerate(ranked)
+            for at, n in enumerate(ranked)
         )
         best = [n for *_, n in order]
         for n in best if self.matching else ():
