@@ -322,9 +322,11 @@ def fill_with_person(ranked: Ranked) -> Ranked:
         return ranked
     said = match.match(replace(search, terms=()), list_excluded(search), every=True)
     query, most = replace(query, question=_with_people(question, search, said)), search.query.limit + ranked.round.extra
-    own = _add_messages(ranked.candidates, match.list_rows_of_person(said, query, most), FILLING)
-    here = match.list_rows_of_person(said, replace(query, question=Question()), most)
-    return replace(ranked, candidates=_add_messages(own, here, FILLING_LAST)[:most])
+    filled = _add_messages(ranked.candidates, match.list_rows_of_person(said, query, most), FILLING)
+    if len(filled) < most:
+        here = match.list_rows_of_person(said, replace(query, question=Question()), most)
+        filled = _add_messages(filled, here, FILLING_LAST)
+    return replace(ranked, candidates=filled[:most])
 
 
 def _add_messages(candidates: Sequence[Candidate], rows: Iterable[tuple[int, int]], tier: int = 2) -> list[Candidate]:
