@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import lru_cache
-from itertools import groupby, pairwise, zip_longest
+from itertools import groupby, pairwise
 
 from ...base.patterns import lazy_pattern
 from ..languages import bare, likely_languages
@@ -224,11 +224,12 @@ def _read(
         is_plan = not _holds(parts, "-") and (_holds(parts, "+") or not is_question)
         is_past = _holds(parts, "-") and not _holds(parts, "+")
         whole = Moment(local, zone, lexicon, is_plan, not is_question and not _holds(parts, "+"), is_past)
-        tenses = [None] if is_question else read_tenses(parts, folds.marked, language)
+        tenses = [None] * len(parts) if is_question else read_tenses(parts, folds.marked, language)
         read: list[tuple[TimePart, Moment]] = []
-        for tense, group in groupby(zip_longest(parts, tenses[: len(parts)]), lambda one: one[1]):
-            moment = replace(whole, is_plan=tense != "past", is_told=tense != "plan", is_past=tense == "past")
-            moment = whole if tense is None else moment
+        for tense, group in groupby(zip(parts, tenses, strict=True), lambda one: one[1]):
+            moment = whole
+            if tense is not None:
+                moment = replace(whole, is_plan=tense != "past", is_told=tense != "plan", is_past=tense == "past")
             read += [(part, moment) for part in read_parts(moment, [part for part, _ in group])]
         # Use the language that reads most: `7 mai 2023` is a year in English, a day in French.
         length = sum(part.end - part.begin for part, _ in read if not _NAMING.isdisjoint(part.kinds)) + 1
