@@ -196,7 +196,6 @@ class NameLabels:
         self._labels: dict[tuple[Identity, str], str] = {}
         self._asker: dict[Identity, tuple[Identity, str]] = {}
         """Identity and present name of the asker, for each of the asker's identities."""
-        self._persona_form = ""
         self.persona = self.label(PERSONA, persona) if persona else ""
         self._persona_form = name_form(self.persona)
         if asker is None or read_role(asker.raw) == "persona":
