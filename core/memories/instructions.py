@@ -10,7 +10,7 @@ from .rules_instructions import Instruction
 from .rules_modes import MODES
 from .section_instructions import is_recorded
 
-_GROUPS = ("wishes", "endings", "stops")
+_GROUPS = ("wishes", "endings", "stops", "permits")
 MOST_INSTRUCTIONS = 5
 """Maximum number of instructions of one message."""
 
@@ -37,7 +37,7 @@ def read_instructions(
     return tuple(
         Instruction(
             cut_fact(each.text, known), each.topics, "wishes" in each.groups, not each.groups.isdisjoint(_GROUPS[1:]),
-            THAT_NAME in each.groups, "stops" in each.groups, known,
+            THAT_NAME in each.groups, "stops" in each.groups, "permits" in each.groups, known,
         )
         for each in statements
         if each.groups.intersection(_GROUPS)

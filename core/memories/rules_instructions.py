@@ -7,8 +7,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from ..text.folding import SPACELESS_PATTERN, fold, word_runs
+from ..text.forms.variants import find_forms
 from ..text.languages import likely_languages
-from ..text.remember_phrases import Phrases, cut_health, find_name, phrase_form
+from ..text.remember_phrases import Phrases, cut_health, find_name, find_values, phrase_form
 from ..text.search_words import salient_words
 from ..text.stems import stem
 
@@ -35,6 +36,8 @@ class Instruction:
     """Whether the sentence cancels a name without naming it, as in `don't call me that`."""
     is_stop: bool = False
     """Whether it tells the persona to stop something."""
+    is_permit: bool = False
+    """Whether it only allows something, as in `you can use emojis`."""
     phrases: Sequence[Phrases] = field(default=(), compare=False, repr=False)
     """Phrases of the languages of the text."""
 
@@ -60,9 +63,13 @@ def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
         if about.strip() in phrase_form(ending.text):
             return True
         about = ""
+    forbids = any(word in each["stays"] for each in ending.phrases for word in word_runs(fold(text)))
+    if ending.is_permit and not forbids:  # `you can write more` ends `be brief`, and not `be brief and friendly`
+        values = [find_values(each, ending.topics.intersection(topics), ending.phrases) for each in (ending.text, text)]
+        return not values[0] <= values[1]
     if ending.topics and not ending.is_stop and (topics or about is None):  # `I eat fish again` ends `I don't eat fish`
         return not ending.topics.isdisjoint(topics)
-    if ending.is_stop and any(word in each["stays"] for each in ending.phrases for word in word_runs(fold(text))):
+    if ending.is_stop and forbids:
         return False
     languages = likely_languages(f"{text} {ending.text}", ("en",))
     words, said, only = (salient_words(each, languages) for each in (text, ending.text, about or ""))
@@ -112,7 +119,9 @@ def is_other_name(instruction: Instruction, text: str, topics: Collection[str]) 
 def _is_form(word: str, other: str, languages: Sequence[str]) -> bool:
     """Return whether two words are equal or forms of one word, such as `call` and `calling`."""
     shared = max(_STEM_CHARS, len(word) - _ENDING_CHARS, len(other) - _ENDING_CHARS)
-    return word[:shared] == other[:shared] or stem(word, languages) == stem(other, languages)
+    return word[:shared] == other[:shared] or bool(
+        find_forms(word, languages, lambda start: [other] if other.startswith(start) else [])
+    )
 
 
 def choose_holding(topics: Sequence[Collection[str]]) -> list[int]:

@@ -8,7 +8,7 @@ follow, and a final `?` if it may be a question.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -33,16 +33,17 @@ THAT_NAME = "that_name"
 """Group of phrases for a name that is withdrawn without being repeated, such as `that name`."""
 
 _RULED_OUT = ("ruled_out", "not_wishes", "not_endings", "not_facts", "fiction")
-_BEGUN = ("explicit", "endings", "returns", "stops", "wishes")
-_RULED_BY = {"wishes": "not_wishes", "endings": "not_endings", "returns": "not_endings"}
+_BEGUN = ("explicit", "endings", "returns", "stops", "permits", "wishes")
+_RULED_BY = {"wishes": "not_wishes", **dict.fromkeys(("endings", "returns", "permits"), "not_endings")}
 _PARTS = ("stays", "narrows", "joins", "ands", "instead", "leads", "openings", "asks")
 GROUPS = (*WANTED_GROUPS, REFUSALS, *_BEGUN[1:], *_PARTS, *_RULED_OUT, *TOPICS, HEALTH, THAT_NAME)
 """wishes: begin a standing instruction. endings: revoke it. returns: revoke it; with a name, ask for the name again.
-stops: revoke an instruction, unless it has a word of `stays`, which forbids something or is about the person. narrows:
-precede the only part to revoke. joins: join a fact to a wish. ands: join a wish about health or diet to a sentence.
-instead: precede a former name. leads: may precede all these phrases. openings: have no content. asks: begin a question
-or a task. The others exclude a sentence: ruled_out from all statements, not_wishes from instructions, not_endings from
-revoking, not_facts from facts and tastes. fiction excludes the sentence and all that follow.
+stops: revoke an instruction, unless it has a word of `stays`, which forbids something or is about the person. permits:
+revoke one that forbids the same thing, or has another value of its topic. narrows: precede the only part to revoke.
+joins: join a fact to a wish. ands: join a wish about health or diet to a sentence. instead: precede a former name.
+leads: may precede all these phrases. openings: have no content. asks: begin a question or a task. The others exclude a
+sentence: ruled_out from all statements, not_wishes from instructions, not_endings from revoking, not_facts from facts
+and tastes. fiction excludes the sentence and all that follow.
 """
 
 Phrases = Mapping[str, Sequence[str]]
@@ -265,6 +266,13 @@ def find_name(text: str, known: Sequence[Phrases]) -> list[str]:
     return []
 
 
+def find_values(text: str, topics: Iterable[str], known: Sequence[Phrases]) -> set[str]:
+    """Return what a text says of some topics: `in english`, `longer answers`."""
+    form, chosen = _without_marks(text), sorted(topics)
+    patterns = [_compile(tuple(each for topic in chosen for each in phrases.get(topic, ()))) for phrases in known]
+    return {found for pattern in patterns if pattern for found in pattern.findall(form)}
+
+
 def cut_health(text: str, known: Sequence[Phrases]) -> str | None:
     """Return `to cats` of `I'm allergic to cats`; None if a text does not speak of the person's health or diet."""
     form = _without_marks(text)
@@ -343,7 +351,9 @@ def _groups_of(said: str, phrases: Phrases, begun: Sequence[str]) -> set[str]:
     if "endings" in groups and _holds(whole, phrases.get(THAT_NAME, ())):
         groups |= {"name", THAT_NAME}
     is_wish_of_topic = "wishes" in groups and not groups.isdisjoint(TOPICS)  # it replaces others of its topic
-    return groups - {"stops"} if is_wish_of_topic or "endings" in groups else groups
+    if is_wish_of_topic or "endings" in groups:
+        return groups - {"stops", "permits"}
+    return groups if groups.isdisjoint(("stops", "wishes")) else groups - {"permits"}
 
 
 def _begins(group: str, clauses: Sequence[str], stated: Sequence[str], phrases: Phrases) -> bool:
