@@ -20,6 +20,7 @@ from ..index.visible import Visible
 from ..text import times
 from ..text.folding import fold
 from ..text.question_words import (
+    ABOUT,
     asked_words,
     asks_about_person,
     begins_with,
@@ -261,8 +262,8 @@ def add_statements(ranked: Ranked, db: Database) -> Ranked:
     search, query, found = ranked.search, ranked.query, ranked.matches
     if query is None or found is None:
         return ranked
-    words, (people, languages) = asked_words(search.query.text), (query.question.people, query.languages)
-    if not any(asks_about_person(each, people, languages) for each in (words, leave_now(words, languages))):
+    words, people = asked_words(search.query.text), query.question.people
+    if not any(asks_about_person(each, people, ABOUT) for each in (words, leave_now(words, query.languages))):
         return ranked
     keys = profile.list_keys(found.audiences, query.question.people, query.asker)
     known, rows, excluded = {c.key: c for c in ranked.candidates}, dict(ranked.rows), list_excluded(search)
@@ -297,7 +298,7 @@ def offer_person(ranked: Ranked) -> Ranked:
     if not (query.question.people or query.question.self_person):
         return ranked
     newest = match.list_rows_of_person(found, query, MOST_OF_PERSON, is_matching=True)
-    if query.question.people and not newest:
+    if not newest and (query.question.people or search.query.may_be_about_person):
         newest = match.list_rows_of_person(found, query, MOST_OF_PERSON)
     candidates = _add_messages(ranked.candidates, newest)
     added = len(candidates) - len(ranked.candidates)

@@ -6,7 +6,7 @@ The phrases are in `prompts/questions`, one file for each language (`prompts/REA
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import Literal
 
@@ -18,6 +18,9 @@ from .words import read_lists
 
 NUMBERS = ("en", "de", "fr", "es", "it", "pt", "nl", "ru", "ko", "ar", "he", "el", "hi")
 """Languages with a list `numbers`."""
+
+ABOUT = (*NUMBERS, "ja", "zh", "th", "pl", "cs", "uk", "sv", "da", "no", "fi", "hu", "tr", "ro")
+"""Languages with a list `about`; they are all tried, as a few words seldom show their language."""
 
 WITHOUT_SPACES = frozenset({"ja", "zh", "th"})
 WHO = "@"
@@ -118,12 +121,15 @@ def asks_about_person(words: str, people: Collection[str], languages: Sequence[s
         else:
             marked = [WHO if word in own else word for word in words.split()]
             said = re.sub(f"({WHO} )+", f"{WHO} ", f" {' '.join(marked)} ")
-        if said.endswith(_phrases("about", language)) or holds(said, "profile", (language,)):
+        for before, end in _read_about(language):
+            if said.endswith(end) and before in f"{said[: -len(end)]} ":
+                return True
+        if holds(said, "profile", (language,)):
             return True
     return False
 
 
-def may_ask_about_person(words: str, languages: Sequence[str]) -> list[str]:
+def may_ask_about_person(words: str, languages: Iterable[str]) -> list[str]:
     """Return the languages in which `words` contains all words, but for the name, of a question about a person."""
     known = []
     for language in languages:
@@ -138,10 +144,17 @@ def may_ask_about_person(words: str, languages: Sequence[str]) -> list[str]:
 
 
 @lru_cache(maxsize=64)
+def _read_about(language: str) -> tuple[tuple[str, str], ...]:
+    """Return the two parts of each phrase of the list `about`: of `you_*_about_@` what stands before, and the end."""
+    parts = (phrase.rpartition("*") for phrase in _phrases("about", language))
+    return tuple((before, end) for before, _, end in parts)
+
+
+@lru_cache(maxsize=64)
 def _parts_around_who(language: str) -> tuple[list[str], ...]:
     """Return the parts before and after the person in each phrase of a question about a person."""
     phrases = (*_phrases("about", language), *_phrases("profile", language))
-    return tuple([part for part in phrase.split(WHO) if part.strip()] for phrase in phrases)
+    return tuple([part for part in re.split(f"[*{WHO}]", phrase) if part.strip()] for phrase in phrases)
 
 
 def self_words(languages: Sequence[str]) -> list[str]:

@@ -20,7 +20,7 @@ from core.lifelong import profile
 from core.privacy import link_participants, set_privacy, unlink_participant
 from core.scope import Scope
 from core.synth_core_memory import explain_search, search_memories, silently_record_memory
-from core.text.question_words import asked_words, asks_about_person
+from core.text.question_words import ABOUT, asked_words, asks_about_person
 from tests.spec.stage import HERE, Stage, reasons
 from tests.spec.web_world import Operator, World
 from tests.store.world import NOW, count, rows_of
@@ -111,8 +111,14 @@ ASKED = [
     ("fr", "Que sais-tu de Paul ?", ("Paul",), True), ("fr", "Tu peux faire ça pour moi ?", (), False),
     ("it", "Che cosa sai di me?", (), True), ("pt", "O que você sabe sobre mim?", (), True),
     ("nl", "Wat weet je over mij?", (), True), ("ru", "Расскажи обо мне", (), True),
-    ("ja", "私について何を知っていますか?", (), True), ("ja", "私の車はどこ?", (), False), ("zh",
-    "关于我你知道什么?", (), True),
+    ("ja", "私について何を知っていますか?", (), True), ("ja", "私の車はどこ?", (), False),
+    ("zh", "关于我你知道什么?", (), True), ("en", "so what else have you noticed about me", (), True),
+    ("en", "Could you sum me up in a line?", (), True), ("en", "Are you on the way to me?", (), False),
+    ("de", "Was hast du eigentlich von Paul gehört?", ("Paul",), False),
+    ("de", "Erzähl mal alles über mich", (), True), ("pl", "Powiedz mi coś o Adamie", ("Adamie",), True),
+    ("pl", "Co o mnie wiesz?", (), True), ("tr", "Hakkımda neler biliyorsun?", (), True),
+    ("sv", "Vad minns du om mig?", (), True), ("ko", "나에 대해 뭘 알아?", (), True), ("uk", "Хто я?", (), True),
+    ("ar", "ماذا تعرف عني؟", (), True), ("cs", "Kde mě najdeš?", (), False),
 ]  # fmt: skip
 
 
@@ -121,7 +127,8 @@ def test_p75_a_question_is_about_a_person_or_about_something_else(
     language: str, text: str, people: tuple[str, ...], expected: bool
 ) -> None:
     """A request to do something asks for nobody's life."""
-    assert asks_about_person(asked_words(text), people, [language]) is expected
+    words = asked_words(text)
+    assert {asks_about_person(words, people, each) for each in ([language], ABOUT)} == {expected}
 
 
 def tell(stage: Stage) -> None:
