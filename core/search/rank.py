@@ -36,6 +36,7 @@ from . import match, profile
 from .match import Matches
 from .question import Question, find_called, find_spoken, named, read_question
 from .ranking import days, ranking
+from .ranking.frame import keep_spoken
 from .ranking.ranking import Ranking
 from .ranking.relevance import Near
 from .ranking.rows import CHAT, FILLING, FILLING_LAST, Candidate, Kept, RankingQuery, WordScorer, newest_first
@@ -169,16 +170,20 @@ def rank_best(current: Round, found: Matches) -> tuple[RankingQuery, Ranking]:
     talk = _list_talk(tuple(query.languages)) if is_of_time else frozenset[str]()
     if is_of_time:  # the name of a speaker is no subject: `What has Ann done since May?`
         talk |= _list_name_parts(query.question, query.languages)
+        talk |= {fold(word) for code in question.languages for word in name_words(code)}
     # Terms of the subject of the question.
     telling = {i for i, t in enumerate(search.terms) if not talk or (t.kind != "minor" and t.text not in talk)}
     meant = [one for one, owners in found.owners.items() if not telling.isdisjoint(owners)]
     seen = [one for one in found.audiences if any(len(one.postings.find(each)[0]) for each in meant)]
     offered: Sequence[ViewRows] = ()
+    every = found.audiences
+    if is_of_time and not seen and query.question.people:  # `What did Ann say last week?`
+        every = keep_spoken(every, query)
     if question.spans and (days.are_short(question) or not seen or question.order):
-        offered = days.list_inside(found.audiences, question)
+        offered = days.list_inside(every, question)
     if question.order and not seen:
-        offered = days.list_in_order(found.audiences, query)
-    audiences = found.audiences if is_of_time or search.embedder is not None else seen
+        offered = days.list_in_order(every, query)
+    audiences = every if is_of_time or search.embedder is not None else seen
     return query, ranking.rank_rows(audiences, query, offered, current.best)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -137,6 +138,21 @@ def find_persons(question: Question, asker: Collection[str], view: Visible) -> F
     persons = np.full(len(view.speakers), others, np.float32)
     persons[about] = is_about
     return persons
+
+
+def keep_spoken(audiences: Sequence[AudienceMatches], query: RankingQuery) -> Sequence[AudienceMatches]:
+    """Return the audiences with only the messages of the people asked about; unchanged if these wrote none."""
+    kept = []
+    for one in audiences:
+        persons = find_persons(query.question, query.asker, one.view)
+        spoken = one.view.is_chat & (persons[one.view.speaker] > 0 if persons is not None else False)
+        readable = partial(_flag_both, one.readable, spoken)
+        kept.append(replace(one, postings=one.postings.keep(spoken[one.postings.rows]), readable=readable))
+    return kept if any(len(one.list_readable()) for one in kept) else audiences
+
+
+def _flag_both(readable: Callable[[ViewRows], Flags] | None, spoken: Flags, rows: ViewRows) -> Flags:
+    return spoken[rows] if readable is None else spoken[rows] & readable(rows)
 
 
 def choose_best(score: Floats, at_us: Column, most: int) -> Ints:
