@@ -29,7 +29,7 @@ from ..text import question_words
 from ..text.folding import all_runs, clean, fold, runs
 from ..text.languages import bare, common_words, read_language
 from ..text.stems import script_language
-from ..text.time import CALENDARS, Span, name_days, name_words, names_feast, read_spans, time_words
+from ..text.time import CALENDARS, Span, name_days, name_weekday, name_words, names_feast, read_spans, time_words
 from ..text.words import read_lists
 
 
@@ -227,7 +227,10 @@ _DAY = timedelta(days=1)
 
 
 def list_days(spans: Sequence[Span], now: datetime, zone: tzinfo) -> tuple[str, ...]:
-    """Return the days, weeks and months of spans; of an open span, SOON_DAYS after a future start or before the end."""
+    """Return the days, weeks and months of spans; of an open span, SOON_DAYS after a future start or before the end.
+
+    For a day or a week that is not over, also the weekdays that recur.
+    """
     days: dict[str, None] = {}
     for span in spans:
         start, end = span.start, span.end
@@ -239,6 +242,8 @@ def list_days(spans: Sequence[Span], now: datetime, zone: tzinfo) -> tuple[str, 
         first, last = start.astimezone(zone).date(), (end - timedelta(microseconds=1)).astimezone(zone).date()
         last = min(last, date.fromordinal(min(first.toordinal() + MOST_DAYS - len(days) - 1, date.max.toordinal())))
         days |= dict.fromkeys(name_days(first, last, span.precision))
+        if last >= now.astimezone(zone).date() and (last - first).days < 7:
+            days |= dict.fromkeys(name_weekday((first.weekday() + n) % 7) for n in range((last - first).days + 1))
     return tuple(days)
 
 

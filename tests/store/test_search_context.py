@@ -107,6 +107,16 @@ def test_t64_who_is_named_alone_is_answered_with_their_newest_lines(db: Database
     assert "Fire is the best element, no discussion." in texts_of(find(db, scope, query="What did @bob say?"))
 
 
+@pytest.mark.parametrize(
+    "question", ["What did Ann say last?", "What was the last thing Ann said?", "What did Ann say last week?"]
+)
+def test_t64_what_somebody_said_in_a_time_is_in_their_own_lines(db: Database, scope: Scope, question: str) -> None:
+    own = [("Ann", "the boat is sold"), ("Ann", "good night")]
+    others = [("Tom", f"hello Ann, it is week {n}") for n in range(12)]
+    talked(db, scope, [*own, *others], NOW - timedelta(days=7))
+    assert set(ask(db, scope, question)[0]) == {text for _, text in own}
+
+
 def test_t64_a_class_noun_is_not_taken_for_another_with_the_same_stem(db: Database, scope: Scope) -> None:
     talked(db, scope, [("Ann", "The boss was unfair today."), *filler(12)], ago(days=9))
     asked = replace(scope, conversation="tg/1", participant="tg/tom")
@@ -438,6 +448,16 @@ def test_t62_of_coming_days_without_rows_all_that_helps_to_plan_comes_in(told: D
     said(told, scope, [(f"I like the garden party number {n}", ago(days=30 + n)) for n in range(2 * MOST_OUTSIDE)])
     texts, report = ask(told, scope, "Which garden party is there in 9 days?")
     assert report["notes"] and len(texts) > MOST_OUTSIDE
+
+
+def test_t62_what_recurs_is_about_each_of_its_weekdays(told: Database, scope: Scope) -> None:
+    said(told, scope, [("We stream every Thursday", ago(days=30))])
+    assert ask(told, scope, "What happens in 2 days?")[0] == ["We stream every Thursday"]
+    texts, report = ask(told, scope, "What's on Thursday?")
+    assert texts == ["We stream every Thursday"] and report["notes"] == []
+    assert ask(told, scope, "What is on next week?")[0] == ["We stream every Thursday"]
+    assert "We stream every Thursday" not in ask(told, scope, "What did I do on Thursday?")[0]
+    assert ask(told, scope, "What is in 3 days?")[0] == []
 
 
 def test_t62_the_first_and_the_last_come_by_time(told: Database, scope: Scope) -> None:

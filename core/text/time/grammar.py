@@ -26,6 +26,8 @@ _PLAIN_TIMES, _LONGER_TIMES = frozenset("DWZNMEo"), frozenset("XUWMmN")
 _NAMED, _SURE_YEAR, _COUNTING = frozenset("MWy"), frozenset("YZ"), frozenset("Nh")
 _MONTHS, _JOINING, _IN_LIST = frozenset("Mm"), frozenset("8,x"), frozenset("x,8IAn5")
 _SURE = {"m": "M", "w": "W", "$": "S", ".": "y"}
+EVERY = "\u2200"
+"""Kind of a weekday that recurs: `every Friday`."""
 _UNSURE = frozenset("DWwPmYSUod=$!.}")
 """Kinds of parts whose meaning depends on adjacent parts."""
 
@@ -122,7 +124,9 @@ def _make_sure(m: Moment, parts: Sequence[TimePart], n: int, made: Sequence[Time
     last = n - 1 - (n > 1 and "o" in parts[n - 1].kinds)  # `every second Sunday`
     is_habit = (n and "=" in parts[last].kinds) or ("=" in kinds and not (n and "N" in parts[n - 1].kinds))
     if is_habit:
-        kinds = {kind: value for kind, value in kinds.items() if kind not in "DWw}"}
+        weekday = kinds.get("W", kinds.get("w"))
+        every = {} if weekday is None else {EVERY: weekday}
+        kinds = {kind: value for kind, value in kinds.items() if kind not in "DWw}"} | every
     one = made[n - 2].kinds if n > 1 and "8" in parts[n - 1].kinds else {}
     is_second = not _NAMED.isdisjoint(one) or one.keys() >= _SURE_YEAR
     is_sure = is_led or is_second or "6" in follows or len(parts) == 1

@@ -13,10 +13,10 @@ from ..languages import bare, likely_languages
 from ..times import EARLIEST, LATEST
 from . import calendar
 from .calendar import BREAK
-from .grammar import read_parts
+from .grammar import EVERY, read_parts
 from .parts import TimePart, cut
 from .patterns import Found, Moment
-from .spans import DAY, Role, Span, in_utc, name_days
+from .spans import DAY, Role, Span, in_utc, name_days, name_weekday
 from .tense import read_tenses
 
 LOOKED_AT = 4_000
@@ -75,7 +75,10 @@ def read_spans(text: str, now: datetime, zone: tzinfo, languages: Sequence[str])
 
 
 def find_about_days(text: str, said_at: datetime, zone: tzinfo, languages: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """Return the days, weeks and months that a stored text is about, each with the position of the words for it."""
+    """Return the days, weeks and months that a stored text is about, each with the position of the words for it.
+
+    `every Friday` gives the name of a weekday (`name_weekday`).
+    """
     days: dict[str, tuple[int, int]] = {}
     folds = _Folds(text[:LOOKED_AT])
     read = _read(folds, said_at, zone, languages, is_question=False)
@@ -97,6 +100,9 @@ def find_about_days(text: str, said_at: datetime, zone: tzinfo, languages: Seque
         for day in (*name_days(first, last, named.precision), *later):
             if len(day) == length:
                 days.setdefault(day, folds.place(part.begin, part.end))
+    for part, _ in read:
+        if EVERY in part.kinds:
+            days.setdefault(name_weekday(part.kinds[EVERY]), folds.place(part.begin, part.end))
     return days
 
 

@@ -145,6 +145,11 @@ def name_days(first: date, last: date, precision: Precision) -> Iterator[str]:
         yield day.isoformat()
 
 
+def name_weekday(weekday: int) -> str:
+    """Return the name of a day that recurs every week; 0 is Monday."""
+    return f"every-{weekday}"
+
+
 def of_clock(day: Range, minutes: int) -> Range:
     """Return half an hour on each side of a time of day."""
     at = day[0] + timedelta(minutes=minutes)

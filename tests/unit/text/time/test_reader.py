@@ -247,9 +247,21 @@ def test_t62_a_stored_text_is_about_days(expected: str, language: str, text: str
     assert list(find_about_days(text, NOW, UTC, (language,))) == days
 
 
+RECURRING = [
+    ("en", "We stream every Wednesday."), ("en", "Wednesdays are for yoga"), ("de", "Mittwochs gehe ich zum Yoga"),
+    ("es", "Los miércoles voy a yoga"), ("fr", "Tous les mercredis je vais au yoga"), ("pt", "Toda quarta tenho yoga"),
+    ("ru", "Каждую среду йога"), ("ru", "По средам йога"), ("tr", "Her çarşamba yoga var"), ("zh", "每周三我去瑜伽"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("language", "text"), RECURRING)
+def test_t62_a_stored_text_is_about_a_weekday_that_recurs(language: str, text: str) -> None:
+    assert list(find_about_days(text, NOW, UTC, (language,))) == ["every-2"]
+
+
 STORED = [
     ("", "pt", "a segunda vez"), ("", "ru", "берегу окружающую среду"),
-    ("", "ja", "明日奈に会った"), ("", "ko", "매주 금요일"),
+    ("", "ja", "明日奈に会った"), ("-4", "ko", "매주 금요일"),
     ("14", "ja", "3日後に引っ越す"), ("14", "ko", "3일 후에 이사"),
     ("12", "hi", "कल बैठक होगी"), ("10", "hi", "कल मैंने खाना खाया"),
     ("", "en", "I finished the book in two days."), ("", "en", "It seems like only yesterday, Ann!"),
