@@ -17,6 +17,7 @@ tables of some languages are short and give fewer facts.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
@@ -267,6 +268,8 @@ def _describe(span: Span, zone: tzinfo) -> str:
 MOST_NAMES = 2_000
 """Maximum number of speaker names compared with a question; names that share a word with it come first."""
 
+MOST_SHARING = 3
+"""Maximum number of names that share their last word and are found by it."""
 _PARTS = lazy_pattern(r"[^\W\d_]+")
 _SHORTEST = 2
 _SHORTEST_DECLINED = 3
@@ -333,7 +336,7 @@ def named(text: str, names: Collection[str], languages: Sequence[str]) -> frozen
             if said_so and _declined(part, script, said_so, languages):
                 near.add(name)
     if exact:
-        return frozenset(_without_shadowed(exact))
+        return frozenset(_without_shadowed(exact, known))
     return frozenset(near)
 
 
@@ -351,11 +354,17 @@ def find_called(text: str, names: Collection[str], languages: Sequence[str]) -> 
     return frozenset(called)
 
 
-def _without_shadowed(found: Mapping[str, int]) -> Iterator[str]:
-    """Yield the names found in full, and names found by one word, unless a name found in full has this word."""
+def _without_shadowed(found: Mapping[str, int], said: Collection[str]) -> Iterator[str]:
+    """Yield the names found in full, and names found by one word, unless a name found in full has this word.
+
+    A last word that many names share, such as `gg` of `wolf_gg`, identifies nobody.
+    """
     whole = {part for name, size in found.items() if size > 1 for part in _read_name(name).parts}
+    shared = Counter(part for name in found for part in set(_read_name(name).parts[1:]))
     for name, size in found.items():
-        if size > 1 or not whole.intersection(_read_name(name).parts):
+        first, *others = _read_name(name).parts or ("",)
+        is_shared = first not in said and not any(shared[part] <= MOST_SHARING for part in others if part in said)
+        if size > 1 or not (is_shared or first in whole or whole.intersection(others)):
             yield name
 
 

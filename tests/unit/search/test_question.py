@@ -163,6 +163,13 @@ def test_t16_people_are_named_by_whole_and_first_names_possessives_and_cases(tex
     assert read(text, languages=("en", "nl")).people == named
 
 
+def test_t16_a_last_word_that_many_names_share_names_nobody() -> None:
+    crowd = [f"{first}_gg" for first in ("panda", "wolf", "fox", "owl")]
+    assert read("Who said gg?", speaker_names=crowd).people == set()
+    assert read("Did wolf say gg?", speaker_names=crowd).people == {"wolf_gg"}
+    assert read("What do the Bells like?", speaker_names=["Ann Bell", "Tom Bell"]).people == {"Ann Bell", "Tom Bell"}
+
+
 OWN = (
     "Where do I live?", "What's my cat called?", "Wo wohne ich?", "Où est mon chat ?", "¿Cuál es mi color favorito?",
     "Qual è il mio colore preferito?", "Qual é a minha cor favorita?", "Wat is mijn lievelingskleur?",
