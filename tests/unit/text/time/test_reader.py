@@ -262,6 +262,8 @@ def test_t62_a_stored_text_is_about_a_weekday_that_recurs(language: str, text: s
 STORED = [
     ("", "pt", "a segunda vez"), ("", "ru", "берегу окружающую среду"),
     ("", "ja", "明日奈に会った"), ("-4", "ko", "매주 금요일"),
+    ("", "en", "Two days later my arm has healed."), ("", "de", "Zehn Tage später war der Arm verheilt."),
+    ("", "fr", "Deux jours plus tard, on est partis."), ("", "es", "Dos días después llegó la carta."),
     ("14", "ja", "3日後に引っ越す"), ("14", "ko", "3일 후에 이사"),
     ("12", "hi", "कल बैठक होगी"), ("10", "hi", "कल मैंने खाना खाया"),
     ("", "en", "I finished the book in two days."), ("", "en", "It seems like only yesterday, Ann!"),
