@@ -31,7 +31,7 @@ from ..text.question_words import (
 )
 from ..text.stems import stem
 from ..text.time import Span, name_words, talk_words
-from ..text.words import stop_words, words
+from ..text.words import list_terms, stop_words, words
 from . import match, profile
 from .match import Matches
 from .question import Question, find_called, find_spoken, named, read_question
@@ -39,10 +39,10 @@ from .ranking import days, ranking
 from .ranking.frame import keep_spoken
 from .ranking.ranking import Ranking
 from .ranking.relevance import Near
-from .ranking.rows import CHAT, FILLING, FILLING_LAST, Candidate, Kept, RankingQuery, WordScorer, newest_first
+from .ranking.rows import CHAT, FILLING, FILLING_LAST, Candidate, FoundRow, Kept, RankingQuery, WordScorer, newest_first
 from .ranking.weights import INSIDE, rarity_weight
 from .resolve import Search
-from .table import Errors, Rows
+from .table import Errors, Rows, read_rows, read_values
 from .terms import QueryTerm, count_alone, count_rows, share_groups
 
 CONTEXT_REACH = 4
@@ -263,21 +263,40 @@ def weigh_alone(search: Search, found: Matches | None) -> WordScorer:
 
 
 def add_statements(ranked: Ranked, db: Database) -> Ranked:
-    """Return the candidates, and, if the question is about a person, the person's statements about themselves."""
+    """Return the candidates, and, if the question is about a person, the person's statements about themselves; of less
+    than `limit` of them, also the person's messages with the rarest words.
+    """
     search, query, found = ranked.search, ranked.query, ranked.matches
     if query is None or found is None:
         return ranked
     words, people = asked_words(search.query.text), query.question.people
     if not any(asks_about_person(each, people, ABOUT) for each in (words, leave_now(words, query.languages))):
         return ranked
-    keys = profile.list_keys(found.audiences, query.question.people, query.asker)
+    keys = profile.list_keys(found.audiences, people, query.asker)
     known, rows, excluded = {c.key: c for c in ranked.candidates}, dict(ranked.rows), list_excluded(search)
-    for one in profile.read_person(search, db, keys):
-        if (key := (one.row.source, one.row.id)) not in excluded:
-            candidate = known.get(key) or Candidate(*key, one.row.at_us)
-            reasons = {**candidate.reasons, "statement": one.worth}
-            known[key], rows[key] = replace(candidate, is_offered=True, reasons=reasons), one.row
+    worth = [(one.row, one.worth) for one in profile.read_person(search, db, keys)]
+    if len(worth) < search.query.limit:
+        about = replace(query, question=replace(query.question, self_person=not people, other=False))
+        worth += _list_telling_rows(search, about, db)
+    for row, value in worth:
+        if (key := (row.source, row.id)) not in excluded:
+            candidate = known.get(key) or Candidate(*key, row.at_us)
+            reasons = {"statement": value, **candidate.reasons}
+            known[key], rows[key] = replace(candidate, is_offered=True, reasons=reasons), row
     return replace(ranked, candidates=list(known.values()), rows=rows)
+
+
+def _list_telling_rows(search: Search, query: RankingQuery, db: Database) -> list[tuple[FoundRow, float]]:
+    """Return the messages with the rarest words among the newest of the people asked about, each with its worth."""
+    if search.index is None:
+        return []
+    said = match.match(replace(search, terms=()), list_excluded(search), every=True)
+    ids = [(CHAT, row_id) for row_id, _ in match.list_rows_of_person(said, query, profile.MOST_READ)]
+    read, _ = read_rows(db, ids, read_values(search.viewer, db, search.chars, search.searched_chars))
+    found, (count, _) = list(read.values()), search.count_rows(search.query.numbers)
+    telling = _weigh_texts(search.index.lexicon, count, [list_terms(row.folded) for row in found])
+    best = sorted(zip(found, telling, strict=True), key=lambda each: (-each[1], -each[0].at_us))
+    return [(row, profile.LINE / 2 * value) for row, value in best[: search.query.limit]]
 
 
 def is_by_name_alone(ranked: Ranked) -> bool:
@@ -303,7 +322,7 @@ def offer_person(ranked: Ranked) -> Ranked:
     if not (query.question.people or query.question.self_person):
         return ranked
     newest = match.list_rows_of_person(found, query, MOST_OF_PERSON, is_matching=True)
-    if not newest and (query.question.people or search.query.may_be_about_person):
+    if query.question.people and not newest:
         newest = match.list_rows_of_person(found, query, MOST_OF_PERSON)
     candidates = _add_messages(ranked.candidates, newest)
     added = len(candidates) - len(ranked.candidates)

@@ -81,11 +81,9 @@ def _rank_by_index(current: Round, db: Database) -> Ranked:
         ranked = _leave_spans(ranked, match.match(search, left_out, every=every))
     if question.beside:
         ranked = _look_beside(ranked, found, left_out)
-    is_of_person = search.query.may_be_about_person and is_first
-    if is_of_person:
+    if search.query.may_be_about_person and is_first:
         ranked = rank.add_statements(ranked, db)
-    is_short = len(ranked.candidates) < (search.query.limit if is_of_person else 1)
-    if is_first and (is_short or rank.is_by_name_alone(ranked)):
+    if is_first and (not ranked.candidates or rank.is_by_name_alone(ranked)):
         ranked = rank.offer_person(ranked)
     return rank.fill_with_person(ranked) if is_first else ranked
 

@@ -117,6 +117,15 @@ def test_t64_what_somebody_said_in_a_time_is_in_their_own_lines(db: Database, sc
     assert set(ask(db, scope, question)[0]) == {text for _, text in own}
 
 
+@pytest.mark.parametrize("question", ["What do you know about Tom?", "Opowiedz mi coś o Tom"])
+def test_p75_of_a_person_without_statements_the_lines_with_the_rarest_words_come(
+    db: Database, scope: Scope, question: str
+) -> None:
+    telling = [("Tom", "switched to the accordion, goodbye tuba"), ("Tom", "Nora the pilot visits on Sunday")]
+    told = talked(db, scope, [*telling, *filler(60)], NOW - timedelta(hours=1))
+    assert set(ranked(db, scope, query=question, limit=5)[:2]) == set(told[:2])
+
+
 def test_t64_a_class_noun_is_not_taken_for_another_with_the_same_stem(db: Database, scope: Scope) -> None:
     talked(db, scope, [("Ann", "The boss was unfair today."), *filler(12)], ago(days=9))
     asked = replace(scope, conversation="tg/1", participant="tg/tom")
