@@ -119,6 +119,7 @@ def read_question(text: str, *, now: datetime, zone: tzinfo, languages: Sequence
         wants_list=question_words.holds(words, "list", any_of),
         is_hint=question_words.holds(words, "duration", any_of)
         or (bool(named_spans) and _asks_for_more(words, said, named_spans, now, known))
+        or (_are_over(named_spans, now) and question_words.holds(words, "now", known))
         or any(_is_aside(said, span) or _is_in_name(said, span, known) for span in named_spans),
         is_present=is_present,
         languages=known,
@@ -129,6 +130,11 @@ def find_spoken(text: str, languages: Sequence[str]) -> tuple[tuple[str, ...], b
     """Return the language of a text, else the given languages; whether it was detected; and whether that is certain."""
     found, is_sure = read_language(clean(text[: question_words.LOOKED_AT]))
     return (found,) if found else tuple(dict.fromkeys(code.lower() for code in languages)), bool(found), is_sure
+
+
+def _are_over(spans: Sequence[Span], now: datetime) -> bool:
+    """Return whether there are spans, all past: `Do I still have the bike of May?` asks about the present."""
+    return bool(spans) and all(span.end is not None and span.end <= now for span in spans)
 
 
 def _asks_for_more(words: str, said: str, spans: Sequence[Span], now: datetime, languages: Sequence[str]) -> bool:

@@ -12,6 +12,7 @@ from ..base import logs
 from ..database.engine import Database
 from ..errors import StoreReadError
 from ..index.shapes import RowId
+from ..text.time import Span
 from . import match, plain, rank
 from .choose import Drop, Selection, choose_hits
 from .match import Matches
@@ -22,6 +23,8 @@ from .resolve import Search, widen
 from .table import find_copies
 
 MOST_ROUNDS = 12
+MOST_EARLIER = 2
+"""Number of matches before a span of weeks that are added if nothing in the span matches."""
 MOST_OUTSIDE = 3
 """Maximum number of hits from outside the spans of a question if nothing is stored in them."""
 
@@ -79,6 +82,8 @@ def _rank_by_index(current: Round, db: Database) -> Ranked:
     ranked = rank.rank(current, found)
     if question.is_limited and is_first and not ranked.candidates:
         ranked = _leave_spans(ranked, match.match(search, left_out, every=every))
+    if question.is_limited and is_first and not ranked.matching:
+        ranked = _add_earlier(ranked, left_out)
     if question.beside:
         ranked = _look_beside(ranked, found, left_out)
     if search.query.may_be_about_person and is_first:
@@ -99,6 +104,20 @@ def _leave_spans(ranked: Ranked, found: Matches) -> Ranked:
         query = replace(current.search.query, limit=min(current.search.query.limit, MOST_OUTSIDE))
         current = replace(current, search=replace(current.search, query=query))
     return rank.rank(current, found)
+
+
+def _add_earlier(ranked: Ranked, left_out: Sequence[RowId]) -> Ranked:
+    """Return the candidates, and the newest matches before a span of weeks: `How much was my rent in June?`"""
+    current = ranked.round
+    starts = [span.start for span in current.question.spans if span.role == "said" and span.start is not None]
+    if days.are_short(current.question) or not starts or not current.search.terms:
+        return ranked
+    question = replace(current.question, spans=(Span(None, min(starts)),), days=())
+    search = current.search
+    earlier = rank.rank(replace(current, question=question), match.match(search, left_out, question=question))
+    newest = sorted((c for c in earlier.candidates if c.matched), key=lambda c: -c.at_us)[:MOST_EARLIER]
+    known = {c.key for c in ranked.candidates}
+    return replace(ranked, candidates=[*ranked.candidates, *(c for c in newest if c.key not in known)])
 
 
 def _look_beside(ranked: Ranked, found: Matches, left_out: Sequence[RowId]) -> Ranked:

@@ -459,6 +459,13 @@ def test_t62_of_coming_days_without_rows_all_that_helps_to_plan_comes_in(told: D
     assert report["notes"] and len(texts) > MOST_OUTSIDE
 
 
+def test_t62_what_held_in_a_time_may_have_been_said_before_it(db: Database, scope: Scope) -> None:
+    said(db, scope, [("my rent is 800", ago(days=90)), ("the rent goes up to 900", ago(days=3))])
+    said(db, scope, [(f"noise {n} from the street", ago(days=50 - n)) for n in range(20)])
+    assert ask(db, scope, "How much was my rent in January?")[0][0] == "my rent is 800"
+    assert "the rent goes up to 900" in ask(db, scope, "Is the rent of January 2026 still right?")[0]
+
+
 def test_t62_what_recurs_is_about_each_of_its_weekdays(told: Database, scope: Scope) -> None:
     said(told, scope, [("We stream every Thursday", ago(days=30))])
     assert ask(told, scope, "What happens in 2 days?")[0] == ["We stream every Thursday"]
