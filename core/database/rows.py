@@ -41,14 +41,17 @@ def text(value: object, field: str) -> str:
     return made
 
 
-def check_size(made: str, field: str) -> None:
+def fits_column(made: str) -> bool:
     # A character has at most 4 bytes, so short texts need not be encoded to be measured.
-    if len(made) * 4 > TEXT_BYTES:
+    return len(made) * 4 <= TEXT_BYTES or len(made.encode("utf-8", "surrogatepass")) <= TEXT_BYTES
+
+
+def check_size(made: str, field: str) -> None:
+    if not fits_column(made):
         size = len(made.encode("utf-8", "surrogatepass"))
-        if size > TEXT_BYTES:
-            raise MessageError(
-                f"{field} is {size} bytes long. At most {TEXT_BYTES} bytes are stored. Shorten it.", fields=(field,)
-            )
+        raise MessageError(
+            f"{field} is {size} bytes long. At most {TEXT_BYTES} bytes are stored. Shorten it.", fields=(field,)
+        )
 
 
 def name(value: object, field: str, chars: int, notes: list[str]) -> str:

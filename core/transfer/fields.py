@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 
-from ..database.rows import TEXT_BYTES
+from ..database import rows
 from ..errors import MessageError
 from ..scope import key_text
 from ..text.folding import clean
@@ -105,33 +105,14 @@ def said_without_thoughts(text: str) -> str:
 
 
 def text_of(value: Any, name: str) -> str:
-    if not isinstance(value, str):
-        raise MessageError(f"{name} is {said_type(value)}, it must be a text")
-    text = clean(value)
-    if not fits_column(text):
-        raise MessageError(f"{name} is larger than {TEXT_BYTES} bytes")
-    return text
-
-
-def fits_column(text: str) -> bool:
-    return len(text) * 4 <= TEXT_BYTES or len(text.encode("utf-8")) <= TEXT_BYTES
+    if value is None:
+        raise MessageError(f"{name} is missing")
+    return rows.text(value, name)
 
 
 def key_of(value: Any, name: str, limit_bytes: int) -> str:
     """Return an id or name as a key of at most `limit_bytes`: "" for None, decimal digits for a number."""
     return key_text("" if value is None else value, name, limit_bytes)
-
-
-def said_type(value: Any) -> str:
-    names = {
-        bool: "true or false",
-        int: "a number",
-        float: "a number",
-        str: "a text",
-        list: "a list",
-        dict: "an object",
-    }
-    return "missing" if value is None else names.get(type(value), type(value).__name__)
 
 
 # Times

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TextIO
 
 from ..errors import MessageError, TransferError
-from .fields import said_type
 from .files import UNREADABLE, Member
 from .shapes import Fault, Read
 
@@ -84,7 +83,7 @@ def read_objects(member: Member, read: Callable[[int, dict[str, Any]], Read | No
             if isinstance(value, BadJson):
                 raise MessageError(value.reason)
             if not isinstance(value, dict):
-                raise MessageError(f"the row is {said_type(value)}, it must be an object")
+                raise MessageError.of_type("the row", value, "an object")
             if (line := read(row, value)) is not None:
                 yield line
         except MessageError as error:

@@ -212,7 +212,7 @@ def test_l38_values_that_cannot_be_used_are_noted_or_refused(db: Database) -> No
     assert (done.imported, done.skipped, done.error_count) == (4, 0, 8)
     reasons = {problem.row: problem.reason for problem in done.errors}
     assert reasons[4] == "text is of type int. It must be a text" and reasons[5] == "text is missing"
-    assert reasons[6] == "the item is a number, it must be a text or an object"
+    assert reasons[6] == "the item is of type int. It must be a text or an object"
     assert "canary" not in str(done)
     stored = {row.content: row for row in _stored(db, scope)}
     assert (stored["b"].importance, stored["c"].importance, stored["d"].timestamp) == (1.0, 0.5, NOW)

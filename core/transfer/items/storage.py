@@ -18,7 +18,6 @@ from ...memories.rules import SAVED, expires_at, kind_of, read_entry
 from ...memories.table_transfer import number_item
 from ...scope import Scope
 from ...text.hits import name_persona
-from ..fields import said_type
 from ..shapes import Progress
 from .formats import Row
 
@@ -164,7 +163,7 @@ def read_item(value: Any, scope: Scope, kind: str, *, now: datetime, session_ttl
     """Return the memory that a value describes, or None if its text is blank; an error quotes nothing of it."""
     given = {"text": value} if isinstance(value, str) else value
     if not isinstance(given, dict):
-        raise MessageError(f"the item is {said_type(given)}, it must be a text or an object")
+        raise MessageError.of_type("the item", given, "a text or an object")
     if given.get("text", given.get("content")) is None:
         raise MessageError("text is missing")
     entry = {name: field for name, field in given.items() if name not in _NOT_READ and field not in ("", [])}

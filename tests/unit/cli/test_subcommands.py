@@ -104,10 +104,10 @@ def test_f76_import_reports_and_is_idempotent(run: Command, tmp_path: Path) -> N
     assert first.err == "Not taken: 1 row; the answer gives the reasons.\n"
     again = run("import", file).json
     assert (again["imported"], again["duplicates"], again["skipped"]) == (0, 1, 1)
-    assert again["errors"] == [{"row": 2, "reason": "the row is a list, it must be an object"}]
+    assert again["errors"] == [{"row": 2, "reason": "the row is of type list. It must be an object"}]
     shown = run("import", file, "--text").out
     assert "Rows not taken: 1" in shown
-    assert "the row is a list" in shown
+    assert "the row is of type list" in shown
     assert "without --private" not in shown + run("import", file, "--dry-run").out, "none is new"
     whole = ("--conversation", "discord/11", "--private", "--dry-run")
     assert run("import", file, *whole).json["participants"] == {"discord/Ann": "Ann"}

@@ -55,7 +55,7 @@ def test_a_record_holds_what_the_row_says() -> None:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"text": 7}, "text is a number, it must be a text"), ({"text": ["canary"]}, "text is a list"),
+        ({"text": 7}, "text is of type int. It must be a text"), ({"text": ["canary"]}, "text is of type list"),
         ({"timestamp": None}, "timestamp is missing"), ({"timestamp": "soon"}, "timestamp cannot be read"),
         ({"speaker": ""}, "speaker is blank. A name is needed here"),
         ({"speaker": {"canary": 1}}, "speaker is of type dict"), ({"speaker": "x" * 192}, "speaker is 192 bytes long"),
@@ -75,7 +75,7 @@ def test_f76_bad_sillytavern_rows_are_listed() -> None:
         {"send_date": None}, {"send_date": "soon"}, {"mes": 7}, {"is_user": "yes"}, {}, {"send_date": ""}
     ]  # fmt: skip
     *bad, first, second = _tavern(*({**LINE, **each} for each in odd))
-    said = ("send_date is missing", "send_date cannot be read", "mes is a number", "is_user is no switch")
+    said = ("send_date is missing", "send_date cannot be read", "mes is of type int", "is_user is no switch")
     assert all(reason in each.reason for reason, each in zip(said, bad, strict=True))
     assert [each.row for each in bad] == [1, 2, 3, 4] and second.at == first.at
 

@@ -13,10 +13,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ....database.dialects import EPOCH, microseconds
+from ....database.rows import fits_column
 from ....errors import MessageError
 from ....stories.rules_running import Version
 from ....text.folding import clean
-from ...fields import SPEAKER_BYTES, dict_at, fits_column, key_of, read_time, text_of
+from ...fields import SPEAKER_BYTES, dict_at, key_of, read_time, text_of
 from ...files import Member
 from ...json_values import read_objects
 from ...shapes import BLANK, Ending, Left, Line, Read, Reading, Room, Speaker

@@ -16,13 +16,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from ....database.rows import fits_column
 from ....errors import MessageError
 from ....messages.table_recaps import Alternative, Recap
 from ....shapes import Role
 from ....stories import rules_recaps
 from ....stories.table_imported import NOTHING, Beside, Scene
 from ....text.folding import clean
-from ...fields import SPEAKER_BYTES, fits_column, list_at, said_without_thoughts
+from ...fields import SPEAKER_BYTES, list_at, said_without_thoughts
 from ...json_values import is_deeper
 
 KEY, DIGEST = "sillytavern", "sillytavern_digest"
