@@ -191,13 +191,12 @@ def _build_result(
     """Return the result of an import, or of a dry run without `writer`; `new` are the keys of new conversations."""
     survey, private = plan.survey, {key for key, privacy in privacies.items() if privacy != "public"}
     counts = Counter[str]() if writer is None else writer.counts
-    refused = [*survey.faults, *(writer.refused if writer else ())]
     left = survey.left + Counter({name: count for name, count in counts.items() if name not in _DONE})
     speakers: Counter[str] = Counter()
     for person in survey.people.values():
         speakers[person.name] += person.lines
     is_one = len(files.export.members) == 1  # in a single file of lines, the row number suffices
-    errors = [fault._replace(place="") if fault.row and is_one else fault for fault in refused]
+    errors = [fault._replace(place="") if fault.row and is_one else fault for fault in survey.faults]
     return ImportResult(
         format=files.format,
         could_import=survey.lines,
@@ -210,13 +209,13 @@ def _build_result(
         story={name: count for name, count in writer.story.items() if count} if writer else {},
         instructions=writer.instructions if writer else 0,
         left_out=dict(sorted(left.items())),
-        errors=tuple(sorted(errors, key=lambda fault: fault.row)[:MAX_LISTED]),
-        error_count=survey.fault_count + (writer.refused_count if writer else 0),
+        errors=tuple(sorted(errors, key=lambda fault: fault.row)),
+        error_count=survey.fault_count,
         conversations=tuple(map(plain_key, privacies)),
         private_count=len(private),
         days=len(survey.days),
         speakers=dict(speakers),
-        participants=writer.participants if writer else plan.name_participants(),
+        participants=plan.name_participants(),
         persona=_persona_names(plan),
         first=iso_text(survey.first),
         last=iso_text(survey.last),

@@ -29,7 +29,7 @@ from .formats.sillytavern import lines as tavern_lines
 from .items.formats import Row
 from .items.storage import ItemWriter
 from .shapes import USER_NAME, Ending, Fault, Line, Note, Progress, Reading
-from .survey import MAX_LISTED, Plan, hash_id, is_made_id, make_id, text_digest
+from .survey import Plan, find_sender, hash_id, is_made_id, make_id, text_digest
 
 BATCH = 500
 FACTS = "imported"
@@ -56,13 +56,10 @@ class ChatWriter:
         self._endings: list[tuple[str, Ending]] = []
         self.counts: Counter[str] = Counter()
         """Number of lines by result: `stored`, `edited`, `service`, `duplicate`, or the reason for leaving them out."""
-        self.refused: list[Fault] = []
-        self.refused_count = 0
         self.story: Counter[str] = Counter()
         """Numbers of stored `alternatives`, `recaps`, `scenes` and `running_recaps`."""
         self.instructions = 0
         self.memories = 0
-        self.participants: dict[str, str] = {}
 
     def find_rooms(self) -> set[str]:
         """Find the key and the privacy of each conversation; return the keys of those that are not stored yet."""
@@ -94,11 +91,6 @@ class ChatWriter:
             raise TransferError(f"{error} {where if row else 'Nothing was imported.'}", row=row or None) from error
         self._store_notes()
 
-    def _refuse(self, fault: Fault) -> None:
-        self.refused_count += 1
-        if len(self.refused) < MAX_LISTED:
-            self.refused.append(fault)
-
     def _find_keys(self) -> None:
         """Find the key under which each conversation is stored."""
         plan, call = self._plan, self._call
@@ -127,7 +119,7 @@ class ChatWriter:
             try:
                 message = self._read_message(program, read, read.id or make_id(read, made), answering)
             except MessageError as error:
-                self._refuse(Fault(read.place, str(error).rstrip("."), read.row))
+                plan.survey.add(program, Fault(read.place, str(error).rstrip("."), read.row))
                 continue
             if message is None:
                 self.counts["thoughts or calls without a word"] += 1
@@ -142,6 +134,9 @@ class ChatWriter:
         text = text_of(line.text, "text")
         text = said_without_thoughts(text) if own else text
         metadata = self._metadata(program, line, text, own)
+        sender = PERSONA_SENDER if own else None
+        if line.speaker and not own and role == "user":
+            sender = find_sender(key_of(line.speaker.id, "the speaker's id", SPEAKER_BYTES))
         message = new_message.read_message(
             replace(
                 self._call.scope, conversation=key, participant=None, privacy=None, server=plan.server_of(line.room)
@@ -150,7 +145,7 @@ class ChatWriter:
             text,
             now=self._call.db.clock(),
             sender_name=line.speaker.name if line.speaker else None,
-            sender_id=PERSONA_SENDER if own else _sender_of(line) if role == "user" else None,
+            sender_id=sender,
             timestamp=line.at,
             metadata=metadata or None,
             message_id=key_of(plan.id_of(line, message_id), "id", MESSAGE_ID_BYTES),
@@ -160,10 +155,8 @@ class ChatWriter:
             hidden=line.is_service or line.hidden,
             excluded=line.is_service or line.excluded,  # lines that the program itself writes get no recap
         )
-        if message is not None and message.participant:
-            self.participants[message.participant] = message.sender_name
-            if "bot" not in metadata:
-                answering[key] = message.participant
+        if message is not None and message.participant and "bot" not in metadata:
+            answering[key] = message.participant
         return message
 
     def _metadata(self, program: str, line: Line, text: str, own: bool) -> dict[str, Any]:
@@ -332,21 +325,13 @@ class ChatWriter:
             result = ItemWriter(replace(self._call, scope=scope), DEFAULT_KIND).write(rows, "items")
             self.memories += result.imported
             for problem in result.errors:
-                self._refuse(Fault(notes[problem.row - 1].place, problem.reason))
+                self._plan.survey.add(program, Fault(notes[problem.row - 1].place, problem.reason))
 
 
 def _saying(message: NewMessage | StoredLine) -> tuple[object, ...]:
     """Return text, time and speaker of a message, by which a message without an id is recognised."""
     who = message.sender_name or message.sender_id or USER_NAME
     return message.digest, message.at, message.role, who if message.role == "user" else ""
-
-
-def _sender_of(line: Line) -> str | None:
-    """Return the speaker's id, changed if it equals the persona's id."""
-    if line.speaker is None:
-        return None
-    sender = key_of(line.speaker.id, "the speaker's id", SPEAKER_BYTES)
-    return f"name:{sender}" if sender == PERSONA_SENDER else sender
 
 
 def _role_of(line: Line, own: bool) -> Role:

@@ -11,6 +11,7 @@ from datetime import date, datetime
 from ..access.external_rows import participant_of
 from ..errors import TransferError
 from ..scope import Privacy
+from ..shapes import PERSONA_SENDER
 from .formats import OWN, ChatFiles
 from .shapes import BLANK, Ending, Fault, Left, Line, Note, Progress, Read, Reading, Room
 
@@ -49,6 +50,11 @@ def text_digest(text: str, digits: int = 12) -> str:
 def hash_id(program: str, line: Line) -> int:
     """Return a hash of program, conversation and id of a message, which is valid only in this process."""
     return hash((program, line.room.id, line.id))
+
+
+def find_sender(speaker_id: str) -> str:
+    """Return the sender id of a speaker other than the persona, which never equals the persona's."""
+    return f"name:{speaker_id}" if speaker_id == PERSONA_SENDER else speaker_id
 
 
 @dataclass(slots=True)
@@ -196,7 +202,7 @@ class Plan:
         """Return the names of the speakers other than the persona, by participant key."""
         own = self.list_own()
         keys = (
-            (participant_of(self.key_of(program, ""), speaker, person.name), person.name)
+            (participant_of(self.key_of(program, ""), find_sender(speaker), person.name), person.name)
             for speaker, person in self.survey.people.items()
             if speaker not in own
             for program in person.programs
