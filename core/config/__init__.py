@@ -10,6 +10,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,10 +23,8 @@ from .flag_types import BadValueError
 from .flags import FLAGS as FLAGS
 from .flags import Settings
 from .levels import (
-    Level,
     Problem,
-    environment_level,
-    file_level,
+    Values,
     flag_name,
     known_flag,
     read_entries,
@@ -39,8 +38,6 @@ GivenSettings = Settings | Mapping[str, object] | None
 """Settings as public functions take them: an object, a mapping of flag to value, or None for the process's settings."""
 
 _MAX_KEPT = 64
-_MAX_WARNED = 1000
-_warned: set[str] = set()
 _COMMENT = re.compile(r"(?<![ \t])[ \t]+#")
 _Variables = tuple[tuple[str, str], ...]
 
@@ -88,34 +85,32 @@ def load(
     if kept is not None and kept[0] == content:
         settings = kept[1]
     else:
-        levels = [file_level(name, content), environment_level(variables)]
-        settings = _joined(Settings(), levels)
-        if not any(level.refused for level in levels):  # a missing folder may exist at the next call
+        values = Values()
+        values.read_file(name, content)
+        values.read_variables(variables)
+        settings = _apply(values, Settings())
+        if "default" not in values.sources.values():  # a missing folder may exist at the next call
             if len(_kept) >= _MAX_KEPT:
                 _kept.clear()
             _kept[name, variables] = content, settings
     if not overrides:
         return settings
-    arguments = Level("argument")
+    arguments = Values()
     for key, value in overrides.items():
-        arguments.read(known_flag(key), value, "argument")
-    return _joined(settings, [arguments])
+        arguments.read(known_flag(key), value, "argument", "argument")
+    return _apply(arguments, settings)
 
 
-def _joined(base: Settings, levels: list[Level]) -> Settings:
-    """Return `base` with the values of `levels`, later levels winning; log each problem once per process."""
-    values: dict[str, Any] = {}
-    sources: dict[str, ValueSource] = {}
-    for level in levels:
-        values |= level.values
-        sources |= {name: "default" if name in level.refused else level.source for name in level.values}
-        for problem in level.problems:
-            if problem.text not in _warned:
-                if len(_warned) >= _MAX_WARNED:
-                    _warned.clear()
-                _warned.add(problem.text)
-                logs.warning("config_problem", flag=shown(problem.flag), problem=problem.text)
-    return base.under(values, sources)
+def _apply(values: Values, base: Settings) -> Settings:
+    """Return `base` with other values; log each of their problems once per process."""
+    for problem in values.problems:
+        _warn_once(problem)
+    return base.under(values.values, values.sources)
+
+
+@lru_cache(maxsize=1000)
+def _warn_once(problem: Problem) -> None:
+    logs.warning("config_problem", flag=shown(problem.flag), problem=problem.text)
 
 
 def resolve(settings: GivenSettings = None) -> Settings:
@@ -136,13 +131,14 @@ def check(path: str | os.PathLike[str] | None = None, environ: Mapping[str, str]
     of_variables: list[ConfigError] = []
     variables = read_environment(environ, of_variables)
     errors: list[ConfigError] = []
-    problems: list[Problem] = []
+    of_file, of_environment = Values(), Values()
     try:
-        problems = file_level(*read_file(path, variables), errors).problems
+        of_file.read_file(*read_file(path, variables), errors)
     except ConfigError as error:
         errors.append(error)
-    problems = sorted([*map(Problem.of, errors), *problems], key=lambda problem: problem.line or 0)
-    return [*problems, *map(Problem.of, of_variables), *environment_level(variables).problems]
+    problems = sorted([*map(Problem.of, errors), *of_file.problems], key=lambda problem: problem.line or 0)
+    of_environment.read_variables(variables)
+    return [*problems, *map(Problem.of, of_variables), *of_environment.problems]
 
 
 def show(settings: Settings) -> list[Row]:
@@ -188,10 +184,7 @@ def set_in_file(name: str, value: object, path: str | os.PathLike[str] = "config
             "file that holds it.",
             flag=declared.name,
         )
-    try:
-        wanted = declared.kind.read(value)
-    except BadValueError as bad:
-        raise declared.refusal(value, "argument", "argument", hint=bad.hint) from None
+    wanted = declared.read(value)
     file = Path(path)
     try:
         before = file.read_bytes().decode("utf-8-sig") if file.exists() else ""

@@ -46,6 +46,13 @@ class Flag:
         value = self.shown(self.default)
         return f"{value} ({self.default_means})" if value and self.default_means else self.default_means or value
 
+    def read(self, value: object) -> Any:
+        """Return a value that code or a command gives; raise ConfigError for a bad one."""
+        try:
+            return self.kind.read(value)
+        except BadValueError as bad:
+            raise self.refusal(value, "argument", "argument", hint=bad.hint) from None
+
     def refusal(
         self, value: object, source: ValueSource, where: str, *, line: int | None = None, hint: str = ""
     ) -> ConfigError:
@@ -111,15 +118,7 @@ class FlagValues:
     def __post_init__(self) -> None:
         for name, source in self.sources.items():
             if source == "argument":
-                self.__dict__[name.lower()] = self._read(name, self.__dict__[name.lower()])
-
-    @classmethod
-    def _read(cls, name: str, value: object) -> Any:
-        declared = cls.declared()[name]
-        try:
-            return declared.kind.read(value)
-        except BadValueError as bad:
-            raise declared.refusal(value, "argument", "argument", hint=bad.hint) from None
+                self.__dict__[name.lower()] = self.declared()[name].read(self.__dict__[name.lower()])
 
     def under(self, values: Mapping[str, Any], sources: Mapping[str, ValueSource]) -> Self:
         """Return these settings with changed values and sources, without validating them again."""
@@ -135,7 +134,7 @@ class FlagValues:
         for name, value in changes.items():
             if name.upper() not in self.declared() or name != name.lower():
                 raise TypeError(f"{name!r} is no flag in lower case. `prompt-engine config list` lists the flags.")
-            values[name.upper()] = self._read(name.upper(), value)
+            values[name.upper()] = self.declared()[name.upper()].read(value)
         return self.under(values, dict.fromkeys(values, "argument"))
 
     def differing(self) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def clean_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in config_levels._VARIABLES:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(config, "_warned", set())
+    config._warn_once.cache_clear()
     monkeypatch.setattr(config, "_kept", {})
 
 
