@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 
@@ -19,25 +19,28 @@ SPEAKER_BYTES = 191
 """Maximum number of bytes of a speaker's id: a key `interface/speaker` has at most 255, an interface 64."""
 
 
-def _each_field(value: Any, names: Iterable[str]) -> Iterator[Any]:
-    """Yield the values of the named fields, None for a missing field; `a.b` is field `b` of the object in field `a`."""
-    for name in names:
-        field = value
-        for step in name.split("."):
-            field = field.get(step) if isinstance(field, Mapping) else None
-        yield field
+def field_at(value: Any, path: str, missing: Any = None) -> Any:
+    """Return the value at a path such as `a.b`, or `missing`; of a list the first element is used."""
+    for step in path.split("."):
+        value = value[0] if isinstance(value, list) and value else value
+        if not isinstance(value, Mapping) or step not in value:
+            return missing
+        value = value[step]
+    return value
 
 
 def text_at(value: Any, *names: str) -> str:
     """Return the first non-blank text among the named fields, or ""."""
-    for field in _each_field(value, names):
+    for name in names:
+        field = field_at(value, name)
         if isinstance(field, str) and field.strip():
             return clean(field)
     return ""
 
 
 def id_at(value: Any, *names: str) -> str:
-    for field in _each_field(value, names):
+    for name in names:
+        field = field_at(value, name)
         if isinstance(field, int) and not isinstance(field, bool) and abs(field) < 10**100:
             return str(field)
         if isinstance(field, str) and field.strip():
@@ -47,17 +50,17 @@ def id_at(value: Any, *names: str) -> str:
 
 def dict_at(value: Any, name: str) -> Mapping[str, Any]:
     """Return the object in a field; an empty one if there is none."""
-    field = value.get(name) if isinstance(value, Mapping) else None
+    field = field_at(value, name)
     return field if isinstance(field, Mapping) else {}
 
 
 def list_at(value: Any, name: str) -> list[Any]:
-    field = value.get(name) if isinstance(value, Mapping) else None
+    field = field_at(value, name)
     return field if isinstance(field, list) else []
 
 
 def time_at(value: Any, *names: str, zone: tzinfo = UTC) -> datetime | None:
-    times = (read_time(field, zone) for field in _each_field(value, names))
+    times = (read_time(field_at(value, name), zone) for name in names)
     return next((time for time in times if time is not None), None)
 
 
@@ -71,7 +74,7 @@ def files_of(value: Any, *names: str) -> list[dict[str, str]]:
 
 def count_at(value: Any, *lists: str) -> int:
     """Return the number in the field `count`, else the length of the longest of the named lists; at least 1."""
-    count = value.get("count") if isinstance(value, Mapping) else None
+    count = field_at(value, "count")
     if isinstance(count, int) and not isinstance(count, bool) and count > 0:
         return count
     return max((len(list_at(value, name)) for name in lists), default=0) or 1

@@ -22,6 +22,7 @@ from ..fields import (
     build_metadata,
     count_at,
     dict_at,
+    field_at,
     files_of,
     id_at,
     list_at,
@@ -212,7 +213,7 @@ def find_format(member: Member) -> str:
 
 
 def _find_chats(form: Format, document: Any) -> list[Any]:
-    lists = [_get(document, path) for path in form.chats]
+    lists = [field_at(document, path) for path in form.chats]
     if not form.chats:
         lists = [document if isinstance(document, list) else [document]]
         if LINES in form.messages and isinstance(document, list):
@@ -249,21 +250,11 @@ def _read_document(member: Member, faults: list[Fault]) -> Any:
 
 def has_marks(value: Any, marks: tuple[Paths, ...]) -> bool:
     """Return whether a value has all field paths of one group in `marks`."""
-    return any(all(_get(value, path, missing=...) is not ... for path in paths) for paths in marks)
-
-
-def _get(value: Any, path: str, missing: Any = None) -> Any:
-    """Return the value at a path, or `missing`; where the path meets a list, it continues in the first element."""
-    for step in path.split("."):
-        value = value[0] if isinstance(value, list) and value else value
-        if not isinstance(value, Mapping) or step not in value:
-            return missing
-        value = value[step]
-    return value
+    return any(all(field_at(value, path, missing=...) is not ... for path in paths) for paths in marks)
 
 
 def _first(value: Any, paths: Paths) -> Any:
-    values = (_get(value, path) for path in paths)
+    values = (field_at(value, path) for path in paths)
     return next((each for each in values if each not in (None, "", [])), None)
 
 
@@ -307,12 +298,12 @@ class _File:
         title = self._text(_first(chat, form.name))
         names = {"file": member.stem, "folder": member.folder or member.stem}
         both = f"{member.folder or member.export} {member.stem}".strip()
-        key = _id(_first(chat, form.room))
+        key = id_at(chat, *form.room)
         if not key:
             key = title or names.get(form.named_after, both)
             self._unnamed[key] += 1
             key += f" {self._unnamed[key]}" if self._unnamed[key] > 1 else ""
-        messages = next((value for path in form.messages if isinstance(value := _get(chat, path), list)), [])
+        messages = next((value for path in form.messages if isinstance(value := field_at(chat, path), list)), [])
         people = {self._speaker(each, "").id for each in messages if isinstance(each, Mapping)}
         room = Room(key.replace("/", "_"), title, "direct" if form.people or len(people) <= 2 else "restricted")
         said = [written for each in messages if isinstance(written := _first(each, form.time), str)]
@@ -334,7 +325,7 @@ class _File:
         role = str(_first(message, form.role)).lower() if form.role else ""
         if role and role not in form.persona | form.people:
             return Left("of the system or of tools")
-        if reason := next((form.left[path] for path in form.left if _get(message, path)), ""):
+        if reason := next((form.left[path] for path in form.left if field_at(message, path)), ""):
             return Left(reason)
         text = self._text(_first(message, form.text))
         text = said_without_thoughts(text).strip() if role in form.persona else text
@@ -348,7 +339,7 @@ class _File:
             self._reading.notes[NO_TIME] += 1
         return Line(
             place=place, room=room, text=text, at=at or before, speaker=self._speaker(message, role),
-            id=_id(_first(message, form.id)), metadata=self._metadata(message), made_of=str(written),
+            id=id_at(message, *form.id), metadata=self._metadata(message), made_of=str(written),
         )  # fmt: skip
 
     def _speaker(self, message: Mapping[str, Any], role: str) -> Speaker:
@@ -362,7 +353,7 @@ class _File:
         return Speaker(key, shown or key)
 
     def _metadata(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        files = [file for path in self._form.files for file in list_at({"files": _get(message, path)}, "files")]
+        files = [file for path in self._form.files for file in list_at(message, path)]
         names = [
             file if isinstance(file, str) else self._text(_first(file, ("uri", "original_name", "export_name", "name")))
             for file in files
@@ -392,7 +383,3 @@ class _File:
             with suppress(UnicodeError):  # later versions of the program write UTF-8
                 text = text.encode("latin-1").decode("utf-8")
         return clean(text)
-
-
-def _id(value: Any) -> str:
-    return id_at({"id": value}, "id")
