@@ -20,6 +20,7 @@ def test_l34_config_check_refuses_a_token_that_serve_refuses(run: Command, monke
     (said,) = run("config", "check").json
     assert (said["flag"], said["source"]) == ("ADMIN_TOKEN", "environment")
     assert said["text"].startswith("ADMIN_TOKEN has 15 characters. It must have at least 16.")
+    assert " ".join(run("config", "check", "--text").out.split()) == f"- {said['text']}"
 
 
 @pytest.mark.parametrize("there", [True, False])

@@ -140,20 +140,6 @@ def test_d33_maintenance_scripts_run_by_name(run: Command) -> None:
     assert run("db", "maintenance", "prune", "--set", "apply=1").code == 2
 
 
-def test_config_subcommands(run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "other.yaml"
-    file.write_text("CONTEXT_VERBOSITY: 7\n")
-    monkeypatch.setenv("CONFIG_FILE", str(file))
-    (row,) = (each for each in run("config", "list").json if each["flag"] == "CONTEXT_VERBOSITY")
-    assert (row["value"], row["source"]) == ("7", "file")
-    assert "CONTEXT_VERBOSITY" in run("config", "list", "--text").out
-    assert run("config", "check").json == []
-    file.write_text("CONTEXT_VERBOSITY: ten\nCONTEXT_VERBOSTY: 4\n")
-    bad = run("config", "check", "--text")
-    assert (bad.code, len(bad.out.splitlines()) >= 2) == (1, True)
-    assert "CONTEXT_VERBOSITY" in bad.out
-
-
 def test_without_a_conversation_a_person_is_named_with_the_interface(run: Command) -> None:
     """All that ask as somebody ask as the same one: `--user 7` alone was a person of no interface."""
     run("remember", "The cat is called Tofu.", "--user", "discord/7")
@@ -210,6 +196,8 @@ ANSWERS = (
     ("db init", "Made * tables, version *."),
     ("config set CONTEXT_VERBOSITY 9", "CONTEXT_VERBOSITY is 9 now."),
     ("config set TIMEZONE UTC", "Written, but TIMEZONE is Europe/Rome here: the environment goes before the file."),
+    ("config check", "The configuration is in order."),
+    ("config list", "flag value source CONTEXT_VERBOSITY 9 file HISTORY_LINES - default *"),
     ("remember 'I like tea' --conversation web/1", "Stored as *."),
     ("remember 'I like tea' --conversation web/1", "Stored as *. An older one is about the same, * of *: I like tea"),
     ("db reindex", "Indexed: 2 rows."),

@@ -14,7 +14,7 @@ import yaml
 from core import config
 from core.config import FLAGS, Settings, check, load, resolve, show
 from core.config import levels as config_levels
-from core.config.flag_types import DOTS, BadValueError, Choice, Number, Switch, Text
+from core.config.flag_types import DOTS, BadValueError, Choice, Kind, Number, Switch, Text
 from core.errors import ConfigError
 from tests import config_files
 
@@ -302,67 +302,53 @@ def test_the_schema_accepts_what_the_flag_accepts(name: str) -> None:
         assert VALIDATOR.is_valid({name: value}) is taken, value
 
 
-@pytest.mark.parametrize("kind", [Number(-1, 50), Number(0, 1.5, is_whole=False)])
-def test_g18_numbers_are_taken_within_their_range_and_refused_outside(kind: Number) -> None:
-    step = 1 if kind.is_whole else 0.01
-    for value in (kind.low, kind.high):
-        kept = kind.read(value)
-        assert kept == value and isinstance(kept, int if kind.is_whole else float)
-        assert kind.read(f" {value} ") == value
-    below = kind.low - step
-    for bad in (below, kind.high + step, True, False, None, [4], float("nan"), float("inf"), 10**400):
-        with pytest.raises(BadValueError):
-            kind.read(bad)
-    for bad_text in (str(kind.high + step), "ten", "", "yes", "1_0", "٤", "0x4", "nan", "inf", "9" * 5000):
-        with pytest.raises(BadValueError):
-            kind.read(bad_text)
-
-
-def test_p40_a_count_may_be_left_unset() -> None:
-    kind = Number(0, 500, is_optional=True)
-    assert kind.read(None) is None
-    assert [kind.read(text) for text in ("", " ", "0", " 500 ")] == [None, None, 0, 500]
-    assert [kind.write_text(value) for value in (None, 7)] == ["", "7"]
-    for bad in (-1, 501, True, "501", 4.0):
-        with pytest.raises(BadValueError):
-            kind.read(bad)
-
-
-def test_g18_a_switch_is_one_zero_or_a_bool() -> None:
-    kind = Switch()
-    assert [kind.read(value) for value in (1, 0, True, False)] == [True, False, True, False]
-    assert [kind.read(text) for text in ("1", "FALSE", "yes", "off")] == [True, False, True, False]
-    assert kind.read(1) is True
-    for bad in (2, -1, 1.0, "2", None):
-        with pytest.raises(BadValueError):
-            kind.read(bad)
-
-
-def test_g18_a_choice_is_one_of_its_words() -> None:
-    kind = Choice(("relevance", "recency"))
-    assert [kind.read(word) for word in ("relevance", " recency ")] == ["relevance", "recency"]
-    for bad in ("newest", "", "RECENCY", 1, None, True):
-        with pytest.raises(BadValueError):
-            kind.read(bad)
-
-
-@pytest.mark.parametrize(
-    "zone", ["Mars/Base", "", "../etc/passwd", "/etc/localtime", "America", "a\x00b", "\ud800", "x" * 5000, 1, None]
+WHOLE, PART, COUNT = Number(-1, 50), Number(0, 1.5, is_whole=False), Number(0, 500, is_optional=True)
+CHOICE, LANGUAGES, TOOLS = (FLAGS[name].kind for name in ("MEMORY_RANKING", "LANGUAGES", "ENABLED_TOOL_IDS"))
+ZONE, KEY, PHRASES = (FLAGS[name].kind for name in ("TIMEZONE", "PERSONA_ID", "REMEMBER_PHRASES"))
+NO_NUMBERS = (
+    True,
+    False,
+    [4],
+    float("nan"),
+    float("inf"),
+    10**400,
+    "ten",
+    "yes",
+    "1_0",
+    "٤",
+    "0x4",
+    "nan",
+    "inf",
+    "9" * 5000,
 )
-def test_timezone_refuses_what_is_no_zone(zone: Any) -> None:
-    with pytest.raises(ConfigError, match="TIMEZONE"):
-        Settings(timezone=zone)
+TAKEN: list[tuple[Kind, list[tuple[Any, Any]], tuple[Any, ...]]] = [
+    (WHOLE, [(-1, -1), (50, 50), (" 50 ", 50)], (-2, 51, 4.0, "51", "", None, *NO_NUMBERS)),
+    (PART, [(0, 0.0), (1.5, 1.5), (" 1.5 ", 1.5)], (-0.01, 1.51, "1.51", "", None, *NO_NUMBERS)),
+    (COUNT, [(None, None), ("", None), (" ", None), ("0", 0), (" 500 ", 500)], (-1, 501, "501", 4.0, *NO_NUMBERS)),
+    (Switch(), [(1, True), (0, False), (True, True), ("1", True), ("FALSE", False), ("yes", True), ("off", False)],
+     (2, -1, 1.0, "2", None)),
+    (CHOICE, [("relevance", "relevance"), (" recency ", "recency")], ("newest", "", "RECENCY", 1, None, True)),
+    (ZONE, [("UTC", "UTC"), ("Europe/Rome", "Europe/Rome")],
+     ("Mars/Base", "", "../etc/passwd", "/etc/localtime", "America", "a\x00b", "\ud800", "x" * 5000, 1, None)),
+    (LANGUAGES, [(["en", "de", "en"], ("en", "de")), (" en , de ,", ("en", "de")), ('["en","de"]', ("en", "de")),
+                 ("[en, de]", ("en", "de")), ("", ())],
+     ("xx", ["xx"], ["EN"], [1], [None], [["en"]], {"en": 1}, None)),
+    (TOOLS, [((), ())], ([""], ["  "], ["a\x00"], ["\ud800"])),
+    (PHRASES, [({"explicit": ["mark my words"], "facts": []}, {"explicit": ("mark my words",), "facts": ()}),
+               ('{"explicit": ["a"]}', {"explicit": ("a",)})],
+     ({"explicits": ["a"]}, {"explicit": "a"}, {"explicit": [1]}, {1: ["a"]}, ["a"], None)),
+    (KEY, [(42, "42"), ("%", "%"), (" a ", " a "), ("é" * 32, "é" * 32)],
+     ("", "  ", "é" * 33, "a\x00", "\ud800", True, None, 10**65)),
+]  # fmt: skip
 
 
-def test_lists_are_texts_only_unique_and_frozen() -> None:
-    assert Settings(languages=["en", "de", "en"]).languages == ("en", "de")  # type: ignore[arg-type]
-    assert Settings(enabled_tool_ids=()).enabled_tool_ids == ()
-    for bad in ("xx", ["xx"], ["EN"], [1], [None], [["en"]], {"en": 1}, None):
-        with pytest.raises(ConfigError):
-            Settings(languages=bad)  # type: ignore[arg-type]
-    for bad in ([""], ["  "], ["a\x00"], ["\ud800"]):
-        with pytest.raises(ConfigError):
-            Settings(enabled_tool_ids=bad)  # type: ignore[arg-type]
+@pytest.mark.parametrize(("kind", "taken", "bad"), TAKEN)
+def test_g18_p40_t46_what_a_kind_takes_and_refuses(kind: Kind, taken: list[tuple[Any, Any]], bad: Any) -> None:
+    for value, kept in taken:
+        assert repr(kind.read(value)) == repr(kept)  # 1 equals True
+    for value in bad:
+        with pytest.raises(BadValueError):
+            kind.read(value)
 
 
 def test_norwegian_without_quotes_is_refused_with_a_hint() -> None:
@@ -370,33 +356,6 @@ def test_norwegian_without_quotes_is_refused_with_a_hint() -> None:
     [problem] = check(yaml_file("LANGUAGES: [en, no]"))
     assert "quotes around False" in problem.text
     assert load(path=yaml_file("LANGUAGES: [en, 'no']")).languages == ("en", "no")
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [(" en , de ,", ("en", "de")), ('["en","de"]', ("en", "de")), ("[en, de]", ("en", "de")), ("", ())],
-)
-def test_lists_in_variables_are_json_yaml_or_between_commas(text: str, expected: tuple[str, ...]) -> None:
-    assert load(environ={"LANGUAGES": text}).languages == expected
-
-
-def test_t46_phrases_are_lists_under_known_groups() -> None:
-    settings = Settings(remember_phrases={"explicit": ["mark my words"], "facts": []})  # type: ignore[dict-item]
-    assert settings.remember_phrases == {"explicit": ("mark my words",), "facts": ()}
-    assert load(environ={"REMEMBER_PHRASES": '{"explicit": ["a"]}'}).remember_phrases == {"explicit": ("a",)}
-    by_file = load(path=yaml_file("REMEMBER_PHRASES:\n  feelings: [io sento]\n"))
-    assert by_file.remember_phrases == {"feelings": ("io sento",)}
-    for bad in ({"explicits": ["a"]}, {"explicit": "a"}, {"explicit": [1]}, {1: ["a"]}, ["a"], None):
-        with pytest.raises(ConfigError, match="REMEMBER_PHRASES"):
-            Settings(remember_phrases=bad)  # type: ignore[arg-type]
-
-
-def test_persona_id_is_a_key() -> None:
-    assert load(path=yaml_file("PERSONA_ID: 42")).persona_id == "42"
-    assert [Settings(persona_id=key).persona_id for key in ("%", " a ", "é" * 32)] == ["%", " a ", "é" * 32]
-    for bad in ("", "  ", "é" * 33, "a\x00", "\ud800", True, None, 10**65):
-        with pytest.raises(ConfigError, match="at most 64 bytes"):
-            Settings(persona_id=bad)  # type: ignore[arg-type]
 
 
 def test_templates_dir_is_a_folder_that_exists(tmp_path: Path) -> None:
