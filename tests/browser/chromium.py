@@ -11,7 +11,6 @@ Nothing here runs while tests run but `find`; nothing but the machine's own Debi
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -19,11 +18,11 @@ import subprocess
 from dataclasses import dataclass, field
 
 from tests.servers.base import ServerError
-from tests.servers.packages import HOME, Apt, is_debian, own_sources
+from tests.servers.packages import HOME, is_debian, obtain
 
 FOLDER = HOME / "chromium"
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
-PACKAGES = ("chromium-headless-shell", "chromium-common", "fonts-dejavu-core")
+PACKAGES = "chromium-headless-shell chromium-common fonts-dejavu-core"
 """The window-less browser, which needs a third less than the other one; what it reads; letters to write with."""
 
 # The system's own C library runs it: its loader starts every process of the browser anew. Of the rest, the large ones
@@ -80,23 +79,8 @@ def install(*, refresh: bool = False) -> Chromium | None:
         return found
     if not is_debian():
         return None
-    shutil.rmtree(FOLDER, ignore_errors=True)
-    apt = Apt(FOLDER / "apt", own_sources())
-    apt.run("update")
-    wanted = [each for name in PACKAGES for each in apt.closure(name)]
-    packages = sorted({each for each in wanted if not NOT_NEEDED.match(each)})
-    archives = FOLDER / "archives"
-    archives.mkdir()
-    apt.run("download", *packages, cwd=archives)
-    size = 0
-    for archive in sorted(archives.glob("*.deb")):
-        size += archive.stat().st_size
-        subprocess.run(["dpkg-deb", "-x", archive, FOLDER / "root"], check=True)
-    shutil.rmtree(archives)
-    shutil.rmtree(FOLDER / "apt")
-    (FOLDER / "fonts.conf").write_text(FONTS.format(root=FOLDER / "root"))
-    (FOLDER / "packages.json").write_text(json.dumps(packages, indent=1) + "\n")
-    print(f"chromium: {len(packages)} packages, {size // 2**20} MiB")
+    tree = obtain("chromium", PACKAGES, refresh=refresh, without=NOT_NEEDED)
+    (FOLDER / "fonts.conf").write_text(FONTS.format(root=tree.root))
     made = _unpacked()
     if "no version" in (said := made.version()):
         shutil.rmtree(FOLDER)

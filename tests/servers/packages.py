@@ -179,7 +179,9 @@ def _update(home: Path, package: str, candidates: Sequence[Sequence[Source]]) ->
     raise ServerError(f"{package} could not be obtained from the Debian archive.\n{details}")
 
 
-def obtain(name: str, package: str, suite: str | None = None, *, refresh: bool = False) -> Tree:
+def obtain(
+    name: str, package: str, suite: str | None = None, *, refresh: bool = False, without: re.Pattern[str] = NOT_NEEDED
+) -> Tree:
     """Download and unpack packages with their libraries unless that was done before, and return the tree."""
     home = HOME / name
     record = home / "packages.json"
@@ -191,6 +193,7 @@ def obtain(name: str, package: str, suite: str | None = None, *, refresh: bool =
     print(f"{name}: reading the package lists{f' of {suite}' if suite else ''} ...", flush=True)
     candidates = [[source] for source in sources_for(suite)] if suite else [own_sources()]
     apt, packages = _update(home / "apt", package, candidates)
+    packages = [each for each in packages if not without.match(each)]
     print(f"{name}: downloading {package} and libraries, {len(packages)} packages ...", flush=True)
     archives = home / "archives"
     archives.mkdir()
