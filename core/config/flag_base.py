@@ -51,7 +51,7 @@ class Flag:
         try:
             return self.kind.read(value)
         except BadValueError as bad:
-            raise self.refusal(value, "argument", "argument", hint=bad.hint) from None
+            raise self.refusal(value, "argument", "argument", hint=str(bad)) from None
 
     def refusal(
         self, value: object, source: ValueSource, where: str, *, line: int | None = None, hint: str = ""

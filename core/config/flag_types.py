@@ -27,11 +27,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 class BadValueError(ValueError):
-    """Raised for a value of the wrong type or out of range. `hint` is one more helpful sentence, or blank."""
-
-    def __init__(self, hint: str = "") -> None:
-        super().__init__(hint)
-        self.hint = hint
+    """Raised for a value of the wrong type or out of range. Its text is one more helpful sentence, or blank."""
 
 
 class Frozen(dict[str, Any]):

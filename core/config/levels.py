@@ -66,7 +66,7 @@ class Values:
         except BadValueError as bad:
             seen = "unreadable" if value is bad else value
             self.values[declared.name], self.sources[declared.name] = declared.default, "default"
-            self.problems.append(Problem.of(declared.refusal(seen, source, where, line=line, hint=bad.hint)))
+            self.problems.append(Problem.of(declared.refusal(seen, source, where, line=line, hint=str(bad))))
 
     def read_file(self, name: str, content: bytes, found: list[ConfigError] | None = None) -> None:
         """Read the entries of a file; an unknown key becomes a problem that names the nearest flag."""

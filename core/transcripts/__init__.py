@@ -306,8 +306,7 @@ class _Transcript:
         """Return the sender of a line by another character or person; None for the current speaker."""
         if line.is_character:  # no participant's id begins with this prefix
             return "%char-" + line.name.replace("%", "%25").replace("/", "%2F")
-        people = [each.name for each in self._lines if each.spoken.role == "user" and not each.is_character]
-        current = people[-1] if people else ""
+        current = "" if self._turn is None else self._lines[self._turn].name
         return line.name if line.name and current and line.name != current else None
 
     def _choose(self, row_id: int, text: str) -> bool:
