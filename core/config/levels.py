@@ -108,21 +108,15 @@ def read_environment(
 def _secret(variable: str, path: str) -> str:
     try:
         with Path(path).open(encoding="utf-8") as file:
-            held = file.read(_SECRET_BYTES).strip()
+            if held := file.read(_SECRET_BYTES).strip():
+                return held
+        # if an empty file counted as unset, the database would be a new file
+        problem = "is empty. Write the secret into it, or remove the variable"
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a UTF-8 text"
-        raise ConfigError(
-            f"{variable} names {path!r}, which cannot be read ({reason}). Name a file that holds the secret alone.",
-            flag=SECRET_FILES[variable],
-            source=variable,
-        ) from None
-    if not held:  # if this counted as unset, the database would be a new file
-        raise ConfigError(
-            f"{variable} names {path!r}, which is empty. Write the secret into it, or remove the variable.",
-            flag=SECRET_FILES[variable],
-            source=variable,
-        )
-    return held
+        problem = f"cannot be read ({reason}). Name a file that holds the secret alone"
+    sentence = f"{variable} names {path!r}, which {problem}."
+    raise ConfigError(sentence, flag=SECRET_FILES[variable], source=variable)
 
 
 # The file
