@@ -21,10 +21,9 @@ from ..messages.table_lines import Line
 from ..scope import Scope
 from ..stories import table_imported, table_running
 from ..stories.calls import StoryCall, open_conversation
-from ..stories.table_imported import NOTHING, Beside
+from ..stories.table_imported import NOTHING
 from .formats.sillytavern import lines as tavern_lines
 from .formats.sillytavern import write_header
-from .formats.sillytavern.lines import Said
 from .shapes import Progress
 
 _NAMES = {"user": "User", "persona": "Character"}
@@ -126,7 +125,7 @@ def _write_chat(call: StoryCall, out: BinaryIO, result: ExportResult, progress: 
         for row in page:
             for line in tavern_lines.kept_lines(row.metadata, tavern_lines.BEFORE):
                 write(line)
-            value = tavern_lines.build_line(_said(row, beside.get(row.row_id, NOTHING), header))
+            value = tavern_lines.build_line(_with_name(row, header), beside.get(row.row_id, NOTHING))
             write(tavern_lines.write_json(value))
         count += len(page)
         if progress:
@@ -136,15 +135,15 @@ def _write_chat(call: StoryCall, out: BinaryIO, result: ExportResult, progress: 
     return replace(result, messages=count, bytes=size)
 
 
-def _said(row: Line, lies_beside: Beside, header: dict[str, Any]) -> Said:
-    """Return a stored message for the file; a message without a speaker name gets one, as SillyTavern needs it."""
+def _with_name(row: Line, header: dict[str, Any]) -> Line:
+    """Return a message with a speaker name, as SillyTavern needs it."""
     fallback = row.sender_id if row.role == "user" else header.get("character_name")
     name = (
         row.sender_name
         or (fallback if isinstance(fallback, str) else "")
         or _NAMES["user" if row.role == "user" else "persona"]
     )
-    return Said(row.text, row.role, name, row.at, row.hidden, row.excluded, row.metadata, lies_beside)
+    return replace(row, sender_name=name)
 
 
 def _header(call: StoryCall) -> tuple[dict[str, Any], list[str]]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from core.shapes import Line
+from core.stories.table_imported import NOTHING, Beside
 from core.text.folding import clean
 from core.transfer.formats.sillytavern import RUNNING, read_header, write_header
 from core.transfer.formats.sillytavern import lines as tavern_lines
-from core.transfer.formats.sillytavern.lines import AFTER, BEFORE, DIGEST, KEPT_BYTES, KEY, Said
+from core.transfer.formats.sillytavern.lines import AFTER, BEFORE, DIGEST, KEPT_BYTES, KEY
 from tests.unit.transfer import tavern_world as world
 
 
@@ -54,15 +54,14 @@ def test_s48_a_header_without_versions(metadata: Any) -> None:
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 
 
-def _said(line: dict[str, Any]) -> Said:
-    role, _, hidden = tavern_lines.read_role(line)
-    message, left = tavern_lines.split_line(line, Said(clean(line["mes"]), role, "x", NOON, hidden, False, None))
-    kept = tavern_lines.keep(left)
-    return replace(message, metadata={KEY: kept, DIGEST: message.digest()} if kept else None)
-
-
-def _again(line: dict[str, Any]) -> str:
-    return tavern_lines.write_json(tavern_lines.build_line(_said(line)))
+def _again(line: dict[str, Any]) -> tuple[dict[str, Any], Beside]:
+    """Return a line that was taken apart and built again, and what was stored beside its text."""
+    text, (role, _, hidden) = clean(line["mes"]), tavern_lines.read_role(line)
+    beside, excluded, left = tavern_lines.split_line(line, text)
+    kept, digest = tavern_lines.keep(left), tavern_lines.digest(text, hidden, excluded, beside)
+    metadata: Any = {KEY: kept, DIGEST: digest} if kept else {}
+    stored = Line(at=NOON, role=role, sender_name="x", hidden=hidden, excluded=excluded, metadata=metadata, text=text)
+    return tavern_lines.build_line(stored, beside), beside
 
 
 @pytest.mark.parametrize(
@@ -82,9 +81,8 @@ def _again(line: dict[str, Any]) -> str:
 def test_s48_which_alternatives_a_line_has(swipes: Any, chosen: Any, wanted: list[tuple[int, bool]]) -> None:
     """A blank one and one that is no text are kept in the line: they can never be chosen."""
     line = {"mes": "2", "swipes": swipes, "swipe_id": chosen}
-    found = _said(line).beside.alternatives
-    assert [(a.number, a.is_current) for a in found] == wanted
-    made = json.loads(_again(line))
+    made, beside = _again(line)
+    assert [(a.number, a.is_current) for a in beside.alternatives] == wanted
     assert made["swipes"] == swipes
 
 
@@ -95,12 +93,12 @@ def test_s48_what_is_too_large_or_too_deep_is_not_kept() -> None:
     assert tavern_lines.keep({"a": deep}) is None
     assert tavern_lines.keep({"a": [[]] * 200}) is not None
     assert tavern_lines.keep({"a": "é" * (KEPT_BYTES // 2)}) is None
-    made = tavern_lines.build_line(_said({"mes": "x", "name": "Iris", "mood": "y" * KEPT_BYTES}))
+    made, _ = _again({"mes": "x", "name": "Iris", "mood": "y" * KEPT_BYTES})
     assert (made["mes"], "mood" in made) == ("x", False)
 
 
 def test_f58_a_broken_metadata_column_is_none() -> None:
     for metadata in ({KEY: "{broken"}, {KEY: "[" * 2000}, {KEY: 7}, {BEFORE: 7, AFTER: [1]}, {}):
-        made = tavern_lines.build_line(Said("hi", "user", "Ann", None, False, False, metadata))
+        made = tavern_lines.build_line(Line(sender_name="Ann", metadata=metadata, text="hi"), NOTHING)
         assert (made["mes"], made["send_date"]) == ("hi", "")
         assert tavern_lines.kept_lines(metadata, AFTER) == tavern_lines.kept_lines(metadata, BEFORE) == []

@@ -22,7 +22,6 @@ from ...files import Member
 from ...json_values import read_objects
 from ...shapes import BLANK, Ending, Left, Line, Read, Reading, Room, Speaker
 from . import lines
-from .lines import Said
 
 _HEADER = frozenset({"user_name", "character_name", "create_date", "chat_metadata"})
 _NO_TIME = "messages without send_date, given the time of the message before"
@@ -111,11 +110,11 @@ class _Chat:
         role, is_persona, hidden = lines.read_role(value)
         name = key_of(value.get("name"), "name", SPEAKER_BYTES) or self._names["user" if role == "user" else "persona"]
         written, time = self._read_time(value.get("send_date"))
-        message, kept = lines.split_line(value, Said(text, role, name, time, hidden, False, None))
+        beside, excluded, kept = lines.split_line(value, text)
         return Line(
             place=self._member.name, room=self._room, text=text, at=time, role=role, hidden=hidden,
-            speaker=Speaker(name, name, is_assistant=is_persona), excluded=message.excluded, beside=message.beside,
-            metadata=self._metadata(kept, message), row=row, made_of=written,
+            speaker=Speaker(name, name, is_assistant=is_persona), excluded=excluded, beside=beside,
+            metadata=self._metadata(kept, lines.digest(text, hidden, excluded, beside)), row=row, made_of=written,
         )  # fmt: skip
 
     def _text(self, value: dict[str, Any]) -> str:
@@ -131,13 +130,12 @@ class _Chat:
         else:
             self._before.append(line)
 
-    def _metadata(self, kept: dict[str, Any], message: Said) -> dict[str, Any]:
+    def _metadata(self, kept: dict[str, Any], digest: str) -> dict[str, Any]:
         line, before = lines.keep(kept), self._before
         self._before = []
         if line is None:
             self._reading.notes[_TOO_MUCH] += 1
-        digest = None if line is None else message.digest()
-        fields = {lines.KEY: line, lines.DIGEST: digest, lines.BEFORE: before}
+        fields = {lines.KEY: line, lines.DIGEST: line and digest, lines.BEFORE: before}
         return {name: value for name, value in fields.items() if value}
 
     def _read_time(self, value: Any) -> tuple[str, datetime]:

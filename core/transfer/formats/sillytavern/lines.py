@@ -12,16 +12,15 @@ import json
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from ....database.rows import fits_column
 from ....errors import MessageError
 from ....messages.table_recaps import Alternative, Recap
-from ....shapes import Role
+from ....shapes import Line, Role
 from ....stories import rules_recaps
-from ....stories.table_imported import NOTHING, Beside, Scene
+from ....stories.table_imported import Beside, Scene
 from ....text.folding import clean
 from ...fields import SPEAKER_BYTES, list_at, said_without_thoughts
 from ...json_values import is_deeper
@@ -40,26 +39,14 @@ _OWN_TYPES: dict[str, Role] = {"narrator": "narrator", "comment": "system"}
 """Roles of messages without a participant, by `extra.type`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """A message as stored in the database."""
-
-    text: str
-    role: str
-    name: str
-    at: datetime | None
-    hidden: bool
-    excluded: bool
-    metadata: Mapping[str, Any] | None
-    beside: Beside = NOTHING
-
-    def digest(self) -> str:
-        versions = [
-            (each.number, each.text, each.is_current, None if each.is_current else _recap_values(each.recap))
-            for each in self.beside.alternatives
-        ]
-        state = [self.text, self.hidden, _values(self), versions]
-        return hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()[:16]
+def digest(text: str, hidden: bool, excluded: bool, beside: Beside) -> str:
+    """Return a digest of all of a message that the file holds too."""
+    versions = [
+        (each.number, each.text, each.is_current, None if each.is_current else _recap_values(each.recap))
+        for each in beside.alternatives
+    ]
+    state = [text, hidden, _values(beside, excluded), versions]
+    return hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def read_role(value: Mapping[str, Any]) -> tuple[Role, bool, bool]:
@@ -89,19 +76,18 @@ def without_thoughts(text: str, line: Mapping[str, Any]) -> str:
 # Splitting a line
 
 
-def split_line(value: Mapping[str, Any], message: Said) -> tuple[Said, dict[str, Any]]:
-    """Return the message with its recap, scene and alternatives, and the line without the values that columns store."""
+def split_line(value: Mapping[str, Any], text: str) -> tuple[Beside, bool, dict[str, Any]]:
+    """Return `(what is stored beside the text, whether it is excluded, the line without the values of columns)`."""
     line = dict(value)
-    line["mes"] = _left(value.get("mes"), message.text)
+    line["mes"] = _left(value.get("mes"), text)
     extra, data = _take_data(value.get("extra"), _KEYS)
     if data:
         line["extra"] = extra
-    beside = Beside(_read_recap(data), (), _read_scene(data))
-    message = replace(message, excluded=bool(data.get("exclude")), beside=beside)
-    alternatives = tuple(_take_alternatives(line, message))
-    if alternatives != (Alternative(0, message.text, is_current=True),):
-        message = replace(message, beside=replace(beside, alternatives=alternatives))
-    return message, line
+    recap = _read_recap(data)
+    alternatives = tuple(_take_alternatives(line, text, recap))
+    if alternatives == (Alternative(0, text, is_current=True),):
+        alternatives = ()
+    return Beside(recap, alternatives, _read_scene(data)), bool(data.get("exclude")), line
 
 
 def _left(written: Any, stored: str) -> Any:
@@ -109,14 +95,14 @@ def _left(written: Any, stored: str) -> Any:
     return None if isinstance(written, str) and clean(written) == stored else written
 
 
-def _take_alternatives(line: dict[str, Any], message: Said) -> Iterator[Alternative]:
+def _take_alternatives(line: dict[str, Any], shown: str, shown_recap: Recap | None) -> Iterator[Alternative]:
     """Yield the alternatives of a line, and replace them by nulls in the line."""
     swipes, infos = line.get("swipes"), line.get("swipe_info")
     if not isinstance(swipes, list) or not swipes:
         return
     texts = [_text(swipe, line) for swipe in swipes]
     infos = list(infos) if isinstance(infos, list) else []
-    current = _find_current(line.get("swipe_id"), texts, message.text)
+    current = _find_current(line.get("swipe_id"), texts, shown)
     for number, text in enumerate(texts):
         if text is None:
             continue
@@ -124,7 +110,7 @@ def _take_alternatives(line: dict[str, Any], message: Said) -> Iterator[Alternat
         if number < len(infos) and isinstance(infos[number], dict):
             extra, data = _take_data(infos[number].get("extra"), _OF_RECAP)
             recap = _read_recap(data)
-            own = {key: each for key, each in _recap_values(message.beside.recap).items() if key != "include"}
+            own = {key: each for key, each in _recap_values(shown_recap).items() if key != "include"}
             if data and (number != current or _recap_values(recap) == own):
                 infos[number] = {**infos[number], "extra": extra}
         yield Alternative(number, text, number == current, recap=None if number == current else recap)
@@ -149,18 +135,19 @@ def _find_current(chosen: Any, texts: list[str | None], text: str) -> int | None
 # Building a line
 
 
-def build_line(message: Said) -> dict[str, Any]:
+def build_line(message: Line, beside: Beside) -> dict[str, Any]:
     line = kept(message.metadata)
-    is_changed = line is None or (message.metadata or {}).get(DIGEST) != message.digest()
+    state = digest(message.text, message.hidden, message.excluded, beside)
+    is_changed = line is None or message.metadata.get(DIGEST) != state
     if line is None:
         line = _new(message)
     elif read_role(line)[2] != message.hidden:
         line["is_system"] = message.hidden
     line["mes"] = _fill(line.get("mes"), message.text, line)
-    extra = _put_data(line.get("extra"), _values(message), is_changed)
+    extra = _put_data(line.get("extra"), _values(beside, message.excluded), is_changed)
     if extra is not None or "extra" in line:
         line["extra"] = extra
-    _put_alternatives(line, message, is_changed)
+    _put_alternatives(line, message.text, beside, is_changed)
     return line
 
 
@@ -170,10 +157,10 @@ def _fill(left: Any, stored: str, line: Mapping[str, Any]) -> str:
     return str(left) if is_same else stored
 
 
-def _new(message: Said) -> dict[str, Any]:
+def _new(message: Line) -> dict[str, Any]:
     kind = next((kind for kind, role in _OWN_TYPES.items() if role == message.role), None)
     line: dict[str, Any] = {
-        "name": message.name.encode("utf-8")[:SPEAKER_BYTES].decode("utf-8", "ignore"),
+        "name": message.sender_name.encode("utf-8")[:SPEAKER_BYTES].decode("utf-8", "ignore"),
         "is_user": message.role == "user",
         "is_system": message.hidden,
         "send_date": iso(message.at),
@@ -193,24 +180,24 @@ def iso(at: datetime | None) -> str:
     return at.replace(tzinfo=None).isoformat(timespec=kind) + "Z"
 
 
-def _put_alternatives(line: dict[str, Any], message: Said, is_changed: bool) -> None:
+def _put_alternatives(line: dict[str, Any], text: str, beside: Beside, is_changed: bool) -> None:
     swipes, infos = list_at(line, "swipes"), list_at(line, "swipe_info")
-    alternatives = {each.number: each for each in message.beside.alternatives}
-    if not alternatives and swipes in ([None], [message.text]):  # a single alternative is the message itself
-        alternatives = {0: Alternative(0, message.text, is_current=True)}
+    alternatives = {each.number: each for each in beside.alternatives}
+    if not alternatives and swipes in ([None], [text]):  # a single alternative is the message itself
+        alternatives = {0: Alternative(0, text, is_current=True)}
     if not alternatives:
         return
     length = max(len(swipes), max(alternatives) + 1)
     swipes = swipes + [""] * (length - len(swipes))
-    if is_changed and message.beside.alternatives:
+    if is_changed and beside.alternatives:
         infos = [*infos, *({"send_date": line.get("send_date"), "extra": {}} for _ in range(length - len(infos)))]
     line["swipes"], new_infos = list(swipes), list(infos)
     for number, each in alternatives.items():
         line["swipes"][number] = _fill(swipes[number], each.text, line)
-        if each.is_current and message.beside.alternatives:
+        if each.is_current and beside.alternatives:
             line["swipe_id"] = number
         if number < len(infos) and isinstance(infos[number], dict):
-            values = _recap_values(message.beside.recap if each.is_current else each.recap)
+            values = _recap_values(beside.recap if each.is_current else each.recap)
             extra = infos[number].get("extra")
             if (filled := _put_data(extra, {**values, "include": None}, is_changed)) is not None:
                 new_infos[number] = {**infos[number], "extra": filled}
@@ -282,10 +269,10 @@ def _put_data(extra: Any, values: Mapping[str, Any], add: bool) -> Any:
     return {**(extra if isinstance(extra, dict) else {}), name or _NAMESPACES[0]: fields}
 
 
-def _values(message: Said) -> dict[str, Any]:
+def _values(beside: Beside, excluded: bool) -> dict[str, Any]:
     """Return a message's recap, scene and exclusion, by the keys of the recap extension."""
-    exclude = {"exclude": True} if message.excluded else {}
-    return {**_recap_values(message.beside.recap), **_scene_values(message.beside.scene), **exclude}
+    exclude = {"exclude": True} if excluded else {}
+    return {**_recap_values(beside.recap), **_scene_values(beside.scene), **exclude}
 
 
 def _read_recap(data: Mapping[str, Any]) -> Recap | None:
