@@ -7,12 +7,14 @@ errors, and TypeError or ValueError where it says so for arguments of a wrong ki
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
+
+from hypothesis import strategies as st
 
 from core.base import yaml_text
 from core.config import load
@@ -47,9 +49,11 @@ from core.transfer.imports import import_file
 from core.transfer.items import storage as item_rows
 from core.transfer.items.formats import read_items
 from core.upkeep import check as checking
+from tests.fuzz import strategies as of
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 PARTS = ("context", "input", "instructions", "actions")
+ACTIONS = {"actions": {"message_web": {}}}
 SPEECH = ("en", "de", "es", "ja", "zh", "ru", "ar", "th")
 
 
@@ -59,6 +63,12 @@ class Target:
     call: Callable[[Any], object]
     allowed: tuple[type[BaseException], ...] = (CoreError,)
     """What it may raise."""
+
+    written: st.SearchStrategy[str] = field(default_factory=st.nothing)
+    """Texts of its own format, beside those that every parser of texts gets."""
+
+    slowness: int = 1
+    """How many times fewer inputs it gets: it calls its parser many times, or writes a file."""
 
     def survives(self, value: Any) -> object:
         """Call the parser; what it may raise is taken as an answer."""
@@ -148,6 +158,14 @@ def _texts(value: str) -> object:
     )  # fmt: skip
 
 
+def _markdown(value: str) -> object:
+    return memory_files.read_sections(value), memory_files.read_bullets(value)
+
+
+def _dates(value: str) -> object:
+    return times.read_time(value), times.zone(value), transfer_fields.read_time(value)
+
+
 def _scene_answer(value: Any) -> object:
     return rules_scenes.read_break(value, rules_scenes.BreakLimits(20, 3, 2), {1, 2})
 
@@ -167,9 +185,9 @@ def _secondary(value: str) -> object:
 
 TEXT_TARGETS: tuple[Target, ...] = (
     Target("texts", _texts),
-    Target("replies", _secondary),
-    Target("tool calls", memory_tool.parse_tool_call),
-    Target("Markdown files", lambda value: (memory_files.read_sections(value), memory_files.read_bullets(value))),
+    Target("replies", _secondary, written=of.reply_texts),
+    Target("tool calls", memory_tool.parse_tool_call, written=of.reply_texts),
+    Target("Markdown files", _markdown, written=of.markdown_texts),
     Target("tags of a text", _extract_tags),
     Target("questions", _question),
     Target("requests to remember", _remember),
@@ -178,22 +196,22 @@ TEXT_TARGETS: tuple[Target, ...] = (
         "extracts",
         lambda value: (extracts.build_extract([value]), rules_running.fit_text(value, lambda text: not text)),
     ),
-    Target("items", _items),
-    Target("items in JSON", _of_syntax("json")),
-    Target("items in lines", _of_syntax("jsonl")),
-    Target("chat files", _chat_file),
-    Target("config.yaml", _config),
-    Target("values in YAML", yaml_text.read_value, yaml_text.YamlError),
-    Target("text templates", _template("txt"), (TemplateError,)),
-    Target("JSON templates", _template("json"), (TemplateError,)),
-    Target("dates", lambda value: (times.read_time(value), times.zone(value), transfer_fields.read_time(value))),
-    Target("connection strings", connecting.parse_url),
+    Target("items", _items, written=of.json_texts | of.yaml_texts | of.json_values | of.duplicate_keys),
+    Target("items in JSON", _of_syntax("json"), written=of.json_texts | of.duplicate_keys),
+    Target("items in lines", _of_syntax("jsonl"), written=of.json_values),
+    Target("chat files", _chat_file, written=of.tavern | of.json_values, slowness=2),
+    Target("config.yaml", _config, written=of.yaml_texts),
+    Target("values in YAML", yaml_text.read_value, (yaml_text.YamlError,), of.yaml_texts),
+    Target("text templates", _template("txt"), (TemplateError,), of.template_texts, slowness=2),
+    Target("JSON templates", _template("json"), (TemplateError,), of.template_texts, slowness=2),
+    Target("dates", _dates, written=of.time_texts),
+    Target("connection strings", connecting.parse_url, written=of.urls),
     Target(
         "what servers say", lambda value: (checking.check_rights([value], "db", "app@%"), checking.product_of(value))
     ),
-    Target("running recaps", handlers.read_text),
-    Target("answers", lambda value: rules_answer.parse_answer(value, {"actions": {"message_web": {}}})),
-    Target("scene answers", _scene_answer),
+    Target("running recaps", handlers.read_text, written=of.reply_texts),
+    Target("answers", lambda value: rules_answer.parse_answer(value, ACTIONS), written=of.reply_texts),
+    Target("scene answers", _scene_answer, written=of.reply_texts),
 )
 
 
@@ -246,8 +264,8 @@ VALUE_TARGETS: tuple[Target, ...] = (
     Target("messages", _incoming),
     Target("messages of odd parts", _filled),
     Target("live messages", lambda value: (live.read_context_memory(value), live.read_line(value, "tg/1", 0))),
-    Target("flags", _flags),
-    Target("flag texts", _flag_texts),
+    Target("flags", _flags, slowness=6),
+    Target("flag texts", _flag_texts, slowness=6),
     Target("flag names", lambda value: known_flag(value) if isinstance(value, str) else None),
     Target("tags", lambda value: (tags.stored_form(value), arguments.read_tags(value)), _ARGUMENT),
     Target("keywords", arguments.read_keywords, _ARGUMENT),
@@ -273,5 +291,3 @@ VALUE_TARGETS: tuple[Target, ...] = (
     Target("relationship changes", lambda value: relationships.read_delta(value, "affinity"), _ARGUMENT),
     Target("conversation messages", lambda value: summaries.read_messages(value, "tg/1"), _ARGUMENT),
 )
-
-TARGETS: Mapping[str, Target] = {target.name: target for target in (*TEXT_TARGETS, *VALUE_TARGETS)}

@@ -12,6 +12,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -23,29 +24,7 @@ from core.config import load
 from core.search.question import tells_time
 from core.upkeep.check import product_of
 from tests.fuzz import strategies as of
-from tests.fuzz.targets import TARGETS, TEXT_TARGETS, VALUE_TARGETS
-
-_WRITTEN: dict[str, st.SearchStrategy[str]] = {
-    "replies": of.reply_texts,
-    "tool calls": of.reply_texts,
-    "scene answers": of.reply_texts,
-    "running recaps": of.reply_texts,
-    "answers": of.reply_texts,
-    "Markdown files": of.markdown_texts,
-    "items": of.json_texts | of.yaml_texts | of.json_values | of.duplicate_keys,
-    "items in YAML": of.yaml_texts,
-    "items in JSON": of.json_texts | of.duplicate_keys,
-    "items in lines": of.json_values,
-    "chat files": of.tavern | of.json_values,
-    "config.yaml": of.yaml_texts,
-    "values in YAML": of.yaml_texts,
-    "text templates": of.template_texts,
-    "JSON templates": of.template_texts,
-    "connection strings": of.urls,
-    "dates": of.time_texts,
-}
-_SLOWER = {"flags": 6, "flag texts": 6, "text templates": 2, "JSON templates": 2, "chat files": 2}
-"""Targets that call their parser many times, or write a file, get this much less."""
+from tests.fuzz.targets import TEXT_TARGETS, VALUE_TARGETS, Target
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -55,27 +34,27 @@ def quiet() -> Iterator[None]:
     logging.getLogger("prompt_engine").disabled = False
 
 
-def _run(name: str, values: st.SearchStrategy[object]) -> None:
-    count = max(4, of.EXAMPLES // _SLOWER.get(name, 1))
+def _run(target: Target, values: st.SearchStrategy[object]) -> None:
+    count = max(4, of.EXAMPLES // target.slowness)
 
     @settings(max_examples=count, suppress_health_check=list(HealthCheck), database=None)
     @given(values)
     def tried(value: object) -> None:
-        TARGETS[name].survives(value)
+        target.survives(value)
 
     tried()
 
 
-@pytest.mark.parametrize("name", [target.name for target in TEXT_TARGETS])
-def test_f60_to_f77_any_text_is_answered(name: str) -> None:
+@pytest.mark.parametrize("target", TEXT_TARGETS, ids=attrgetter("name"))
+def test_f60_to_f77_any_text_is_answered(target: Target) -> None:
     """A value, or the project's own error: nothing else, whatever was written."""
-    _run(name, _WRITTEN[name] | of.texts if name in _WRITTEN else of.texts)
+    _run(target, target.written | of.texts)
 
 
-@pytest.mark.parametrize("name", [target.name for target in VALUE_TARGETS])
-def test_f60_to_f77_any_value_is_answered(name: str) -> None:
+@pytest.mark.parametrize("target", VALUE_TARGETS, ids=attrgetter("name"))
+def test_f60_to_f77_any_value_is_answered(target: Target) -> None:
     """Objects that raise when looked at, values that hold themselves, numbers of thousands of digits."""
-    _run(name, of.anything)
+    _run(target, of.anything)
 
 
 @pytest.mark.parametrize("text", ["\ud800", "[en, \udc80]", "{a: \ud800}"])
@@ -121,24 +100,6 @@ value["a"] = "end"
 _secondary('{"title": ' + '{"a": ' * 95 + '1' + '}' * 95 + ', "summary": "x"}')
 """
 
-_EXPORTS = """
-from core.text.replies import strip_thoughts as _words
-from core.transfer.formats.whatsapp import ATTACHED, EDITED
-for piece in ("<think>", "<details ", '<details type="reasoning">'):
-    for end in ("", "</think>", "</reasoning></details>"):
-        _words(piece * (200_000 // len(piece)) + end)
-for piece in ("[", "a.", "a ("):
-    ATTACHED.sub("", piece * 100_000)
-EDITED.sub("", " " * 200_000 + "x")
-from core.transfer.fields import said_without_thoughts
-from core.transfer.formats import declared
-for piece in ("<tool_call></tool_call>", "<tool_call>", "[TOOL_CALLS]"):
-    said_without_thoughts(piece * 40_000 + "x")
-from core.transfer import cards, original
-cards._build_card({"name": "Mira", "mes_example": "x" + "  \\n" * 70_000 + "x"}), original._read_words("  \\n" * 70_000 + "x")
-declared._LABEL.match("prompt" * 40_000)
-"""
-
 
 def _limited() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
@@ -146,10 +107,9 @@ def _limited() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("code", [_PARSERS, _EXPORTS], ids=["parsers", "exports"])
-def test_f32_f62_g22_hostile_input_is_done_in_bounded_time_and_memory(code: str) -> None:
+def test_f32_f62_g22_hostile_input_is_done_in_bounded_time_and_memory() -> None:
     """A template of forty lines stood for a list of 2**40; a reply of ninety brackets took 2**90 calls."""
     ran = subprocess.run(
-        [sys.executable, "-c", code], check=False, capture_output=True, text=True, cwd=ROOT, preexec_fn=_limited
+        [sys.executable, "-c", _PARSERS], check=False, capture_output=True, text=True, cwd=ROOT, preexec_fn=_limited
     )
     assert (ran.returncode, ran.stdout) == (0, ""), ran.stderr[-2000:]

@@ -17,10 +17,12 @@ from typing import Any
 import pytest
 
 from core.errors import TransferError
-from core.transfer import files, json_values, survey
+from core.text.replies import strip_thoughts
+from core.transfer import cards, files, json_values, original, survey
+from core.transfer.fields import said_without_thoughts
 from core.transfer.files import Export
 from core.transfer.formats import PROGRAMS, ChatFiles, branches, declared
-from core.transfer.formats.whatsapp import ATTACHED
+from core.transfer.formats.whatsapp import ATTACHED, EDITED
 from core.transfer.items.formats import read_items
 from core.transfer.json_values import BadJson, JsonPart, read_parts
 from core.transfer.shapes import Fault, Line, Read, Reading, Speaker
@@ -231,16 +233,27 @@ def _ending() -> Iterator[None]:
 
 ANN = Speaker("ann", "Ann")
 SIZE = 300_000
+BLANKS = "  \n" * (SIZE // 3)
 TEXT, THOUGHT = {"content_type": "text"}, {"type": "thinking", "thinking": "ab"}
 HOSTILE: dict[str, Callable[[], object]] = {
     "a list with a day and blanks": lambda: read_items(b"[2026-03-10]" + b" " * SIZE),
     "a heading and blanks": lambda: list(branches._notes("m", "# a" + " " * SIZE + "b", ANN, None, {})),
     "a heading of signs": lambda: list(branches._notes("m", "# a" + "#" * SIZE + "b", ANN, None, {})),
     "marks that do not end": lambda: branches._chatgpt_words({"content": {**TEXT, "parts": ["\ue200" * SIZE + "x"]}}),
-    "names of files": lambda: ATTACHED.sub("", "x.ab (" * (10 * SIZE)),
+    **{f"names of files {name!r}": lambda name=name: ATTACHED.sub("", name * (5 * SIZE))
+       for name in ("x.ab (", "[", "a.", "a (")},
+    "a line that was edited": lambda: EDITED.sub("", " " * SIZE + "x"),
+    **{f"{begin!r} and {end!r}": lambda text=begin, end=end: strip_thoughts(text * (SIZE // 9) + end)
+       for begin in ("<think>", "<details ", '<details type="reasoning">')
+       for end in ("", "</think>", "</reasoning></details>")},
+    **{f"calls {mark!r}": lambda mark=mark: said_without_thoughts(mark * (SIZE // 7) + "x")
+       for mark in ("<tool_call></tool_call>", "<tool_call>", "[TOOL_CALLS]")},
+    "examples of a card": lambda: cards._build_card({"name": "Mira", "mes_example": f"x{BLANKS}x"}),
+    "words of a list": lambda: original._read_words(f"{BLANKS}x"),
+    "a label of Google": lambda: declared._LABEL.match("prompt" * SIZE),
     "thoughts": lambda: branches._claude_words({"text": "a" * SIZE, "content": [THOUGHT] * SIZE}),
     "files": lambda: branches._claude_node("", {"files": [{"name": str(at)} for at in range(SIZE // 3)]}, "", "m"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("read", HOSTILE.values(), ids=HOSTILE.keys())
