@@ -16,7 +16,6 @@ from core.config import FLAGS, Settings
 from core.database.engine import Database
 from core.jobs import Worker
 from core.llm import embedder
-from core.prompt_engine import to_messages
 from core.synth_core_memory import should_remember
 from tests.spec.lifelong_world import Life
 from tests.spec.stage import HERE, NOW, Stage
@@ -144,20 +143,6 @@ def _scene_min_length(stage: Stage, value: Any) -> object:
     jobs.enqueue_operation("SCENE_DETECTION", conversation=HERE, **story.given)
     story.run(SCENE_MIN_LENGTH=value)
     return [each["last_index"] for each in stories.list_scenes(HERE, **story.given)]
-
-
-def _placed(name: str) -> Probe:
-    def shown(stage: Stage, value: Any) -> object:
-        story = Story(stage.db, f"{stage.persona}-{value}")
-        story.tell(4)
-        story.add("x")
-        made = stories.get_running_recap_injection(HERE, **story.with_flags(**{name: value}))
-        return made, [each["role"] for each in to_messages(story.prompt(), settings=Settings(**{name.lower(): value}))]
-
-    return shown
-
-
-PROBES["SCENE_RECAP_SCAN"] = (_placed("SCENE_RECAP_SCAN"), 0, 1)
 
 
 @pytest.fixture
