@@ -20,7 +20,7 @@ from ..text.times import zone as zone_named
 from .fields import SPEAKER_BYTES
 from .files import MAX_BYTES, WHAT_TO_DO, describe_file
 from .formats import ChatFiles, find_export
-from .shapes import Fault, Progress, Reading
+from .shapes import BLANK, Fault, Progress, Reading
 from .storage import ChatWriter
 from .survey import MAX_LISTED, Plan, Survey, count_export
 
@@ -205,7 +205,7 @@ def _build_result(
         duplicates=counts["duplicate"],
         service=counts["service"] if writer else survey.services,
         memories=writer.memories if writer else survey.notes,
-        skipped=survey.blank,
+        skipped=left.pop(BLANK, 0),
         story={name: count for name, count in writer.story.items() if count} if writer else {},
         instructions=writer.instructions if writer else 0,
         left_out=dict(sorted(left.items())),

@@ -13,7 +13,7 @@ from ..errors import TransferError
 from ..scope import Privacy
 from ..shapes import PERSONA_SENDER
 from .formats import OWN, ChatFiles
-from .shapes import BLANK, Ending, Fault, Left, Line, Note, Progress, Read, Reading, Room
+from .shapes import Ending, Fault, Left, Line, Note, Progress, Read, Reading, Room
 
 MAX_LISTED = 1000
 """Maximum number of faults, and of people, that are listed; further ones are only counted."""
@@ -81,7 +81,6 @@ class Survey:
     services: int = 0
     """Number of lines that the program itself wrote, such as "Ann joined"."""
     notes: int = 0
-    blank: int = 0
     rooms: dict[tuple[str, str], RoomFacts] = field(default_factory=dict)
     """Facts about each conversation, by program and room."""
     people: dict[str, Person] = field(default_factory=dict)
@@ -99,8 +98,6 @@ class Survey:
         match read:
             case Line():
                 self._add_line(program, read)
-            case Left(reason, count) if reason == BLANK:
-                self.blank += count
             case Left(reason, count):
                 self.left[reason] += count
             case Note():

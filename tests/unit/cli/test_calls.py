@@ -46,6 +46,13 @@ from tests.unit.cli.conftest import ROOT, Command
         ("mcp --participant ann", 2, "interface/id, such as web/ann"),
         ("mcp --conversation 42", 2, "interface/chat, such as web/42"),
         ("mcp --privacy public", 2, "Add --conversation"),
+        ("token add --participant ann", 2, "'ann' does not say on which interface"),
+        ("token add --participant web/ann --conversation 42", 2, "'42' does not say on which interface"),
+        ("token add --participant web/ann --personas mira", 2, "--personas goes with --host"),
+        ("token add --admin --personas mira", 2, "--personas goes with --host"),
+        ("token add", 2, "name exactly one"),
+        ("token add --participant web/ann --host", 2, "name exactly one"),
+        ("token add --participant ''", 2, "participant is missing"),
         ("forget --yes", 2, "exactly one"),
         ("forget --message 1 --memory 3 --yes", 2, "exactly one"),
         ("forget --participant tg/1 --memory 3 --yes", 2, "exactly one"),
@@ -60,7 +67,7 @@ from tests.unit.cli.conftest import ROOT, Command
         ("export --chat ' ' out.json", 1, "conversation"),
     ],
 )
-def test_f78_what_cannot_be_done_is_one_sentence(made: Command, command: str, code: int, said: str) -> None:
+def test_f78_r12_what_cannot_be_done_is_one_sentence(made: Command, command: str, code: int, said: str) -> None:
     Path("in.json").write_text('{"items": ["a"]}')
     Path("shape.json").write_text("[]")
     ran = made(*shlex.split(command))

@@ -314,24 +314,6 @@ def test_r12_a_token_of_the_operator(run: Command) -> None:
     assert run("token", "revoke", made["id"], "--admin").code == 0
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (("--participant", "ann"), "'ann' does not say on which interface"),
-        (("--participant", "web/ann", "--conversation", "42"), "'42' does not say on which interface"),
-        (("--participant", "web/ann", "--personas", "mira"), "--personas goes with --host"),
-        (("--admin", "--personas", "mira"), "--personas goes with --host"),
-        ((), "name exactly one"),
-        (("--participant", "web/ann", "--host"), "name exactly one"),
-        (("--participant", ""), "participant is missing"),
-    ],
-)
-def test_r12_a_token_that_could_not_be_used_is_not_made(run: Command, given: tuple[str, ...], said: str) -> None:
-    """A token of `ann` got a 403 for every message of web/ann."""
-    ran = run("token", "add", *given)
-    assert ran.code == 2 and said in " ".join(ran.err.split()) and not ran.out
-
-
 @pytest.fixture
 def own(call: dict[str, Any]) -> dict[str, Any]:
     return {**call, "scope": Scope("default")}
