@@ -152,15 +152,6 @@ def test_without_a_conversation_a_person_is_named_with_the_interface(run: Comman
     assert len(built["context"]["memories"]) == 1
 
 
-def test_the_persona_has_one_option(run: Command) -> None:
-    made = run("token", "add", "--persona-id", "iris", "--host").json
-    assert [each["id"] for each in run("token", "list", "--persona-id=iris").json] == [made["id"]]
-    assert made["persona"] == "iris"
-    ran = run("worker", "--once", "--persona-id", "iris", "--persona-id", "default", "--text")
-    assert ran.err.startswith("Working for iris, default")
-    assert run("jobs", "list", "--persona-id", "iris").json["persona"] == "iris"
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
 @pytest.mark.parametrize(
     ("where", "expected"), [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")]

@@ -153,13 +153,6 @@ def test_g18_check_lists_everything_at_once() -> None:
     assert "The nearest known one is CONTEXT_VERBOSITY." in problems[1].text and "nearest" not in problems[2].text
 
 
-def test_f72_an_unknown_key_is_told_once_with_the_nearest_flag(caplog: pytest.LogCaptureFixture) -> None:
-    yaml_file("CONTEXT_VERBOSTY: 4\nDIARY_HISTORY_DAYS: 3\n")
-    assert [load().differing(), load().differing()] == [{"DIARY_HISTORY_DAYS": 3}] * 2
-    (said,) = caplog.messages
-    assert "CONTEXT_VERBOSTY" in said and "nearest known one is CONTEXT_VERBOSITY" in said
-
-
 def test_g17_an_argument_takes_the_text_that_a_variable_takes() -> None:
     told = {"LANGUAGES": "de,en", "CONTEXT_VERBOSITY": "4", "PROMPT_LITE_MODE": "on", "HISTORY_LINES": ""}
     by_argument, by_variable = load(told, environ={}), load(environ=told)
