@@ -75,7 +75,7 @@ def _say(n: int, **fields: Any) -> dict[str, Any]:
     return {**said, "send_date": f"2025-01-01T{n // 60 % 24:02}:{n % 60:02}:00.000Z", "extra": {}, **fields}
 
 
-def test_s48_the_sample_comes_in_with_everything_and_goes_out_as_it_was(db: Database, tmp_path: Path) -> None:
+def test_s48_the_sample_comes_in_with_everything_and_goes_out_as_it_was(db: Database) -> None:
     scope, persona = (made := own_scope()), made.persona
     first = _import(db, scope, world.SAMPLE)
     assert (first.imported, first.skipped, first.error_count) == (13, 2, 0)
@@ -89,12 +89,7 @@ def test_s48_the_sample_comes_in_with_everything_and_goes_out_as_it_was(db: Data
     held = {"message_alternatives": 5, "scenes": 2, "scene_recaps": 3, "running_recaps": 2}
     assert {name: count(db, schema.TABLES[name], persona) for name in held} == held
     assert [(r.alternative, r.provenance) for r in rows_of(db, message_recaps, persona)].count((-1, "import")) == 5
-    copied = tmp_path / "other.jsonl"
-    copied.write_bytes(out)
-    other = own_scope()
-    _import(db, other, copied)
-    assert _export(db, other, "import/other") == out
-    assert index_differences(db, persona) == index_differences(db, other.persona) == []
+    assert index_differences(db, persona) == []
 
 
 def test_s48_a_chat_that_another_program_wrote_goes_out_as_sillytavern_writes(db: Database, tmp_path: Path) -> None:
@@ -425,8 +420,7 @@ def test_s48_a_file_that_cannot_be_written_leaves_the_old_one(db: Database, tmp_
 @settings(max_examples=15, deadline=None)
 @given(st.lists(world.lines(), max_size=8), st.lists(st.integers(0, 9), max_size=3, unique=True), world.PLAIN_JSON)
 def test_s48_any_chat_goes_in_and_out(db: Database, tmp_path_factory: Any, lines: Any, numbers: Any, more: Any) -> None:
-    scope, other = own_scope(), own_scope()
-    folder = tmp_path_factory.mktemp("chat")
+    scope, folder = own_scope(), tmp_path_factory.mktemp("chat")
     storage = {"chat_id": "x", "current_version": max(numbers, default=0), "versions": world.versions_of(numbers)}
     header = {"user_name": "unused", "character_name": "unused", "chat_metadata": {RUNNING: storage, "more": more}}
     # the newest scenes of these versions lie behind the last message, or the file would say other indexes again
@@ -435,10 +429,4 @@ def test_s48_any_chat_goes_in_and_out(db: Database, tmp_path_factory: Any, lines
     path = _file(folder / "c.jsonl", [header, *lines])
     result = _import(db, scope, path)
     assert result.imported == len(lines)
-    if not lines:
-        return
-    out = _export(db, scope, "import/c")
-    assert out == path.read_bytes()
-    (folder / "e.jsonl").write_bytes(out)
-    _import(db, other, folder / "e.jsonl")
-    assert _export(db, other, "import/e") == out
+    assert not lines or _export(db, scope, "import/c") == path.read_bytes()
