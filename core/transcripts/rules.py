@@ -60,7 +60,13 @@ def _match_equal(lines: list[Spoken], stored: list[Spoken]) -> Matches:
         return piece
     newest = enumerate(range(end - size, end))
     unchanged: Matches = [index if index >= 0 and lines[at] == stored[index] else None for at, index in newest]
-    return min(piece, unchanged, _match_single(lines, stored), key=lambda matches: matches.count(None))
+    counts = Counter(stored)
+
+    def rank(matches: Matches) -> tuple[int, int]:
+        """Return the number of lines without a match, and of matches that a line said more than once has."""
+        return matches.count(None), sum(index is not None and counts[stored[index]] > 1 for index in matches)
+
+    return min(piece, unchanged, _match_single(lines, stored), key=rank)
 
 
 def _match_single(lines: list[Spoken], stored: list[Spoken]) -> Matches:

@@ -58,6 +58,7 @@ def test_f62_a_list_of_lines_that_repeat_is_compared_in_bounded_time() -> None:
             (6, None, None, None, 10, 11, None),
             (),
         ),  # b deleted
+        ("OK d YES e", "a OK b OK c OK c NO d OK", (None, 8, 9, None), (2,)),  # d is said once, OK is not
         ("HI c", "HI a B", (0, None), ()),  # another chat begins with the same greeting
         ("yes X c", "a OK yes OK", (2, 3, None), (1,)),  # the newest answer, changed by the front end
         ("x OK b OK c", "a OK yes OK b OK", (None, 3, 4, 5, None), ()),  # the first line of a part may be a summary
