@@ -9,7 +9,8 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:  # loaded only when something is printed
@@ -193,9 +194,6 @@ def prepare_streams() -> None:
 
 def abandon_stream(stream: TextIO) -> None:
     """Discard unwritten output, which the interpreter would otherwise report at exit."""
-    try:
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, stream.fileno())
-        os.close(null)
-    except (OSError, ValueError):  # a stream without descriptor writes nothing at exit
-        pass
+    # a stream without descriptor writes nothing at exit
+    with suppress(OSError, ValueError), Path(os.devnull).open("wb") as null:
+        os.dup2(null.fileno(), stream.fileno())
