@@ -68,9 +68,6 @@ class Member:
                 yield text
             except UNREADABLE as error:
                 faults.append(Fault(self.name, f"the file cannot be read to its end: {_why(error)}"))
-            finally:
-                with suppress(ValueError):  # not to close what the stack closes
-                    text.detach()
 
 
 def _why(error: Exception) -> str:
