@@ -9,10 +9,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
-from ....database.dialects import EPOCH, microseconds
+from ....database.dialects import microseconds
 from ....database.rows import fits_column
 from ....errors import MessageError
 from ....stories.rules_running import Version
@@ -34,8 +34,6 @@ RUNNING = "auto_recap_running_scene_recaps"
 _COUNTS = ("scene_count", "excluded_count", "prev_scene_index", "new_scene_index")
 _INDEXES = ("prev_scene_index", "new_scene_index")
 _MOST = 2**31 - 2
-_LATEST_MS = 253_370_764_800_000
-"""Beginning of the year 9999 in milliseconds; later times are refused."""
 
 
 def fits(value: dict[str, Any]) -> bool:
@@ -191,18 +189,13 @@ def _version(entry: Any) -> Version | None:
         return None
     scenes, excluded, before, newest = (_whole(entry.get(name)) or 0 for name in _COUNTS)
     return Version(
-        text, scenes, excluded, before, newest, "import", number=number, created_at=_time(entry.get("timestamp"))
+        text, scenes, excluded, before, newest, "import", number=number, created_at=read_time(entry.get("timestamp"))
     )
 
 
 def _whole(value: Any) -> int | None:
     is_whole = isinstance(value, int) and not isinstance(value, bool) and -_MOST <= value <= _MOST
     return int(value) if is_whole else None
-
-
-def _time(value: Any) -> datetime | None:
-    is_time = isinstance(value, int) and not isinstance(value, bool) and 0 < value < _LATEST_MS
-    return EPOCH + timedelta(milliseconds=value) if is_time else None
 
 
 def write_header(
