@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
@@ -315,16 +314,10 @@ def _scene_values(scene: Scene | None) -> dict[str, Any]:
         "scene_recap_memory": None if scene.current is None else scene.versions[scene.current],
         "scene_recap_versions": list(scene.versions) or None,
         "scene_recap_current_index": scene.current,
-        "scene_recap_metadata": _sorted(scene.metadata) if scene.metadata else None,
+        # sorted, because servers do not keep the order of keys
+        "scene_recap_metadata": json.loads(json.dumps(scene.metadata or None, sort_keys=True)),
     }
     return {key: value for key, value in values.items() if value is not None}
-
-
-def _sorted(value: Any) -> Any:
-    """Return a value with sorted keys, because servers do not keep their order."""
-    if isinstance(value, Mapping):
-        return {key: _sorted(value[key]) for key in sorted(value)}
-    return [_sorted(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 # JSON text as SillyTavern writes it, stored in metadata columns
@@ -335,16 +328,9 @@ def write_json(value: Any) -> str:
     try:
         text = json.dumps(value, ensure_ascii=False, separators=_SEPARATORS, allow_nan=False)
     except ValueError:
-        text = json.dumps(_finite(value), ensure_ascii=False, separators=_SEPARATORS)
+        finite = json.loads(json.dumps(value), parse_constant=lambda _: None)
+        text = json.dumps(finite, ensure_ascii=False, separators=_SEPARATORS)
     return text if text.isascii() else _LONE.sub(lambda lone: f"\\u{ord(lone[0]):04x}", text)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    return [_finite(item) for item in value] if isinstance(value, list) else value
 
 
 def keep(value: Any) -> str | None:
