@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TextIO
@@ -60,10 +59,7 @@ def read_lines(member: Member) -> Iterator[tuple[int, Any]]:
     """
     try:
         with member.open() as stream:
-            for row in itertools.count(1):
-                line = stream.readline(MAX_LINE_BYTES + 1)
-                if not line:
-                    return
+            for row, line in enumerate(iter(lambda: stream.readline(MAX_LINE_BYTES + 1), b""), 1):
                 if len(line) > MAX_LINE_BYTES:
                     raise _refuse(member, row, f"is longer than {MAX_LINE_BYTES} bytes. One object stands on each line")
                 text = line.decode("utf-8-sig" if row == 1 else "utf-8")
