@@ -49,7 +49,10 @@ def set_hook(name: str, function: Callable[..., Any] | None) -> None:
     >>> get_hook("engine_limit") is None
     True
     """
-    _check_name(name)
+    if name not in HOOK_NAMES:
+        raise ValueError(
+            f"{shown(name)} is no hook. The hooks are {', '.join(HOOK_NAMES)}.{hint_name(name, HOOK_NAMES)}"
+        )
     if function is None:
         _hooks.pop(name, None)
         return
@@ -61,20 +64,12 @@ def set_hook(name: str, function: Callable[..., Any] | None) -> None:
 
 def get_hook(name: str) -> Callable[..., Any] | None:
     """Return the function registered under a name, or None."""
-    _check_name(name)
     return _hooks.get(name)
 
 
 def clear_hooks() -> None:
     """Remove all hooks."""
     _hooks.clear()
-
-
-def _check_name(name: str) -> None:
-    if name not in HOOK_NAMES:
-        raise ValueError(
-            f"{shown(name)} is no hook. The hooks are {', '.join(HOOK_NAMES)}.{hint_name(name, HOOK_NAMES)}"
-        )
 
 
 def call(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
