@@ -18,7 +18,7 @@ from ..config import Problem, Settings
 from ..config.levels import describe_bad_token, known_flag
 from ..errors import ConfigError
 from . import output
-from .run import ForceOption, Run, command, refusals
+from .run import ForceOption, Run, command
 
 PRESETS = Path(__file__).resolve().parent / "presets"
 
@@ -106,8 +106,7 @@ def set_(
     """
     flag = _read_name(name)
     file = os.environ.get("CONFIG_FILE") or "config.yaml"
-    with refusals():
-        changed = config.set_in_file(flag, value, file)
+    changed = config.set_in_file(flag, value, file)
     (row,) = (row for row in config.show(_load_settings(run)) if row.flag == flag)
     sentence = (
         f"{flag} is {row.value} now."

@@ -56,8 +56,7 @@ def export(
     if markdown:
         from ..conversations import export_markdown
 
-        with refusals():
-            done = export_markdown(file, db=run.db, settings=run.settings, scope=run.scope(chat, person, server))
+        done = export_markdown(file, db=run.db, settings=run.settings, scope=run.scope(chat, person, server))
         run.answer(asdict(done))
         return
     if sum((items, chat is not None, person is not None)) != 1:
@@ -73,7 +72,7 @@ def export(
     from ..transfer.exports import export_chat
 
     to_stdout = str(file) == _STDOUT
-    with refusals(), output.bar() as bar:
+    with output.bar() as bar:
         result = export_chat(
             sys.stdout.buffer if to_stdout else file,
             conversation=chat,

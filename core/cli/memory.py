@@ -132,9 +132,8 @@ def remember(
     from .. import db, lifelong
 
     scope = run.scope(conversation, participant(conversation, user), server)
-    with refusals():
-        similar = lifelong.find_similar_item(text, db=run.db, settings=run.settings, scope=scope)
-        row_id = db.insert_memory(text, "user", "cli", tag, scope, db=run.db)
+    similar = lifelong.find_similar_item(text, db=run.db, settings=run.settings, scope=scope)
+    row_id = db.insert_memory(text, "user", "cli", tag, scope, db=run.db)
     said = f"Stored as {row_id}."
     if similar is not None:
         said += f" An older one is about the same, {similar['id']} of {similar['day']}: {similar['text']}"

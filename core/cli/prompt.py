@@ -19,7 +19,6 @@ from .run import (
     UserOption,
     command,
     participant,
-    refusals,
     warn_of_scope,
 )
 
@@ -68,10 +67,9 @@ def _explain(run: Run, options: MessageOptions) -> tuple[Any, dict[str, Any]]:
     from ..prompt_engine import explain_json_prompt, explain_messages
 
     message, asking = _read_options(run, options)
-    with refusals():
-        if options.messages is None:
-            return explain_json_prompt(message, **asking)
-        return explain_messages(message, dialect=options.messages, **asking)
+    if options.messages is None:
+        return explain_json_prompt(message, **asking)
+    return explain_messages(message, dialect=options.messages, **asking)
 
 
 def _read_options(run: Run, given: MessageOptions) -> tuple[dict[str, Any], dict[str, Any]]:
