@@ -128,17 +128,14 @@ def check(path: str | os.PathLike[str] | None = None, environ: Mapping[str, str]
     >>> [problem.flag for problem in check(environ={"CONTEXT_VERBOSITY": "ten", "TIMEZONE": "Mars"})]
     ['CONTEXT_VERBOSITY', 'TIMEZONE']
     """
-    of_variables: list[ConfigError] = []
-    variables = read_environment(environ, of_variables)
-    errors: list[ConfigError] = []
     of_file, of_environment = Values(), Values()
+    variables = read_environment(environ, of_environment.problems)
     try:
-        of_file.read_file(*read_file(path, variables), errors)
+        of_file.read_file(*read_file(path, variables), of_file.problems)
     except ConfigError as error:
-        errors.append(error)
-    problems = sorted([*map(Problem.of, errors), *of_file.problems], key=lambda problem: problem.line or 0)
+        of_file.problems.append(Problem.of(error))
     of_environment.read_variables(variables)
-    return [*problems, *map(Problem.of, of_variables), *of_environment.problems]
+    return [*sorted(of_file.problems, key=lambda problem: problem.line or 0), *of_environment.problems]
 
 
 def show(settings: Settings) -> list[Row]:

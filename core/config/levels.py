@@ -68,7 +68,7 @@ class Values:
             self.values[declared.name], self.sources[declared.name] = declared.default, "default"
             self.problems.append(Problem.of(declared.refusal(seen, source, where, line=line, hint=str(bad))))
 
-    def read_file(self, name: str, content: bytes, found: list[ConfigError] | None = None) -> None:
+    def read_file(self, name: str, content: bytes, found: list[Problem] | None = None) -> None:
         """Read the entries of a file; an unknown key becomes a problem that names the nearest flag."""
         for entry in read_entries(name, content, found):
             flag = flag_name(entry.key)
@@ -87,7 +87,7 @@ class Values:
 
 
 def read_environment(
-    environ: Mapping[str, str] | None = None, found: list[ConfigError] | None = None
+    environ: Mapping[str, str] | None = None, found: list[Problem] | None = None
 ) -> tuple[tuple[str, str], ...]:
     """Return the known variables that are set, sorted by name, with secrets read from their files."""
     environ = os.environ if environ is None else environ
@@ -101,7 +101,7 @@ def read_environment(
         except ConfigError as error:
             if found is None:
                 raise
-            found.append(error)
+            found.append(Problem.of(error))
     return tuple(sorted(held.items()))
 
 
@@ -158,7 +158,7 @@ def read_file(path: str | os.PathLike[str] | None, variables: Iterable[tuple[str
     return name, content
 
 
-def read_entries(name: str, content: bytes, found: list[ConfigError] | None = None) -> Iterator[Entry]:
+def read_entries(name: str, content: bytes, found: list[Problem] | None = None) -> Iterator[Entry]:
     """Yield the top-level keys of a file, with values for flags only. A repeated key is added to `found`, or raised."""
     try:
         text = content.decode("utf-8")
@@ -188,7 +188,7 @@ def read_entries(name: str, content: bytes, found: list[ConfigError] | None = No
                 twice = _refused(name, line, f"says {shown(key)}, which {again}. Remove one of the two")
                 if found is None:
                     raise twice
-                found.append(twice)
+                found.append(Problem.of(twice))
                 continue
             seen[flag_name(key)] = key, line
             value = None
