@@ -58,7 +58,7 @@ class ImportResult:
     """Number of days with messages, UTC."""
     speakers: dict[str, int] = field(default_factory=dict)
     participants: dict[str, str] = field(default_factory=dict)
-    """Names of the speakers by participant key."""
+    """Names of the first 1,000 speakers by participant key."""
     persona: tuple[str, ...] = ()
     first: str = ""
     last: str = ""
