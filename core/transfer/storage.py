@@ -29,7 +29,7 @@ from .formats.sillytavern import lines as tavern_lines
 from .items.formats import Row
 from .items.storage import ItemWriter
 from .shapes import USER_NAME, Ending, Fault, Line, Note, Progress, Reading
-from .survey import Plan, find_sender, hash_id, is_made_id, make_id, text_digest
+from .survey import Plan, build_sender_id, hash_id, is_made_id, make_id, text_digest
 
 BATCH = 500
 FACTS = "imported"
@@ -136,7 +136,7 @@ class ChatWriter:
         metadata = self._metadata(program, line, text, own)
         sender = PERSONA_SENDER if own else None
         if line.speaker and not own and role == "user":
-            sender = find_sender(key_of(line.speaker.id, "the speaker's id", SPEAKER_BYTES))
+            sender = build_sender_id(key_of(line.speaker.id, "the speaker's id", SPEAKER_BYTES))
         message = new_message.read_message(
             replace(
                 self._call.scope, conversation=key, participant=None, privacy=None, server=plan.server_of(line.room)

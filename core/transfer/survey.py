@@ -52,7 +52,7 @@ def hash_id(program: str, line: Line) -> int:
     return hash((program, line.room.id, line.id))
 
 
-def find_sender(speaker_id: str) -> str:
+def build_sender_id(speaker_id: str) -> str:
     """Return the sender id of a speaker other than the persona, which never equals the persona's."""
     return f"name:{speaker_id}" if speaker_id == PERSONA_SENDER else speaker_id
 
@@ -199,7 +199,7 @@ class Plan:
         """Return the names of the speakers other than the persona, by participant key."""
         own = self.list_own()
         keys = (
-            (participant_of(self.key_of(program, ""), find_sender(speaker), person.name), person.name)
+            (participant_of(self.key_of(program, ""), build_sender_id(speaker), person.name), person.name)
             for speaker, person in self.survey.people.items()
             if speaker not in own
             for program in person.programs
