@@ -366,16 +366,6 @@ def test_l41_the_graph_of_the_mcp_memory_server(db: Database) -> None:
     assert _import(db, scope, content).duplicates == 3
 
 
-def test_l41_memories_of_chatgpt_as_text(db: Database) -> None:
-    """It has no export of them: people copy the list, or ask for it with dates."""
-    scope = own_scope()
-    text = "```\n[2025-03-01] - Likes tea.\n[2025-03-02] - Has a cat called Tofu.\n```\n"
-    done = _import(db, scope, text.encode())
-    assert (done.format, done.imported) == ("list", 2)
-    times = {row.content: row.timestamp.date().isoformat() for row in rows_of(db, schema.memories, scope.persona)}
-    assert times == {"Likes tea.": "2025-03-01", "Has a cat called Tofu.": "2025-03-02"}
-
-
 def test_l38_uploads_and_streams_are_read_like_files(db: Database) -> None:
     scope, content = own_scope(), b'{"items": ["a"]}'
     assert _import(db, scope, {"items": ["a"]}).imported == 1

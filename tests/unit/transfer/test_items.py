@@ -38,6 +38,7 @@ def _rows(content: str | bytes, syntax: Any = None) -> list[Row]:
         ("- Likes tea\n- Has a cat called Tofu\n", "list"),
         ("Saved memories:\n\n1. Likes tea\n\n2. Is vegetarian.", "list"),
         ("[2025-03-01] - User likes tea.\n[2025-03-02] - User has a cat.", "list"),
+        ("```\n[2025-03-01] - Likes tea.\n[2025-03-02] - Has a cat.\n```\n", "list"),
         ('{"type": "entity", "name": "Ann", "entityType": "person", "observations": ["a"]}\n', "mcp_memory"),
         ('{"entities": [{"name": "Ann", "observations": []}], "relations": []}', "mcp_memory"),
     ],
