@@ -64,7 +64,7 @@ class HistoryBuilder:
     """Returns the reason why messages of a conversation key are left out, such as `private`; "" shows them."""
     zone: tzinfo = UTC
     persona: str = ""
-    """Id of the persona; the persona's name is made from the id if no line has the name."""
+    """Id of the persona."""
     replacing: Replaced | None = None
     replaced_rows: frozenset[int] = frozenset()
     """Row ids of stored messages that the caller's own list replaces."""
@@ -81,8 +81,9 @@ class HistoryBuilder:
         current, lost_here = self._choose(CURRENT, caps.history, here, live_current, is_echo)
         recent, lost_there = self._choose(RECENT, caps.recent, there, live_recent, is_echo)
         left_out += lost_here + lost_there
-        persona = lines.find_persona_name(self.persona, [*recent, *current])
-        names = NameLabels(persona, self.message, self.identities, self.people)
+        persona = self._find_persona_name(rows, live_current) or self.people.find_persona_name(own or "")
+        persona = persona or self._find_persona_name(others, live_recent) or lines.name_after_id(self.persona)
+        names = NameLabels(persona, self.message, self.identities, self.people, self.persona)
         titles = {entry.conversation: entry.title for entry in others if entry.title}
         skips = self.live.skips_history  # memories still leave out what the lists would show
         own_entries = [*rows, *(self.live.chats.get(own, []) if own is not None else [])]
@@ -142,9 +143,7 @@ class HistoryBuilder:
         seen = SeenMessages()
         shown: list[Placed] = []
         left_out: list[LeftOut] = []
-        # a stored message whose time cannot be read counts as oldest
-        own = [((0 if e.time is None else 1, e.time or _OLDEST, 0, e.row_id or 0, e.order), e) for e in stored]
-        for placed in (own, _place_live(live)):
+        for placed in (_place_stored(stored), _place_live(live)):
             refused: list[HistoryEntry] = []
             for place in _sort_newest_first(placed):
                 entry = place[1]
@@ -161,6 +160,12 @@ class HistoryBuilder:
         newest = [entry for _, entry in _sort_newest_first(shown)]
         left_out += [LeftOut(section, "limit", entry_id(entry)) for entry in newest[most:]]
         return newest[:most][::-1], left_out
+
+    def _find_persona_name(self, stored: Iterable[HistoryEntry], live: Iterable[Chat]) -> str:
+        """Return the newest name in the persona's lines, whether they are shown or not; "" if none has a name."""
+        newest = (entry for _, entry in _sort_newest_first([*_place_stored(stored), *_place_live(live)]))
+        said = (lines.read_persona_name(self.persona, e.sender_name, e.username) for e in newest if is_persona(e))
+        return next(filter(None, said), "")
 
     def _write_line(self, entry: HistoryEntry, names: NameLabels, titles: dict[str, str]) -> ChatLine:
         """Return the line of a message; lines of other conversations begin with the conversation's name."""
@@ -231,6 +236,11 @@ def _look(entry: HistoryEntry) -> tuple[str, str, str, bool, bool]:
     reply = "" if entry.reply is None else collapsed(lines.reply_note(entry.reply.name, entry.reply.text))
     time, text = lines.stamp(entry.time, UTC, entry.shown_time), entry.text
     return time, collapsed(lines.sender(entry)), reply, text[:1].isspace(), text[-1:].isspace()
+
+
+def _place_stored(rows: Iterable[HistoryEntry]) -> list[Placed]:
+    """Return stored messages with sort keys; one whose time cannot be read counts as oldest."""
+    return [((0 if e.time is None else 1, e.time or _OLDEST, 0, e.row_id or 0, e.order), e) for e in rows]
 
 
 def _place_live(chats: Iterable[Chat]) -> list[Placed]:

@@ -179,6 +179,10 @@ class People:
         """Return whether two keys belong to one person."""
         return False
 
+    def find_persona_name(self, _conversation: str) -> str:
+        """Return the newest name in the persona's lines of this conversation, else of any; "" if none has a name."""
+        return ""
+
 
 class NameLabels:
     """Labels of one prompt: the present name of each person, `Ann (2)` for the second person called Ann."""
@@ -189,9 +193,10 @@ class NameLabels:
         asker: IncomingMessage | None = None,
         identities: Iterable[str] = (),
         people: People | None = None,
+        persona_id: str = "",
     ) -> None:
         """Reserve the persona's own name; the sender of `asker` has one label under all `identities` (keys)."""
-        self._people = people or People()
+        self._people, self._persona_id = people or People(), persona_id
         self._by_label: dict[str, Identity] = {}
         self._labels: dict[tuple[Identity, str], str] = {}
         self._asker: dict[Identity, tuple[Identity, str]] = {}
@@ -226,15 +231,20 @@ class NameLabels:
             owner = self._by_label.setdefault(form, identity) if has_id else self._by_label.get(form)
             if owner == identity or (not has_id and owner != PERSONA):
                 return label
-            if owner and owner != PERSONA and self._people.are_linked("/".join(owner), key):
+            if owner and PERSONA not in (owner, identity) and self._people.are_linked("/".join(owner), key):
                 return label
             count += 1
 
     def label_entry(self, entry: HistoryEntry) -> str:
         if is_persona(entry):
-            return self.persona or NAMELESS_PERSONA
+            return self._label_persona(entry.sender_name, entry.username) or NAMELESS_PERSONA
         name = sender(entry)
         return self.label(identity_of(entry.conversation, entry.sender_id, name), name)
+
+    def _label_persona(self, *names: str) -> str:
+        """Return the label of a line of the persona: the name in the line, else the persona's present name."""
+        name = read_persona_name(self._persona_id, *names)
+        return self.label(PERSONA, name) if name else self.persona
 
     def label_reply(self, reply: ReplyNote, conversation: str) -> str:
         """Return the label of the person to whom a line in this conversation replies."""
@@ -250,7 +260,7 @@ class NameLabels:
     def label_participant(self, key: str, name: str) -> str:
         """Return the label of a participant key (`interface/id`), or of a name if there is no key."""
         if key == PERSONA_SENDER:
-            return self.persona
+            return self._label_persona(name)
         interface, _, own = key.partition("/")
         return self.label(identity_of(interface, own, name), name)
 
@@ -266,13 +276,14 @@ def identity_of(conversation: str, sender_id: str, name: str) -> Identity:
     return (conversation.partition("/")[0], sender_id) if sender_id else ("", f"name:{fold(name)}")
 
 
-def find_persona_name(persona: str, entries: list[HistoryEntry]) -> str:
-    """Return the persona's name: the latest name in its lines, else a name made from its id."""
-    for entry in reversed(entries):
-        if is_persona(entry):
-            name = known_name(*(each for each in (entry.sender_name, entry.username) if each != PERSONA_SENDER))
-            if name and name != persona:
-                return name
+def read_persona_name(persona: str, *names: str) -> str:
+    """Return the first name that is not blank, and neither `self` nor the persona's id; "" if there is none."""
+    no_names = ("", PERSONA_SENDER, known_name(persona))
+    return next((name for each in names if (name := known_name(each)) not in no_names), "")
+
+
+def name_after_id(persona: str) -> str:
+    """Return the name of a persona whose lines have no name."""
     own = name_persona(persona)
     return NAMELESS_PERSONA if own == PERSONA_SENDER else known_name(own[:1].upper() + own[1:])
 

@@ -356,9 +356,16 @@ class Visible(Rows):
             found += [n for n, who in enumerate(self.speakers[packed:], packed) if getattr(who, field) in values]
         return found
 
-    def find_spans(self, speakers: Sequence[int], sees_local_only: bool) -> Iterator[tuple[RowTime, RowTime, Said]]:
-        """Yield, for each of these speakers with rows, the times of the first and the newest row, and the speaker."""
+    def find_spans(
+        self, speakers: Sequence[int], sees_local_only: bool, thread: str | None = None
+    ) -> Iterator[tuple[RowTime, RowTime, Said]]:
+        """Yield, for each of these speakers with rows, the times of the first and the newest row, and the speaker.
+
+        With `thread` only the rows of this conversation count.
+        """
         stays = np.isin(self.speaker, speakers) & (self.local_only <= sees_local_only)
+        if thread is not None:
+            stays &= self.thread == self.thread_number.get(thread, -1)
         stays[self.gone] = False
         rows = stays.nonzero()[0]
         rows = rows[np.lexsort((self.row_id[rows], self.at_us[rows]))]

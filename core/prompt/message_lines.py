@@ -91,7 +91,7 @@ class MessageLines:
         replied = gathered.reply
         self.reply = reply_note(replied.get("from", ""), replied.get("text", "")) if replied else ""
         self.text = message.text_with_attachments()
-        turns = read_turns(gathered.context, self.asker) if as_turns else []
+        turns = read_turns(gathered.context, self.asker, persona) if as_turns else []
         recalled = gathered.recalled
         self.filling = {(one.hit["source"], one.hit["id"]) for one in recalled.chosen if one.scored.tier >= FILLING}
         rows = [one.scored for one in recalled.chosen if recalled.wants_list and not one.scored.context]

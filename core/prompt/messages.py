@@ -105,21 +105,24 @@ def _alternate(parts: list[MessagePart]) -> list[MessagePart]:
     return turns
 
 
-def read_turns(context: Mapping[str, Any], asker: str) -> list[MessagePart]:
-    """Return the lines of this conversation as messages, with names if more than one person speaks."""
+def read_turns(context: Mapping[str, Any], asker: str, persona: str) -> list[MessagePart]:
+    """Return the lines of this conversation as messages, with names of people or of the persona if it has several."""
     turns = [line.turn for line in context.get(CURRENT, ()) if isinstance(line, ChatLine)]
-    several = len({turn.name for turn in turns if not turn.is_persona} | {asker}) > 1
-    return [_said(turn, with_name=several) for turn in turns]
+    names = {False: {asker}, True: {persona}}
+    for turn in turns:
+        names[turn.is_persona].add(turn.name)
+    return [_said(turn, with_name=len(names[turn.is_persona]) > 1) for turn in turns]
 
 
 def _said(turn: Turn, *, with_name: bool) -> MessagePart:
-    text = clean(turn.text)
-    if turn.is_persona:
-        return MessagePart(text, "assistant", is_turn=True, time=turn.time)
-    if not with_name:
-        return MessagePart(f"> {text}" if _STAMPED.match(text) else text, is_turn=True, time=turn.time)
-    said = clean(" ".join(filter(None, (turn.name, turn.reply))))
-    return MessagePart(f"{said}: {mark_lines(text)}", is_turn=True, several=True, time=turn.time)
+    text, is_person = clean(turn.text), not turn.is_persona
+    if with_name:
+        said = clean(" ".join(filter(None, (turn.name, turn.reply))))
+        text = f"{said}: {mark_lines(text)}"
+    elif is_person and _STAMPED.match(text):
+        text = f"> {text}"
+    role = "user" if is_person else "assistant"
+    return MessagePart(text, role, is_turn=True, several=with_name and is_person, time=turn.time)
 
 
 def find_day_marks(turns: Sequence[MessagePart], now: datetime, zone: tzinfo) -> dict[int, str]:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from ..access.table_participants import read_persons
 from ..context.incoming import read_role
-from ..context.lines import People
+from ..context.lines import People, read_persona_name
 from ..index.shapes import RowTime
 from ..text.folding import name_form
 from ..text.hits import known_name
@@ -48,6 +48,16 @@ class StoredPeople(People):
     def are_linked(self, one: str, other: str) -> bool:
         persons = self._read_persons({one, other})
         return persons[one] == persons[other]
+
+    def find_persona_name(self, conversation: str) -> str:
+        persona, lasts = self._call.scope.persona, list[tuple[bool, RowTime, str]]()
+        for view in self._views:
+            own = view.find_speakers("role", ("persona", "thought"))
+            named = [n for n in own if read_persona_name(persona, view.speakers[n].name)]
+            for thread in (conversation, None) if named else ():
+                spans = view.find_spans(named, self._sees_local_only, thread)
+                lasts += [(thread is not None, last, who.name) for _, last, who in spans]
+        return known_name(max(lasts)[2]) if lasts else ""
 
     def _read_names(self, keys: Collection[str]) -> dict[str, tuple[RowTime, str]]:
         """Return the time of the first message and the name in the newest one, by participant key."""

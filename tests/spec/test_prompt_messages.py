@@ -228,6 +228,55 @@ def test_p72_the_personas_lines_carry_its_name(stage: Stage) -> None:
     assert prompt["input"]["payload"]["persona"] == "Iris"
 
 
+@pytest.mark.parametrize("flags", [{}, {"HISTORY_LINES": 0}, {"ENABLE_HISTORY_CURRENT_CHAT": 0}], ids=str)
+def test_p72_the_personas_name_is_the_newest_whatever_the_history_shows(stage: Stage, flags: dict[str, Any]) -> None:
+    """A chronicle has scenes in which only the player speaks, and hides the scenes before."""
+    narrate(stage, "A dragon sleeps.", "Der Chronist", 600)
+    for n in range(20):
+        stage.say(f"I walk on ({n})", minutes=500 - n)
+    stage.say("Tell me another tale.", ELSEWHERE, minutes=61)
+    narrate(stage, "Another tale.", "Narrator", 60, ELSEWHERE)
+    made = ask(stage, "Where is the dragon?", **flags)
+    assert "You are Der Chronist." in made[0]["content"]
+    assert "] Der Chronist: A dragon sleeps." in made[-1]["content"]
+    new = message("Where is the dragon?", "tg/44")
+    assert "You are Narrator." in build_messages(new, db=stage.db, scope=stage.scope())[0]["content"]
+
+
+def narrate(stage: Stage, text: str, name: str, minutes: float, path: str = HERE, message_id: str | None = None) -> int:
+    asking: dict[str, Any] = {"db": stage.db, "scope": stage.scope(path), "message_id": message_id}
+    return save_chat_message(path, text, name, "self", NOW - minutes * MINUTE, **asking).id or 0
+
+
+def test_p72_p68_the_replaced_answer_and_hidden_lines_still_give_the_name(stage: Stage) -> None:
+    row = narrate(stage, "A dragon sleeps.", "Der Chronist", 60, message_id="m1")
+    assert "You are Der Chronist." in str(stage_messages(stage, replacing="m1"))
+    stories.set_data(row, "exclude", True, db=stage.db, scope=stage.scope(HERE))
+    assert "You are Der Chronist." in str(stage_messages(stage))
+
+
+def stage_messages(stage: Stage, **call: Any) -> Any:
+    flags = Settings(memory_ranking="recency")
+    return build_messages(message("hi"), db=stage.db, settings=flags, scope=stage.scope(), **call)
+
+
+def test_p72_each_line_of_the_persona_keeps_the_name_it_was_saved_with(stage: Stage) -> None:
+    """A narrator voices several characters: what Kael said is not what Ysolde said."""
+    said = {"Erzähler": "The fire crackles.", "Kael": '"I am the smith."', "Ysolde": '"I sell herbs."'}
+    for n, (name, text) in enumerate(said.items()):
+        narrate(stage, text, name, 90 - n)
+    made = ask(stage)
+    assert "You are Ysolde." in made[0]["content"]
+    assert [one["content"] for one in made[1:-1]] == [f"{name}: {text}" for name, text in said.items()]
+    lines = stage.context("hi")["history_current_chat"]
+    assert [line.split("] ")[-1].split(":")[0] for line in lines] == list(said)
+    narrate(stage, "The fire is out.", "Erzähler", 50)
+    for n in range(14):
+        stage.say(f"I walk on ({n})", minutes=40 - n)
+    hits = stage.context("Who is the smith, who sells herbs?")["memories"]
+    assert {(hit["speaker"], hit["snippet"]) for hit in hits if hit["speaker"] in said} >= set(said.items())
+
+
 def test_p72_what_one_list_shows_stands_in_no_other(stage: Stage) -> None:
     stage.diary("Ann told me of her tofu recipe.", minutes=30)
     add_saved_memory("My tofu is grey", db=stage.db, scope=stage.scope(HERE, participant="tg/ann"))

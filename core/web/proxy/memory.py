@@ -18,7 +18,7 @@ from typing import Any
 from ... import llm
 from ...base import logs
 from ...config import Settings
-from ...context.lines import find_persona_name
+from ...context.lines import name_after_id
 from ...errors import ConfigError, StoreError
 from ...personas import fill_names, get_persona_text
 from ...prompt.structure import MESSAGES, write_line, write_opening
@@ -164,7 +164,7 @@ def build_opening(turn: Turn, settings: Settings) -> str:
         return ""
     if not text.strip():
         return ""
-    persona = find_persona_name(turn.scope.persona, [])
+    persona = name_after_id(turn.scope.persona)
     asker = "the user" if turn.name in (None, NOBODY) else turn.name
     line = write_line(
         Renderer(settings.templates_dir), MESSAGES["text"], INTERFACE, lite=bool(settings.prompt_lite_mode)
