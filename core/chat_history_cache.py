@@ -173,7 +173,8 @@ def save_message(
     """Store an incoming message with its text, sender, time, id and reply.
 
     `message`, `context_memory` and `interface_name` are as for `build_json_prompt`; of a list of chat messages the last
-    is stored. `scope` supplies persona, destination and what the message does not say. Result and errors are those of
+    is stored. `scope` supplies persona, destination and what the message does not say; a scope that names the
+    conversation and a privacy other than public overrides the message's privacy. Result and errors are those of
     `save_chat_message`; a MessageError also if neither message nor scope names a conversation.
 
     >>> from prompt_engine import open_database

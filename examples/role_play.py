@@ -16,7 +16,7 @@ from prompt_engine import Scope, build_messages, jobs, parse_answer, stories
 from prompt_engine.chat_history_cache import save_chat_message
 
 STORY = "play/the-lighthouse"
-SCOPE = Scope("iris", STORY, "play/me", privacy="direct")
+SCOPE = Scope("iris", STORY, "play/me", privacy="separate")  # another STORY shares no lines with this one
 FLAGS = {"running_scene_recap_auto_generate": True}
 
 

@@ -197,7 +197,10 @@ def clock(db: Database | None = None) -> Callable[[], datetime]:
 
 
 def scope_of(message: IncomingMessage, scope: Scope | None, settings: Settings) -> Scope:
-    """Return the scope of a message; conversation, speaker, server or privacy missing there are taken from `scope`."""
+    """Return the scope of a message; conversation, speaker, server or privacy missing there are taken from `scope`.
+
+    A scope that calls the message's conversation private is believed before the message.
+    """
     given = scope_for(scope, settings)
     conversation = message.interface_path or given.conversation
     privacy = given.privacy
@@ -214,7 +217,9 @@ def scope_of(message: IncomingMessage, scope: Scope | None, settings: Settings) 
             own_id,
             "" if no_server else message.server_id,
         )
-        privacy = said or ("direct" if no_server else privacy)
+        is_own = given.conversation == conversation and not given.no_server
+        if privacy in (None, "public") or not (is_own or (privacy == "separate" and said == "direct")):
+            privacy = said or ("direct" if no_server else privacy)
     return replace(
         given,
         conversation=conversation,

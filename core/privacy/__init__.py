@@ -50,7 +50,8 @@ def scope_of(
     """Return the scope of a host's message; items saved with it have the audience of the message's conversation.
 
     `message`, `interface_name` and `context_memory` are as for `build_json_prompt`; `scope` supplies persona,
-    destination and what the message does not say; `db` supplies the clock. An unusable message is a MessageError.
+    destination and what the message does not say, and may call its conversation private; `db` supplies the clock. An
+    unusable message is a MessageError.
 
     >>> from prompt_engine.privacy import scope_of
     >>> message = {"message_id": 1, "date": None, "chat": {"id": 42}, "from_user": {"id": 7}, "text": "hi"}

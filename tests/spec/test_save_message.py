@@ -139,6 +139,21 @@ def test_a_greeting_in_a_group_is_seen_once_somebody_spoke_there(stage: Stage, p
     assert path == GREETED or "zebra thread" in str(stage.context("zebra", path="discord/c6"))
 
 
+@pytest.mark.parametrize("chat", [{"type": "private"}, {"type": "group"}, {}], ids=str)
+def test_f12_a_scope_that_calls_its_conversation_private_is_believed_before_the_message(
+    stage: Stage, chat: dict[str, Any]
+) -> None:
+    """A host of stories gives each its scope, and its messages come from a chat program."""
+    asked = {"message_id": None, "date": None, "from_user": {"id": "lena"}, "chat": {"id": "b", **chat}}
+    for n, secret in enumerate(("ruby", "pearl")):
+        path = f"rp/b{n}"
+        scope = stage.scope(path, participant="rp/lena", privacy="separate")
+        said = {**asked, "text": f"The {secret} is hidden", "interface_path": path}
+        assert save_message(said, db=stage.db, scope=scope).stored
+        prompt = str(stage.prompt("Where are ruby and pearl?", path=path, who="Lena", chat=chat, scope=scope))
+        assert [f"The {word} is hidden" in prompt for word in ("ruby", "pearl")] == [n == 0, n == 1]
+
+
 ROOM = "web/kitchen"
 
 
