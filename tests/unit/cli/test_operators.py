@@ -18,6 +18,7 @@ import pytest
 from core import jobs, lifelong, stories, tokens
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.db import insert_memory, open_database
+from core.prompt_engine import build_messages
 from core.scope import Scope
 from core.synth_core_memory import search_memories
 from tests.unit.cli.conftest import Command
@@ -139,6 +140,20 @@ def test_the_preset_of_role_play_shows_the_part_of_a_long_line_that_matches(run:
     _say(call, "discord/c1", "They walked on to the next hut. " * 40 + "Oswin poisoned the Queen.")
     (hit,) = search_memories(query="Who poisoned the Queen?", scope=Scope("default"), **call)
     assert "Oswin" in hit["snippet"]
+
+
+def test_the_preset_of_role_play_shows_forty_lines_and_the_recaps_of_those_before(
+    run: Command, call: dict[str, Any]
+) -> None:
+    """It asks a model for a recap of nearly every line: prompts show them, beside the long scene of the present."""
+    assert run("config", "preset", "role-play").code == 0
+    for number in range(60):
+        _say(call, "discord/c1", f"They walked on to hut {number} in the snow.")
+    assert run("worker", "--once").code == 0
+    asked = {"text": "And then?", "interface_path": "discord/c1", "from_user": {"id": "u1", "full_name": "Ann"}}
+    made = build_messages({"message_id": None, "date": None, **asked}, max_chars=12_000, **call)
+    assert sum("hut" in each["content"] for each in made[1:-1]) == 40
+    assert "hut 19 " in made[-1]["content"].partition("Recaps")[2]
 
 
 @pytest.mark.posix
