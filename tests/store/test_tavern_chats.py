@@ -171,6 +171,18 @@ def test_s48_what_was_hidden_by_hand_stays_so_through_every_change(db: Database,
     assert stories.auto_hide_plan(1, chat, **here) == {"hide": [], "show": []}
 
 
+def test_s48_a_notice_of_the_program_is_in_the_file_alone(db: Database, tmp_path: Path) -> None:
+    """It is no line of the story, and its author no character."""
+    scope, notice = own_scope(), {"name": "System", "is_user": False, "is_system": True, "mes": "Chat was renamed."}
+    header = {"user_name": "Ann", "character_name": "unused"}
+    narrated = {**notice, "mes": "Night falls.", "extra": {"type": "narrator"}}
+    file = _file(tmp_path / "renamed.jsonl", [header, _say(0), _say(1), {**_say(1), **notice}, {**_say(2), **narrated}])
+    done = _import(db, scope, file)
+    assert done.left_out == {"notices of SillyTavern": 1} and not any("characters" in note for note in done.notes)
+    assert [row.message_text for row in _stored(db, scope)] == ["line 0", "line 1", "Night falls."]
+    assert _export(db, scope, "import/renamed") == file.read_bytes()
+
+
 def test_s48_what_the_scenes_of_the_file_hid_is_shown_again_by_them(db: Database, tmp_path: Path) -> None:
     scope = own_scope()
     ends = {"extra": {"auto_recap": {"scene_break": True, "scene_break_visible": True}}}

@@ -21,7 +21,7 @@ from ....shapes import Line, Role
 from ....stories import rules_recaps
 from ....stories.table_imported import Beside, Scene
 from ....text.folding import clean
-from ...fields import SPEAKER_BYTES, list_at, said_without_thoughts
+from ...fields import SPEAKER_BYTES, dict_at, list_at, said_without_thoughts
 from ...json_values import is_deeper
 
 KEY, DIGEST = "sillytavern", "sillytavern_digest"
@@ -36,6 +36,8 @@ KEPT_DEPTH = 100
 _LONE = re.compile("[\ud800-\udfff]")
 _OWN_TYPES: dict[str, Role] = {"narrator": "narrator", "comment": "system"}
 """Roles of messages without a participant, by `extra.type`."""
+_PROGRAM = ("System", "SillyTavern System")
+"""Names under which the program writes notices."""
 
 
 def digest(text: str, hidden: bool, excluded: bool, beside: Beside) -> str:
@@ -65,6 +67,13 @@ def read_role(value: Mapping[str, Any]) -> tuple[Role, bool, bool]:
     if hidden and kind:
         return "system", False, hidden
     return "persona", True, hidden
+
+
+def is_notice(value: Mapping[str, Any], character: str) -> bool:
+    """Return whether a hidden line is a notice of the program, such as that the chat has a new name."""
+    name, extra = value.get("name"), dict_at(value, "extra")
+    is_own = name in _PROGRAM and name != character and extra.get("type") not in _OWN_TYPES
+    return is_own and bool(value.get("is_system")) and not value.get("is_user") and not _take_data(extra, _KEYS)[1]
 
 
 def without_thoughts(text: str, line: Mapping[str, Any]) -> str:
