@@ -35,7 +35,7 @@ from ..index import indexed
 from ..memories import instructions, shown_texts, table_instructions
 from ..memories.rules import INSTRUCTION, SAVED
 from ..messages import table as messages_table
-from ..messages import table_lines, table_recaps
+from ..messages import table_hidden, table_lines, table_recaps
 from ..messages.table_lines import Line
 from ..scope import Scope
 from ..shapes import WriteResult
@@ -85,6 +85,18 @@ def edit_message(call: Call, viewer: Viewer, conversation: str, row_id: int, tex
         table_recaps.mark_changed(
             removal.connection, removal.db, call.persona, line, text, queues=flags.recap_on_message
         )
+        return WriteResult(True, row_id)
+
+    return _change(call, viewer, conversation, row_id, work)
+
+
+def set_excluded(call: Call, viewer: Viewer, conversation: str, row_id: int, excluded: bool) -> WriteResult:
+    """Set or clear the mark `excluded` of a visible message, and make the recaps of its scene again."""
+
+    def work(removal: Removal, _line: Line) -> WriteResult:
+        if not table_hidden.set_excluded(removal.connection, call.persona, row_id, excluded=excluded):
+            return WriteResult(False, row_id, "unchanged")
+        table_stories.delete_parts(removal, conversation, {row_id}, edited=True)
         return WriteResult(True, row_id)
 
     return _change(call, viewer, conversation, row_id, work)

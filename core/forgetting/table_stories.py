@@ -25,7 +25,7 @@ _S, _R, _V, _K = scene_table.c, scene_recaps.c, running_recaps.c, conversations.
 def delete_parts(removal: Removal, conversation: str, messages: Collection[int], *, edited: bool = False) -> None:
     """Delete the recaps of a conversation that were made from these messages, and queue them again.
 
-    With `edited`, the messages got another text and are kept, and so are recaps that a person wrote.
+    With `edited`, the messages got another text or mark and are kept, and so are recaps that a person wrote.
     """
     story = _read_story(removal, conversation)
     first = _find_first(story, messages)

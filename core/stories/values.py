@@ -9,6 +9,7 @@ from ..calls.call import GivenSettings, open_call
 from ..database import rows
 from ..database.compiled import Reader, chunks
 from ..database.engine import Connection, Database
+from ..jobs import handlers
 from ..messages import table_hidden, table_lines, table_recaps, table_scenes
 from ..messages.table_recaps import Recap
 from ..scope import Scope
@@ -19,6 +20,8 @@ from .calls import NO_MESSAGE, StoryCall, choose_counter, open_conversation, ope
 from .refresh import refresh
 from .rules_recaps import Provenance
 
+_EXCLUDE = f"{__package__.partition('.')[0]}.forgetting.table_followers:set_excluded"
+"""Function that changes everything made from the message too; loaded by name, since its module imports this folder."""
 _INCLUDE_CHARS = 40
 _SWITCHES = frozenset(key for key, kind in rules_recaps.KINDS.items() if kind == "switch")
 CLEARED = dict.fromkeys(("error", "reasoning", "prefill"))
@@ -67,16 +70,16 @@ def set_data(
     data = {key: new} if key in rules_recaps.IN_DATA else None
 
     def work(connection: Connection, row_id: int) -> bool:
-        if key == "exclude":
-            return table_hidden.set_excluded(connection, call.persona, row_id, excluded=bool(new))
         if key == "include":
             return table_recaps.set_include(connection, call.persona, [row_id], new) > 0
         return table_recaps.update_recap(connection, call.db, call.persona, call.conversation, row_id, columns, data)
 
-    result = _change_message(call, work, keeps_text=new is not None and key not in _SWITCHES)
-    if result.stored and key == "exclude":  # an excluded message must leave the next prompt
+    if key != "exclude" or call.row_id is None:
+        return _change_message(call, work, keeps_text=new is not None and key not in _SWITCHES)
+    excluded: WriteResult = handlers.load(_EXCLUDE)(call, call.viewer, call.conversation, call.row_id, bool(new))
+    if excluded.stored:  # an excluded message must leave the next prompt
         refresh(call, counter=counter)
-    return result
+    return excluded
 
 
 def build_columns(memory: str | None, provenance: str, count: Counter) -> dict[str, Any]:

@@ -218,6 +218,25 @@ def test_s25_a_scene_all_left_out_is_skipped(story: Story) -> None:
     assert (current["scene_count"], current["new_scene_index"]) == (2, 5)
 
 
+def test_s25_a_message_left_out_later_leaves_the_recaps_of_its_scene(story: Story) -> None:
+    """An out-of-character line is found out when the recap is read."""
+    rows = story.tell(6, texts=["A dragon woke.", "(We stop at nine tonight.)", "It flew.", "It fell.", "e.", "f."])
+    for at in (1, 3):
+        stories.add_scene_break(rows[at], **story.given)
+    assert story.run()
+
+    def recaps() -> str:
+        scenes = [scene["recap"] for scene in stories.list_scenes(HERE, **story.given)]
+        return str([*scenes, stories.get_running_recap(conversation=HERE, **story.given)])
+
+    assert "nine" in recaps() and "dragon" in recaps()
+    assert stories.set_data(rows[1], "exclude", True, **story.given).stored
+    assert "nine" not in recaps()
+    assert story.run() and "nine" not in recaps() and "dragon" in recaps() and "fell" in recaps()
+    assert stories.set_data(rows[1], "exclude", None, **story.given).stored
+    assert story.run() and "nine" in recaps()
+
+
 def test_s25_deleted_messages_leave_a_smaller_scene(story: Story) -> None:
     rows = story.tell(4)
     stories.add_scene_break(rows[1], **story.given)
