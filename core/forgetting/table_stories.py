@@ -12,6 +12,9 @@ from ..database.schema import conversations, running_recaps, scene_recaps
 from ..database.schema import scenes as scene_table
 from ..jobs import table as jobs_table
 from ..messages.table_scenes import Scene
+from ..scope import Scope
+from ..stories import table_running
+from ..stories.rules_running import CoveredScene, RecapPlan, add_lines
 from ..stories.rules_scenes import BEFORE_ALL
 from ..stories.scenes import Layout, read_layout
 from . import rules
@@ -39,6 +42,8 @@ def delete_parts(removal: Removal, conversation: str, messages: Collection[int],
     gone = () if edited else messages
     is_empty = all(row in gone for row in story.rows)
     ended = _drop_versions(removal, conversation, BEFORE_ALL if is_empty else first, edited=edited)
+    if edited and ended:
+        _show_scenes(removal, conversation, story, changed)
     left = [[row for row in story.rows_of(each) if row not in gone] for each in changed if each.recap_index is not None]
     _queue(removal, conversation, [rows[-1] for rows in left if rows], running=ended and not is_empty)
 
@@ -136,6 +141,22 @@ def _drop_versions(removal: Removal, conversation: str, first: int, *, edited: b
     changed = removal.connection.execute(change.values(current_recap_version=newest)).rowcount
     removal.counts[conversations.name] += int(changed)
     return any(row.version in stale and row.deleted_at is None for row in versions)
+
+
+def _show_scenes(removal: Removal, conversation: str, story: Layout, changed: Collection[Scene]) -> None:
+    """Make the recaps of the other scenes the running recap, if it has no version left, until it is made again."""
+    connection, persona = removal.connection, removal.persona
+    if table_running.find_current_number(connection.execute, persona, conversation) is not None:
+        return
+    kept = [
+        (scene, CoveredScene(scene.id, end, scene.recap_index))
+        for scene, end in zip(story.scenes, story.ends, strict=True)
+        if scene.recap_index is not None and scene not in changed
+    ]
+    text = add_lines("", [": ".join(filter(None, (scene.name, scene.recap))) for scene, _ in kept])
+    if text:
+        version = RecapPlan(None, tuple(covered for _, covered in kept)).build_version(text, "extract")
+        table_running.insert_version(connection, removal.db, Scope(persona, conversation), version)
 
 
 def _queue(removal: Removal, conversation: str, breaks: Sequence[int], *, running: bool) -> None:

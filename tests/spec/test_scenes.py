@@ -218,6 +218,7 @@ def test_s25_a_scene_all_left_out_is_skipped(story: Story) -> None:
     assert (current["scene_count"], current["new_scene_index"]) == (2, 5)
 
 
+@pytest.mark.engines()
 def test_s25_a_message_left_out_later_leaves_the_recaps_of_its_scene(story: Story) -> None:
     """An out-of-character line is found out when the recap is read."""
     rows = story.tell(6, texts=["A dragon woke.", "(We stop at nine tonight.)", "It flew.", "It fell.", "e.", "f."])
@@ -235,6 +236,21 @@ def test_s25_a_message_left_out_later_leaves_the_recaps_of_its_scene(story: Stor
     assert story.run() and "nine" not in recaps() and "dragon" in recaps() and "fell" in recaps()
     assert stories.set_data(rows[1], "exclude", None, **story.given).stored
     assert story.run() and "nine" in recaps()
+
+
+@pytest.mark.engines()
+def test_s29_an_edit_in_the_first_scene_leaves_the_recaps_of_the_others(story: Story) -> None:
+    """Their messages are hidden, so without a running recap a prompt says nothing of them until a worker runs."""
+    rows = story.tell(6, texts=["A dragon woke.", "It flew.", "A knight came.", "He fought.", "e.", "f."])
+    for at in (1, 3):
+        stories.add_scene_break(rows[at], **story.given)
+    assert story.run()
+    assert chat_history_cache.edit_chat_message(rows[0], "A griffin woke.", **story.given).stored
+    (shown,) = stories.get_running_recap_versions(conversation=HERE, **story.given)
+    assert "knight" in shown["content"] and "flew" not in shown["content"]
+    assert story.run()
+    final = stories.get_running_recap(conversation=HERE, **story.given)["content"]
+    assert "griffin" in final and "knight" in final and "dragon" not in final
 
 
 def test_s25_deleted_messages_leave_a_smaller_scene(story: Story) -> None:
