@@ -359,10 +359,7 @@ class Visible(Rows):
     def find_spans(
         self, speakers: Sequence[int], sees_local_only: bool, thread: str | None = None
     ) -> Iterator[tuple[RowTime, RowTime, Said]]:
-        """Yield, for each of these speakers with rows, the times of the first and the newest row, and the speaker.
-
-        With `thread` only the rows of this conversation count.
-        """
+        """Yield the times of the first and the newest row of each of these speakers, in one conversation or in all."""
         stays = np.isin(self.speaker, speakers) & (self.local_only <= sees_local_only)
         if thread is not None:
             stays &= self.thread == self.thread_number.get(thread, -1)
