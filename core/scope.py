@@ -20,6 +20,9 @@ Destination = Literal["remote", "local"]
 Privacy = Literal["public", "direct", "separate", "restricted"]
 """public: visible in its server. direct: one participant and the persona. separate: as direct, but it shares only saved
 memories and standing instructions with the participant's other private conversations. restricted: a closed channel."""
+PrivacySource = Literal["host", "ids", "token"]
+"""Who says how private a conversation is. host: the host. ids: nobody, but the chat id is the sender's id. token: a
+participant's token."""
 
 NO_SERVER = "DM"
 """Server id that a host passes if a conversation is on no server. No real server has this id."""
@@ -96,6 +99,8 @@ class Scope:
     """Privacy that the host states for the conversation; None if it states none."""
     no_server: bool = False
     """Whether the host says that the conversation is on no server; the server `DM` sets it."""
+    privacy_from: PrivacySource = "host"
+    """Who says `privacy`; only the host's word changes a stored conversation."""
 
     def __post_init__(self) -> None:
         if self.persona is None or (isinstance(self.persona, str) and not self.persona.strip()):

@@ -191,7 +191,8 @@ def _place(
             return stored.privacy, "", people.get(stored.direct_person, stored.direct_person)
         return stored.privacy, stored.server, person
     server = stored.server if stored is not None else scope.server
-    return scope.privacy or "public", server, person
+    stays_public = stored is not None and scope.privacy_from != "host"
+    return "public" if stays_public else scope.privacy or "public", server, person
 
 
 def _build_vocabulary(by_part: Mapping[int, Sequence[Any]]) -> Vocabulary:

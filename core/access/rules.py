@@ -58,7 +58,7 @@ def said_privacy(
         return "direct"
     if is_private or of_type:
         return "restricted" if server or of_type == "restricted" or kind in PUBLIC_CHAT_TYPES else "direct"
-    return "direct" if is_own and not server else None  # a server's channel may have its owner's id, as on Twitch
+    return None
 
 
 def own_audience(privacy: Privacy, server: str, conversation: str, person: str | None) -> AudienceKey:

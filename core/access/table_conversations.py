@@ -202,7 +202,7 @@ def settle(
     if facts.is_unstated:
         if scope.privacy or scope.participant or sender is not None:
             privacy, person = _privacy_of_new(connection, scope, sender, None)
-    elif not facts.is_private and scope.privacy in ("direct", "separate", "restricted"):
+    elif not facts.is_private and scope.privacy_from == "host" and scope.privacy not in (None, "public"):
         privacy = scope.privacy
     elif (facts.is_private and facts.direct_person == UNKNOWN_PERSON and who) or facts != stored:
         privacy = facts.privacy
@@ -281,9 +281,12 @@ def resolve_key(read: Reader, scope: Scope, key: str) -> str:
     room_marked = rules.mark_server(room, server)
     values = {"persona": scope.persona, "keys": sorted({key, marked, room, room_marked})}
     owners = {row[0]: _owner(row) for row in read(_NAMED, values)}
+    held = owners.get(key, owners.get(room))
+    if is_direct and held == "" and scope.privacy_from != "host":
+        return key if scope.privacy_from == "ids" else marked
     if marked in owners or (room_marked in owners and key not in owners):
         return marked
-    held = owners.get(key, owners.get(room, ""))
+    held = held or ""
     if is_direct:
         fits = held in ("", NO_SERVER) or (held == _CLOSED and scope.participant != room)
     elif held == NO_SERVER:  # a thread of a direct message stays one, unless it is on a server

@@ -203,29 +203,30 @@ def scope_of(message: IncomingMessage, scope: Scope | None, settings: Settings) 
     """
     given = scope_for(scope, settings)
     conversation = message.interface_path or given.conversation
-    privacy = given.privacy
+    privacy, privacy_from = given.privacy, given.privacy_from
     sender = message.sender
     if message.interface_path:
         # A name is used only if neither message nor scope has an id: a room may have a person's name.
         own_id = sender.id or ("" if given.participant else sender.identity)
-        _, chat, _ = split_key(message.interface_path)
+        chat_id = message.chat_id or split_key(message.interface_path)[1]
         no_server = message.server_id == NO_SERVER
-        said = said_privacy(
-            message.is_private,
-            message.chat_type,
-            message.chat_id or chat,
-            own_id,
-            "" if no_server else message.server_id,
-        )
+        server = "" if no_server else message.server_id
+        said = said_privacy(message.is_private, message.chat_type, chat_id, own_id, server)
+        # a server's channel may have its owner's id, as on Twitch
+        is_own_chat = said is None and not message.server_id and bool(own_id) and chat_id == own_id
+        if is_own_chat and privacy in (None, "public") and privacy_from == "host":
+            privacy_from = "ids"
+        found = said or ("direct" if no_server or is_own_chat else None)
         is_own = given.conversation == conversation and not given.no_server
-        if privacy in (None, "public") or not (is_own or (privacy == "separate" and said == "direct")):
-            privacy = said or ("direct" if no_server else privacy)
+        if privacy in (None, "public") or not (is_own or (privacy == "separate" and found == "direct")):
+            privacy = found or privacy
     return replace(
         given,
         conversation=conversation,
         participant=_find_participant(message, given),
         server=message.server_id or given.server,
         privacy=privacy,
+        privacy_from=privacy_from,
     )
 
 

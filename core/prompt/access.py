@@ -75,10 +75,10 @@ def _load_snapshot(call: PromptCall, db: Database) -> AccessSnapshot | None:
 def _register_private(call: PromptCall, db: Database, seen: AccessSnapshot) -> bool:
     """Register a conversation that the message calls private; return True if it was public and its rows were moved."""
     scope = call.scope
-    if scope.conversation is None or scope.privacy not in ("direct", "separate", "restricted"):
+    if scope.conversation is None or scope.privacy in (None, "public"):
         return False
     stored = seen.viewer.conversations.get(scope.conversation)
-    if stored is not None and stored.is_private:
+    if stored is not None and (stored.is_private or scope.privacy_from != "host"):
         return False
 
     def work(connection: Connection) -> bool:

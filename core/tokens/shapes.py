@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Literal, TypedDict
 
 from ..errors import ScopeError
-from ..scope import Scope
+from ..scope import PrivacySource, Scope
 
 TokenKind = Literal["scope", "host", "admin"]
 """scope: one participant, with the items that this participant may see. host: one persona, for every participant and
@@ -47,8 +47,9 @@ class AccessToken:
         if self.kind == "admin":
             raise ScopeError("An admin token stands for no persona. Use a host token or a scope token.")
         if self.kind == "scope" and self.conversation is None and not self.server:
-            return Scope(self.persona, self.participant, self.participant, privacy="direct")
-        return Scope(self.persona, self.conversation, self.participant, self.server)
+            return Scope(self.persona, self.participant, self.participant, privacy="direct", privacy_from="token")
+        source: PrivacySource = "token" if self.kind == "scope" else "host"
+        return Scope(self.persona, self.conversation, self.participant, self.server, privacy_from=source)
 
 
 class ListedToken(TypedDict):

@@ -299,6 +299,25 @@ def test_f17_f81_a_channel_without_a_server_is_not_the_direct_message_of_its_nam
     assert sorted(row.is_private for row in stored) == [0, 1]
 
 
+@pytest.mark.parametrize("chat_fields", [{}, {"chat": {"id": "bob"}}], ids=str)
+def test_f17_equal_ids_make_no_stored_room_private(stage: Stage, chat_fields: dict[str, Any]) -> None:
+    """On Twitch a channel has the name of its streamer; one call without `chat` must not hide it from the viewers."""
+    given = {"db": stage.db, "scope": stage.scope()}
+    raid = message("The raid is on Friday.", "twitch/bob", message_id="m1", **CHANNEL)
+    assert chat.save_message(raid, **given).stored
+    by_owner = message("When is the raid?", "twitch/bob", who="Bob", message_id="m2", **chat_fields)
+    assert "on Friday" in json.dumps(build_json_prompt(by_owner, **given)["context"]["history_current_chat"])
+    assert chat.save_message(by_owner, **given).stored
+    short_term.write_turn({"message": by_owner, "messages": [{"text": "raid"}]}, [{"text": "Friday"}], **given)
+    insert_memory("Raids are fun", "synth", "chat", [], scope_of(by_owner, **given), db=stage.db)
+    stored = rows_of(stage.db, schema.conversations, stage.persona)
+    assert [(row.conversation_key, row.is_private) for row in stored] == [("twitch/bob", 0)]
+    viewer = message("When is the raid?", "twitch/o", who="Cem", message_id="m3", chat={"id": "o", "type": "channel"})
+    assert "on Friday" in json.dumps(build_json_prompt(viewer, **given))
+    build_json_prompt({**by_owner, "is_private": True}, **given)
+    assert rows_of(stage.db, schema.conversations, stage.persona)[0].is_private
+
+
 CHANNEL: dict[str, Any] = {"chat": {"id": "bob", "type": "channel"}}
 PRIVATE: dict[str, Any] = {"chat": {"id": "bob", "type": "private"}}
 GROUP_DM: dict[str, Any] = {"chat": {"id": "bob", "type": "group_dm"}}
@@ -339,6 +358,10 @@ def test_f12_f81_a_direct_text_is_in_no_prompt_of_a_room_with_its_key(
         found = json.dumps([build_json_prompt(asked, **given), build_messages(asked, **given), lines], default=str)
         return {text for text in ("whisper", "viewer", "owner") if f"of the {text}" in found}
 
+    if not direct and room in OPEN and room.get("server_id") != "s1" and order in ("owner first", "viewer first"):
+        # nobody says that the text is private, and the room is stored as public
+        assert ask("Ann", room) == ask("Bob", room) == ask("Bob", direct) == {"whisper", "viewer", "owner"}
+        return
     # a public room without a server is made private by a direct message, with all that was said there before
     later = said[said.index(whisper) + 1 :] if room in OPEN and room.get("server_id") != "s1" else said
     in_room = {text for _, text, _ in later} - {"whisper"}

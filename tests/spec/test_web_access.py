@@ -245,6 +245,23 @@ def test_r12_every_route_with_each_kind_of_token(world: World, method: str, path
     assert answer.status_code == (403 if "ann" in f"{path}{body}" else 404 if "7" in path else 200), answer.text
 
 
+def test_r12_a_participants_token_changes_no_public_channel_of_the_same_key(world: World) -> None:
+    """On Twitch a channel has the name of its streamer."""
+    host, bob = world.visitor(), world.visitor("scope", "web/bob")
+    raid = said("The raid is on Friday.", "ann", "web/bob", message_id="1", chat={"id": "bob", "type": "channel"})
+    assert host.post("/v1/messages", {"messages": [{"message": raid}]})["messages"][0]["stored"]
+    for at, more in enumerate(({}, {"is_private": True}, {"chat": {"type": "private"}})):
+        own = said(f"secret {at}", "bob", **more)
+        bob.post("/v1/prompt", {"message": own})
+        assert bob.post("/v1/messages", {"messages": [{"message": own}]})["messages"][0]["stored"]
+    bob.post("/v1/memories", {"text": "a secret wish"})
+    bob.ask("DELETE", "/v1/messages/web/bob/1", 404)
+    asked = said("raid secret?", "cem", "web/cem", chat={"type": "channel"})
+    prompt = str(host.post("/v1/prompt", {"message": asked}))
+    assert "on Friday" in prompt and "secret 0" not in prompt and "a secret" not in prompt
+    assert "a secret wish" in str(bob.post("/v1/search", {"query": "secret wish"}))
+
+
 def test_r12_a_token_reads_and_changes_nothing_of_others(world: World) -> None:
     host, bob = world.visitor(), world.visitor("scope", "web/bob")
     host.post("/v1/turns", {"message": said("my pin is 7321", message_id="1"), "reply": {"text": "Noted"}})

@@ -27,7 +27,7 @@ CLOSED, APART = AudienceKey("conversation", "s1", ROOM), AudienceKey("conversati
         ((None, "group_dm", None, None, ""), "restricted"), ((None, "group_dm", None, None, "s1"), "restricted"),
         ((None, "Group", "7", "7", ""), "public"),
         ((True, "dm", "7", "7", "s1"), "direct"), ((None, "private", "7", "7", "s1"), "direct"),
-        ((None, None, "7", "7", ""), "direct"), ((None, None, "7", "7", "s1"), None),
+        ((None, None, "7", "7", ""), None), ((None, None, "7", "7", "s1"), None),
         ((None, None, "8", "7", ""), None), ((None, None, "", "", ""), None),
     ],
 )  # fmt: skip
