@@ -49,7 +49,17 @@ Drop = Callable[[FoundRow], str]
 """Returns the reason to leave out a row, in addition to the reasons of the search; "" to keep it."""
 FIRST_HITS = 10
 """Number of first hits; if the question is about the present, the last of them is the newest match."""
+MOST_EQUAL = 3
+"""Maximum number of hits with the same text if no count is asked for; of each person if a list is asked for."""
 UNREAD_TIME = "Words of time in the question could not be read; no span of time was looked for."
+
+
+class Statement(NamedTuple):
+    """What makes a message a statement of its own, if others have the same text."""
+
+    speaker: str
+    day: int
+    """0 if days do not matter."""
 
 
 class Chosen(NamedTuple):
@@ -104,7 +114,10 @@ def choose_hits(read: Ranked, drop: Drop | None = None) -> Selection:
         scored = relevance.rank_rows(scored, asked, read.near)
     kept, left = _drop_some(search, scored, drop)
     is_listing = query.is_listing or (asked is not None and asked.question.wants_list)
-    kept, copies = _remove_copies(search, kept, is_ranked=asked is not None, is_listing=is_listing)
+    is_counting = query.is_listing or (asked is not None and asked.question.wants_number)
+    kept, copies = _remove_copies(
+        search, kept, is_ranked=asked is not None, is_listing=is_listing, is_counting=is_counting
+    )
     left += [(c, "duplicate") for c in copies]
     ordered = _order(search, kept, asked)
     rank = {c: n for n, c in enumerate(ordered, 1)}
@@ -177,39 +190,50 @@ def _drop_some(
 
 
 def _remove_copies(
-    search: Search, found: Sequence[ScoredRow], *, is_ranked: bool, is_listing: bool
+    search: Search, found: Sequence[ScoredRow], *, is_ranked: bool, is_listing: bool, is_counting: bool
 ) -> tuple[list[ScoredRow], list[ScoredRow]]:
     """Return (rows kept, rows left out as copies of a newer row); a kept row gets the best score of its copies.
 
-    With `is_listing`, messages of different days are no copies: `I had pasta for lunch` counts on each of them.
+    Matches of different people are no copies. With `is_listing`, neither are messages of different days: `I had pasta
+    for lunch` counts on each of them. Without `is_counting`, MOST_EQUAL of them are kept.
     """
-    days: defaultdict[bytes, set[int]] = defaultdict(set)
-    by_content: dict[bytes, ScoredRow] = {}
-    stays: dict[ScoredRow, bytes | None] = {}
+    by_text: defaultdict[bytes, dict[Statement | None, int]] = defaultdict(dict)
+    kept: list[ScoredRow] = []
     copies = []
     for c in found:
         row = c.row
         content = row.digest if row.digest is not None and row.texts[0].strip() else _find_content(search, row)
-        if is_listing and content is not None and row.source == CHAT and c.matched:
-            day, said_on = c.candidate.at_us // DAY_US, days[content]
-            is_another_day = bool(said_on) and day not in said_on
-            said_on.add(day)
-            content = None if is_another_day else content
-        if content is None or content not in by_content:
-            stays[c] = content
-            if content is not None:
-                by_content[content] = c
+        if content is None:
+            kept.append(c)
+            continue
+        equal, said = by_text[content], _identify(c, is_listing=is_listing)
+        at = equal.get(said)
+        if said is None:
+            at = next(iter(equal.values()), None)
+        elif at is None and None in equal and kept[equal[None]].row.said_by_key in ("", said.speaker):
+            at = equal[said] = equal.pop(None)  # a memory made of this message
+        elif at is None and not is_counting:
+            others = [n for one, n in equal.items() if one is None or one.speaker == said.speaker or not is_listing]
+            at = others[0] if len(others) >= MOST_EQUAL else None
+        if at is None:
+            equal[said] = len(kept)
+            kept.append(c)
             continue
         copies.append(c)
-        same = by_content[content]
+        same = kept[at]
         if c.score > same.score:
             same = replace(same, score=c.score)
             if is_ranked:
                 # A saved instruction has no neighbours, but its copy in the chat has: they say more about both.
                 same = replace(same, neighbour=c.neighbour or c.candidate, reasons=c.reasons, parts=c.parts)
-            by_content[content] = same
-    kept = [c if (content := stays[c]) is None else by_content[content] for c in found if c in stays]
+            kept[at] = same
     return kept, copies
+
+
+def _identify(c: ScoredRow, *, is_listing: bool) -> Statement | None:
+    if c.row.source != CHAT or not c.matched:
+        return None
+    return Statement(c.row.said_by_key or c.row.said_by, c.candidate.at_us // DAY_US if is_listing else 0)
 
 
 def _find_content(search: Search, row: FoundRow) -> bytes | None:
@@ -299,6 +323,7 @@ def build_report(selection: Selection) -> dict[str, Any]:
     dropped = {source.number: Counter[str]() for source in query.sources}
     for c, reason in selection.left:
         dropped[c.row.source][reason] += 1
+    equal = sum(counts["duplicate"] for counts in dropped.values())
     return {
         "ranking": query.ranking,
         "hits": [_tell_hit(read, one) for one in selection.chosen],
@@ -316,6 +341,7 @@ def build_report(selection: Selection) -> dict[str, Any]:
         ],
         "notes": [
             *query.notes,
+            *([f"Rows left out since they repeat another: {equal:,}."] if query.is_listing and equal else []),
             *([UNREAD_TIME] if question.has_unread_time else []),
             *describe_spans(current.missed, times.zone(current.search.settings.timezone) or UTC),
             *([str(error)] if (error := read.meaning_error) else []),

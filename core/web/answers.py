@@ -95,6 +95,8 @@ class ProfileAnswer(BaseModel):
 
 class HitsAnswer(BaseModel):
     hits: list[Hit]
+    total: int | None = Field(default=None, description="In mode `all`, the number of matches on all pages.")
+    notes: list[str] = Field(description="Notes on the search, such as how many equal texts mode `all` left out.")
 
 
 class StoredMemoryAnswer(BaseModel):

@@ -160,8 +160,8 @@ def search(host: Host, body: bodies.SearchBody) -> answers.HitsAnswer:
     """Search memories, diary and chat within the scope; newest first, in mode `all` oldest first."""
     asked = body.model_dump(exclude=set(_WHO))
     with refuse_bad_values():
-        hits = synth_core_memory.search_memories(**asked, **host.by(body))
-    return answers.HitsAnswer(hits=hits)
+        hits, report = synth_core_memory.explain_search(**asked, **host.by(body))
+    return answers.HitsAnswer(hits=hits, total=report.get("total"), notes=report["notes"])
 
 
 @router.post("/memories")

@@ -386,6 +386,9 @@ def test_r11_a_turn_is_stored_found_and_in_the_next_prompt(world: World) -> None
     who = {"conversation": "web/ann", "participant": "web/ann", "privacy": "direct"}
     (hit, *_) = host.post("/v1/search", {"query": "what is my cat called?", **who})["hits"]
     assert (hit["source"], hit["id"]) == ("chat_history", stored["id"]) and "Tofu" in hit["snippet"]
+    host.post("/v1/messages", {"messages": [{"message": said("gg", message_id=f"g{at}")} for at in range(5)]})
+    every = host.post("/v1/search", {"query": "gg", "mode": "all", **who})
+    assert (len(every["hits"]), every["total"]) == (1, 1) and every["notes"][-1].endswith("another: 4.")
     made_prompt = host.post("/v1/prompt", {"message": said("And my cat?"), "style": "openai", "report": True})
     assert "Tofu" in json.dumps(made_prompt["prompt"]["context"])
     assert made_prompt["messages"][0]["role"] == "system"

@@ -65,9 +65,16 @@ def memory(db: Database, scope: Scope, content: str, at: datetime = NOW, tags: S
     return remember(db, scope, {"content": content, "timestamp": at, "tags": list(tags), **more})[0]
 
 
-def said(db: Database, scope: Scope, texts: Iterable[tuple[str, datetime]], conversation: str = "tg/1") -> list[int]:
+def said(
+    db: Database, scope: Scope, texts: Iterable[tuple[str, datetime]], conversation: str = "tg/1", name: str = "Ann"
+) -> list[int]:
     """Store messages of one conversation and return their ids; each is told apart by an id of its own."""
-    who = {"sender_id": "7", "sender_name": "Ann", "participant": f"{conversation.split('/', maxsplit=1)[0]}/7"}
+    sender = "7" if name == "Ann" else name.lower()
+    who = {
+        "sender_id": sender,
+        "sender_name": name,
+        "participant": f"{conversation.split('/', maxsplit=1)[0]}/{sender}",
+    }
     made = [messages.NewMessage(conversation, text, at=at, message_id=f"m{db.ids.one()}", **who) for text, at in texts]
     results = chat_batches.insert_messages(db, scope, made, privacy_default="none")
     return [result.id for result in results if result.id is not None]

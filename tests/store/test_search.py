@@ -157,6 +157,25 @@ def test_t36_a_count_gets_equal_texts_of_each_day(db: Database, scope: Scope) ->
     assert len(find(db, scope, query="Did I swim in the lake?")) == 1
 
 
+def test_t36_equal_texts_of_two_people_are_two_statements(db: Database, scope: Scope) -> None:
+    for at, who in enumerate(("Ann", "Bob", "Ann", "Cem", "Dan")):
+        said(db, scope, [("I love ramen", ago(days=1, minutes=-at))], name=who)
+    hits = find(db, scope, query="Who loves ramen?", limit=10)
+    assert [hit["speaker"] for hit in hits] == ["Dan", "Cem", "Ann"], "a plain question shows three of equal texts"
+    hits, report = explain_search(keywords=["ramen"], mode="all", db=db, scope=scope)
+    assert [hit["speaker"] for hit in hits] == ["Bob", "Ann", "Cem", "Dan"] and report["total"] == 4
+    assert report["notes"] == ["Rows left out since they repeat another: 1."]
+    memory(db, scope, "I love ramen", ago(days=0))
+    assert len(find(db, scope, keywords=["ramen"], mode="all")) == 4, "a memory made of a message adds none"
+
+
+def test_t36_a_text_said_every_day_does_not_fill_a_list(db: Database, scope: Scope) -> None:
+    said(db, scope, [(f"I have a cat called {name}", ago(days=30 + at)) for at, name in enumerate("ABCDEFG")])
+    said(db, scope, [("Viewers, say !cat to see a cat", ago(days=days)) for days in range(1, 21)], name="Bot")
+    hits = find(db, scope, query="Which viewers have a cat?", limit=10)
+    assert sum("!cat" in hit["snippet"] for hit in hits) == 3 and len(hits) == 10
+
+
 def test_t36_what_stays_is_worth_what_the_best_of_the_same_text_is(db: Database, scope: Scope) -> None:
     """A memory made of a message has no neighbours; those of the message speak for what both say."""
     text = "I took the red one in the end since it was cheap and light and they had it there in my size " * 2
