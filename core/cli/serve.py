@@ -9,7 +9,7 @@ import socket
 import sys
 import threading
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -99,11 +99,24 @@ def serve(
             suppress(KeyboardInterrupt),
             _terminated_as_interrupted(),
         ):
+            _warm_up(settings)
             # a garbage collection over the loaded modules would delay one request in sixty by 70 ms
             gc.collect()
             gc.freeze()
             _run_server(app, listening)
     output.note("Stopped.")
+
+
+def _warm_up(settings: Settings) -> None:
+    """Load and compile what the first request needs: it would take longer than PROXY_MEMORY_SECONDS."""
+    from ..chat_history_cache import save_message
+    from ..db import open_database
+    from ..prompt_engine import build_messages
+
+    with suppress(CoreError), closing(open_database("sqlite://")) as db:
+        message = {"text": "What is my cat called?", "interface_path": "web/ann", "from_user": {"id": "ann"}}
+        for step in (save_message, build_messages):
+            step(message, db=db, settings=settings.replace(embedder=""))
 
 
 @contextmanager

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import re
 import socket
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -110,6 +112,29 @@ def test_r11_the_server_does_the_work_in_the_background_unless_told_not_to(
     monkeypatch.setattr(Worker, "run", lambda self: begun.append(True))
     assert serve("--port", str(port), "--no-worker")[0] == 0 and not begun
     assert serve("--port", str(port))[0] == 0 and begun == [True]
+
+
+FIRST = """
+import sys
+from core.cli import app, serve
+from core.db import open_database
+from core.prompt_engine import build_messages
+
+def answer(*_):
+    before = set(sys.modules)
+    message = {"text": "Where is my dog?", "interface_path": "web/bob", "from_user": {"id": "bob"}}
+    build_messages(message, db=open_database("sqlite://"))
+    print(sorted(set(sys.modules) - before))
+
+serve._run_server = answer
+app.run_command(["serve", "--no-admin", "--no-worker", "--database", "sqlite://", "--port", sys.argv[1]])
+"""
+
+
+def test_r39_the_first_request_waits_for_no_loading(port: int) -> None:
+    """A proxy waits PROXY_MEMORY_SECONDS for the memories, and loading takes longer on a small machine."""
+    done = subprocess.run([sys.executable, "-c", FIRST, str(port)], capture_output=True, text=True, check=False)
+    assert done.stdout == "[]\n", done.stdout + done.stderr
 
 
 def test_a_warning_of_the_server_says_when(serve: Serve, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
