@@ -303,7 +303,7 @@ class Reply(Body):
 
     text: Text
     message_id: PlatformId | None = None
-    date: Date = None
+    date: Date = Field(default=None, description="As of a message; without it the message's.")
     name: str | None = Field(default=None, max_length=255, description="Display name of the persona.")
 
 

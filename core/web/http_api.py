@@ -9,6 +9,7 @@ from urllib.parse import unquote
 from fastapi import APIRouter, Depends, Path, Query, Request
 
 from .. import chat_history_cache, lifelong, prompt_engine, synth_core_memory
+from ..context.incoming import read_part
 from ..db import insert_memory
 from ..errors import ItemNotFoundError
 from ..privacy import scope_of
@@ -106,7 +107,8 @@ def _read_lines(host: HostCall, new: bodies.NewMessage) -> list[tuple[dict[str, 
         raise Refused(422, "interface_path is missing. A stored message needs one.", fields=("interface_path",))
     messages = [{**message, "interface_path": path}]
     if new.reply is not None:
-        given: dict[str, Any] = {"name": new.reply.name, "at": new.reply.date, "message_id": new.reply.message_id}
+        at = read_part(message, "time") if new.reply.date is None else new.reply.date
+        given: dict[str, Any] = {"name": new.reply.name, "at": at, "message_id": new.reply.message_id}
         messages.append(build_reply(new.reply.text, path, scope.persona, **given))
     return [(each, scope) for each in messages]
 

@@ -384,8 +384,8 @@ def test_r11_a_turn_is_stored_found_and_in_the_next_prompt(world: World) -> None
     (moment,) = short_term.get_for_user("web/ann", db=world.db, scope=scope)
     assert [each["content"] for each in moment["messages"]] == ["My cat is called Tofu.", "A fine name."]
     who = {"conversation": "web/ann", "participant": "web/ann", "privacy": "direct"}
-    (hit, *_) = host.post("/v1/search", {"query": "what is my cat called?", **who})["hits"]
-    assert (hit["source"], hit["id"]) == ("chat_history", stored["id"]) and "Tofu" in hit["snippet"]
+    hits = host.post("/v1/search", {"query": "what is my cat called?", **who})["hits"]
+    assert [(hit["source"], hit["id"]) for hit in hits if "Tofu" in hit["snippet"]] == [("chat_history", stored["id"])]
     host.post("/v1/messages", {"messages": [{"message": said("gg", message_id=f"g{at}")} for at in range(5)]})
     every = host.post("/v1/search", {"query": "gg", "mode": "all", **who})
     assert (len(every["hits"]), every["total"]) == (1, 1) and every["notes"][-1].endswith("another: 4.")
@@ -395,6 +395,17 @@ def test_r11_a_turn_is_stored_found_and_in_the_next_prompt(world: World) -> None
     assert made_prompt["report"]["size"] > 0
     plain = host.post("/v1/prompt", {"message": said("And my cat?"), "max_chars": 5000})
     assert plain["messages"] is plain["report"] is None and len(json.dumps(plain["prompt"])) < 6000
+
+
+def test_r11_a_reply_without_a_date_follows_its_message(world: World) -> None:
+    """A host that stores its old chat later keeps the order of the lines."""
+    old = {"message": said("Old question", date="2026-01-01T10:00:00Z"), "reply": {"text": "Old answer"}}
+    later = {"message": said("Later", timestamp="2026-01-01T10:05:00Z"), "reply": {"text": "Later answer"}}
+    world.visitor().post("/v1/messages", {"messages": [old, later]})
+    scope = Scope(world.persona, "web/ann", "web/ann", privacy="direct")
+    lines = chat_history_cache.load_chat_history("web/ann", db=world.db, scope=scope)
+    assert [line["text"] for line in lines] == ["Old question", "Old answer", "Later", "Later answer"]
+    assert [line["timestamp"][:16] for line in lines] == ["2026-01-01T10:00"] * 2 + ["2026-01-01T10:05"] * 2
 
 
 def test_r11_many_messages_at_once_or_none(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
