@@ -205,12 +205,22 @@ class _Transcript:
     def find_replaced(self) -> frozenset[int]:
         last = None if self._turn is None else self._find_answered(self._turn)
         kept = {index for at, index in enumerate(self._matches) if index is not None and at not in self._changed}
-        changed = {self._matches[at] for at in self._changed}
+        changed = {self._matches[at] for at in self._changed} | self._find_cut()
         return frozenset(
             line.row_id
             for index, line in enumerate(self._stored)
             if index in changed or (last is not None and index > last and index not in kept)
         )
+
+    def _find_cut(self) -> set[int | None]:
+        """Return the indexes of stored lines of a branch that the list cut off: an edited line replaced its first."""
+        cut = set[int | None]()
+        for before, index in pairwise(self._matches if self._is_named else []):
+            if before is not None and index is not None and index > before + 1:
+                line, first = self._stored[index], self._stored[before]
+                if line.message_id == rules.make_message_id(str(first.row_id), line.role, line.text):
+                    cut.update(range(before + 1, index))
+        return cut
 
     def _find_answered(self, at: int) -> int | None:
         """Return the index of the stored line equal to line `at`, or before it if line `at` is new; None if unknown."""

@@ -447,6 +447,19 @@ def test_r17_an_older_line_that_is_answered_again_is_answered_without_the_lines_
     assert "Swan" in str(proxy.model.last.messages)
 
 
+def test_r17_the_lines_behind_an_edited_line_stay_out_of_later_requests(proxy: ProxyWorld) -> None:
+    client = proxy.client(X_User_Id="ann", X_Conversation_Id="7")
+    start = ["My brother is Karl.", "Noted."]
+    tell(proxy, client, "proxy/ann/7", *start, "He lives in Rome.", "Nice.", "He has a boat.", answer="Fine.")
+    edited = [*start, "He lives in Oslo."]
+    proxy.model.answers = ["Cold."]
+    proxy.ask(client, *edited)
+    proxy.wait_for_lines(8, "proxy/ann/7")
+    proxy.ask(client, *edited, "Cold.", "Where does my brother live, and does he have a boat?")
+    sent = str(proxy.model.last.messages)
+    assert "Oslo" in sent and "Rome" not in sent and "a boat." not in sent
+
+
 def test_r17_a_line_that_another_chat_of_the_person_said_before_hides_nothing(proxy: ProxyWorld) -> None:
     """Without an id all chats of a person are one conversation, and a list is a part of it."""
     client = proxy.client(X_User_Id="ann")
