@@ -25,7 +25,8 @@ def export(
     run: Run,
     file: Annotated[Path, Argument(metavar="FILE", help="File to write, or - for stdout.", show_default=False)],
     chat: Annotated[
-        str | None, Option(metavar="CONVERSATION", help="Conversation: interface/chat or interface/chat/thread.")
+        str | None,
+        Option("--conversation", "--chat", metavar="KEY", help="Conversation: interface/chat[/thread]."),
     ] = None,
     items: Annotated[bool, Option("--items", help="Export the persona's memories, not a conversation.")] = False,
     person: Annotated[str | None, Option(metavar="KEY", help="Export everything on a person: interface/id.")] = None,
@@ -60,7 +61,7 @@ def export(
         run.answer(asdict(done))
         return
     if sum((items, chat is not None, person is not None)) != 1:
-        raise BadParameter("name one: a conversation with --chat, a person with --person, or --items")
+        raise BadParameter("name one: a conversation with --conversation, a person with --person, or --items")
     if person is not None:
         _export_person(run, file, person, force=force)
         return
@@ -68,7 +69,7 @@ def export(
         _export_items(run, file, kind=kind, limit=limit, format_name=format, force=force)
         return
     if format not in (None, "sillytavern"):
-        raise BadParameter(f"--format is {format!r}. It must be sillytavern with --chat.")
+        raise BadParameter(f"--format is {format!r}. It must be sillytavern with --conversation.")
     from ..transfer.exports import export_chat
 
     to_stdout = str(file) == _STDOUT

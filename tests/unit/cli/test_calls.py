@@ -38,7 +38,7 @@ from tests.unit.cli.conftest import ROOT, Command
         ("db maintenance health --apply", 2, "nothing to apply"),
         ("db maintenance prune --set expired_before=soon", 2, "is a time such as"),
         ("demo --database sqlite:///x.db", 2, "--database"),
-        ("export out.json", 2, "a conversation with --chat, a person with --person, or --items"),
+        ("export out.json", 2, "a conversation with --conversation, a person with --person, or --items"),
         ("export --chat x out.json --format xml", 2, "It must be sillytavern"),
         ("export --items --chat a/b out.json", 2, "--items"),
         ("export --items out.json --format xml", 2, "fmt is 'xml'. It must be json, jsonl, yaml"),
@@ -64,7 +64,7 @@ from tests.unit.cli.conftest import ROOT, Command
         ("import shape.json", 1, "It must hold {items: [...]}"),
         ("export --items in.json", 1, "is there already"),
         ("export --chat import/nothing out.json", 1, "no conversation 'import/nothing'"),
-        ("export --chat ' ' out.json", 1, "conversation"),
+        ("export --conversation ' ' out.json", 1, "conversation"),
     ],
 )
 def test_f78_r12_what_cannot_be_done_is_one_sentence(made: Command, command: str, code: int, said: str) -> None:
