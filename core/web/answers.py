@@ -69,9 +69,9 @@ class PromptAnswer(BaseModel):
 
 
 class WrittenAnswer(BaseModel):
-    """Result of storing one message or memory."""
+    """Result of storing, changing or deleting one message or memory."""
 
-    stored: bool
+    stored: bool = Field(description="Whether something was stored, changed or deleted.")
     id: RowId | None = Field(description="Id of the stored row, or of an equal row stored before.")
     reason: WriteReason = Field(description="Reason why nothing was stored; blank if stored.")
     notes: list[str] = []

@@ -253,7 +253,11 @@ class Who(Body):
     conversation: Key | None = Field(default=None, description="Key: interface/chat[/thread].", examples=["web/7"])
     participant: ParticipantKey | None = Field(default=None, description="Speaker: interface/id.", examples=["web/ann"])
     server: ServerId = Field(default="", description="Server (community) of a public conversation.")
-    privacy: Privacy | None = Field(default=None, description="Privacy of the conversation, given by the host.")
+    privacy: Privacy | None = Field(
+        default=None,
+        description="public; direct: of one person; separate: apart from that person's other chats; restricted: a "
+        "closed channel. Default: as stored, else public, or direct if the chat has the person's id.",
+    )
 
 
 class WhoAsks(Who):
@@ -295,6 +299,9 @@ class HostMessage(BaseModel):
     server_name: Annotated[str | None, BeforeValidator(lambda name: str(name) if type(name) is int else name)] = None
     is_private: bool | None = None
     chat: dict[str, Any] | None = Field(default=None, description="Id, type and title of the chat on its platform.")
+    reply_to_message: Any = Field(default=None, description="The message it answers, with the fields of a message.")
+    attachments: Any = Field(default=None, description="List of names, or of objects with a file name or type.")
+    time_zone: Any = Field(default=None, description="IANA name of the sender's zone.", examples=["Europe/Rome"])
     payload: dict[str, Any] | None = None
 
 

@@ -397,6 +397,14 @@ def test_r11_a_turn_is_stored_found_and_in_the_next_prompt(world: World) -> None
     assert plain["messages"] is plain["report"] is None and len(json.dumps(plain["prompt"])) < 6000
 
 
+def test_r11_the_document_describes_what_a_message_may_have(world: World) -> None:
+    kinds = world.client.get("/openapi.json").json()["components"]["schemas"]
+    for name in ("reply_to_message", "attachments", "time_zone"):
+        assert kinds["HostMessage"]["properties"][name]["description"]
+    assert "restricted: a closed channel" in kinds["SearchBody"]["properties"]["privacy"]["description"]
+    assert "deleted" in kinds["WrittenAnswer"]["properties"]["stored"]["description"]
+
+
 def test_r11_a_reply_without_a_date_follows_its_message(world: World) -> None:
     """A host that stores its old chat later keeps the order of the lines."""
     old = {"message": said("Old question", date="2026-01-01T10:00:00Z"), "reply": {"text": "Old answer"}}
