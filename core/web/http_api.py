@@ -13,7 +13,7 @@ from ..context.incoming import read_part
 from ..db import insert_memory
 from ..errors import ItemNotFoundError
 from ..privacy import scope_of
-from ..scope import KEY_BYTES, NO_SERVER, Scope
+from ..scope import KEY_BYTES, Scope
 from ..shapes import WriteResult
 from ..text.strict_json import make_strict
 from ..tokens.shapes import is_own_place
@@ -37,23 +37,17 @@ class HostCall:
 
     def by(self, who: bodies.Who) -> dict[str, Any]:
         """Return db, settings and the scope that the body names; raise if the token does not allow the scope."""
-        return {**self.asking, "scope": access.read_scope(self.token, **{name: getattr(who, name) for name in _WHO})}
+        return {**self.asking, "scope": self._narrow(who)}
+
+    def _narrow(self, who: bodies.Who | Scope) -> Scope:
+        return access.read_scope(self.token, **{name: getattr(who, name) for name in _WHO})
 
     def read_message(self, message: bodies.HostMessage) -> tuple[dict[str, Any], Scope]:
         """Return a message as public functions take it, and its scope; raise if the token does not allow the scope."""
         plain = message.model_dump(exclude_unset=True)
         with refuse_bad_values():
             said = scope_of(plain, scope=Scope(self.token.persona), **self.asking)
-        if self.token.kind == "host":
-            return plain, said
-        scope = access.read_scope(
-            self.token,
-            conversation=said.conversation,
-            participant=said.participant,
-            server=NO_SERVER if said.no_server else said.server,
-            privacy=said.privacy,
-        )
-        return plain, scope
+        return plain, said if self.token.kind == "host" else self._narrow(said)
 
 
 _WHO = tuple(bodies.Who.model_fields)
