@@ -54,12 +54,8 @@ MOST_EQUAL = 3
 UNREAD_TIME = "Words of time in the question could not be read; no span of time was looked for."
 
 
-class Statement(NamedTuple):
-    """What makes a message a statement of its own, if others have the same text."""
-
-    speaker: str
-    day: int
-    """0 if days do not matter."""
+Statement = tuple[str, int]
+"""Speaker and day of a message, by which equal texts are told apart; day 0 if days do not matter."""
 
 
 class Chosen(NamedTuple):
@@ -210,10 +206,10 @@ def _remove_copies(
         at = equal.get(said)
         if said is None:
             at = next(iter(equal.values()), None)
-        elif at is None and None in equal and kept[equal[None]].row.said_by_key in ("", said.speaker):
+        elif at is None and None in equal and kept[equal[None]].row.said_by_key in ("", said[0]):
             at = equal[said] = equal.pop(None)  # a memory made of this message
         elif at is None and not is_counting:
-            others = [n for one, n in equal.items() if one is None or one.speaker == said.speaker or not is_listing]
+            others = [n for one, n in equal.items() if one is None or one[0] == said[0] or not is_listing]
             at = others[0] if len(others) >= MOST_EQUAL else None
         if at is None:
             equal[said] = len(kept)
@@ -233,7 +229,7 @@ def _remove_copies(
 def _identify(c: ScoredRow, *, is_listing: bool) -> Statement | None:
     if c.row.source != CHAT or not c.matched:
         return None
-    return Statement(c.row.said_by_key or c.row.said_by, c.candidate.at_us // DAY_US if is_listing else 0)
+    return c.row.said_by_key or c.row.said_by, c.candidate.at_us // DAY_US if is_listing else 0
 
 
 def _find_content(search: Search, row: FoundRow) -> bytes | None:

@@ -241,16 +241,10 @@ def find_place(db: Database, turn: Turn, scope: Scope) -> NewEntry:
     privacy: Privacy | None = "direct" if direct else scope.privacy if same else None
     if not direct and turn.is_private is not None:
         privacy = said_privacy(turn.is_private, None, None, None, server)
-    is_stated = turn.is_direct is not None or turn.is_private is not None
-    given = replace(
-        scope,
-        conversation=channel,
-        participant=user,
-        server=server,
-        privacy=privacy,
-        no_server=server_id == NO_SERVER or scope.no_server,
-        privacy_from="host" if is_stated else scope.privacy_from,
-    )
+    no_server = server_id == NO_SERVER or scope.no_server
+    given = replace(scope, conversation=channel, participant=user, server=server, privacy=privacy, no_server=no_server)
+    if turn.is_direct is not None or turn.is_private is not None:
+        given = replace(given, privacy_from="host")
     own = resolve_scope(db, given)
     parent = build_key(turn.parent_channel, "channel", scope, turn.interface)
     if parent is not None:
