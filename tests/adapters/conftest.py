@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import itertools
 import os
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +24,18 @@ def db(migrated_url: str) -> Iterator[Database]:
     handle = open_database(migrated_url)
     yield handle
     handle.close()
+
+
+@pytest.fixture
+def broken_db(tmp_path: Path) -> Iterator[Database]:
+    """A database that lost its tables after it was opened."""
+    file = tmp_path / "broken.db"
+    with closing(open_database(f"sqlite:///{file}")) as handle:
+        with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+            for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+                if not name.startswith("sqlite_"):
+                    connection.execute(f"DROP TABLE IF EXISTS {name}")
+        yield handle
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from core.database.engine import Database
 from core.forgetting import forget
 from core.scope import Scope
 from core.synth_core_memory import search_memories
-from tests.adapters.servers import serving
+from tests.adapters.servers import answering
 
 pytestmark = pytest.mark.engines("sqlite")
 
@@ -186,7 +186,7 @@ def test_r30_the_sdk_runs_it_over_a_socket(db: Database, ann: Scope) -> None:
             "content": [{"type": "text", "text": "Noted."}] if done else content,
         }  # fmt: skip
 
-    with serving(answer) as url, Anthropic(api_key="x", base_url=url, max_retries=0) as client:
+    with answering(answer) as url, Anthropic(api_key="x", base_url=url, max_retries=0) as client:
         runner = client.beta.messages.tool_runner(
             model="claude-sonnet-5-5", max_tokens=100, max_iterations=3, tools=[MemoryTool(db=db, scope=ann)],
             messages=[{"role": "user", "content": "I drink oolong"}],

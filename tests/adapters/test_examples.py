@@ -13,12 +13,14 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from starlette.responses import JSONResponse
 
 from core.calls.defaults import configure
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.db import open_database
 from core.scope import Scope
-from tests.adapters.servers import Model, Telegram, serving
+from tests.adapters.servers import Telegram, answering
+from tests.spec.proxy_world import ModelServer, serving, whole
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
@@ -27,10 +29,11 @@ pytestmark = [pytest.mark.checkout, pytest.mark.engines("sqlite")]
 
 
 @pytest.fixture
-def model(monkeypatch: pytest.MonkeyPatch, fresh_migrated_url: str) -> Iterator[Model]:
+def model(monkeypatch: pytest.MonkeyPatch, fresh_migrated_url: str) -> Iterator[ModelServer]:
     """A model server that examples find in the environment, and a database that the process uses."""
-    made = Model()
-    with serving(made) as url:
+    made = ModelServer()
+    say(made, "Green tea.")
+    with serving(made.app) as url:
         for name, value in (("MODEL_URL", f"{url}/v1"), ("MODEL_NAME", "m"), ("DATABASE_URL", fresh_migrated_url)):
             monkeypatch.setenv(name, value)
         db = open_database(fresh_migrated_url)
@@ -38,6 +41,15 @@ def model(monkeypatch: pytest.MonkeyPatch, fresh_migrated_url: str) -> Iterator[
         yield made
         configure(None)
         db.close()
+
+
+def say(model: ModelServer, text: str) -> None:
+    """Answer so from now on, and close the connection: the clients of examples end with their process."""
+    model.reply = lambda _: JSONResponse(whole(text), headers={"Connection": "close"})
+
+
+def asked(model: ModelServer) -> list[str]:
+    return [str(recorded.messages) for recorded in model.requests]
 
 
 def load(name: str) -> ModuleType:
@@ -62,7 +74,7 @@ def lines(path: str, scope: Scope) -> list[tuple[str, str]]:
     return [(line["sender_id"], line["text"]) for line in load_chat_history(path, scope=scope)]
 
 
-def test_r33_the_discord_bot_answers_and_remembers(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_r33_the_discord_bot_answers_and_remembers(model: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """It answers who speaks to it, remembers the others too, says when the model is down, and forgets on request. A
     room of the same key on another server stays as it is.
     """
@@ -105,7 +117,7 @@ def test_r33_the_discord_bot_answers_and_remembers(model: Model, monkeypatch: py
 
     asyncio.run(talk())
     assert sent == ["Green tea."]
-    assert "I like oolong" in model.asked[0] and "I like green tea" not in model.asked[0]
+    assert "I like oolong" in asked(model)[0] and "I like green tea" not in asked(model)[0]
     here = Scope("iris", "discord/20", server="1")
     assert sorted(lines("discord/20", here)) == sorted([("self", "Green tea."), (str(ANN), "Which tea do I like?")])
     assert lines("discord/20", other) == [("Bea", "We drink coffee")]
@@ -114,7 +126,7 @@ def test_r33_the_discord_bot_answers_and_remembers(model: Model, monkeypatch: py
     assert lines("discord/20", here) == [(str(BEA), "Are you there?"), (str(BEA), "Never forget me")]
 
 
-def test_r33_the_telegram_bot_answers_and_remembers(model: Model) -> None:
+def test_r33_the_telegram_bot_answers_and_remembers(model: ModelServer) -> None:
     pytest.importorskip("telegram", reason="the extra telegram is not installed")
     from telegram import Update
     from telegram.ext import Application
@@ -144,52 +156,53 @@ def test_r33_the_telegram_bot_answers_and_remembers(model: Model) -> None:
             await bot.process_update(Update.de_json(update(3, "/forget"), bot.bot))
 
     here = Scope("iris", "telegram/7", "telegram/7", privacy="direct")
-    with serving(api) as url:
+    with answering(api) as url:
         asyncio.run(talk(url))
-    assert len(api.sent) == 3 and len(model.asked) == 2
-    assert "I like oolong" in model.asked[1] and "I like green tea" not in model.asked[1]
+    assert len(api.sent) == 3 and len(model.requests) == 2
+    assert "I like oolong" in asked(model)[1] and "I like green tea" not in asked(model)[1]
     assert lines("telegram/7", here) == []
 
 
-def test_r33_the_chat_loop_remembers_the_next_time(model: Model, tmp_path: Path) -> None:
+def test_r33_the_chat_loop_remembers_the_next_time(model: ModelServer, tmp_path: Path) -> None:
     pytest.importorskip("openai", reason="the client of the example is not installed")
     for said in ("I like green tea\n\n", "Which tea do I like?\n\n"):
         assert "Green tea." in run("chat_loop", said, tmp_path)
-    assert "I like green tea" in model.asked[1]
+    assert "I like green tea" in asked(model)[1]
 
 
-def test_r33_the_role_play_carries_its_scenes_on(model: Model, tmp_path: Path) -> None:
+def test_r33_the_role_play_carries_its_scenes_on(model: ModelServer, tmp_path: Path) -> None:
     """A scene that ends has a recap; the next request holds it, also of a program that was started again."""
     pytest.importorskip("openai", reason="the client of the example is not installed")
 
     def play(*said: str) -> str:
         return run("role_play", "\n".join((*said, "", "")), tmp_path)
 
-    model.says = "The keeper sailed away at dusk and left the lamp dark. " * 5
+    say(model, "The keeper sailed away at dusk and left the lamp dark. " * 5)
     first = play("/story", "The lamp of the lighthouse is out.", "/scene The harbour")
     assert "No scene has ended yet." in first
-    asked, model.says = len(model.asked), "Nobody."
+    say(model, "Nobody.")
+    count = len(model.requests)
     assert "The keeper sailed away" in play("/story", "Who is at the door?")
-    assert len(model.asked) == asked + 1
-    assert "sailed away" in model.asked[-1].partition("The story so far:")[2]
+    assert len(model.requests) == count + 1
+    assert "sailed away" in asked(model)[-1].partition("The story so far:")[2]
 
 
-def test_r33_the_service_keeps_users_apart_and_forgets_them(model: Model) -> None:
+def test_r33_the_service_keeps_users_apart_and_forgets_them(model: ModelServer) -> None:
     from fastapi.testclient import TestClient
 
     with TestClient(load("service").app) as client:
         for user, text in (("ann", "I like oolong"), ("bob", "Which tea does Ann like?"), ("ann", "Which tea?")):
             assert client.post("/chat", json={"user": user, "text": text}).json() == {"answer": "Green tea."}
-        assert "oolong" not in model.asked[1] and "I like oolong" in model.asked[2]
+        assert "oolong" not in asked(model)[1] and "I like oolong" in asked(model)[2]
         assert client.delete("/users/ann").json()["rows"] > 0
         client.post("/chat", json={"user": "ann", "text": "Which tea?"})
-    assert "oolong" not in model.asked[3]
+    assert "oolong" not in asked(model)[3]
 
 
-def test_r33_the_langgraph_agent_remembers_facts(model: Model) -> None:
+def test_r33_the_langgraph_agent_remembers_facts(model: ModelServer) -> None:
     pytest.importorskip("langgraph", reason="the extra langgraph is not installed")
     example = load("langgraph_agent")
     for who, text in (("ann", "I like oolong tea"), ("bob", "Which tea?"), ("ann", "Which tea?")):
         scope = Scope("iris", f"web/{who}", f"web/{who}", privacy="direct")
         assert example.make_graph(scope).invoke({"text": text})["answer"] == "Green tea."
-    assert "oolong" not in model.asked[1] and "I like oolong tea" in model.asked[2]
+    assert "oolong" not in asked(model)[1] and "I like oolong tea" in asked(model)[2]

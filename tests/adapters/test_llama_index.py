@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,7 +21,6 @@ from core.database.engine import Database
 from core.db import insert_memory
 from core.prompt.message_lines import HEAD
 from core.scope import Scope
-from tests.adapters.servers import broken_database
 
 
 def said(role: str, text: str) -> ChatMessage:
@@ -138,7 +136,6 @@ def test_r32_a_memory_under_pressure_fits_its_limit(db: Database, ann: Scope, te
     assert sum(len(each.content or "") for each in messages[:-1]) < 800
 
 
-def test_r32_a_memory_goes_on_without_the_database(ann: Scope, tmp_path: Path) -> None:
-    with broken_database(tmp_path) as nothing:
-        block = MemoryBlock(db=nothing, scope=ann)
-        assert asyncio.run(block.aget([said("user", "Who drinks oolong?")])) == ""
+def test_r32_a_memory_goes_on_without_the_database(broken_db: Database, ann: Scope) -> None:
+    block = MemoryBlock(db=broken_db, scope=ann)
+    assert asyncio.run(block.aget([said("user", "Who drinks oolong?")])) == ""

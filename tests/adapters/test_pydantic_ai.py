@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,7 +24,6 @@ from core.db import insert_memory
 from core.errors import MessageError
 from core.forgetting import forget
 from core.scope import Scope
-from tests.adapters.servers import broken_database
 
 pytestmark = pytest.mark.engines("sqlite")
 
@@ -114,16 +112,15 @@ def test_r32_one_agent_keeps_its_users_apart_and_forgets_them(db: Database, ann:
 
 @pytest.mark.parametrize("opens", [True, False])
 def test_r32_an_answer_is_given_where_the_turn_cannot_be_kept(
-    ann: Scope, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, opens: bool
+    ann: Scope, broken_db: Database, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, opens: bool
 ) -> None:
     """A database that fails, or cannot be opened, fails no run, and is never silent."""
     monkeypatch.setattr(defaults, "_process", defaults._Process())
     monkeypatch.setenv("DATABASE_URL", "mysql://eva:secret@127.0.0.1:1/chats")
-    with broken_database(tmp_path) as nothing:
-        own = Memory(db=nothing if opens else None, scope=ann)
-        agent = Agent(AnyModel(custom_output_text="Sencha."), capabilities=[own])
-        with caplog.at_level(logging.WARNING):
-            assert ask(agent, "Which tea?").output == "Sencha."
+    own = Memory(db=broken_db if opens else None, scope=ann)
+    agent = Agent(AnyModel(custom_output_text="Sencha."), capabilities=[own])
+    with caplog.at_level(logging.WARNING):
+        assert ask(agent, "Which tea?").output == "Sencha."
     assert "source_failed" in caplog.text and "turn_not_kept" in caplog.text and "Which tea" not in caplog.text
 
 
