@@ -35,7 +35,7 @@ SWAPPED: dict[type[ast.AST], type[ast.AST]] = {
 UNSEEN = ("dataclass", "lru_cache")  # what an object forbids, how much a cache holds: no result depends on it
 OWN_NAMES = {
     "access": "audiences|external_rows|people|privacy|rooms|scopes|test_conversations",
-    "adapters": "adapters|anthropic|bots|langgraph|langmem|llama_index|openai|pydantic_ai",
+    "adapters": "adapters|anthropic|bots|langgraph|llama_index|openai|pydantic_ai",
     "ai_diary": "diary",
     "base": "bad_input|embeddings|errors|item_transfer|recent_conversations|serve",
     "calls": "bad_input|defaults|prompt_call",

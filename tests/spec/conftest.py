@@ -87,7 +87,7 @@ def model() -> Iterator[ModelServer]:
 
     made = ModelServer()
     with serving(made.app) as url:
-        made.url = url  # type: ignore[attr-defined]
+        made.url = url
         yield made
 
 
@@ -95,7 +95,7 @@ def model() -> Iterator[ModelServer]:
 def address(db: Database, model: ModelServer) -> Iterator[str]:
     from tests.spec.proxy_world import proxy_of
 
-    with proxy_of(db, model.url) as url:  # type: ignore[attr-defined]
+    with proxy_of(db, model) as url:
         yield url
 
 

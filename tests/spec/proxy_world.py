@@ -63,6 +63,9 @@ class Recorded:
 class ModelServer:
     """A model server that answers what it is told to, and records what arrives."""
 
+    url: str = ""
+    """Address while it is served."""
+
     def __init__(self) -> None:
         self.requests: list[Recorded] = []
         self.answers: list[str] = []
@@ -174,6 +177,14 @@ class ProxyWorld:
         made.persona = persona
         return made
 
+    @contextmanager
+    def served_again(self, **more: Any) -> Iterator[ProxyWorld]:
+        """Yield another proxy to the same model server, with other settings."""
+        with proxy_of(self.db, self.model, **more) as url:
+            made = ProxyWorld(self.db, self.persona, url, self.model)
+            yield made
+            made.close()
+
     def client(self, token: str | None = None, **headers: str) -> OpenAI:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         limits: dict[str, Any] = {"max_retries": 0, "timeout": PATIENCE_SECONDS}
@@ -220,9 +231,8 @@ def wait_until(holds: Callable[[], bool], seconds: float = PATIENCE_SECONDS) -> 
 
 
 @contextmanager
-def proxy_of(db: Database, model_url: str, below: str = "", **flags: Any) -> Iterator[str]:
-    flags = {"proxy_memory_seconds": PATIENCE_SECONDS, **flags}
-    settings = Settings(llm_base_url=f"{model_url}/v1", llm_api_key="upstream-key", **flags)
-    app = create_app(db=db, settings=settings, admin=False, proxy=True)
+def proxy_of(db: Database, model: ModelServer, below: str = "", *, mcp: bool = False, **flags: Any) -> Iterator[str]:
+    usual = {"llm_base_url": f"{model.url}/v1", "llm_api_key": "upstream-key", "proxy_memory_seconds": PATIENCE_SECONDS}
+    app = create_app(db=db, settings=Settings(**{**usual, **flags}), admin=False, proxy=True, mcp=mcp)
     with serving(Mount(below, app) if below else app) as url:
         yield f"{url}{below}"

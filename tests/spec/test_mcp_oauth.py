@@ -265,7 +265,7 @@ def test_f86_each_kind_of_token_opens_its_own_routes_alone(db: Database, model: 
     model.reply = None
     port, persona = free_port(), own_scope().persona
     url = f"http://127.0.0.1:{port}"
-    settings = Settings(admin_token=SECRET, llm_base_url=f"{model.url}/v1")  # type: ignore[attr-defined]
+    settings = Settings(admin_token=SECRET, llm_base_url=f"{model.url}/v1")
     person, resource = {"db": db, "scope": Scope(persona, participant=PERSON)}, f"{url}/mcp"
     program = AccessToken(0, "scope", persona, PERSON, resource=resource)
     shown = {

@@ -361,7 +361,7 @@ def test_r39_a_server_that_ends_stores_what_streams_brought(tmp_path: Path, mode
     model.reply = lambda r: StreamingResponse(pieces(r), media_type="text/event-stream")
     words = ["serve", "--proxy", "--no-admin", "--no-worker", "--port", str(port)]
     program = ENDING.format(package=core.cli.__name__.removesuffix(".cli"))
-    env = environment(url, LLM_BASE_URL=f"{model.url}/v1")  # type: ignore[attr-defined]
+    env = environment(url, LLM_BASE_URL=f"{model.url}/v1")
     with closing(open_database(url)) as db, ExitStack() as stack:
         world = ProxyWorld(db, "default", place, model)
         stack.callback(world.close)

@@ -6,6 +6,7 @@ import contextlib
 import json
 import logging
 import re
+from pathlib import Path
 from typing import Any
 
 import openai
@@ -22,7 +23,8 @@ from core.scope import Scope
 from core.transfer.items import import_items
 from core.web import create_app
 from core.web.proxy import answer as answers
-from tests.spec.proxy_world import ModelServer, ProxyWorld, chat, event, post, proxy_of, wait_until, whole
+from tests.spec.proxy_world import ModelServer, ProxyWorld, chat, event, post, wait_until, whole
+from tests.spec.stage import Stage
 from tests.store.world import rows_of
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -160,12 +162,10 @@ def test_r20_an_error_of_the_upstream_comes_back_unchanged(proxy: ProxyWorld, st
     assert proxy.lines("proxy/ann") == []
 
 
-def test_r20_an_upstream_out_of_reach_is_a_502(db: Any, stage: Any) -> None:
-    with proxy_of(db, "http://127.0.0.1:9") as url:
-        world = ProxyWorld(db, stage.persona, url, ModelServer())
-        with pytest.raises(openai.InternalServerError) as caught:
-            world.ask(world.client(X_User_Id="ann"), "hello")
-        world.close()
+def test_r20_an_upstream_out_of_reach_is_a_502(proxy: ProxyWorld) -> None:
+    beyond = proxy.served_again(llm_base_url="http://127.0.0.1:9")
+    with beyond as world, pytest.raises(openai.InternalServerError) as caught:
+        world.ask(world.client(X_User_Id="ann"), "hello")
     assert caught.value.status_code == 502 and "LLM_BASE_URL" in str(caught.value)
     assert world.lines("proxy/ann") == []
 
@@ -503,14 +503,10 @@ def test_r40_a_system_message_with_nothing_but_the_persona_is_taken_out(proxy: P
         assert proxy.model.last.messages == [each for each in said if each is not empty]
 
 
-def test_p15_a_request_without_system_message_gets_its_text(
-    db: Any, stage: Any, model: ModelServer, tmp_path: Any
-) -> None:
+def test_p15_a_request_without_system_message_gets_its_text(proxy: ProxyWorld, stage: Stage, tmp_path: Path) -> None:
     """A front end without character cards has no other place for it; a card of the front end counts before it."""
-    model.reply = None
-    said = chat("hello")
-    with proxy_of(db, model.url, persona_folder=str(tmp_path)) as url:  # type: ignore[attr-defined]
-        world = ProxyWorld(db, stage.persona, url, model)
+    said, model = chat("hello"), proxy.model
+    with proxy.served_again(persona_folder=str(tmp_path)) as world:
         client = world.client(X_User_Id="ann", X_User_Name="Ann")
         world.ask(client, "hello")
         assert model.last.messages == said
@@ -528,7 +524,6 @@ def test_p15_a_request_without_system_message_gets_its_text(
         assert model.last.messages[0]["content"] == "Be Vera." and "kind to" not in str(model.last.messages)
         model.reply = lambda r: JSONResponse(whole("ok"), 400 if "kind to" in str(r.messages) else 200)
         world.ask(client, "hello")
-        world.close()
     assert model.last.messages == said
 
 
@@ -611,18 +606,15 @@ def test_r19_what_is_put_in_stands_in_the_last_line_and_repeats_nothing(proxy: P
 
 
 @pytest.mark.slow
-def test_r19_the_room_is_kept(db: Any, stage: Any, model: ModelServer) -> None:
-    model.reply = None
+def test_r19_the_room_is_kept(proxy: ProxyWorld) -> None:
     for room, wanted in ((0, 0), (40, 0), (600, 1)):
-        with proxy_of(db, model.url, proxy_context_chars=room) as url:  # type: ignore[attr-defined]
-            world = ProxyWorld(db, stage.persona, url, model)
+        with proxy.served_again(proxy_context_chars=room) as world:
             for n in range(5):
                 client = world.client(X_User_Id="ann", X_Conversation_Id=f"r{room}{n}", **SHARED)
                 world.ask(client, f"My cat Tofu {n} likes fish of kind {n} on days like this one. " * 3)
                 world.wait_for_lines(2, f"proxy/ann/r{room}{n}")
             world.ask(world.client(X_User_Id="ann", X_Conversation_Id=f"r{room}", **SHARED), "What does Tofu like?")
-            world.close()
-            put_in = blocks(model)
+            put_in = blocks(proxy.model)
             assert len(put_in) == wanted and len("".join(put_in)) <= room
 
 

@@ -30,7 +30,7 @@ from core.scope import Scope
 from core.web import guard
 from core.web.proxy import memory
 from tests.spec import proxy_world
-from tests.spec.proxy_world import ModelServer, ProxyWorld, chat, event, post, proxy_of, wait_until, whole
+from tests.spec.proxy_world import ProxyWorld, chat, event, post, wait_until, whole
 
 pytestmark = pytest.mark.engines("sqlite")
 
@@ -81,8 +81,8 @@ def test_r37_half_a_letter_in_a_line_and_a_mount_cost_no_memory(proxy: ProxyWorl
     """Front ends that cut a line by its length leave half an emoji, and send it again with every request."""
     teach(proxy)
     body = json.dumps({"model": "tiny", "messages": chat("Look \ud83d", "hello", "What is my cat called?")})
-    with proxy_of(proxy.db, proxy.model.url, below) as url:  # type: ignore[attr-defined]
-        answer = post(url, content=body, headers={"Authorization": f"Bearer {proxy.host}", "X-User-Id": "ann"})
+    with proxy.served_again(below=below) as world:
+        answer = post(world.url, content=body, headers={"Authorization": f"Bearer {proxy.host}", "X-User-Id": "ann"})
     assert answer.headers["x-memory"] == "used" and proxy.model.last.messages[0]["content"] == "Look \ud83d"
 
 
@@ -204,9 +204,7 @@ def test_r39_who_leaves_in_the_middle_has_said_it_once(
 
 
 @pytest.mark.slow
-def test_r39_many_requests_at_once_keep_their_memory(
-    proxy: ProxyWorld, db: Any, stage: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_r39_many_requests_at_once_keep_their_memory(proxy: ProxyWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each waits its turn before the time for its memory begins."""
     build = memory.build_block
 
@@ -228,12 +226,12 @@ def test_r39_many_requests_at_once_keep_their_memory(
         async with httpx2.AsyncClient(timeout=proxy_world.PATIENCE_SECONDS) as client:
             return await asyncio.gather(*(ask(client, url, number) for number in range(requests)))
 
-    with proxy_of(db, proxy.model.url, proxy_memory_seconds=4) as url:  # type: ignore[attr-defined]
-        assert asyncio.run(ask_all(url)) == ["empty"] * requests
+    with proxy.served_again(proxy_memory_seconds=4) as world:
+        assert asyncio.run(ask_all(world.url)) == ["empty"] * requests
 
 
 @pytest.mark.slow
-def test_r39_what_takes_too_long_is_told(proxy: ProxyWorld, db: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_r39_what_takes_too_long_is_told(proxy: ProxyWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stuck database holds up nobody for longer than who came first, however many wait."""
     over = threading.Event()
     monkeypatch.setattr(memory, "build_block", lambda *_: over.wait(proxy_world.PATIENCE_SECONDS) and "")
@@ -241,9 +239,9 @@ def test_r39_what_takes_too_long_is_told(proxy: ProxyWorld, db: Any, monkeypatch
 
     def ask(number: int) -> str:
         body = {"model": "t", "messages": chat("hi")}
-        return str(post(url, json=body, headers={**head, "X-User-Id": f"user{number}"}).headers["x-memory"])
+        return str(post(world.url, json=body, headers={**head, "X-User-Id": f"user{number}"}).headers["x-memory"])
 
-    with proxy_of(db, proxy.model.url, proxy_memory_seconds=0.5) as url:  # type: ignore[attr-defined]
+    with proxy.served_again(proxy_memory_seconds=0.5) as world:
         try:
             with ThreadPoolExecutor(4 * memory.PLACES) as pool:
                 assert set(pool.map(ask, range(4 * memory.PLACES))) == {"failed; timeout"}
@@ -273,13 +271,12 @@ def test_r37_an_answer_of_any_type_is_stored_compressed_too(proxy: ProxyWorld, k
 
 
 @pytest.mark.slow
-def test_r37_a_locked_database_costs_a_request_its_memory_alone(tmp_path: Path, stage: Any, model: ModelServer) -> None:
+def test_r37_a_locked_database_costs_a_request_its_memory_alone(proxy: ProxyWorld, tmp_path: Path) -> None:
     """Another program's long write must not stop the chat, and no turn is lost."""
     file = tmp_path / "locked.sqlite3"
     db = open_database(f"sqlite:///{file}", settings={"DB_TIMEOUT_SECONDS": 4})
-    model.reply = None
-    with proxy_of(db, model.url, proxy_memory_seconds=0.5) as url:  # type: ignore[attr-defined]
-        world = ProxyWorld(db, stage.persona, url, model)
+    elsewhere = ProxyWorld(db, proxy.persona, "", proxy.model)
+    with elsewhere.served_again(proxy_memory_seconds=0.5) as world:
         world.ask(world.client(X_User_Id="ann"), "hello")
         world.wait_for_lines(2, "proxy/ann")
         lock = sqlite3.connect(file, isolation_level=None)
@@ -296,7 +293,6 @@ def test_r37_a_locked_database_costs_a_request_its_memory_alone(tmp_path: Path, 
         lock.close()
         for number in range(5):
             assert len(world.wait_for_lines(2, f"proxy/user{number}")) == 2
-        world.close()
     db.close()
 
 
@@ -346,16 +342,13 @@ def test_f82_what_a_person_asked_to_keep_is_shared_by_their_chats_until_they_are
     assert HEAD not in str(proxy.model.last.messages)
 
 
-def test_f82_sharing_everything_is_a_choice(db: Any, stage: Any, model: ModelServer) -> None:
+def test_f82_sharing_everything_is_a_choice(proxy: ProxyWorld) -> None:
     """An assistant that helps with one thing over many chats wants all of them."""
-    model.reply = None
-    with proxy_of(db, model.url, proxy_shared_memory=True) as url:  # type: ignore[attr-defined]
-        world = ProxyWorld(db, stage.persona, url, model)
+    with proxy.served_again(proxy_shared_memory=True) as world:
         world.ask(world.client(X_User_Id="ann", X_Conversation_Id="one"), "My cat is called Tofu.")
         world.wait_for_lines(2, "proxy/ann/one")
         world.ask(world.client(X_User_Id="ann", X_Conversation_Id="two"), "What is my cat called?")
-        assert "Tofu" in str(model.last.messages)
-        world.close()
+        assert "Tofu" in str(world.model.last.messages)
 
 
 def test_r20_keys_are_neither_stored_nor_logged(proxy: ProxyWorld, caplog: pytest.LogCaptureFixture) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from core.personas import set_persona_text
 from core.prompt.message_lines import HEAD
-from tests.spec.proxy_world import ProxyWorld, proxy_of, respond, wait_until
+from tests.spec.proxy_world import ProxyWorld, respond, wait_until
 from tests.spec.stage import Stage
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -119,8 +119,8 @@ def test_r18_where_memory_is_off_a_response_passes_as_it_came(proxy: ProxyWorld,
         expected, flags = "empty", {"proxy_context_chars": 0}
     else:
         content, expected = content.replace(b'"x": 1.0', b'"max_output_tokens": 16'), "skipped; short"
-    with proxy_of(proxy.db, proxy.model.url, **flags) as url:  # type: ignore[attr-defined]
-        answer = httpx2.post(f"{url}/v1/responses", content=content, headers=head, timeout=60)
+    with proxy.served_again(**flags) as world:
+        answer = httpx2.post(f"{world.url}/v1/responses", content=content, headers=head, timeout=60)
         assert answer.headers["x-memory"] == expected and proxy.model.last.content == content
         stored = 2 if expected.startswith("skipped") else 4
         assert len(proxy.wait_for_lines(stored, "proxy/ann")) == stored
@@ -173,8 +173,7 @@ def test_r40_instructions_name_a_persona_and_stand_for_its_text(proxy: ProxyWorl
 def test_r40_the_personas_text_is_an_item_of_the_first_request(proxy: ProxyWorld, stage: Stage, tmp_path: Path) -> None:
     """A server that holds the lines before holds it too, where `instructions` would be gone."""
     set_persona_text("You are {{char}}.", settings={"PERSONA_FOLDER": str(tmp_path)}, scope=stage.scope())
-    with proxy_of(proxy.db, proxy.model.url, persona_folder=str(tmp_path)) as url:  # type: ignore[attr-defined]
-        world = ProxyWorld(proxy.db, proxy.persona, url, proxy.model)
+    with proxy.served_again(persona_folder=str(tmp_path)) as world:
         client = world.client(X_User_Id="ann")
         ask(client, "hello")
         system, last = proxy.model.last.body["input"]
@@ -183,4 +182,3 @@ def test_r40_the_personas_text_is_an_item_of_the_first_request(proxy: ProxyWorld
         for more in ({"previous_response_id": "r1"}, {"instructions": "Be Vera."}):
             ask(client, "hello", **more)
             assert proxy.model.last.body["input"].endswith("hello")
-        world.close()

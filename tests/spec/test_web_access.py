@@ -30,7 +30,7 @@ from core.database.engine import Database
 from core.scope import Scope
 from core.web import create_app, guard
 from core.web.errors import Refused
-from tests.spec.proxy_world import PATIENCE_SECONDS, ModelServer, ProxyWorld, chat, serving, wait_until
+from tests.spec.proxy_world import PATIENCE_SECONDS, ProxyWorld, chat, serving, wait_until
 from tests.spec.web_world import BEARER, HOST, TOKEN, World, bearer, client_of, made, routes_of, said
 from tests.store.world import Clock
 
@@ -417,16 +417,10 @@ PATHS = ("/v1/search", "/v1/chat/completions", "/mcp")
 
 
 @pytest.fixture
-def faces(db: Database, stage: Any) -> Iterator[ProxyWorld]:
+def faces(proxy: ProxyWorld) -> Iterator[ProxyWorld]:
     pytest.importorskip("mcp", reason="needs the extra `mcp`")
-    model = ModelServer()
-    with serving(model.app) as model_url:
-        settings = Settings(llm_base_url=f"{model_url}/v1", llm_api_key="k")
-        app = create_app(db=db, settings=settings, admin=False, proxy=True, mcp=True)
-        with serving(app) as url:
-            made = ProxyWorld(db, stage.persona, url, model)
-            yield made
-            made.close()
+    with proxy.served_again(mcp=True) as made:
+        yield made
 
 
 def search_by_mcp(client: httpx2.Client, token: str, query: str) -> str:

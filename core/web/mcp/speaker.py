@@ -27,10 +27,6 @@ class Speaker:
     db: Database | None = None
     settings: GivenSettings = None
 
-    def __post_init__(self) -> None:
-        if self.scope.conversation is None:
-            raise ValueError("The scope of a speaker names no conversation. Make it with `build_scope`.")
-
     @property
     def asking(self) -> Mapping[str, Any]:
         return {"db": self.db, "settings": self.settings, "scope": self.scope}

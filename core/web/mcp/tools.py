@@ -169,11 +169,7 @@ def read_arguments(model: type[Model], given: Mapping[str, Any]) -> Model:
 # Answers of tools that change something
 
 
-class Answer(BaseModel):
-    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
-
-
-class WriteAnswer(Answer):
+class WriteAnswer(BaseModel):
     done: bool
     id: int | None = Field(description="Id of the memory; for a duplicate, of the equal memory stored before.")
     reason: str = Field(description="Reason why nothing changed, such as duplicate, privacy, unchanged; blank if done.")
@@ -188,14 +184,14 @@ class WriteAnswer(Answer):
         return cls(done=result.stored, id=result.id, reason=result.reason, notes=notes, similar=result.similar)
 
 
-class TurnAnswer(Answer):
+class TurnAnswer(BaseModel):
     user: WrittenAnswer
     assistant: WrittenAnswer
 
 
 # The tools
 
-Work: TypeAlias = Callable[[Speaker, Any], Answer | dict[str, Any] | str]
+Work: TypeAlias = Callable[[Speaker, Any], BaseModel | dict[str, Any] | str]
 Function = TypeVar("Function", bound=Work)
 
 
@@ -206,7 +202,7 @@ class Tool(NamedTuple):
 
     def run(self, speaker: Speaker, given: dict[str, Any]) -> types.CallToolResult:
         answer, structured = self.work(speaker, read_arguments(self.takes, given)), None
-        if isinstance(answer, Answer):
+        if isinstance(answer, BaseModel):
             answer = structured = answer.model_dump(mode="json")
         text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=structured)
