@@ -19,13 +19,6 @@ os.environ.setdefault("OPENAI_AGENTS_DISABLE_TRACING", "1")  # nothing is sent t
 _personas = itertools.count(1)
 
 
-@pytest.fixture(scope="module")
-def db(migrated_url: str) -> Iterator[Database]:
-    handle = open_database(migrated_url)
-    yield handle
-    handle.close()
-
-
 @pytest.fixture
 def broken_db(tmp_path: Path) -> Iterator[Database]:
     """A database that lost its tables after it was opened."""

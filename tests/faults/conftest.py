@@ -15,30 +15,18 @@ from tests.store.world import open_db
 
 
 @pytest.fixture
-def db(fresh_migrated_url: str) -> Iterator[Database]:
-    with closing(open_db(fresh_migrated_url)) as made:
+def stage(fresh_migrated_url: str) -> Iterator[Stage]:
+    """A persona with something in every section, each text holding the word `canary`, in a database of its own."""
+    with closing(open_db(fresh_migrated_url)) as db:
+        made = Stage(db)
+        fill(made)
         yield made
 
 
 @pytest.fixture
-def stage(db: Database) -> Stage:
-    """A persona with something in every section, each text holding the word `canary`."""
-    made = Stage(db)
-    fill(made)
-    return made
-
-
-@pytest.fixture(scope="module")
-def shared(migrated_url: str) -> Iterator[Database]:
-    """A database for the tests of a module that leave its tables alone."""
-    with closing(open_db(migrated_url)) as made:
-        yield made
-
-
-@pytest.fixture
-def own(shared: Database) -> Stage:
+def own(db: Database) -> Stage:
     """As `stage`, in a database shared with other personas: on a server a database of its own takes seconds."""
-    made = Stage(shared)
+    made = Stage(db)
     fill(made)
     return made
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +20,9 @@ from core.short_term import write_turn
 from core.synth_core_memory import search_memories
 from tests.databases import traced
 from tests.faults.conftest import fill
-from tests.faults.test_prompt_faults import KEYS, ROUNDS, run
+from tests.faults.test_prompt_faults import ASKED, KEYS, ROUNDS, run
 from tests.spec.stage import ELSEWHERE, HERE, Stage, failed
-from tests.store.world import open_db
 
-ASKED = "canary tell me of tofu and pizza"
 EVERYONE = {"conversations", "audiences", "participants"}
 """Without these nothing stored can be shown, since nobody can tell who may see it."""
 OWN = {
@@ -74,11 +70,10 @@ def tables_read(stage: Stage) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def whole(migrated_url: str) -> Iterator[Stage]:
-    with closing(open_db(migrated_url)) as db:
-        stage = Stage(db)
-        fill_all(stage)
-        yield stage
+def whole(db: Database) -> Stage:
+    stage = Stage(db)
+    fill_all(stage)
+    return stage
 
 
 def _stands(stage: Stage, table: str, undisturbed: dict[str, Any]) -> None:
