@@ -102,7 +102,6 @@ class _Program:
         self.name, self.persona = name, persona
         self.settings = Settings(memory_mode="agent", db_timeout_seconds=timeout_seconds)
         self.number = 0
-        self.rows: list[int] = []
         self.scope_of = lambda path: Scope(persona, path, f"tg/{name}")
         self.folder = Path(tempfile.mkdtemp(prefix="test-host-"))
 
@@ -141,7 +140,6 @@ def _named(failure: BaseException) -> str:
 
 def _message(host: _Program, path: str, text: str, more: dict[str, Any]) -> int | None:
     made = save_chat_message(path, text, "Ann", "ann", **more)
-    host.rows = [*host.rows[-20:], made.id or 0]
     return made.id if made.stored else None
 
 

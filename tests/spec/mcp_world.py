@@ -6,7 +6,7 @@ import itertools
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +35,12 @@ ANN, BOB = "web/ann", "web/bob"
 ROOT = Path(__file__).resolve().parents[2]
 
 
+def asked(tool: str, **arguments: Any) -> dict[str, Any]:
+    """Return the request that calls a tool, as it is posted."""
+    params = {"name": tool, "arguments": arguments}
+    return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+
+
 def command(persona: str, *words: str) -> list[str]:
     return [sys.executable, "-m", str(core.cli.__name__), "mcp", "--persona-id", persona, *words]
 
@@ -58,6 +64,13 @@ class HttpServer:
 
     def headers(self, who: str) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.tokens[who]}"}
+
+    def post(self, headers: Mapping[str, str | bytes], body: Any = None, **given: Any) -> httpx2.Response:
+        """Send a body, by default a call of `memory_list`."""
+        content = {"content": body} if isinstance(body, (bytes, str)) else {"json": body or asked("memory_list")}
+        usual = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+        sent: Any = {**usual, **headers}
+        return httpx2.post(self.url, headers=sent, timeout=120, **content, **given)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,12 +30,11 @@ from core.conversations import list_saved_memories
 from core.database.engine import Database
 from core.db import open_database
 from core.scope import Scope
-from core.tokens import add_token
 from core.web import connections, create_app
 from core.web.mcp import tools
 from core.web.mcp.speaker import Speaker, build_scope
 from tests.servers.base import free_port
-from tests.spec.mcp_world import ANN, BOB, ROOT, HttpServer, command, environment, serving, speaker_of, told
+from tests.spec.mcp_world import ANN, BOB, ROOT, HttpServer, asked, command, environment, serving, speaker_of, told
 from tests.spec.proxy_world import ModelServer, ProxyWorld, chat, event, wait_until
 from tests.spec.proxy_world import serving as serving_app
 from tests.store.world import own_scope
@@ -44,9 +43,6 @@ pytest.importorskip("mcp", reason="needs the extra `mcp`")
 pytest.importorskip("uvicorn", reason="needs the extra `admin`")
 
 pytestmark = pytest.mark.engines("sqlite")
-
-CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "memory_list", "arguments": {}}}
-ACCEPT = {"Accept": "application/json, text/event-stream"}
 
 
 @pytest.fixture
@@ -60,12 +56,6 @@ def http(db: Database, persona: str) -> Iterator[HttpServer]:
         yield made
 
 
-def post(http: HttpServer, headers: Mapping[str, str | bytes], body: Any = CALL, **given: Any) -> httpx2.Response:
-    content = {"content": body} if isinstance(body, (bytes, str)) else {"json": body}
-    sent: Any = {"content-type": "application/json", **ACCEPT, **headers}
-    return httpx2.post(http.url, headers=sent, timeout=120, **content, **given)
-
-
 def read(answer: httpx2.Response) -> Any:
     return json.loads(answer.json()["result"]["content"][0]["text"])
 
@@ -77,23 +67,23 @@ def test_r7_who_speaks_is_said_by_the_token_alone(db: Database, persona: str, ht
     host, admin = (tokens.add_token(kind, db=db, scope=scope)["token"] for kind in ("host", "admin"))
     good = http.tokens[ANN]
     wrong = ["", "x", good[:-1], f"{good}x", good.upper(), revoked["token"], BOB, good.replace("pe_", "pe_1")]
-    answers = [post(http, {"Authorization": f"Bearer {text}"} if text else {}) for text in wrong]
+    answers = [http.post({"Authorization": f"Bearer {text}"} if text else {}) for text in wrong]
     assert {answer.status_code for answer in answers} == {401}
     assert len({answer.text for answer in answers[1:]}) == 1
     assert "not valid here" in answers[1].json()["error"]["message"]
     assert "token is needed" in answers[0].json()["error"]["message"]
     for text, header in ((f"Basic {good}", 401), (f"bearer {good}", 200)):
-        assert post(http, {"Authorization": text}).status_code == header
+        assert http.post({"Authorization": text}).status_code == header
     for text in (host, admin):
-        answer = post(http, {"Authorization": f"Bearer {text}"})
+        answer = http.post({"Authorization": f"Bearer {text}"})
         assert answer.status_code == 403 and persona not in answer.text and "web/" not in answer.text
     # What a request says of itself beside its token counts for nothing.
     save_chat_message(BOB, "zqsecret", db=db, scope=speaker_of(db, persona, BOB).scope)
     said = {"X-User-Id": BOB, "X-Conversation-Id": BOB, "X-Persona-Id": persona, "Cookie": f"participant={BOB}"}
-    search = {**CALL, "params": {"name": "memory_search", "arguments": {"query": "zqsecret"}}}
-    answer = post(http, {**http.headers(ANN), **said}, search, params={"participant": BOB, "token": http.tokens[BOB]})
+    search = asked("memory_search", query="zqsecret")
+    answer = http.post({**http.headers(ANN), **said}, search, params={"participant": BOB, "token": http.tokens[BOB]})
     assert answer.status_code == 200 and read(answer)["count"] == 0
-    mine = post(http, http.headers(BOB), search)
+    mine = http.post(http.headers(BOB), search)
     assert read(mine)["count"] == 1
 
 
@@ -112,29 +102,29 @@ def test_r7_the_name_given_at_the_start_stands_from_the_first_line_on(db: Databa
 def test_r7_over_http_a_header_says_what_the_person_is_called(db: Database, persona: str, http: HttpServer) -> None:
     for value in ("Zoë".encode(), b"Zo%C3%AB"):
         headers = {**http.headers(ANN), "X-User-Name": value}
-        turn = {"name": "turn_save", "arguments": {"user_text": "The tea is green.", "assistant_text": "Fine."}}
-        assert post(http, headers, {**CALL, "params": turn}).status_code == 200
+        turn = asked("turn_save", user_text="The tea is green.", assistant_text="Fine.")
+        assert http.post(headers, turn).status_code == 200
     lines = load_chat_history(ANN, db=db, scope=speaker_of(db, persona, ANN).scope)
     assert {line["sender_name"] for line in lines if "tea" in line["text"]} == {"Zoë"}
-    assert post(http, {**http.headers(ANN), "X-User-Name": b"\xeb"}).status_code == 400
+    assert http.post({**http.headers(ANN), "X-User-Name": b"\xeb"}).status_code == 400
 
 
 def test_r7_a_session_of_one_is_none_of_another(http: HttpServer) -> None:
     """No session is kept: an id that somebody shows is not looked at."""
     first = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
-    begun = post(http, http.headers(ANN), {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": first})
+    begun = http.post(http.headers(ANN), {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": first})
     assert begun.status_code == 200 and "mcp-session-id" not in begun.headers
-    save = {**CALL, "params": {"name": "memory_save", "arguments": {"text": "of Bob"}}}
-    assert post(http, {**http.headers(BOB), "mcp-session-id": "a" * 32}, save).status_code == 200
-    assert read(post(http, {**http.headers(ANN), "mcp-session-id": "a" * 32}))["total"] == 0
+    save = asked("memory_save", text="of Bob")
+    assert http.post({**http.headers(BOB), "mcp-session-id": "a" * 32}, save).status_code == 200
+    assert read(http.post({**http.headers(ANN), "mcp-session-id": "a" * 32}))["total"] == 0
 
 
 def test_r6_a_token_of_a_conversation_speaks_there(db: Database, persona: str, http: HttpServer) -> None:
     save_chat_message("web/town", "Tea at five?", "Cy", db=db, scope=Scope(persona, "web/town", "web/cy"))
     made = tokens.add_token(db=db, scope=Scope(persona, "web/town", "web/dan"))
-    turn = {"name": "turn_save", "arguments": {"user_text": "Yes!", "assistant_text": "See you."}}
+    turn = asked("turn_save", user_text="Yes!", assistant_text="See you.")
     headers = {"Authorization": f"Bearer {made['token']}"}
-    assert post(http, headers, {**CALL, "params": turn}).json()["result"]["structuredContent"]["user"]["stored"]
+    assert http.post(headers, turn).json()["result"]["structuredContent"]["user"]["stored"]
     lines = load_chat_history("web/town", db=db, scope=Scope(persona, "web/town"))
     assert [(line["sender_name"], line["text"]) for line in lines] == [
         ("Cy", "Tea at five?"), ("dan", "Yes!"), (persona, "See you."),
@@ -144,15 +134,18 @@ def test_r6_a_token_of_a_conversation_speaks_there(db: Database, persona: str, h
 def test_requests_that_are_none_are_refused_and_the_server_goes_on(http: HttpServer) -> None:
     headers = http.headers(ANN)
     for method in ("GET", "DELETE", "PUT"):
-        assert httpx2.request(method, http.url, headers={**headers, **ACCEPT}, timeout=120).status_code == 405
-    assert post(http, {**headers, "content-type": "text/plain"}).status_code in (400, 415)
+        assert (
+            httpx2.request(method, http.url, headers={**headers, "accept": "application/json"}, timeout=120).status_code
+            == 405
+        )
+    assert http.post({**headers, "content-type": "text/plain"}).status_code in (400, 415)
     for body in (b"", b"null", b"[1]", b'{"jsonrpc": "2.0", "id": 1}'):
-        assert 400 <= post(http, headers, body).status_code < 500, body
+        assert 400 <= http.post(headers, body).status_code < 500, body
     for arguments in ({"text": "a\x00b"}, {"text": "\ud800"}, [], {"": 1}, {"text": {"text": "x"}}):
-        save = {**CALL, "params": {"name": "memory_save", "arguments": arguments}}
-        answer = post(http, headers, json.dumps(save))
+        save = {**asked("memory_save"), "params": {"name": "memory_save", "arguments": arguments}}
+        answer = http.post(headers, json.dumps(save))
         assert answer.status_code < 500 and "Traceback" not in answer.text, arguments
-    left = read(post(http, headers))["memories"]
+    left = read(http.post(headers))["memories"]
     assert [memory["text"] for memory in left] == ["ab"]  # of all of them one could be stored
 
 
@@ -163,10 +156,7 @@ def test_r38_what_is_in_progress_when_the_input_ends_is_answered(migrated_url: s
     messages: list[Any] = [
         {"id": 0, "method": "initialize", "params": first},
         {"method": "notifications/initialized"},
-        *(
-            {"id": n, "method": "tools/call", "params": {"name": "memory_save", "arguments": {"text": f"fact {n}"}}}
-            for n in range(1, 7)
-        ),
+        *({**asked("memory_save", text=f"fact {n}"), "id": n} for n in range(1, 7)),
     ]
     lines = [json.dumps({"jsonrpc": "2.0", **each}) for each in messages]
     lines[2:2] = ["{not json", '{"jsonrpc": "2.0", "id": 99}', "[]", '{"jsonrpc": "2.0", "id": 98, "method": 5}']
@@ -300,28 +290,23 @@ def is_live(url: str) -> bool:
         return False
 
 
-def call_tool(url: str, token: str, name: str, arguments: dict[str, Any]) -> Any:
-    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
-    headers = {"Authorization": f"Bearer {token}", "Accept": "application/json, text/event-stream"}
-    return httpx2.post(f"{url}/mcp", json=body, headers=headers, timeout=120).json()["result"]
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system does not spread connections")
 def test_r11_any_of_several_processes_answers_any_request(tmp_path: Path) -> None:
     url, port = f"sqlite:///{tmp_path / 'serve.db'}", free_port()
     place = f"http://127.0.0.1:{port}"
     with closing(open_database(url)) as db, ExitStack() as stack:
-        token = add_token(db=db, scope=Scope("iris", participant=ANN))["token"]
+        http = HttpServer({ANN: tokens.add_token(db=db, scope=Scope("iris", participant=ANN))["token"]}, port)
         first = stack.enter_context(serve(url, port))
         assert wait_until(lambda: is_live(place))
-        assert call_tool(place, token, "memory_save", {"text": "Ann likes green tea."})["structuredContent"]["done"]
+        saved = http.post(http.headers(ANN), asked("memory_save", text="Ann likes green tea.")).json()
+        assert saved["result"]["structuredContent"]["done"]
         second = stack.enter_context(serve(url, port))
         listening = lambda: Path("/proc/net/tcp").read_text().count(f":{port:04X} 00000000:0000 0A")  # noqa: E731
         assert wait_until(lambda: listening() == 2)
         for _ in range(REQUESTS):
-            listed = call_tool(place, token, "memory_list", {})["content"][0]["text"]
-            assert [each["text"] for each in json.loads(listed)["memories"]] == ["Ann likes green tea."]
+            listed = read(http.post(http.headers(ANN)))
+            assert [each["text"] for each in listed["memories"]] == ["Ann likes green tea."]
         first.terminate()
         first.wait(60)
         assert all(is_live(place) for _ in range(REQUESTS)) and second.poll() is None

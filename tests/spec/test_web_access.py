@@ -423,15 +423,10 @@ def faces(proxy: ProxyWorld) -> Iterator[ProxyWorld]:
         yield made
 
 
-def search_by_mcp(client: httpx2.Client, token: str, query: str) -> str:
-    asked = {"name": "memory_search", "arguments": {"query": query, "limit": 100}}
-    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked}
-    head = {"Authorization": f"Bearer {token}", "Accept": "application/json, text/event-stream"}
-    return client.post("/mcp", json=body, headers=head).text
-
-
 @pytest.mark.slow
 def test_r12_of_many_people_each_is_told_their_own_by_every_face(faces: ProxyWorld) -> None:
+    from tests.spec.mcp_world import asked
+
     people = [(f"{faces.persona}{'b' if n % 2 else ''}", f"user{n // 2}", n) for n in range(PEOPLE)]
     with httpx2.Client(base_url=faces.url, timeout=PATIENCE_SECONDS, trust_env=False) as client:
         held = {}
@@ -446,11 +441,13 @@ def test_r12_of_many_people_each_is_told_their_own_by_every_face(faces: ProxyWor
         question = "What is the secret word for the green door?"
         for persona, who, n in people:
             head = {"Authorization": f"Bearer {held[n]}"}
-            told = [search_by_mcp(client, held[n], question),
-                    client.post("/v1/search", json={"query": question, "limit": 100}, headers=head).text]  # fmt: skip
-            asked = {"model": "tiny", "messages": chat(question)}
+            wanted = {"query": question, "limit": 100}
+            streams = {**head, "Accept": "application/json, text/event-stream"}
+            told = [client.post("/mcp", json=asked("memory_search", **wanted), headers=streams).text,
+                    client.post("/v1/search", json=wanted, headers=head).text]  # fmt: skip
+            body = {"model": "tiny", "messages": chat(question)}
             given = {**head, "X-Conversation-Id": f"c{n}", "X-Conversation-Privacy": "direct"}
-            assert client.post("/v1/chat/completions", json=asked, headers=given).status_code == 200
+            assert client.post("/v1/chat/completions", json=body, headers=given).status_code == 200
             told.append(str(faces.model.last.messages))
             for text in told:
                 assert set(CANARY.findall(text)) == {f"canary{n}x"}, (persona, who, n, text[:500])
