@@ -79,9 +79,6 @@ def test_r15_every_other_byte_arrives_as_it_was_sent(proxy: ProxyWorld) -> None:
     sent = proxy.model.last.headers
     assert sent["x-custom"] == "kept" and sent["authorization"] == "Bearer upstream-key"
     assert not [name for name in sent if name in ("x-user-id", "cookie") or name.startswith("x-openwebui")]
-    post(proxy.url, content=content, headers={**head, "X-Upstream-Key": "mine"})
-    assert proxy.model.last.headers["authorization"] == "Bearer mine"
-    assert "x-upstream-key" not in proxy.model.last.headers
 
 
 @pytest.mark.parametrize(
@@ -224,21 +221,6 @@ def test_r16_whose_chat_it_is(proxy: ProxyWorld, headers: Any, more: Any, conver
     assert proxy.wait_for_lines(2, conversation) == [(sender, "hello"), ("self", "ok 1")]
 
 
-def test_r40_a_model_name_names_the_persona(proxy: ProxyWorld) -> None:
-    client = proxy.client(X_User_Id="ann")
-    for name, sent in (
-        (f"llama3@{proxy.persona}", "llama3"), ("other@20240620", "other@20240620"), ("@cf/a/b", "@cf/a/b"),
-    ):  # fmt: skip
-        client.chat.completions.create(model=name, messages=chat("hello"))
-        assert proxy.model.last.body["model"] == sent
-    wide = proxy.client(proxy.token(personas="*"), X_User_Id="ann")
-    wide.chat.completions.create(model="llama3@mira", messages=chat("hello, Mira"))
-    assert proxy.model.last.body["model"] == "llama3"
-    assert proxy.of("mira").wait_for_lines(2, "proxy/ann")[0] == ("ann", "hello, Mira")
-    wide.chat.completions.create(model="gpt@20240620", messages=chat("hello"))
-    assert proxy.model.last.body["model"] == "gpt@20240620"
-
-
 @pytest.mark.parametrize("way", ["header", "model", "macro"])
 def test_r40_each_character_remembers_its_own(proxy: ProxyWorld, way: str) -> None:
     token = proxy.token(personas="*")
@@ -258,6 +240,7 @@ def test_r40_each_character_remembers_its_own(proxy: ProxyWorld, way: str) -> No
         sent = str(proxy.model.last.messages)
         assert ("blue pot" in sent) == (name == names[1]) and "Tofu" not in sent, name
         assert "X-Persona-Id" not in sent and "x-persona-id" not in proxy.model.last.headers
+        assert proxy.model.last.body["model"] == "tiny"
     for name in names:
         lines = proxy.of(name).wait_for_lines(4 if name == names[1] else 2, "proxy/ann")
         assert len(lines) == (4 if name == names[1] else 2)

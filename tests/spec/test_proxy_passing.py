@@ -359,6 +359,7 @@ def test_r20_keys_are_neither_stored_nor_logged(proxy: ProxyWorld, caplog: pytes
     assert [each.headers["authorization"] for each in proxy.model.requests] == [
         "Bearer key-of-the-request", "Bearer upstream-key",
     ]  # fmt: skip
+    assert not [each for each in proxy.model.requests if "x-upstream-key" in each.headers]
     ours = "".join(record.getMessage() for record in caplog.records if record.name.startswith("prompt_engine"))
     rows = repr([tuple(row) for t in TABLES.values() for row in proxy.db.read(select(t), source=t.name)])
     for secret in ("key-of-the-request", "upstream-key", proxy.host):

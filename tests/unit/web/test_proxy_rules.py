@@ -125,6 +125,17 @@ def test_f82_no_key_of_one_kind_can_be_spelled_like_one_of_another() -> None:
     assert len(set().union(*by_kind.values())) == sum(len(keys) for keys in by_kind.values())
 
 
+@pytest.mark.parametrize(
+    ("name", "model", "persona"),
+    [
+        ("llama3@mira", "llama3", "mira"), ("@mira", "", "mira"), ("m@20240620", "m@20240620", ""),
+        ("@cf/a/b", "@cf/a/b", ""), ("m@latest", "m@latest", ""), ("m@", "m@", ""), ("m", "m", ""),
+    ],
+)  # fmt: skip
+def test_r40_a_model_name_names_the_persona_and_a_providers_own_sign_none(name: str, model: str, persona: str) -> None:
+    assert identity.split_model({"model": name}) == (model, persona)
+
+
 def user(text: str) -> dict[str, str]:
     return {"role": "user", "content": text}
 

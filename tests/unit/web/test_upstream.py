@@ -1,75 +1,44 @@
-"""Connections to the model server that are kept from one request to the next (R15, R20)."""
+"""Connections to the model server (R15, R20)."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Iterator
 
 import httpx2
 import pytest
 
 from core.config import Settings
 from core.web.proxy.routes import Upstream
+from tests.unit.llm.model_server import ModelServer, running
 
-ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with running() as made:
+        yield made
 
 
-async def ask_twice(serve: Callable[[int, asyncio.StreamWriter], Awaitable[None]]) -> list[int]:
-    """Return the statuses of two requests; `serve` answers each, told how many its connection had before."""
-
-    talking: list[asyncio.Task[None] | None] = []
-
-    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        talking.append(asyncio.current_task())
-        count = 0
-        while await reader.readline():
-            while await reader.readline() != b"\r\n":
-                pass
-            await serve(count, writer)
-            count += 1
-            if writer.is_closing():
-                break
-        writer.close()
-        await writer.wait_closed()
-
-    server = await asyncio.start_server(talk, "127.0.0.1", 0)
-    settings = Settings(llm_base_url=f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1")
-    upstream = Upstream(settings)
-    statuses = []
+async def ask(server: ModelServer, behaviour: str, times: int) -> list[int]:
+    settings = Settings(llm_base_url=server.base(behaviour))
+    upstream, statuses = Upstream(settings), []
     try:
-        for _ in range(2):
-            answer = await upstream.send("GET", "/models", "", {}, b"", settings)
+        for _ in range(times):
+            answer = await upstream.send("POST", "/chat/completions", "", {}, b"{}", settings)
             await answer.aread()
             await answer.aclose()
             statuses.append(answer.status_code)
     finally:
         await upstream.close()
-        await asyncio.gather(*(each for each in talking if each is not None))
-        server.close()
-        await server.wait_closed()
     return statuses
 
 
-def test_r15_a_kept_connection_that_is_closed_as_it_is_used_again_costs_nothing() -> None:
-    opened = []
-
-    async def serve(count: int, writer: asyncio.StreamWriter) -> None:
-        if count:
-            writer.close()
-        else:
-            opened.append(writer)
-            writer.write(ANSWER)
-
-    assert asyncio.run(ask_twice(serve)) == [200, 200] and len(opened) == 2
+def test_r15_no_connection_is_kept_that_the_server_may_close_as_it_is_used_again(server: ModelServer) -> None:
+    assert asyncio.run(ask(server, "ok", 2)) == [200, 200]
+    assert len({asked.peer for asked in server.asked}) == 2
 
 
-def test_r20_a_server_that_closes_new_connections_is_asked_once() -> None:
-    asked = []
-
-    async def serve(count: int, writer: asyncio.StreamWriter) -> None:
-        asked.append(count)
-        writer.close()
-
+def test_r20_a_server_that_closes_new_connections_is_asked_once(server: ModelServer) -> None:
     with pytest.raises(httpx2.RemoteProtocolError):
-        asyncio.run(ask_twice(serve))
-    assert asked == [0]
+        asyncio.run(ask(server, "nothing", 1))
+    assert len(server.asked) == 1
