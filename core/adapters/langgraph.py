@@ -105,11 +105,9 @@ class Store(BaseStore):
                 names = InMemoryStore()  # the framework's own rules of matching
                 names.batch([PutOp(namespace, "-", {}) for namespace in values.list_namespaces()])
                 results += names.batch([op])
-            elif isinstance(op, PutOp):
+            else:
                 puts[_path(op)] = op
                 results.append(None)
-            else:
-                raise TypeError(f"The operation is of type {type(op).__name__}, which this store does not know.")
         values.refresh(refreshed)
         if puts:
             self._write(values, puts)

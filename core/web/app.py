@@ -105,7 +105,7 @@ def create_app(
 
         dependencies = [*bodies.OPERATOR, *_CHECKED]
         app.include_router(api.router, prefix=ADMIN, dependencies=dependencies, responses=bodies.REFUSALS)
-        app.include_router(pages.router(context), prefix=ADMIN)
+        app.include_router(pages.router, prefix=ADMIN)
         app.add_api_route(guard.METRICS, api.metrics, dependencies=dependencies, include_in_schema=False)
         app.mount(f"{ADMIN}/static", StaticFiles(directory=pages.STATIC))
     if mcp:

@@ -22,7 +22,6 @@ from starlette.responses import RedirectResponse, Response
 
 from ....base import logs
 from ... import access, guard
-from ...access import WebContext
 from ...bodies import OPERATOR, REFUSALS
 from ...errors import Refused, name_route
 from . import memory, people, programs, upkeep, why
@@ -60,62 +59,6 @@ CHANGES: Mapping[str, Screen] = {
 }
 
 
-def router(context: WebContext) -> APIRouter:
-    routes = APIRouter()
-    add_screen(routes, context, "/", _front)
-    add_screen(routes, context, "/login", _log_in, is_open=True)
-    for screens, method in ((CHANGES, "POST"), (SCREENS, "GET")):
-        for path, screen in screens.items():
-            add_screen(routes, context, BASE + path, screen, method=method)
-    # Starlette's own routes accept no blank path
-    routes.add_api_route("", _bare, include_in_schema=False, dependencies=[Depends(guard.require_operator)])
-    _add_login(routes, context)
-    return routes
-
-
-def _bare(request: Request) -> RedirectResponse:
-    return RedirectResponse(f"{guard.admin_root(request.scope)}/", 303)
-
-
-def _add_login(router: APIRouter, context: WebContext) -> None:
-    @router.post("/login", status_code=303, response_class=RedirectResponse, responses=REFUSALS, tags=["Log-in"])
-    def login(
-        request: Request,
-        token: Annotated[str, Form(description="The value of ADMIN_TOKEN.")],
-        wanted: Annotated[str, Form(alias="next", description="Page to redirect to, below /admin.")] = "",
-    ) -> Response:
-        """Set the page's cookie, which is valid for 12 hours, and redirect to the wanted page."""
-        if not access.is_token(token.strip(), context.admin_token):
-            logs.warning("admin_wrong_token", route=name_route(request.scope))
-            if "text/html" in request.headers.get("accept", ""):
-                return guard.lead_to_login(request.scope, wanted, failed=True)
-            raise Refused(401, guard.WRONG_LOGIN)
-        base = guard.admin_root(request.scope)
-        answer = RedirectResponse(base + _choose_page(wanted), 303)
-        answer.set_cookie(
-            access.COOKIE,
-            context.sessions.begin(context.now()),
-            max_age=int(access.LIFETIME.total_seconds()),
-            path=base,
-            secure=request.url.scheme == "https",
-            httponly=True,
-            samesite="strict",
-        )
-        return answer
-
-    @router.post(
-        "/logout", status_code=303, response_class=RedirectResponse, responses=REFUSALS, tags=["Log-in"],
-        dependencies=OPERATOR,
-    )  # fmt: skip
-    def logout(request: Request) -> Response:
-        """Log out: the cookie becomes invalid for every browser that has it."""
-        base = guard.admin_root(request.scope)
-        context.sessions.end(request.cookies.get(access.COOKIE, ""))
-        answer = RedirectResponse(f"{base}/login", 303)
-        answer.delete_cookie(access.COOKIE, path=base, httponly=True, samesite="strict")
-        return answer
-
-
 def _front(page: Page) -> Response:
     return page.redirect(page.url("memory"))
 
@@ -134,3 +77,57 @@ def _log_in(page: Page) -> Response:
         return page.redirect(page.root + _choose_page(wanted))
     is_wrong = bool(page.field("failed"))
     return page.render("sign_in.html.j2", is_signed_in=False, title="Sign in", is_wrong=is_wrong, wanted=wanted)
+
+
+router: APIRouter = APIRouter()
+add_screen(router, "/", _front)
+add_screen(router, "/login", _log_in, is_open=True)
+for _screens, _method in ((CHANGES, "POST"), (SCREENS, "GET")):
+    for _path, _screen in _screens.items():
+        add_screen(router, BASE + _path, _screen, method=_method)
+
+
+# Starlette's own routes accept no blank path
+@router.get("", include_in_schema=False, dependencies=[Depends(guard.require_operator)])
+def open_bare(request: Request) -> RedirectResponse:
+    return RedirectResponse(f"{guard.admin_root(request.scope)}/", 303)
+
+
+@router.post("/login", status_code=303, response_class=RedirectResponse, responses=REFUSALS, tags=["Log-in"])
+def login(
+    request: Request,
+    token: Annotated[str, Form(description="The value of ADMIN_TOKEN.")],
+    wanted: Annotated[str, Form(alias="next", description="Page to redirect to, below /admin.")] = "",
+) -> Response:
+    """Set the page's cookie, which is valid for 12 hours, and redirect to the wanted page."""
+    context = request.app.state.context
+    if not access.is_token(token.strip(), context.admin_token):
+        logs.warning("admin_wrong_token", route=name_route(request.scope))
+        if "text/html" in request.headers.get("accept", ""):
+            return guard.lead_to_login(request.scope, wanted, failed=True)
+        raise Refused(401, guard.WRONG_LOGIN)
+    base = guard.admin_root(request.scope)
+    answer = RedirectResponse(base + _choose_page(wanted), 303)
+    answer.set_cookie(
+        access.COOKIE,
+        context.sessions.begin(context.now()),
+        max_age=int(access.LIFETIME.total_seconds()),
+        path=base,
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="strict",
+    )
+    return answer
+
+
+@router.post(
+    "/logout", status_code=303, response_class=RedirectResponse, responses=REFUSALS, tags=["Log-in"],
+    dependencies=OPERATOR,
+)  # fmt: skip
+def logout(request: Request) -> Response:
+    """Log out: the cookie becomes invalid for every browser that has it."""
+    base = guard.admin_root(request.scope)
+    request.app.state.context.sessions.end(request.cookies.get(access.COOKIE, ""))
+    answer = RedirectResponse(f"{base}/login", 303)
+    answer.delete_cookie(access.COOKIE, path=base, httponly=True, samesite="strict")
+    return answer

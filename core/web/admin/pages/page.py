@@ -80,8 +80,8 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class Page:
-    def __init__(self, context: WebContext, request: Request) -> None:
-        self.context = context
+    def __init__(self, request: Request) -> None:
+        self.context: WebContext = request.app.state.context
         self.request = request
         self.form = FormData()
         self.root: str = guard.admin_root(request.scope)
@@ -183,13 +183,11 @@ _NOT_KEPT = ("conf_uid", "note", "count", "undo", "edit")
 Screen = Callable[[Page], Response]
 
 
-def add_screen(
-    router: APIRouter, context: WebContext, path: str, screen: Screen, *, method: str = "GET", is_open: bool = False
-) -> None:
+def add_screen(router: APIRouter, path: str, screen: Screen, *, method: str = "GET", is_open: bool = False) -> None:
     async def handle(request: Request) -> Response:
         if not is_open:
             guard.require_operator(request)
-        page = Page(context, request)
+        page = Page(request)
         try:
             async with request.form(max_fields=5000) as page.form:  # blank for a screen without a form
                 return await run_in_threadpool(_answer_screen, screen, page)
