@@ -86,28 +86,6 @@ def test_f51_a_server_that_stops_in_between_costs_the_timeout_once(
 
 
 @pytest.mark.engines("mariadb", "mysql", "seekdb")
-def test_f52_a_connection_killed_between_statements_is_not_noticed(own: Stage) -> None:
-    db = own.db
-    undisturbed = own.prompt(ASKED)
-    done: list[int] = []
-
-    def kill_before(_statement: str, _values: Any) -> None:
-        if not done:
-            done.append(1)
-            call = db._local.call
-            number = call.connection.connection.dbapi_connection.thread_id()
-            with db.engines()[1].connect() as other:
-                other.execute(sql(f"KILL {number}"))
-
-    db.watchers.append(kill_before)
-    prompt, report = own.explain(ASKED)
-    db.watchers.remove(kill_before)
-    assert done
-    assert failed(report) == []
-    assert prompt == undisturbed
-
-
-@pytest.mark.engines("mariadb", "mysql", "seekdb")
 def test_f52_a_connection_killed_while_a_hook_runs_is_not_noticed(own: Stage) -> None:
     db = own.db
 
