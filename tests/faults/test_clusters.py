@@ -21,8 +21,8 @@ from core.database import schema
 from core.scope import Scope
 from tests.faults.host import Host
 from tests.faults.ledger import wrong
-from tests.faults.wire import Wire
 from tests.servers.cluster import Cluster, Galera, Group, Node
+from tests.store.relay import Relay
 from tests.store.world import index_differences, open_db, rows_of, run_at_once
 
 pytestmark = [
@@ -42,7 +42,7 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 class _Proxy:
     """Leads to the node that takes writes, and looks every 0.2 s whether it still does."""
 
-    def __init__(self, cluster: Cluster, wire: Wire, first: Node) -> None:
+    def __init__(self, cluster: Cluster, wire: Relay, first: Node) -> None:
         self.cluster, self.wire, self.node = cluster, wire, first
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch)
@@ -87,7 +87,7 @@ def test_f55_the_primary_killed_under_load(cluster: Cluster) -> None:
     primary, _ = cluster.wait_primary()
     name = "load"
     primary.create_database(name)
-    with Wire(primary.url) as wire, _Proxy(cluster, wire, primary) as proxy:
+    with Relay(primary.url) as wire, _Proxy(cluster, wire, primary) as proxy:
         url = _url(wire.url, name)
         open_db(url).close()
         hosts = [Host(url, "load", f"h{n}", timeout_seconds=TIMEOUT) for n in range(HOSTS)]

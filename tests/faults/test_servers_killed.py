@@ -22,9 +22,9 @@ from core.database.engine import Database
 from core.errors import StoreWriteError
 from tests.faults.host import Host, Told
 from tests.faults.ledger import wrong
-from tests.faults.wire import Wire
 from tests.servers import SERVERS, Server
 from tests.spec.stage import Stage, failed
+from tests.store.relay import Relay
 from tests.store.world import open_db
 
 pytestmark = [pytest.mark.engines("mariadb", "mysql"), pytest.mark.slow]
@@ -37,7 +37,7 @@ MUCH = pytest.mark.skipif(ROUNDS == 1, reason="runs in `make test-faults`, or wi
 
 
 class Place:
-    def __init__(self, server: Server, wire: Wire) -> None:
+    def __init__(self, server: Server, wire: Relay) -> None:
         self.server, self.wire = server, wire
         self._number = 0
 
@@ -111,7 +111,7 @@ def in_time(told: list[Told], seconds: float) -> bool:
 
 @pytest.fixture(scope="module")
 def place(server_name: str) -> Iterator[Place]:
-    with SERVERS[server_name](durable=True) as server, Wire(server.url) as wire:
+    with SERVERS[server_name](durable=True) as server, Relay(server.url) as wire:
         yield Place(server, wire)
 
 
