@@ -24,6 +24,7 @@ from core.db import open_database
 from core.jobs import Worker
 from core.web import app as app_module
 from core.web import create_app
+from tests.servers.base import free_port
 
 pytestmark = pytest.mark.engines("sqlite")
 
@@ -32,8 +33,7 @@ TOKEN = "a-token-of-the-tests-0001"
 
 @pytest.fixture
 def port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return int(listening.getsockname()[1])
+    return free_port()
 
 
 @pytest.fixture
@@ -170,9 +170,7 @@ def test_r34_ready_is_told_from_alive(own: Database) -> None:
         assert client.get("/health/live").status_code == 200
 
 
-def test_r34_a_database_that_does_not_answer_is_not_ready(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+def test_r34_a_database_that_does_not_answer_is_not_ready(port: int) -> None:
     away = Database(f"mysql://ann:pw7321@127.0.0.1:{port}/none", timeout_seconds=1)
     with TestClient(create_app(db=away, admin=False)) as client:
         answer = client.get("/health/ready")
