@@ -43,9 +43,6 @@ class MeteredModel:
     name: str
     db: Database
 
-    def __repr__(self) -> str:
-        return repr(self.model)
-
 
 def count_call(metered: MeteredModel, daily_calls: int, characters: int) -> None:
     """Count a call before it is made; ModelError `budget` if all models and processes made `daily_calls` today."""

@@ -209,7 +209,7 @@ def _answer_screen(screen: Screen, page: Page) -> Response:
 
 def _render_problem(page: Page, text: str, status: int) -> Response:
     title = "There is nothing here" if status == 404 else "This did not work"
-    return page.render("problem.html.j2", status, title=title, text=text, status_code=status)
+    return page.render("problem.html.j2", status, title=title, text=text)
 
 
 # Names of people and conversations
