@@ -14,8 +14,8 @@ from core.values import NewValue, RefusedError, StoredValue, open_values
 from tests.store.world import run_at_once
 
 
-def put(db: Database, scope: Scope, *new: NewValue, kind: values.table.Kind = "entry", archive: bool = False) -> None:
-    open_values(kind, db=db, scope=scope).change(lambda change: change.write(new, archive=archive))
+def put(db: Database, scope: Scope, *new: NewValue, kind: values.table.Kind = "entry") -> None:
+    open_values(kind, db=db, scope=scope).change(lambda change: change.write(new))
 
 
 def list_values(prefix: tuple[str, ...] = (), kind: Any = "entry", *, db: Database, scope: Scope) -> list[StoredValue]:

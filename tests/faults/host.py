@@ -73,11 +73,6 @@ class Host:
     def stored(self) -> int:
         return sum(each.state == "stored" and each.kind != "prompt" for each in tuple(self.told))
 
-    def check(self) -> None:
-        """Raise AssertionError, with what it said, when it has broken down."""
-        if self._process.poll() is not None:
-            self.stop()
-
     def stop(self) -> list[Told]:
         """Let it end the call under way, and return all it was told; raises AssertionError when it broke down."""
         stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr

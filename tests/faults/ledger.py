@@ -33,13 +33,10 @@ IDS = {
 """Where the id of each kind of write stands."""
 
 
-def wrong(db: Database, persona: str, told: Sequence[Told], *, whole: bool = True) -> list[str]:
+def wrong(db: Database, persona: str, told: Sequence[Told]) -> list[str]:
     """Return what is not as the hosts were told; empty when all is well."""
     found = [*_texts(db, persona, told), *_ids(db, persona, told), *_numbers(db, persona, told)]
-    found += [*_once(db, persona), *index_differences(db, persona)]
-    if whole:
-        found += [str(each) for each in verify_index(db)]
-    return found
+    return [*found, *_once(db, persona), *index_differences(db, persona), *map(str, verify_index(db))]
 
 
 def _texts(db: Database, persona: str, told: Iterable[Told]) -> Iterable[str]:

@@ -48,14 +48,14 @@ class Place:
         self.wire.lead_to("127.0.0.1", address.port or 3306)
 
     @contextmanager
-    def hosts(self, number: int = HOSTS) -> Iterator[_Run]:
+    def hosts(self) -> Iterator[_Run]:
         """Let hosts write into an empty database for the time of the block, then check what they were told."""
         self._number += 1
         name = f"faults_{self._number}"
         self.server.create_database(name)
         url = make_url(self.wire.url).set(database=name).render_as_string(hide_password=False)
         open_db(url).close()
-        run = _Run(self, name, url, f"p{self._number}", number)
+        run = _Run(self, name, url, f"p{self._number}")
         try:
             yield run
         finally:
@@ -65,13 +65,13 @@ class Place:
             told = run.stop()
         with closing(open_db(self.server.url_for(name))) as db:
             assert wrong(db, run.persona, told) == []
-            assert run.stored > 10 * number, "the hosts have hardly written"
+            assert run.stored > 10 * HOSTS, "the hosts have hardly written"
 
 
 class _Run:
-    def __init__(self, place: Place, name: str, url: str, persona: str, number: int) -> None:
+    def __init__(self, place: Place, name: str, url: str, persona: str) -> None:
         self.place, self.name, self.url, self.persona = place, name, url, persona
-        self.hosts = [Host(url, persona, f"h{n}", timeout_seconds=TIMEOUT) for n in range(number)]
+        self.hosts = [Host(url, persona, f"h{n}", timeout_seconds=TIMEOUT) for n in range(HOSTS)]
         self.told: list[Told] = []
         self.db = Database(url, timeout_seconds=TIMEOUT)
         self.prompt()

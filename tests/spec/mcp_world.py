@@ -6,7 +6,7 @@ import itertools
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,11 +74,11 @@ class HttpServer:
 
 
 @contextmanager
-def serving(db: Database, persona: str, people: Collection[str] = (ANN, BOB), **flags: Any) -> Iterator[HttpServer]:
-    """Serve MCP over a loopback socket as `prompt-engine serve --mcp` does, with a token for each of some people."""
-    scopes = {who: Scope(persona, participant=who) for who in people}
+def serving(db: Database, persona: str) -> Iterator[HttpServer]:
+    """Serve MCP over a loopback socket as `prompt-engine serve --mcp` does, with a token for each of two people."""
+    scopes = {who: Scope(persona, participant=who) for who in (ANN, BOB)}
     tokens = {who: tokens_door.add_token(db=db, scope=scope)["token"] for who, scope in scopes.items()}
-    app = create_app(db=db, settings=Settings(**flags), admin=False, mcp=True)
+    app = create_app(db=db, settings=Settings(), admin=False, mcp=True)
     with proxy_world.serving(app) as url:
         yield HttpServer(tokens, int(url.rpartition(":")[2]))
 
@@ -124,8 +124,9 @@ class World:
         ):
             yield client
 
-    def speaker(self, who: str = ANN) -> Speaker:
-        return speaker_of(self.db, self.persona, who)
+    @property
+    def asking(self) -> Mapping[str, Any]:
+        return speaker_of(self.db, self.persona, ANN).asking
 
 
 _NOWHERE = Path(os.devnull).open("w")  # noqa: SIM115 - as long as the process

@@ -154,7 +154,7 @@ def test_r8_what_is_deleted_can_be_restored(world: World, call: Caller) -> None:
         assert "names nothing here" in refused(call("memory_delete", id=item))
         assert "names nothing here" in refused(call("memory_update", id=item, text="x"))
     assert told(call("memory_list"))["total"] == 0
-    asking = world.speaker().asking
+    asking = world.asking
     assert lifelong.restore_items([int(each) for each in ids.values()], **asking).count == 2
     assert [each["text"] for each in conversations.list_saved_memories(**asking)] == ["Ann likes tea"]
     assert [each["text"] for each in conversations.list_saved_memories(kind="instruction", **asking)] == [
@@ -169,18 +169,18 @@ def test_r8_a_turn_that_is_sent_again_is_stored_once(world: World, call: Caller)
         clock.forward(hours=1)  # equal texts at once would be one without an id, too
         assert [turn[who]["stored"] for who in ("user", "assistant")] == [number == 0] * 2
         assert turn["user"]["reason"] == ("duplicate" if number else "") and turn["user"]["notes"] == []
-    lines = load_chat_history(ANN, **world.speaker().asking)
+    lines = load_chat_history(ANN, **world.asking)
     assert [(line["sender_id"], line["sender_name"], line["text"]) for line in lines] == [
         ("ann", "ann", "Hi"), ("self", world.persona, "Hello"),
     ]  # fmt: skip
-    (moment,) = short_term.get_for_user(ANN, **world.speaker().asking)
+    (moment,) = short_term.get_for_user(ANN, **world.asking)
     assert [each["content"] for each in moment["messages"]] == ["Hi", "Hello"]
 
 
 @pytest.mark.slow
 def test_r38_tools_act_on_everything_a_search_shows(world: World, call: Caller) -> None:
     """What `turn_save` stored could be found and not be forgotten."""
-    asking = world.speaker().asking
+    asking = world.asking
     lifelong.add_facts_with_meta(["zqword is a memory"], **asking)
     ai_diary.add_diary_entry("zqword is a day", "zqword was fun", **asking)
     save_chat_message(ANN, "zqword is a line", "Ann", message_id="z1", **asking)
@@ -204,7 +204,7 @@ def test_r38_tools_act_on_everything_a_search_shows(world: World, call: Caller) 
 
 
 def test_r38_numbers_and_lists_sent_as_text_are_taken_and_tags_are_saved(world: World, call: Caller) -> None:
-    lifelong.add_facts_with_meta([{"text": "Tags of its own", "tags": ["zqtag"]}], **world.speaker().asking)
+    lifelong.add_facts_with_meta([{"text": "Tags of its own", "tags": ["zqtag"]}], **world.asking)
     saved = told(call("memory_save", text="My cat is called Tofu"))["id"]
     for limit in ("5", 5.0, " 5 "):
         assert told(call("memory_search", query="Tofu", limit=limit))["count"] == 1
@@ -240,7 +240,7 @@ def test_c12_a_turn_begins_and_ends_an_instruction_and_a_saved_fact_does_not(cal
 def test_r38_a_list_comes_in_pages_and_each_text_once(world: World, call: Caller) -> None:
     """A list of 230 memories was 230 kB, most of it twice, and nothing could ask for a part."""
     texts = [f"fact {number:03} about plates" for number in range(230)]
-    lifelong.add_facts_with_meta(texts, **world.speaker().asking)
+    lifelong.add_facts_with_meta(texts, **world.asking)
     seen: list[str] = []
     cursor: str | None = ""
     while cursor is not None:
@@ -256,7 +256,7 @@ def test_r38_a_list_comes_in_pages_and_each_text_once(world: World, call: Caller
 
 def test_r8_the_id_of_an_instruction_stays_when_it_is_edited(world: World, call: Caller) -> None:
     """The next change by the id that the agent knows said that there is no such memory."""
-    asking = world.speaker().asking
+    asking = world.asking
     row = conversations.add_saved_memory("Call me Jo.", kind="instruction", **asking).id
     for text in ("Call me Joe.", "Call me Josephine.", "Always answer in German."):
         assert told(call("memory_update", id=row, text=text))["id"] == row
@@ -323,7 +323,7 @@ def test_a_slow_call_holds_up_no_other(call: Caller, monkeypatch: pytest.MonkeyP
 
 
 def test_the_block_never_is_longer_than_asked(world: World, call: Caller) -> None:
-    asking = world.speaker().asking
+    asking = world.asking
     for n in range(60):
         save_chat_message(ANN, f"line {n} about tea and rice " + "and plates " * 20, "Ann", message_id=str(n), **asking)
     lifelong.add_facts_with_meta([f"tea fact {n} " + "tea " * 30 for n in range(30)], **asking)

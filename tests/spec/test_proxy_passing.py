@@ -35,14 +35,14 @@ from tests.spec.proxy_world import ProxyWorld, chat, event, post, wait_until, wh
 pytestmark = pytest.mark.engines("sqlite")
 
 
-def teach(proxy: ProxyWorld, who: str = "ann") -> None:
-    proxy.ask(proxy.client(X_User_Id=who), "Please remember: my cat is called Tofu.")
-    assert proxy.wait_for_lines(2, f"proxy/{who}")
+def teach(proxy: ProxyWorld) -> None:
+    proxy.ask(proxy.client(X_User_Id="ann"), "Please remember: my cat is called Tofu.")
+    assert proxy.wait_for_lines(2, "proxy/ann")
 
 
-def ask_about_cat(proxy: ProxyWorld, messages: list[Any] | None = None, who: str = "ann", **more: Any) -> Any:
+def ask_about_cat(proxy: ProxyWorld, messages: list[Any] | None = None, **more: Any) -> Any:
     said = messages or chat("hi", "hello", "What is my cat called?")
-    return proxy.client(X_User_Id=who).chat.completions.with_raw_response.create(model="tiny", messages=said, **more)
+    return proxy.client(X_User_Id="ann").chat.completions.with_raw_response.create(model="tiny", messages=said, **more)
 
 
 @pytest.mark.parametrize("image_first", [True, False])

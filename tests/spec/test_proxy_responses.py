@@ -32,9 +32,9 @@ def ask(client: openai.OpenAI, said: Any, **more: Any) -> Any:
     return client.responses.with_raw_response.create(model="tiny", input=said, **more)
 
 
-def teach(proxy: ProxyWorld, who: str = "ann") -> None:
-    ask(proxy.client(X_User_Id=who), CAT)
-    assert proxy.wait_for_lines(2, f"proxy/{who}") == [(who, CAT), ("self", ANSWER)]
+def teach(proxy: ProxyWorld) -> None:
+    ask(proxy.client(X_User_Id="ann"), CAT)
+    assert proxy.wait_for_lines(2, "proxy/ann") == [("ann", CAT), ("self", ANSWER)]
 
 
 def user(content: Any) -> dict[str, Any]:

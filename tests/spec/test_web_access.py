@@ -28,9 +28,9 @@ from core import tokens
 from core.config import Settings
 from core.database.engine import Database
 from core.scope import Scope
-from core.web import create_app, guard
+from core.web import guard
 from core.web.errors import Refused
-from tests.spec.proxy_world import PATIENCE_SECONDS, ProxyWorld, chat, serving, wait_until
+from tests.spec.proxy_world import PATIENCE_SECONDS, ProxyWorld, chat, wait_until
 from tests.spec.web_world import BEARER, HOST, TOKEN, World, bearer, client_of, made, routes_of, said
 from tests.store.world import Clock
 
@@ -494,14 +494,14 @@ GONE = [
 ]  # fmt: skip
 
 
-def test_r13_a_client_that_goes_is_one_quiet_line(db: Any, stage: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_r13_a_client_that_goes_is_one_quiet_line(proxy: ProxyWorld, caplog: pytest.LogCaptureFixture) -> None:
     """A traceback for each browser tab that is closed hides the one that matters."""
     pytest.importorskip("mcp", reason="needs the extra `mcp`")
-    token = tokens.add_token("scope", db=db, scope=Scope(stage.persona, participant="web/ann"))["token"]
+    token = proxy.token("scope", "web/ann")
     with socket.create_server(("127.0.0.1", 0)) as silent, caplog.at_level(logging.INFO), ExitStack() as opened:
-        settings = Settings(llm_base_url=f"http://127.0.0.1:{silent.getsockname()[1]}/v1")
-        with serving(create_app(db=db, settings=settings, admin=False, proxy=True, mcp=True)) as url:
-            host, port = url.removeprefix("http://").split(":")
+        thinking = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        with proxy.served_again(llm_base_url=thinking, mcp=True) as world:
+            host, port = world.url.removeprefix("http://").split(":")
             clients = []
             for path, body, _ in GONE:
                 client = opened.enter_context(socket.create_connection((host, int(port)), timeout=PATIENCE_SECONDS))

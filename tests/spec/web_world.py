@@ -60,8 +60,8 @@ def made(db: Database | None, settings: Settings | None = None, **more: Any) -> 
 
 
 @contextmanager
-def client_of(app: Any, host: str = HOST) -> Iterator[TestClient]:
-    with TestClient(app, base_url=host, raise_server_exceptions=False, follow_redirects=False) as client:
+def client_of(app: Any) -> Iterator[TestClient]:
+    with TestClient(app, base_url=HOST, raise_server_exceptions=False, follow_redirects=False) as client:
         yield client
 
 
