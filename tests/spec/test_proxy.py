@@ -13,9 +13,7 @@ import openai
 import pytest
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from core import stories
 from core.config import Settings
-from core.database.schema import chat_history_cache
 from core.errors import ConfigError, MessageError, StoreReadError
 from core.personas import set_persona_text
 from core.prompt.message_lines import HEAD
@@ -25,7 +23,6 @@ from core.web import create_app
 from core.web.proxy import answer as answers
 from tests.spec.proxy_world import ModelServer, ProxyWorld, chat, event, post, wait_until, whole
 from tests.spec.stage import Stage
-from tests.store.world import rows_of
 
 pytestmark = pytest.mark.engines("sqlite")
 
@@ -371,25 +368,6 @@ def test_r15_an_answer_that_is_too_long_to_keep_is_passed_on_and_told(
     assert answer.status_code == 200 and "ok" in answer.text
     assert wait_until(lambda: "proxy_not_stored" in caplog.text)
     assert proxy.wait_for_lines(1, "proxy/ann") == [("ann", "hello")]
-
-
-def test_r17_ten_regenerations_are_one_line_with_ten_alternatives(proxy: ProxyWorld) -> None:
-    client = proxy.client(X_User_Id="ann")
-    scope = Scope(proxy.persona, "proxy/ann", "proxy/ann", privacy="direct")
-    by = {"db": proxy.db, "scope": scope}
-    proxy.model.answers = [f"version {n}" for n in range(10)]
-    for n in range(10):
-        proxy.ask(client, "Tell me a tale.")
-        assert wait_until(lambda n=n: proxy.lines("proxy/ann")[-1:] == [("self", f"version {n}")])  # type: ignore[misc]
-    lines = proxy.lines("proxy/ann")
-    assert [text for _, text in lines] == ["Tell me a tale.", "version 9"]
-    row = rows_of(proxy.db, chat_history_cache, proxy.persona)[-1].id
-    assert [each["text"] for each in stories.list_alternatives(row, **by)] == [f"version {n}" for n in range(10)]
-    proxy.ask(client, "Tell me a tale.", "version 3", "And then?")
-    assert [text for _, text in proxy.wait_for_lines(4, "proxy/ann")][:3] == [
-        "Tell me a tale.", "version 3", "And then?",
-    ]  # fmt: skip
-    assert len(stories.list_alternatives(row, **by)) == 10
 
 
 def tell(proxy: ProxyWorld, client: openai.OpenAI, place: str, *said: str, answer: str = "") -> None:

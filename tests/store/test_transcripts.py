@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from core import chat_history_cache, conversations, transcripts
+from core import chat_history_cache, conversations, stories, transcripts
 from core.database.engine import Database
 from core.database.sources import CHAT
 from core.db import forget
@@ -45,6 +45,18 @@ def test_r17_a_list_is_stored_once_however_it_comes(db: Database) -> None:
     assert lines(db) == ["a", "b", "c", "d", "e!", "g"]
     assert save_transcript(said("0", "00", "a", "b", "c"), db=db, scope=ANN) == (2, 0, 0)
     assert lines(db)[:4] == ["0", "00", "a", "b"]
+
+
+def test_r17_ten_regenerations_are_one_line_with_ten_alternatives(db: Database) -> None:
+    versions = [f"version {n}" for n in range(10)]
+    for version in versions:
+        save_transcript(said("Tell me a tale."), version, db=db, scope=ANN)
+    assert lines(db) == ["Tell me a tale.", "version 9"]
+    row = rows_of(db, CHAT.table, "iris")[-1].id
+    assert [each["text"] for each in stories.list_alternatives(row, db=db, scope=ANN)] == versions
+    save_transcript(said("Tell me a tale.", "version 3", "And then?"), "The end.", db=db, scope=ANN)
+    assert lines(db) == ["Tell me a tale.", "version 3", "And then?", "The end."]
+    assert len(stories.list_alternatives(row, db=db, scope=ANN)) == 10
 
 
 def test_r17_a_single_line_said_again_after_other_turns_is_a_new_turn(db: Database) -> None:
