@@ -200,24 +200,6 @@ def test_r20_without_the_database_who_was_known_goes_on(proxy: ProxyWorld, monke
         proxy.ask(proxy.client(unseen), "hello")
 
 
-@pytest.mark.parametrize(
-    ("headers", "more", "conversation", "sender"),
-    [
-        ({"X_User_Id": "ann", "X_Conversation_Id": "c1"}, {"user": "bob"}, "proxy/ann/c1", "ann"),
-        ({"X_User_Id": "ann", "X_OpenWebUI_User_Id": "bob"}, {}, "proxy/ann", "ann"),
-        ({"X_OpenWebUI_User_Id": "u-1", "X_OpenWebUI_Chat_Id": "c-1"}, {"user": "x"}, "openwebui/u-1/c-1", "u-1"),
-        ({}, {"metadata": {"user_id": "ann", "conversation_id": "c2"}, "user": "bob"}, "proxy/ann/c2", "ann"),
-        ({}, {"user": "ann"}, "proxy/ann", "ann"),
-        ({"X_Conversation_Id": "c3"}, {}, "proxy/%chat-c3", "%chat-c3"),
-        ({"X_User_Id": "a/b%"}, {}, "proxy/a%2Fb%25", "a%2Fb%25"),
-        ({"X_User_Id": "ann", "X_Interface": "discord"}, {}, "discord/ann", "ann"),
-    ],
-)
-def test_r16_whose_chat_it_is(proxy: ProxyWorld, headers: Any, more: Any, conversation: str, sender: str) -> None:
-    proxy.client(**headers).chat.completions.create(model="tiny", messages=chat("hello"), **more)
-    assert proxy.wait_for_lines(2, conversation) == [(sender, "hello"), ("self", "ok 1")]
-
-
 @pytest.mark.parametrize("way", ["header", "model", "macro"])
 def test_r40_each_character_remembers_its_own(proxy: ProxyWorld, way: str) -> None:
     token = proxy.token(personas="*")
@@ -316,25 +298,6 @@ def test_r16_a_shared_room_is_shared_when_it_is_said_to_be(proxy: ProxyWorld) ->
         proxy.ask(proxy.client(X_User_Id="ann", X_Conversation_Privacy="public"), "hello")
     assert refused.value.response.json()["fields"] == ["X-Conversation-Id"]
     assert len(proxy.model.requests) == count
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "conversation"),
-    [
-        ("X-User-Id", "Jürgen", "proxy/Jürgen"), ("X-User-Id", "アン", "proxy/アン"),
-        ("X-OpenWebUI-User-Id", "Zoë", "openwebui/Zoë"), ("X-Conversation-Id", "Küche", "proxy/%chat-Küche"),
-    ],
-)  # fmt: skip
-def test_r16_a_name_in_a_header_is_utf8_or_refused(proxy: ProxyWorld, name: str, value: str, conversation: str) -> None:
-    """Guessing another encoding would make one person two, or two one."""
-    head = {b"Authorization": f"Bearer {proxy.host}".encode(), name.encode(): value.encode()}
-    body = {"model": "tiny", "messages": chat("hello")}
-    assert post(proxy.url, json=body, headers=head).status_code == 200
-    assert [text for _, text in proxy.wait_for_lines(2, conversation)] == ["hello", "ok 1"]
-    head[name.encode()] = "Jürgen".encode("latin-1")
-    answer = post(proxy.url, json=body, headers=head)
-    assert answer.status_code == 400 and answer.json()["fields"] == [name]
-    assert "UTF-8" in answer.json()["message"] and len(proxy.model.requests) == 1
 
 
 def test_r16_a_token_of_one_participant_speaks_for_nobody_else(proxy: ProxyWorld) -> None:
@@ -450,18 +413,6 @@ def test_r19_standing_instructions_name_who_asked(proxy: ProxyWorld) -> None:
         proxy.ask(client, "What about tea?")
         sent = str(proxy.model.last.messages)
         assert title in sent and "Unknown" not in sent
-
-
-@pytest.mark.parametrize("is_parts", [False, True])
-def test_r40_a_system_message_with_nothing_but_the_persona_is_taken_out(proxy: ProxyWorld, is_parts: bool) -> None:
-    line = f"X-Persona-Id: {proxy.persona}"
-    content: Any = [{"type": "text", "text": line}] if is_parts else line
-    empty = {"role": "system", "content": content}
-    for said in ([empty, *chat("hello")], [{"role": "system", "content": "Be kind."}, *chat("hello"), empty]):
-        proxy.client(X_User_Id="ann", X_Conversation_Id=str(len(said))).chat.completions.create(
-            model="tiny", messages=said
-        )
-        assert proxy.model.last.messages == [each for each in said if each is not empty]
 
 
 def test_p15_a_request_without_system_message_gets_its_text(proxy: ProxyWorld, stage: Stage, tmp_path: Path) -> None:

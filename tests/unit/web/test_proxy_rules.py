@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from core.scope import Scope
 from core.tokens.shapes import AccessToken
+from core.web.errors import Refused
 from core.web.proxy import answer, identity, messages, tasks
 from core.web.proxy.answer import AnswerReader
 from core.web.proxy.routes import has_dots
@@ -104,9 +106,48 @@ def test_r37_what_is_no_answer_or_ends_in_an_error_is_none(content: bytes) -> No
     assert read(content) is None
 
 
-def key(headers: dict[str, str], token_id: int = 7, **body: Any) -> str | None:
+def scope_of(headers: dict[str, str], token_id: int = 7, **body: Any) -> Scope:
     named = {name.lower().replace("_", "-"): value for name, value in headers.items()}
-    return identity.read_identity(named, body, AccessToken(token_id, "host", "iris"))[0].conversation
+    return identity.read_identity(named, body, AccessToken(token_id, "host", "iris"))[0]
+
+
+def key(headers: dict[str, str], token_id: int = 7) -> str | None:
+    return scope_of(headers, token_id).conversation
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "conversation", "person"),
+    [
+        ({"X_User_Id": "ann", "X_Conversation_Id": "c1"}, {"user": "bob"}, "proxy/ann/c1", "proxy/ann"),
+        ({"X_User_Id": "ann", "X_OpenWebUI_User_Id": "bob"}, {}, "proxy/ann", "proxy/ann"),
+        ({"X_OpenWebUI_User_Id": "u", "X_OpenWebUI_Chat_Id": "c"}, {"user": "x"}, "openwebui/u/c", "openwebui/u"),
+        ({}, {"metadata": {"user_id": "ann", "conversation_id": "c2"}, "user": "bob"}, "proxy/ann/c2", "proxy/ann"),
+        ({}, {"user": "ann"}, "proxy/ann", "proxy/ann"),
+        ({"X_Conversation_Id": "c3"}, {}, "proxy/%chat-c3", "proxy/%chat-c3"),
+        ({"X_User_Id": "a/b%"}, {}, "proxy/a%2Fb%25", "proxy/a%2Fb%25"),
+        ({"X_User_Id": "ann", "X_Interface": "discord"}, {}, "discord/ann", "discord/ann"),
+    ],
+)
+def test_r16_whose_chat_it_is(headers: Any, body: Any, conversation: str, person: str) -> None:
+    scope = scope_of(headers, **body)
+    assert (scope.conversation, scope.participant) == (conversation, person)
+
+
+def test_r16_a_name_in_a_header_is_utf8_or_refused() -> None:
+    """Guessing another encoding would make one person two, or two one. Servers read headers as Latin-1."""
+    for name in ("Jürgen", "アン"):
+        assert key({"X_User_Id": name.encode().decode("latin-1")}) == f"proxy/{name}"
+    with pytest.raises(Refused, match="UTF-8") as caught:
+        key({"X_User_Id": "Jürgen"})
+    assert (caught.value.status_code, caught.value.answer.fields) == (400, ["X-User-Id"])
+
+
+@pytest.mark.parametrize("is_parts", [False, True])
+def test_r40_a_system_message_with_nothing_but_the_persona_is_taken_out(is_parts: bool) -> None:
+    line = "X-Persona-Id: mira"
+    empty = {"role": "system", "content": [{"type": "text", "text": line}] if is_parts else line}
+    for said in ([empty, user("hello")], [system("Be kind."), user("hello"), empty]):
+        assert messages.split_persona_line(said) == ("mira", [each for each in said if each is not empty])
 
 
 NAMES = ("dan", "room2", "55", "chat-55", "%chat-55", "%room-dan", "token-7", "%token-7", "a/b", "a%2Fb", "room:dan")
