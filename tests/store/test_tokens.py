@@ -91,6 +91,8 @@ def test_r12_what_is_no_token_is_not_made(db: Database) -> None:
         with pytest.raises(MessageError) as caught:
             tokens.add_token(kind, label=label, db=db, scope=scope)  # type: ignore[arg-type]
         assert caught.value.fields == (field,)
+    with pytest.raises(MessageError, match="host token"):
+        tokens.add_token("scope", personas="*", db=db, scope=ANN)
     assert tokens.list_tokens(db=db, scope=ANN) == []
 
 

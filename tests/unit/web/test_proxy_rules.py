@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -106,13 +107,16 @@ def test_r37_what_is_no_answer_or_ends_in_an_error_is_none(content: bytes) -> No
     assert read(content) is None
 
 
-def scope_of(headers: dict[str, str], token_id: int = 7, **body: Any) -> Scope:
+HOST = AccessToken(7, "host", "iris")
+
+
+def scope_of(headers: dict[str, str], token: AccessToken = HOST, line: str = "", **body: Any) -> Scope:
     named = {name.lower().replace("_", "-"): value for name, value in headers.items()}
-    return identity.read_identity(named, body, AccessToken(token_id, "host", "iris"))[0]
+    return identity.read_identity(named, body, token, line)[0]
 
 
-def key(headers: dict[str, str], token_id: int = 7) -> str | None:
-    return scope_of(headers, token_id).conversation
+def key(headers: dict[str, str], token: AccessToken = HOST) -> str | None:
+    return scope_of(headers, token).conversation
 
 
 @pytest.mark.parametrize(
@@ -131,6 +135,27 @@ def key(headers: dict[str, str], token_id: int = 7) -> str | None:
 def test_r16_whose_chat_it_is(headers: Any, body: Any, conversation: str, person: str) -> None:
     scope = scope_of(headers, **body)
     assert (scope.conversation, scope.participant) == (conversation, person)
+
+
+def test_r16_a_token_of_one_participant_speaks_for_nobody_else() -> None:
+    token = AccessToken(7, "scope", "iris", "web/ann")
+    assert key({}, token) == "web/ann" and key({"X_Conversation_Id": "c1", "X_User_Id": "ann"}, token) == "web/ann/c1"
+    for headers, body, said in (
+        ({"X_User_Id": "bob"}, {}, "X-User-Id is 'bob'."), ({}, {"user": "bob"}, "user is 'bob'."),
+        ({"X_OpenWebUI_User_Id": "u1"}, {}, "X-OpenWebUI-User-Id is 'u1'."),
+        ({"X_Persona_Id": "vera"}, {}, "X-Persona-Id is 'vera'."),
+    ):  # fmt: skip
+        with pytest.raises(Refused, match=said) as caught:
+            scope_of(headers, token, **body)
+        assert (caught.value.status_code, caught.value.answer.fields) == (403, [said.split()[0]])
+
+
+def test_r40_a_persona_that_a_token_is_not_for_is_refused() -> None:
+    for given in ({"model": "llama3@mira"}, {"headers": {"X_Persona_Id": "mira"}}, {"line": "mira"}):
+        asked: Any = {"headers": {}, **given}
+        with pytest.raises(Refused, match="--personas 'mira'"):
+            scope_of(**asked)
+        assert scope_of(**asked, token=replace(HOST, personas="mira, vera")).persona == "mira"
 
 
 def test_r16_a_name_in_a_header_is_utf8_or_refused() -> None:
@@ -160,7 +185,7 @@ def test_f82_no_key_of_one_kind_can_be_spelled_like_one_of_another() -> None:
         "named": {key({"X_User_Id": name, "X_Conversation_Id": chat}) for name in NAMES for chat in NAMES},
         "room": {key({"X_Conversation_Id": name, **room}) for name in NAMES},
         "no user": {key({"X_Conversation_Id": name}) for name in NAMES},
-        "nobody": {key({}), key({}, token_id=8)},
+        "nobody": {key({}), key({}, replace(HOST, id=8))},
     }
     assert [len(keys) for keys in by_kind.values()] == [len(NAMES), len(NAMES) ** 2, len(NAMES), len(NAMES), 2]
     assert len(set().union(*by_kind.values())) == sum(len(keys) for keys in by_kind.values())
