@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-import re
 from pathlib import Path
 from typing import Any
 
@@ -457,33 +456,6 @@ def test_r19_what_is_asked_for_in_the_request_is_not_put_in_again(proxy: ProxyWo
     assert str(proxy.model.last.messages).count("Uhu") == 1
     proxy.ask(proxy.client(X_User_Id="ann", X_Conversation_Id="other", **SHARED), "What is my owl called?")
     assert "- [2026-03-10] Hi. Please remember that my owl is called Uhu." in str(proxy.model.last.messages)
-
-
-@pytest.mark.slow
-def test_r19_what_is_put_in_stands_in_the_last_line_and_repeats_nothing(proxy: ProxyWorld) -> None:
-    for n in range(6):
-        old = proxy.client(X_User_Id="ann", X_Conversation_Id=f"old{n}", **SHARED)
-        proxy.ask(old, f"My cat number {n} sleeps on shelf {n}.")
-        proxy.wait_for_lines(2, f"proxy/ann/old{n}")
-    client = proxy.client(X_User_Id="ann", X_Conversation_Id="now", **SHARED)
-    messages: list[Any] = [{"role": "system", "content": "Be Iris."}]
-    before, used = b"", 0
-    for n in range(18):
-        messages.append({"role": "user", "content": f"Where does cat number {n % 6} sleep in week {n}?"})
-        proxy.model.answers = [f"The answer of week {n} is shelf {n % 6}, as ever."]
-        answer = client.chat.completions.create(model="tiny", messages=messages)
-        arrived = proxy.model.last.messages
-        put_in = blocks(proxy.model)
-        assert len(put_in) <= 1 and len("".join(put_in)) <= 8000
-        used += len(put_in)
-        assert without_block(arrived) == messages and arrived[:-1] == messages[:-1]
-        start = proxy.model.last.content
-        assert start.startswith(before), n
-        before = start[: start.index(b"week %d?" % n) - 60 if not put_in else start.index(HEAD.encode())]
-        sentences = re.findall(r"[A-Z][^.!?\n\"]{12,}[.!?]", "\n".join(str(each["content"]) for each in arrived))
-        assert len(sentences) == len(set(sentences)), n
-        messages.append({"role": "assistant", "content": answer.choices[0].message.content})
-    assert used > 12
 
 
 @pytest.mark.slow

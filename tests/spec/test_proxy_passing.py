@@ -86,23 +86,6 @@ def test_r37_half_a_letter_in_a_line_and_a_mount_cost_no_memory(proxy: ProxyWorl
     assert answer.headers["x-memory"] == "used" and proxy.model.last.messages[0]["content"] == "Look \ud83d"
 
 
-def test_r37_memory_stays_and_the_answer_is_stored_after_a_tool_call(proxy: ProxyWorld) -> None:
-    teach(proxy)
-    call = {"id": "t1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
-    asked = [
-        *chat("hi", "hello", "What is my cat called?"),
-        {"role": "assistant", "content": "Let me look.", "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": "t1", "content": "nothing in the files"},
-    ]
-    proxy.model.answers = ["Tofu, you said."]
-    client = proxy.client(X_User_Id="ann", X_Conversation_Id="tools", X_Conversation_Privacy="direct")
-    raw = client.chat.completions.with_raw_response.create(model="tiny", messages=asked)  # type: ignore[arg-type]
-    assert raw.headers["x-memory"] == "used" and proxy.model.last.messages[2]["content"].startswith(HEAD)
-    assert proxy.model.last.messages[3:] == asked[3:]
-    texts = [text for _, text in proxy.wait_for_lines(5, "proxy/ann/tools")]
-    assert texts == ["hi", "hello", "What is my cat called?", "Let me look.", "Tofu, you said."]
-
-
 def test_r37_every_other_route_passes_as_it_is_with_a_token(proxy: ProxyWorld) -> None:
     """One base URL serves all that a front end does: embeddings, files, speech, whatever comes next."""
     answer = httpx2.post(f"{proxy.url}/v1/embeddings", json={})
