@@ -1,6 +1,6 @@
 """Clusters of three nodes: the node that takes writes is killed under load, and two nodes are written at once.
 
-Slow, so they run by themselves: `make test-clusters`. A wire stands for the proxy that leads hosts to the primary.
+Slow, so they run by themselves: `make test-clusters`. A relay stands for the proxy that leads hosts to it.
 """
 
 from __future__ import annotations
