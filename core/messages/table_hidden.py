@@ -25,14 +25,7 @@ class MessagePosition(NamedTuple):
 
     at: datetime
     row_id: int
-
-
-class Row(NamedTuple):
-    """A message with its position in the conversation."""
-
-    row_id: int
-    place: MessagePosition
-    hidden: bool | None
+    hidden: bool | None = None
     """Whether a scene hides it; None if it was saved hidden, or withdrawn."""
 
 
@@ -49,13 +42,11 @@ def read_breaks(read: Reader, persona: str, conversation: str, newest: int | Non
     return [MessagePosition(*row) for row in reversed(list(read(breaks, {})))]
 
 
-def read_rows(read: Reader, persona: str, conversation: str) -> list[Row]:
+def read_rows(read: Reader, persona: str, conversation: str) -> list[MessagePosition]:
     """Return every message of a conversation, oldest first: the position in the list is the message's index."""
     here = (_C.persona_id == persona, _C.interface_path == conversation)
-    rows = read(select(_C.id, _C.timestamp, _C.hidden).where(*here).order_by(_C.timestamp, _C.id), {})
-    return [
-        Row(r.id, MessagePosition(r.timestamp, r.id), None if r.hidden >= AT_SOURCE else bool(r.hidden)) for r in rows
-    ]
+    rows = read(select(_C.timestamp, _C.id, _C.hidden).where(*here).order_by(_C.timestamp, _C.id), {})
+    return [MessagePosition(at, row_id, None if hidden >= AT_SOURCE else bool(hidden)) for at, row_id, hidden in rows]
 
 
 def _up_to(place: MessagePosition) -> Any:

@@ -301,12 +301,12 @@ class ChatWriter:
         persona = self._call.persona
         order = table_hidden.read_rows(self._reader, persona, conversation)
         breaks = table_hidden.read_breaks(self._reader, persona, conversation)
-        at = {row.place: index for index, row in enumerate(order)}
-        ends = [at[place] for place in breaks if place in at]
+        at = {row.row_id: index for index, row in enumerate(order)}
+        ends = [at[place.row_id] for place in breaks if place.row_id in at]
         last = rules_recaps.last_hidden_scene(ends, [row.hidden for row in order])
         if last is not None:
             self._call.db.idempotent_transaction(
-                lambda connection: table_hidden.give_to_scenes(connection, persona, conversation, order[last].place),
+                lambda connection: table_hidden.give_to_scenes(connection, persona, conversation, order[last]),
                 source="chat_history_cache",
             )
 
