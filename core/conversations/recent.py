@@ -283,7 +283,7 @@ def store_summary(connection: Connection, call: Call, end: End, lines: Sequence[
     place = table_summaries.find_place(connection, call)
     if place is None:
         return WriteResult(False, None, "unchanged", notes=("the conversation is gone",))
-    if not table_summaries.are_as_read(connection, persona, lines):
+    if not table_lines.are_as_read(connection, persona, lines):
         raise StoreWriteError(
             "A message was changed or removed while its conversation was summarised.", source="chat_history_cache"
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
 from ..database.ids import retry_duplicates
 from ..database.schema import chat_history_cache, conversation_summaries, conversations
-from ..messages import new_message, table_lines
+from ..messages import new_message
 from ..messages.table_batches import Seen
 from ..messages.table_lines import LINE, build_line
 from ..scope import Scope
@@ -172,12 +172,6 @@ def read_lines_up_to(db: Database, persona: str, conversation: str, last: int, a
     up_to = or_(_M.timestamp < at, and_(_M.timestamp == at, _M.id <= last))
     rows = db.read(_select_lines(persona, conversation).where(up_to).limit(MOST_MESSAGES))
     return [build_line(row) for row in reversed(rows)]
-
-
-def are_as_read(connection: Connection, persona: str, lines: Iterable[Line]) -> bool:
-    """Return whether the stored messages among these lines still have the same texts."""
-    texts = {line.row_id: line.text for line in lines if line.row_id}
-    return table_lines.read_texts(connection.execute, persona, texts) == texts
 
 
 def find_stored_rows(connection: Connection, scope: Scope, lines: Sequence[Line], now: datetime) -> list[int | None]:

@@ -15,7 +15,6 @@ from ..calls.call import Call
 from ..config import Settings
 from ..conversations import recent
 from ..conversations.rules_summaries import show_lines
-from ..conversations.table_summaries import are_as_read
 from ..database.engine import Connection
 from ..database.rows import check_stored
 from ..database.sources import MEMORIES
@@ -27,6 +26,7 @@ from ..memories.new_item import NewMemory, Provenance
 from ..memories.rules import expires_at
 from ..memories.shapes import Added
 from ..messages.table import CONSOLIDATION
+from ..messages.table_lines import are_as_read
 from ..scope import Scope
 from ..shapes import Line
 from ..templates.render import Renderer

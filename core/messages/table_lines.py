@@ -269,8 +269,7 @@ def is_open(connection: Connection, persona: str, line: Line, default: str) -> b
     return bool(table_participants.keep_allowed(connection, persona, [line], default))
 
 
-def are_as_read(connection: Connection, persona: str, lines: Sequence[Line], default: str) -> bool:
-    """Return whether all these messages are still stored, have the same text, and may be kept."""
-    now = read_texts(connection.execute, persona, [line.row_id for line in lines])
-    same = all(now.get(line.row_id) == line.text for line in lines)
-    return same and len(table_participants.keep_allowed(connection, persona, lines, default)) == len(lines)
+def are_as_read(connection: Connection, persona: str, lines: Iterable[Line]) -> bool:
+    """Return whether the stored messages among these lines still have the same texts."""
+    texts = {line.row_id: line.text for line in lines if line.row_id}
+    return read_texts(connection.execute, persona, texts) == texts

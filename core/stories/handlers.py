@@ -372,7 +372,8 @@ def scene_recap(operation: Operation, tools: Tools) -> Effect | None:
         table_conversations.find(connection, persona, conversation, lock=True)
         if not table_scenes.hold_scene(connection, persona, scene.id):
             return
-        is_unchanged = table_lines.are_as_read(connection, persona, lines, task.settings.privacy_default)
+        allowed = table_participants.keep_allowed(connection, persona, lines, task.settings.privacy_default)
+        is_unchanged = allowed == lines and table_lines.are_as_read(connection, persona, lines)
         now = table_scenes.read_scenes(connection.execute, persona, conversation)
         begins_elsewhere = {each.id for each in now if each.recap_index is not None} - before
         if not is_unchanged or begins_elsewhere:  # an earlier scene got a recap meanwhile
