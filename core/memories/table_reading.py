@@ -155,21 +155,15 @@ def search(db: Database, seen: ReadScope, wanted: ItemFilter, *, ttl_seconds: in
     return {"items": items, "total": max(total, offset + len(items)), "at_least": True}
 
 
-def _is_seen(seen: ReadScope, row: Any) -> bool:
-    allowed = seen.audiences is None or row.audience_id in seen.audiences
-    return bool(allowed and (seen.local or not row.local_only))
-
-
 def find(db: Database, seen: ReadScope, row_id: int) -> Item | None:
-    rows = db.read(select(*COLUMNS, _C.audience_id).where(_C.persona_id == seen.persona, _C.id == row_id))
-    return next((_show_item(seen, row) for row in rows if _is_seen(seen, row)), None)
+    rows = db.read(select(*COLUMNS).where(*seen.conditions(), _C.id == row_id))
+    return next((_show_item(seen, row) for row in rows), None)
 
 
 def lock_items(connection: Connection, seen: ReadScope, ids: Sequence[int]) -> list[Any]:
     """Return the visible rows of these ids in order of id, locked until the transaction ends."""
-    chosen = select(*COLUMNS, _C.audience_id).where(_C.persona_id == seen.persona, _C.id.in_(IDS))
-    rows = read_parts(connection.execute, chosen.order_by(_C.id).with_for_update(), {}, ids)
-    return [row for row in rows if _is_seen(seen, row)]
+    chosen = select(*COLUMNS, _C.audience_id).where(*seen.conditions(), _C.id.in_(IDS)).order_by(_C.id)
+    return read_parts(connection.execute, chosen.with_for_update(), {}, ids)
 
 
 def read_item_texts(db: Database, persona: str, ids: Sequence[int]) -> dict[int, str]:
