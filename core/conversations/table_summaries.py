@@ -193,5 +193,5 @@ def find_stored_rows(connection: Connection, scope: Scope, lines: Sequence[Line]
     readable = [message for message in messages if message is not None]
     if not readable:
         return [None for _ in lines]
-    seen = Seen.read(connection, scope.persona, scope.conversation or "", readable)
+    seen = Seen(connection, scope.persona, scope.conversation or "", readable)
     return [None if message is None else seen.double_of(message) for message in messages]

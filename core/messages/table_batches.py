@@ -132,7 +132,7 @@ def _hold_conversation(
     sender = next((message.participant for message in said if message.participant), "" if said else None)
     title = next((message.title for message in reversed(batch) if message.title), "")
     place = table_conversations.ensure(connection, db, scope, sender=sender, title=title, is_greeting=sender is None)
-    seen = Seen.read(connection, persona, key, batch)
+    seen = Seen(connection, persona, key, batch)
     ready: list[Ready] = []
     for row_id, message in messages.items():
         double = seen.double_of(message)
@@ -150,22 +150,17 @@ def _hold_conversation(
 class Seen:
     """The stored and pending messages of one conversation."""
 
-    def __init__(self) -> None:
-        self._ids: dict[str, int] = {}
+    def __init__(self, connection: Connection, persona: str, conversation: str, batch: Sequence[NewMessage]) -> None:
+        """Read the stored messages that a batch of one conversation may repeat."""
+        here = connection.execute, persona, conversation
+        named = table_lines.read_by_ids(*here, (m.message_id for m in batch if m.message_id is not None))
+        self._ids = {message_id: line.row_id for message_id, line in named.items()}
         self._said: dict[_Said, list[tuple[int, int, bool]]] = {}
         """Messages by (text, sender), each as (time, row id, whether it has a platform id), in order of time."""
-
-    @classmethod
-    def read(cls, connection: Connection, persona: str, conversation: str, batch: Sequence[NewMessage]) -> Seen:
-        """Read the stored messages that a batch of one conversation may repeat."""
-        seen, here = cls(), (connection.execute, persona, conversation)
-        named = table_lines.read_by_ids(*here, (m.message_id for m in batch if m.message_id is not None))
-        seen._ids = {message_id: line.row_id for message_id, line in named.items()}
         span = min(m.at for m in batch) - SAME_WITHIN, max(m.at for m in batch) + SAME_WITHIN
         for line in table_lines.read_said(*here, (m.digest for m in batch), *span):
             said = (line.digest, line.sender_id, "" if line.sender_id else line.sender_name)
-            seen._keep(said, microseconds(line.at), line.row_id, line.message_id)
-        return seen
+            self._keep(said, microseconds(line.at), line.row_id, line.message_id)
 
     def _keep(self, said: _Said, at: int, row_id: int, message_id: str | None) -> None:
         insort(self._said.setdefault(said, []), (at, row_id, message_id is not None))
