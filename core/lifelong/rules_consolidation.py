@@ -138,7 +138,7 @@ def choose_facts(
                 fact = Fact(
                     _cut(named if name else plain),
                     kind,
-                    heuristic_importance(statement.text, True),
+                    heuristic_importance(statement.text),
                     "session" if kind == "Emotions" else "long_term",
                     participant=line.participant,
                     sources=(line.row_id,) if line.row_id else (),

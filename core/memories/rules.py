@@ -144,10 +144,9 @@ PHRASE_BONUS = 0.2
 FULL_LENGTH_CHARS = 400
 
 
-def heuristic_importance(text: str, holds_phrase: bool) -> float:
-    """Return an importance of 0.1 to 1 for a text: longer texts get more, and so do texts with a phrase to remember."""
-    by_length = min(max(len(text) / FULL_LENGTH_CHARS, 0.1), 1.0)
-    return round(min(by_length + (PHRASE_BONUS if holds_phrase else 0.0), 1.0), 3)
+def heuristic_importance(text: str) -> float:
+    """Return an importance of 0.3 to 1 for a text with a phrase to remember: longer texts get more."""
+    return round(min(max(len(text) / FULL_LENGTH_CHARS, 0.1) + PHRASE_BONUS, 1.0), 3)
 
 
 def expires_at(at: datetime, ttl_seconds: int) -> datetime:
