@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import Connection, Integer, and_, bindparam, func, literal, or_, select, update
 
@@ -231,34 +231,6 @@ def read_order(read: Reader, persona: str, conversation: str) -> tuple[int, ...]
     """Return the row ids of a conversation, oldest first; only a covering index is read."""
     here = (_C.persona_id == persona, _C.interface_path == conversation)
     return tuple(r.id for r in read(select(_C.id).where(*here).order_by(_C.timestamp, _C.id), {}))
-
-
-# The log for operators
-
-
-class LoggedLine(NamedTuple):
-    """A message with its recap."""
-
-    line: Line
-    recap: str
-    """Recap, blank if there is none."""
-    recap_is_stale: bool
-    """Whether the message was changed after its recap was made."""
-    recap_provenance: str
-
-
-def read_log(db: Database, persona: str, conversation: str, limit: int, before: int | None = None) -> list[LoggedLine]:
-    """Return the last `limit` messages of a conversation, or the last ones before the row `before`, oldest first."""
-    mine = (_C.persona_id == persona, _C.interface_path == conversation)
-    chosen = select(*LINE, _R.memory, _R.stale, _R.provenance).select_from(WITH_RECAP).where(*mine)
-    if before is not None:
-        rows = db.read(select(_C.timestamp).where(*mine, _C.id == before), source=chat_history_cache.name)
-        if not rows:
-            return []
-        at = rows[0][0]
-        chosen = chosen.where(or_(_C.timestamp < at, and_(_C.timestamp == at, _C.id < before)))
-    newest = db.read(chosen.order_by(_C.timestamp.desc(), _C.id.desc()).limit(limit), source=chat_history_cache.name)
-    return [LoggedLine(build_line(r), r.memory or "", bool(r.stale), r.provenance or "") for r in reversed(newest)]
 
 
 # Reads for stories

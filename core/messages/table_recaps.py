@@ -20,7 +20,7 @@ from ..database.rows import insert_rows, read_object
 from ..database.schema import chat_history_cache, conversations, message_alternatives, message_recaps
 from ..database.sources import CHAT, open_to
 from ..jobs import table as jobs_table
-from .table_lines import FACTS, OWN, WITH_RECAP, Line, build_line
+from .table_lines import FACTS, LINE, OWN, WITH_RECAP, Line, build_line
 
 _C = chat_history_cache.c
 _R = message_recaps.c
@@ -57,6 +57,22 @@ def build_recap(row: Any) -> Recap:
     """Return the recap of a row whose last columns are `RECAP_COLUMNS`."""
     memory, include, edited, stale, data, provenance, updated_at = row[-len(RECAP_COLUMNS) :]
     return Recap(memory, include, bool(edited), bool(stale), read_object(data) or {}, provenance or "", updated_at)
+
+
+def read_log(
+    db: Database, persona: str, conversation: str, limit: int, before: int | None = None
+) -> list[tuple[Line, Recap]]:
+    """Return the last `limit` messages of a conversation, or the last ones before the row `before`, oldest first."""
+    mine = (_C.persona_id == persona, _C.interface_path == conversation)
+    chosen = select(*LINE, *RECAP_COLUMNS).select_from(WITH_RECAP).where(*mine)
+    if before is not None:
+        rows = db.read(select(_C.timestamp).where(*mine, _C.id == before), source=chat_history_cache.name)
+        if not rows:
+            return []
+        at = rows[0][0]
+        chosen = chosen.where(or_(_C.timestamp < at, and_(_C.timestamp == at, _C.id < before)))
+    newest = db.read(chosen.order_by(_C.timestamp.desc(), _C.id.desc()).limit(limit), source=chat_history_cache.name)
+    return [(build_line(row), build_recap(row)) for row in reversed(newest)]
 
 
 # Recaps up to a token limit, and recaps that are included

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from core import chat_history_cache, jobs, llm, privacy, relationships, stories
+from core import chat_history_cache, jobs, llm, messages, privacy, relationships, stories
 from core.access import overview as overview
 from core.config import Settings
 from core.database.engine import Database
-from core.messages import table_lines
 from core.scope import Scope
 from tests.spec.lifelong_world import Life
 from tests.spec.stage import NOW, Stage
@@ -256,8 +255,8 @@ def test_l35_a_log_is_read_page_by_page_without_a_gap(db: Database) -> None:
     stage = Stage(db, "a-log")
     rows = [stage.say(f"line {n}", path="tg/42", minutes=10 - n // 3) for n in range(9)]
     pages, before = [], None
-    while page := table_lines.read_log(db, "a-log", "tg/42", 4, before):
-        pages.append([each.line.row_id for each in page])
-        before = page[0].line.row_id
+    while page := messages.read_log(db, "a-log", "tg/42", 4, before):
+        pages.append([line.row_id for line, _ in page])
+        before = page[0][0].row_id
     assert [row for page in reversed(pages) for row in page] == rows
-    assert table_lines.read_log(db, "a-log", "tg/43", 4, rows[0]) == []
+    assert messages.read_log(db, "a-log", "tg/43", 4, rows[0]) == []
