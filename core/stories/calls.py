@@ -28,8 +28,6 @@ class StoryCall(Call):
     """The stored conversation; None if the caller sees no such conversation."""
     row_id: int | None = None
     """The message; None if the caller sees no such message."""
-    is_local_only: bool = False
-    """Whether the conversation is local_only and the destination is remote."""
 
     @property
     def conversation(self) -> str:
@@ -47,8 +45,9 @@ class StoryCall(Call):
         )
 
     def redacted(self) -> StoryCall:
-        """Return this call; without its conversation if texts of it must stay on this machine (`is_local_only`)."""
-        return replace(self, place=None, row_id=None) if self.is_local_only else self
+        """Return this call; without its conversation if it is local_only and the destination is remote."""
+        hides = self.place is not None and self.place.local_only and not (self.viewer and self.viewer.sees_local_only)
+        return replace(self, place=None, row_id=None) if hides else self
 
 
 def choose_counter(counter: Counter | None, settings: Settings) -> Counter:
@@ -95,4 +94,4 @@ def _see(call: Call, key: str, *, is_named: bool) -> StoryCall:
     story = StoryCall(call.db, call.settings, named.scope, viewer)
     if place is None or place.audience_id not in viewer.audiences:
         return story
-    return replace(story, place=place, is_local_only=bool(place.local_only) and not viewer.sees_local_only)
+    return replace(story, place=place)
