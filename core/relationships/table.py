@@ -140,16 +140,6 @@ def build_branches(key: str, person: str) -> tuple[Branch, ...]:
     return tuple(Branch(shape, partial(_part, shape), values, SOURCE, of_persona=True) for shape in (OWN, OTHERS))
 
 
-def read_branches(stored: Sequence[StoredRelationship], privacy_default: str) -> tuple[Row | None, str]:
-    """Return the relationship in the rows of `build_branches`, or None, and the person's privacy level."""
-    if not stored:
-        return None, privacy_default
-    newest = max(stored, key=lambda row: (row.at is not None, row.at, row.user_id.encode()))
-    base = newest.affinity_base
-    row = Row(newest.user_id, "", "", base, base, newest.base_days, newest.trust, newest.id, newest.at)
-    return row, table_participants.level_of(newest.strictest, privacy_default)
-
-
 @dataclass(frozen=True, slots=True)
 class Change:
     affinity: int = 0
