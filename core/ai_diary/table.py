@@ -12,7 +12,7 @@ from sqlalchemy import Connection, func, or_, select
 
 from ..access import table_conversations, table_participants, tombstones
 from ..access.rules import check_key, split_key
-from ..access.view import Viewer, is_seen
+from ..access.view import Viewer
 from ..calls.call import Call
 from ..database import rows
 from ..database.compiled import IDS, chunks, read_parts
@@ -182,10 +182,13 @@ def _set_hidden(db: Database, persona: str, chosen: Any, **columns: Any) -> int:
     return db.idempotent_transaction(work, source="ai_diary")
 
 
-def _is_visible(connection: Connection, viewer: Viewer, row_id: int) -> bool:
-    mine = (_C.persona_id == viewer.scope.persona, _C.id == row_id, AI_DIARY.findable)
-    row = connection.execute(select(_C.audience_id, _C.local_only).where(*mine)).one_or_none()
-    return is_seen(row, viewer.audiences, viewer.sees_local_only)
+def _match_seen(viewer: Viewer) -> tuple[Any, ...]:
+    """Return the SQL conditions of entries that a viewer of their audience sees."""
+    return _C.persona_id == viewer.scope.persona, AI_DIARY.findable, _C.local_only <= int(viewer.sees_local_only)
+
+
+def _select_visible(viewer: Viewer, row_id: int) -> Any:
+    return select(_C.id).where(*_match_seen(viewer), _C.id == row_id, _C.audience_id.in_(viewer.audiences))
 
 
 def edit_entry(db: Database, viewer: Viewer, row_id: int, text: str) -> WriteResult:
@@ -197,7 +200,8 @@ def edit_entry(db: Database, viewer: Viewer, row_id: int, text: str) -> WriteRes
     rows.check_size(values["text_folded"], "the entry's text in its folded form")
 
     def work(connection: Connection) -> WriteResult:
-        if not indexed.lock(connection, AI_DIARY, persona, [row_id]) or not _is_visible(connection, viewer, row_id):
+        is_there = indexed.lock(connection, AI_DIARY, persona, [row_id])
+        if not is_there or connection.execute(_select_visible(viewer, row_id)).first() is None:
             return WriteResult(False, None, "unchanged")
         indexed.set_columns(connection, db, AI_DIARY, persona, [row_id], **values)
         return WriteResult(True, row_id)
@@ -206,11 +210,7 @@ def edit_entry(db: Database, viewer: Viewer, row_id: int, text: str) -> WriteRes
 
 
 def archive_entry(db: Database, viewer: Viewer, row_id: int) -> bool:
-    def work(connection: Connection) -> bool:
-        ids = [row_id] if _is_visible(connection, viewer, row_id) else []
-        return bool(indexed.set_columns(connection, db, AI_DIARY, viewer.scope.persona, ids, archived_at=db.clock()))
-
-    return db.idempotent_transaction(work, source="ai_diary")
+    return _set_hidden(db, viewer.scope.persona, _select_visible(viewer, row_id), archived_at=db.clock()) > 0
 
 
 _COLUMNS = tuple(_C[column.name] for column in fields(DiaryEntry))
@@ -226,11 +226,9 @@ def read_newest(
     person: str | None = None,
 ) -> list[DiaryEntry]:
     """Return visible entries, newest first, ties by the higher id."""
-    where: list[Any] = [_C.persona_id == viewer.scope.persona, AI_DIARY.findable]
+    where = [*_match_seen(viewer)]
     if since is not None:
         where.append(_C.timestamp > since)
-    if not viewer.sees_local_only:
-        where.append(_C.local_only == 0)
     if tags:
         where.append(or_(*(json_has_text(_C.context_tags, tag) for tag in tags)))
     if person is not None:
