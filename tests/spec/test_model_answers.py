@@ -8,13 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import update
 
 from core import chat_history_cache, jobs, short_term, stories
 from core.config import Settings
-from core.conversations import add_recent_conversation, close_conversation
+from core.conversations import add_recent_conversation
 from core.database import schema
-from core.database.engine import Database
 from core.database.schema import TABLES, conversations
 from core.errors import MessageError
 from core.privacy import set_privacy
@@ -116,16 +115,17 @@ def _queued(kind: str) -> Callable[[Story, list[int]], None]:
 
 
 WORK = {
-    "scene": _scene, "running": _running, "recap": _recap, "summary": _summary, "detection": _queued("SCENE_DETECTION"),
-    "facts": _queued("CONSOLIDATION"), "deep": _queued("DEEP_CONSOLIDATION"),
+    "SCENE_RECAP": _scene, "RUNNING_SCENE_RECAP": _running, "RECAP": _recap, "CONVERSATION_SUMMARY": _summary,
+    **{kind: _queued(kind) for kind in ("SCENE_DETECTION", "CONSOLIDATION", "DEEP_CONSOLIDATION")},
 }  # fmt: skip
+"""What queues each type of operation, after the last of these messages."""
 CHANGES: dict[str, Callable[[Story, int], Any]] = {
     "clear": lambda story, row: chat_history_cache.clear_chat_history(HERE, **story.given),
     "full": lambda story, row: level(story),
     "delete": lambda story, row: chat_history_cache.delete_chat_message(row, **story.given),
     "edit": lambda story, row: chat_history_cache.edit_chat_message(row, "Ann saw nothing.", **story.given),
 }
-HAND_MADE = {("running", "full"), ("running", "edit")}
+HAND_MADE = {("RUNNING_SCENE_RECAP", "full"), ("RUNNING_SCENE_RECAP", "edit")}
 """A recap that somebody wrote stays, and with it what is made of it."""
 
 
@@ -172,13 +172,15 @@ def test_f21_f47_p69_s9_what_changes_while_a_model_writes_is_made_as_it_was_nowh
             assert CANARY in request
             CHANGES[change](story, rows[1])
         asked.append(request)
-        answers = {"detection": '{"sceneBreakAt": 5}', "facts": json.dumps({"key_facts": [echo(request)]})}
-        return answers.get("facts" if kind == "deep" else kind, echo(request))
+        if kind == "SCENE_DETECTION":
+            return '{"sceneBreakAt": 5}'
+        return json.dumps({"key_facts": [echo(request)]}) if "CONSOLIDATION" in kind else echo(request)
 
     assert story.run(Model(meanwhile), scene_min_length=1)
     assert where(story) == []
-    if kind in ("scene", "facts", "recap", "deep"):
-        is_made_again = (kind in ("scene", "facts") and change != "clear") or (kind, change) == ("recap", "edit")
+    if kind in ("SCENE_RECAP", "CONSOLIDATION", "RECAP", "DEEP_CONSOLIDATION"):
+        is_whole = kind in ("SCENE_RECAP", "CONSOLIDATION")
+        is_made_again = (is_whole and change != "clear") or (kind, change) == ("RECAP", "edit")
         assert (len(asked) > 1) is is_made_again
     if change == "clear":
         made = [table.name for table in (*MADE, schema.scenes) if count(story.db, table, story.persona)]
@@ -287,40 +289,19 @@ def test_g11_names_of_short_term_entries_are_cleaned(story: Story) -> None:
     assert (entry["channel_name"], entry["messages"][0]["speaker"]) == ("Ann\ufffd", "Ann\ufffd")
 
 
-GROUP, ANN = "tg/g1", "tg/ann"
-FLAGS = Settings()
-TAG = "zqreply"
-
-
-def rows(db: Database, name: str, persona: str | None = None) -> list[Any]:
-    table = TABLES[name]
-    chosen = select(table)
-    return list(db.read(chosen if persona is None else chosen.where(table.c.persona_id == persona), source=name))
-
-
-def _queue(kind: str, given: dict[str, Any], **metadata: Any) -> None:
-    jobs.enqueue_operation(kind, metadata=metadata, conversation=GROUP, **given)
-
-
-def _make_running(given: dict[str, Any], row: int) -> None:
-    assert stories.add_scene_break(row, recap=False, **given).stored
-    assert stories.set_scene_recap(row, "they talked about boats and tea", **given).stored
-
-
-QUEUED: dict[str, Callable[[dict[str, Any], int], Any]] = {
-    "CONSOLIDATION": lambda given, row: _queue("CONSOLIDATION", given),
-    "DEEP_CONSOLIDATION": lambda given, row: _queue("DEEP_CONSOLIDATION", given),
-    "CONVERSATION_SUMMARY": lambda given, row: close_conversation(GROUP, **given),
-    "RECAP": lambda given, row: _queue("RECAP", given, message_id=row),
-    "SCENE_RECAP": lambda given, row: stories.add_scene_break(row, **given),
-    "RUNNING_SCENE_RECAP": _make_running,
-    "SCENE_DETECTION": lambda given, row: _queue("SCENE_DETECTION", given),
-}
+def begin(story: Story, kind: str) -> list[int]:
+    """Store forty messages of Ann and Bob, queue an operation about them, and return their rows."""
+    mine = []
+    for n in range(40):
+        who = "Ann" if n % 2 else "Bob"
+        mine.append(story.say(f"line {n} about boats and tea in the harbour", HERE, who, minutes=300 - n))
+    WORK[kind](story, mine)
+    return mine
 
 
 def _reply(other: Stage, foreign: int) -> str:
     """Return a reply that tries everything: foreign ids, another persona, operations, settings."""
-    said = f"{TAG}: they talk about boats and tea in the harbour."
+    said = "They talk about boats and tea in the harbour."
     tries: dict[str, Any] = {
         **dict.fromkeys(("persona_id", "persona"), other.persona),
         **dict.fromkeys(("conversation", "conversation_key"), "tg/other"),
@@ -343,51 +324,41 @@ def _reply(other: Stage, foreign: int) -> str:
     return json.dumps(made)
 
 
-@pytest.mark.parametrize("kind", QUEUED)
-def test_f33_a_reply_names_nothing_it_was_not_given(kind: str, db: Database) -> None:
-    stage, other = Stage(db), Stage(db)
-    foreign = other.say("a secret of the other persona", GROUP)
-    mine = []
-    for n in range(40):
-        who = "Ann" if n % 2 else "Bob"
-        mine.append(stage.say(f"line {n} about boats and tea in the harbour", GROUP, who, minutes=300 - n))
-    given = {"db": db, "settings": FLAGS, "scope": stage.scope()}
-    QUEUED[kind](given, mine[-1])
-    before = {name: rows(db, name) for name in ("conversations", "audiences", "participants")}
-    theirs = {name: rows(db, name, other.persona) for name in TABLES if "persona_id" in TABLES[name].c}
-    asked: list[str] = []
+@pytest.mark.parametrize("kind", WORK)
+def test_f33_a_reply_names_nothing_it_was_not_given(kind: str, story: Story) -> None:
+    other = Stage(story.db)
+    foreign = other.say("a secret of the other persona", HERE)
+    mine = begin(story, kind)
 
-    def model(messages: list[dict[str, str]]) -> str:
-        asked.append(messages[-1]["content"])
-        return _reply(other, foreign)
+    def stored(persona: str) -> dict[str, list[Any]]:
+        return {name: rows_of(story.db, table, persona) for name, table in TABLES.items() if "persona_id" in table.c}
 
-    ran = jobs.run_pending(model=model, **given)
-    assert asked and any(run.type == kind for run in ran)
-    assert {name: rows(db, name, other.persona) for name in theirs} == theirs
+    before, theirs = stored(story.persona), stored(other.persona)
+    model = Model(_reply(other, foreign))
+    ran = story.run(model)
+    after = stored(story.persona)
+    assert model.asked and any(run.type == kind for run in ran)
+    assert stored(other.persona) == theirs
     for name in ("audiences", "participants"):
-        assert len(rows(db, name)) == len(before[name])
-    assert [row.conversation_key for row in rows(db, "conversations", stage.persona)] == [GROUP]
-    for row in rows(db, "memories", stage.persona):
-        assert (row.conversation_key, row.pinned, row.superseded_by) == (GROUP, 0, None)
-        assert row.participant_key in (None, ANN, "tg/bob")
+        assert len(after[name]) == len(before[name])
+    assert [row.conversation_key for row in after["conversations"]] == [HERE]
+    for row in after["memories"]:
+        assert (row.conversation_key, row.pinned, row.superseded_by) == (HERE, 0, None)
+        assert row.participant_key in (None, "tg/ann", "tg/bob")
         assert set(json.loads(row.source_message_ids or "[]")) <= set(mine)
-    assert not any(row.break_row == foreign for row in rows(db, "scenes"))
+    assert not any(row.break_row == foreign for row in after["scenes"])
     follows = {"SCENE_RECAP": {"RUNNING_SCENE_RECAP"}, "SCENE_DETECTION": {"SCENE_RECAP", "RUNNING_SCENE_RECAP"}}
-    queued = {row.type for row in rows(db, "memory_jobs", stage.persona)}
-    assert queued <= {kind} | follows.get(kind, set())
+    assert {row.type for row in after["memory_jobs"]} <= {kind} | follows.get(kind, set())
 
 
-@pytest.mark.parametrize("kind", QUEUED)
+@pytest.mark.parametrize("kind", WORK)
 @pytest.mark.parametrize("reply", ["no JSON at all" * 2, "[]", None], ids=["words", "list", "unnamed"])
-def test_s47_an_operation_without_a_usable_answer_says_so(kind: str, reply: str | None, db: Database) -> None:
+def test_s47_an_operation_without_a_usable_answer_says_so(kind: str, reply: str | None, story: Story) -> None:
     """Completed with an extract, or tried again: in both cases the row of the operation has the reason."""
-    stage = Stage(db)
-    mine = [stage.say(f"line {n} about boats and tea in the harbour", GROUP, "Ann", minutes=300 - n) for n in range(40)]
-    flags = FLAGS if reply is not None else replace(FLAGS, llm_base_url="http://127.0.0.1:9/v1")
-    given = {"db": db, "settings": flags, "scope": stage.scope()}
-    QUEUED[kind](given, mine[-1])
-    (run,) = [run for run in jobs.run_pending(model=reply and (lambda _: reply), **given) if run.type == kind]
-    stored = next(row for row in rows(db, "memory_jobs", stage.persona) if row.id == run.id)
+    begin(story, kind)
+    flags = {} if reply is not None else {"llm_base_url": "http://127.0.0.1:9/v1"}
+    (run,) = [run for run in story.run(reply and Model(reply), **flags) if run.type == kind]
+    (stored,) = [row for row in rows_of(story.db, schema.memory_jobs, story.persona) if row.id == run.id]
     assert (stored.status, stored.error or "") == (run.state, run.error)
     if reply is None:
         assert (run.state, run.error) == ("completed", "NoModel: LLM_MODEL is not set")
