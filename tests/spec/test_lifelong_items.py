@@ -253,7 +253,7 @@ def test_l11_an_item_without_time_is_as_old_as_its_storing(life: Life) -> None:
     assert life.prune_session_by_ttl() == 1
 
 
-def test_l12_clean_up_runs_whatever_became_of_the_cycle(life: Life) -> None:
+def test_l12_d27_clean_up_runs_whatever_became_of_the_cycle(life: Life) -> None:
     for n in range(3):
         life.stage.say("hello there", message_id=f"m{n}")
         life.item(f"old {n}", days=8, tier="session")

@@ -27,7 +27,7 @@ def ranges(story: Story) -> dict[int | None, tuple[int, int]]:
 
 
 @pytest.mark.engines()
-def test_s20_breaks_are_made_named_shown_or_not_and_removed(story: Story) -> None:
+def test_s20_d20_breaks_are_made_named_shown_or_not_and_removed(story: Story) -> None:
     rows = story.tell(30)
     made = stories.add_scene_break(rows[10], "One", **story.given)
     assert (made.stored, made.reason) == (True, "")

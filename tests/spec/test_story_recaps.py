@@ -150,7 +150,8 @@ def test_s3_a_message_is_named_by_its_row_or_by_the_platforms_id(story: Story) -
 
 
 @pytest.mark.engines()
-def test_s4_a_recap_belongs_to_the_alternative_it_was_made_of(story: Story) -> None:
+@pytest.mark.dialects
+def test_s4_d19_a_recap_belongs_to_the_alternative_it_was_made_of(story: Story) -> None:
     (message,) = story.write("once", who="self")
     story.set(message, "memory", "before")
     assert story.call(stories.add_alternative, message, "twice") == 1
