@@ -238,7 +238,7 @@ def _take_edits(call: Call, folder: Path, state: State) -> None:
     viewer = load_viewer(call)
     stored = {_digest(_line(item.text)): item.id for item in table_saved.read_items(call.db, viewer)}
     for digest in sorted(state.lines & stored.keys() - bullets.keys()):
-        table_saved.archive_memory(call.db, viewer, stored[digest])
+        table_saved.set_archived(call.db, viewer, stored[digest], archived=True)
     for digest, text in bullets.items():
         if digest not in state.lines | state.left | stored.keys():
             _insert_memory(call, folder, text)

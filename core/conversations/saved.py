@@ -11,7 +11,6 @@ from ..config import Settings
 from ..database import rows
 from ..database.engine import Database
 from ..errors import MessageError, StoreReadError
-from ..memories import table as memories_table
 from ..memories import table_instructions, table_sources
 from ..memories.instructions import read_instruction
 from ..memories.rules import INSTRUCTION, SAVED, SAVED_MEMORY_CHARS, check_choice
@@ -126,12 +125,7 @@ def delete_saved_memory(
         id of an equal memory that is not archived.
     """
     call = open_call(db, settings, scope)
-    viewer = load_viewer(call)
-    row_id = rows.row_id(id)
-    if not row_id:
-        return WriteResult(False, None, "unchanged", notes=(memories_table.NO_SUCH,))
-    change = table_saved.restore_memory if restore else table_saved.archive_memory
-    result = change(call.db, viewer, row_id)
+    result = table_saved.set_archived(call.db, load_viewer(call), rows.row_id(id), archived=not restore)
     if result.stored:
         memory_files.write_files(call)
     return result

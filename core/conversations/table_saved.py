@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, func, literal, select
 
+from ..access import table as audience_table
 from ..access import table_conversations
-from ..access.view import Viewer
+from ..access.view import Viewer, is_seen
 from ..calls.call import Call
 from ..database.compiled import FIRST, CompiledStatement, Shape
 from ..database.dialects import Key
@@ -28,6 +29,10 @@ from ..shapes import WriteResult
 AUTHOR, BY_PERSON, BY_FILE = "user", "user", "file"
 """Author of saved memories, and their sources: said or passed in, or written into the Markdown file."""
 _C = memories.c
+_CHANGED = (
+    _C.id, _C.metadata, _C.participant_key, _C.archived_at, _C.superseded_by, _C.audience_id, _C.local_only,
+    _C.content_hash, _C.kind,
+)  # fmt: skip
 
 
 def build_memory(
@@ -66,36 +71,39 @@ def _find_equal(
     return connection.execute(same.order_by(_C.timestamp, _C.id).limit(1)).scalar()
 
 
-def archive_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
-    """Archive a visible saved memory or instruction; reason `unchanged` if the viewer sees none with this id."""
+def set_archived(db: Database, viewer: Viewer, row_id: int, *, archived: bool) -> WriteResult:
+    """Archive or restore a saved memory or instruction; reason `unchanged` if the viewer sees none with this id.
 
-    def change(connection: Connection, row: Any) -> WriteResult:
-        now, persona = db.clock(), viewer.scope.persona
-        if row.kind == SAVED:
-            table_sources.close_sources(connection, persona, [row_id])
-        indexed.set_columns(connection, db, MEMORIES, persona, [row_id], archived_at=now, updated_at=now)
-        return WriteResult(True, row_id)
-
-    return memories_table.change_visible(db, viewer, row_id, change, archived=False)
-
-
-def restore_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
-    """Restore a deleted or replaced memory; the newer memory stays too, but a newer instruction is replaced."""
+    A newer memory stays beside a restored one; a newer instruction is replaced by a restored one.
+    """
     persona = viewer.scope.persona
+    its_id = (_C.persona_id == persona, _C.id == row_id, _C.kind.in_((SAVED, INSTRUCTION)))
 
-    def change(connection: Connection, row: Any) -> WriteResult:
-        if row.kind == INSTRUCTION:
+    def work(connection: Connection) -> WriteResult:
+        place = None if archived else connection.execute(select(_C.audience_id).where(*its_id)).first()
+        if place is not None:
+            audience_table.lock(connection, persona, place.audience_id)
+        row: Any = connection.execute(select(*_CHANGED).where(*its_id).with_for_update()).first()
+        is_there = is_seen(row, viewer.audiences, viewer.sees_local_only)
+        if not is_there or archived is not (row.archived_at is None and row.superseded_by is None):
+            return WriteResult(False, None, "unchanged", notes=("there is no such saved memory",))
+        if not archived and row.kind == INSTRUCTION:
             table_instructions.restore_instruction(connection, db, persona, row)
             return WriteResult(True, row_id)
-        own_text = (row.audience_id, row.participant_key, bytes(row.content_hash or b""), bool(row.local_only))
-        double = _find_equal(connection, persona, *own_text)
-        if double is not None:
-            return WriteResult(False, double, "duplicate")
-        own = (connection, db, MEMORIES, persona, [row_id])
-        indexed.set_columns(*own, archived_at=None, superseded_by=None, updated_at=db.clock())
+        now = db.clock()
+        columns: dict[str, Any] = {"archived_at": now}
+        if not archived:
+            own_text = (row.audience_id, row.participant_key, bytes(row.content_hash or b""), bool(row.local_only))
+            double = _find_equal(connection, persona, *own_text)
+            if double is not None:
+                return WriteResult(False, double, "duplicate")
+            columns = {"archived_at": None, "superseded_by": None}
+        elif row.kind == SAVED:
+            table_sources.close_sources(connection, persona, [row_id])
+        indexed.set_columns(connection, db, MEMORIES, persona, [row_id], **columns, updated_at=now)
         return WriteResult(True, row_id)
 
-    return memories_table.change_visible(db, viewer, row_id, change, archived=True)
+    return db.idempotent_transaction(work, source="memories")
 
 
 def read_items(db: Database, viewer: Viewer, *, kind: str = SAVED) -> list[KeptItem]:

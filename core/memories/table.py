@@ -14,7 +14,6 @@ from ..access import table as audiences
 from ..access import table_conversations as conversations
 from ..access import table_participants as participants
 from ..access import tombstones
-from ..access.view import Viewer, is_seen
 from ..calls.call import Call
 from ..database import rows
 from ..database.compiled import chunks
@@ -32,7 +31,6 @@ from .rules import INSTRUCTION, SAVED, Tier
 from .shapes import Added
 from .table_sources import join_sources
 
-NO_SUCH = "there is no such saved memory"
 _C = memories.c
 
 
@@ -247,31 +245,3 @@ def renew(
         values["source_message_ids"] = join_sources(held, sources)
     connection.execute(update(memories).where(*mine).values(values))
     indexed.exchange(connection, db, MEMORIES, old, [replace(each, at=at) for each in old])
-
-
-def change_visible(
-    db: Database,
-    viewer: Viewer,
-    row_id: int,
-    change: Callable[[Connection, Any], WriteResult],
-    *,
-    archived: bool,
-) -> WriteResult:
-    """Change an active (or `archived`) saved memory or instruction that the viewer sees; else reason `unchanged`."""
-    its_id = (_C.persona_id == viewer.scope.persona, _C.id == row_id, _C.kind.in_((SAVED, INSTRUCTION)))
-    whole = select(
-        _C.id, _C.metadata, _C.participant_key, _C.archived_at, _C.superseded_by, _C.audience_id, _C.local_only,
-        _C.content_hash, _C.kind,
-    ).where(*its_id)  # fmt: skip
-
-    def work(connection: Connection) -> WriteResult:
-        place = connection.execute(select(_C.audience_id).where(*its_id)).first() if archived else None
-        if place is not None:
-            audiences.lock(connection, viewer.scope.persona, place.audience_id)
-        row: Any = connection.execute(whole.with_for_update()).first()
-        is_there = is_seen(row, viewer.audiences, viewer.sees_local_only)
-        if not is_there or archived is (row.archived_at is None and row.superseded_by is None):
-            return WriteResult(False, None, "unchanged", notes=(NO_SUCH,))
-        return change(connection, row)
-
-    return db.idempotent_transaction(work, source="memories")
