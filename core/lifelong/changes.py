@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ..calls.call import Call, GivenSettings, open_call
@@ -191,21 +192,13 @@ def retag_items(
     call = open_call(db, settings, scope)
     if not add and not remove:
         raise MessageError("Nothing is to be changed: give add or remove.", fields=("add", "remove"))
-    return _change(
-        call,
-        operator,
-        item_changes.retag,
-        ids,
-        add=_read_tags(add, "add"),
-        remove=set(_read_tags(remove, "remove")),
-    )
+    tags = {"add": _read_tags(add, "add"), "remove": set(_read_tags(remove, "remove"))}
+    return _change(call, operator, item_changes.retag, ids, **tags)
 
 
-def _change(
-    call: Call, operator: bool, change: Callable[..., BulkResult], ids: Sequence[int], **how: Any
-) -> BulkResult:
+def _change(call: Call, operator: bool, change: Callable[..., int], ids: Sequence[int], **how: Any) -> BulkResult:
     """Change the items that the call sees, then rewrite the Markdown files that list saved memories."""
-    result = change(call.db, find_seen(call, operator), read_ids(ids), **how)
+    result = item_changes.change_items(call.db, find_seen(call, operator), read_ids(ids), partial(change, **how))
     memory_files.write_files(call)
     return result
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -12,7 +12,7 @@ from sqlalchemy import Connection, update
 
 from ..calls.call import Call
 from ..database import rows
-from ..database.compiled import chunks
+from ..database.compiled import IDS, chunks, execute_parts
 from ..database.engine import Database
 from ..database.schema import memories
 from ..database.sources import MEMORIES
@@ -68,10 +68,25 @@ def edit(call: Call, seen: ReadScope, row_id: int, text: str, *, editor: str, op
     return db.idempotent_transaction(work, source="memories")
 
 
+Change = Callable[[Connection, Database, str, Sequence[Any]], int]
+"""Changes locked rows of a persona, and returns how many it changed."""
+
+
+def change_items(db: Database, seen: ReadScope, ids: Sequence[int], change: Change) -> BulkResult:
+    """Change the visible items of these ids in one transaction."""
+
+    def work(connection: Connection) -> BulkResult:
+        rows = items.lock_items(connection, seen, ids)
+        there = {row.id for row in rows}
+        return BulkResult(change(connection, db, seen.persona, rows), tuple(each for each in ids if each not in there))
+
+    return db.idempotent_transaction(work, source="memories")
+
+
 def set_archived(
-    db: Database, seen: ReadScope, ids: Sequence[int], *, archived: bool, ttl_seconds: int = 0
-) -> BulkResult:
-    """Archive items, or restore archived and superseded ones; return how many changed.
+    connection: Connection, db: Database, persona: str, rows: Sequence[Any], *, archived: bool, ttl_seconds: int = 0
+) -> int:
+    """Archive items, or restore archived and superseded ones.
 
     A restored session item that has expired lives for `ttl_seconds` again.
     """
@@ -80,64 +95,39 @@ def set_archived(
         at = row.expires_at or (row.timestamp and expires_at(row.timestamp, ttl_seconds))
         return row.tier == "session" and at is not None and at <= now
 
-    def work(connection: Connection, rows: Sequence[Any]) -> int:
-        chosen = [row for row in rows if _is_archived(row) != archived]
-        for row in chosen:
-            if row.kind == INSTRUCTION and not archived:  # it replaces those on its topics
-                table_instructions.restore_instruction(connection, db, seen.persona, row)
-        changed = [row.id for row in chosen if archived or row.kind != INSTRUCTION]
-        now = db.clock()
-        values: dict[str, Any] = {"archived_at": now} if archived else {"archived_at": None, "superseded_by": None}
-        if archived:
-            table_sources.close_sources(connection, seen.persona, changed)
-        indexed.set_columns(connection, db, MEMORIES, seen.persona, changed, **values, updated_at=now)
-        expired = [] if archived else [row.id for row in rows if row.id in changed and has_expired(row, now)]
-        until = expires_at(now, ttl_seconds)
-        indexed.set_columns(connection, db, MEMORIES, seen.persona, expired, expires_at=until)
-        return len(chosen)
-
-    return _change(db, seen, ids, work)
+    chosen = [row for row in rows if _is_archived(row) != archived]
+    for row in chosen:
+        if row.kind == INSTRUCTION and not archived:  # it replaces those on its topics
+            table_instructions.restore_instruction(connection, db, persona, row)
+    changed = [row.id for row in chosen if archived or row.kind != INSTRUCTION]
+    now = db.clock()
+    values: dict[str, Any] = {"archived_at": now} if archived else {"archived_at": None, "superseded_by": None}
+    if archived:
+        table_sources.close_sources(connection, persona, changed)
+    indexed.set_columns(connection, db, MEMORIES, persona, changed, **values, updated_at=now)
+    expired = [] if archived else [row.id for row in rows if row.id in changed and has_expired(row, now)]
+    indexed.set_columns(connection, db, MEMORIES, persona, expired, expires_at=expires_at(now, ttl_seconds))
+    return len(chosen)
 
 
-def _change(
-    db: Database, seen: ReadScope, ids: Sequence[int], work: Callable[[Connection, Sequence[Any]], int]
-) -> BulkResult:
-    """Change the visible items of these ids in one transaction; `work` returns how many it changed."""
-
-    def change(connection: Connection) -> BulkResult:
-        rows = items.lock_items(connection, seen, ids)
-        there = {row.id for row in rows}
-        return BulkResult(work(connection, rows), tuple(each for each in ids if each not in there))
-
-    return db.idempotent_transaction(change, source="memories")
-
-
-def set_pinned(db: Database, seen: ReadScope, ids: Sequence[int], *, pinned: bool) -> BulkResult:
-
-    def work(connection: Connection, rows: Sequence[Any]) -> int:
-        changed = [row.id for row in rows if bool(row.pinned) != pinned]
-        for part in chunks(changed):
-            where = (_C.persona_id == seen.persona, _C.id.in_(part))
-            connection.execute(update(memories).where(*where).values(pinned=int(pinned), updated_at=db.clock()))
-        return len(changed)
-
-    return _change(db, seen, ids, work)
+def set_pinned(connection: Connection, db: Database, persona: str, rows: Sequence[Any], *, pinned: bool) -> int:
+    changed = [row.id for row in rows if bool(row.pinned) != pinned]
+    change = update(memories).where(_C.persona_id == persona, _C.id.in_(IDS))
+    return execute_parts(connection, change.values(pinned=int(pinned), updated_at=db.clock()), changed)
 
 
 def retag(
-    db: Database, seen: ReadScope, ids: Sequence[int], *, add: Sequence[str], remove: Collection[str]
-) -> BulkResult:
-
-    def changed_tags(old: Sequence[str]) -> list[str]:
-        return list(dict.fromkeys([tag for tag in old if tag not in remove] + [tag for tag in add if tag not in old]))
-
-    def work(connection: Connection, rows: Sequence[Any]) -> int:
-        old = {row.id: stored_tags(row.tags) for row in rows}
-        changed = {row_id: new for row_id, tags in old.items() if (new := changed_tags(tags)) != tags}
-        _set_tags(connection, db, seen.persona, changed)
-        return len(changed)
-
-    return _change(db, seen, ids, work)
+    connection: Connection, db: Database, persona: str, rows: Sequence[Any], *, add: Sequence[str], remove: set[str]
+) -> int:
+    """Remove tags, then add those that are missing."""
+    changed = {}
+    for row in rows:
+        old = stored_tags(row.tags)
+        new = list(dict.fromkeys([tag for tag in old if tag not in remove] + [tag for tag in add if tag not in old]))
+        if new != old:
+            changed[row.id] = new
+    _set_tags(connection, db, persona, changed)
+    return len(changed)
 
 
 def _set_tags(connection: Connection, db: Database, persona: str, wanted: dict[int, list[str]]) -> None:
@@ -158,11 +148,7 @@ def _set_tags(connection: Connection, db: Database, persona: str, wanted: dict[i
     tags.raise_uses(connection, db, persona, raised)
 
 
-def purge(db: Database, seen: ReadScope, ids: Sequence[int]) -> BulkResult:
+def purge(connection: Connection, db: Database, persona: str, rows: Sequence[Any]) -> int:
     """Delete items permanently, with the items they replaced, index rows, and everything made from them."""
-
-    def work(connection: Connection, rows: Sequence[Any]) -> int:
-        forgetting.remove_items(Removal(connection, db, seen.persona), [row.id for row in rows])
-        return len(rows)
-
-    return _change(db, seen, ids, work)
+    forgetting.remove_items(Removal(connection, db, persona), [row.id for row in rows])
+    return len(rows)
