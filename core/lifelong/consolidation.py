@@ -201,12 +201,8 @@ def _store(call: Call, window: Window, lines: Sequence[Line], items: Items) -> A
     def work(connection: Connection) -> Added:
         place = conversations.ensure(connection, db, call.scope)
         is_same = lines == _allowed_now(connection, call, lines) and are_as_read(connection, persona, lines)
-        if window.last:
-            is_same = is_same and table_windows.is_whole(connection, persona, window)
-            is_same = is_same and table_windows.move_mark(connection, persona, window)
-        else:
-            is_same = is_same and table_windows.are_there(connection, persona, [line.row_id for line in lines])
-        if not is_same:
+        is_same = is_same and table_windows.are_there(connection, persona, window, lines)
+        if not is_same or (window.last and not table_windows.move_mark(connection, persona, window)):
             raise ChangedError("What was consolidated changed meanwhile; nothing was stored.", source="memories")
         if window.is_full and window.last:
             key = window.conversation

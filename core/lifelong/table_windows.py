@@ -114,15 +114,12 @@ def move_mark(connection: Connection, persona: str, window: Window) -> bool:
     return connection.execute(change).rowcount > 0
 
 
-def is_whole(connection: Connection, persona: str, window: Window) -> bool:
-    """Return whether the window's messages are all still stored, and none was added between them."""
-    inside = (_C.id > window.mark, _C.id <= window.last)
-    count = _select(persona, window.conversation, *inside, columns=(func.count(),))
-    return int(connection.execute(count).scalar_one()) == len(window.lines)
+def are_there(connection: Connection, persona: str, window: Window, lines: Sequence[Line]) -> bool:
+    """Return whether these messages of a window are all still open to consolidation.
 
-
-def are_there(connection: Connection, persona: str, rows: Sequence[int]) -> bool:
-    """Return whether all these messages are still stored and still open to consolidation."""
-    wanted = sorted(set(rows))
-    count = select(func.count()).where(_C.persona_id == persona, _C.id.in_(wanted), _SAID)
-    return int(connection.execute(count).scalar_one()) == len(wanted)
+    In a window that moves the mark, all its messages must be, and none may have been added between them.
+    """
+    rows = [line.row_id for line in (window.lines if window.last else lines)]
+    where = (_C.id > window.mark, _C.id <= window.last) if window.last else (_C.id.in_(rows),)
+    count = _select(persona, window.conversation, *where, columns=(func.count(),))
+    return int(connection.execute(count).scalar_one()) == len(rows)
