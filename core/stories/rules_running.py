@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -133,11 +134,6 @@ def fit_text(text: str, fits: Callable[[str], bool]) -> tuple[str, int]:
     if not text or fits(text):
         return text, 0
     sentences = [part for part in _SENTENCE_END.split(text) if part]
-    low, high = 1, len(sentences)
-    while low < high:
-        middle = (low + high) // 2
-        if fits("".join(sentences[middle:]).strip()):
-            high = middle
-        else:
-            low = middle + 1
-    return "".join(sentences[low:]).strip(), sum(1 for each in sentences[:low] if each.strip())
+    places = range(1, len(sentences))
+    first = 1 + bisect_left(places, True, key=lambda at: fits("".join(sentences[at:]).strip()))
+    return "".join(sentences[first:]).strip(), sum(1 for each in sentences[:first] if each.strip())
