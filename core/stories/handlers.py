@@ -52,6 +52,8 @@ OVERHEAD_TOKENS = 12
 """Tokens of one message besides its text: name, number, JSON punctuation."""
 KEYS = ("recap", "memory", "scene_recap", "running_recap", "summary")
 """Keys of a JSON reply that may hold the text."""
+REFUSALS = ("empty", "no_text", "unreadable", "error_like", "shorter")
+"""Reasons why a model's answer is no recap; they are stored with the message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,17 +99,13 @@ class Task(StoryCall):
             raise ModelError("unreadable")
         return text
 
-    def judge(self, text: str, current: str) -> str:
-        """Return the reason why a text must not replace the current text, or ""."""
-        return judge_refusal(text, current, patterns=refused_patterns(self.settings.templates_dir))
-
     def check(self, text: str, current: str) -> str:
         """Return `text` if it may replace the current text; "" for an extract that may not.
 
         Raises:
             ModelError: a model's text may not replace the current text, so the model is asked again later.
         """
-        reason = self.judge(text, current)
+        reason = judge_refusal(text, current, patterns=refused_patterns(self.settings.templates_dir))
         if reason and self.model is not None:
             raise ModelError(reason)
         return "" if reason else text
@@ -168,12 +166,15 @@ def recap(operation: Operation, tools: Tools) -> Effect | None:
     if line is None or _is_done(operation, stored):
         return None
     if task.model is None:
-        text, reason = build_extract([line.text], speakers=[line.sender_name], most_sentences=1, most_chars=300), ""
+        text = build_extract([line.text], speakers=[line.sender_name], most_sentences=1, most_chars=300)
     else:
-        text, reason = _ask_recap(task, line, stored)
-    if reason:
-        _note_refusal(task, row_id, reason)
-        raise ModelError(reason)
+        try:
+            text = _ask_recap(task, line, stored)
+        except ModelError as error:
+            if error.reason in REFUSALS:
+                _note_refusal(task, row_id, error.reason)
+                raise ModelError(error.reason) from None
+            raise
     if not text.strip():
         return None
     columns = build_columns(text, task.provenance, task.count) | {"include": None, "edited": False}
@@ -212,16 +213,10 @@ def _is_done(operation: Operation, stored: Recap) -> bool:
     return is_made and stored.updated_at > operation.created_at
 
 
-def _ask_recap(task: Task, line: Line, stored: Recap) -> tuple[str, str]:
-    """Return the model's recap, and the reason if it must not be stored."""
-    try:
-        text = task.ask_text("message_recap.txt.j2", speaker=to_json(line.sender_name), message=to_json(line.text))
-    except ModelError as error:
-        if error.reason in ("empty", "no_text", "unreadable"):
-            return "", error.reason
-        raise
+def _ask_recap(task: Task, line: Line, stored: Recap) -> str:
+    text = task.ask_text("message_recap.txt.j2", speaker=to_json(line.sender_name), message=to_json(line.text))
     # The length of a stale recap says nothing about the new text.
-    return text, task.judge(text, "" if stored.stale else stored.memory or "")
+    return task.check(text, "" if stored.stale else stored.memory or "")
 
 
 def _note_refusal(task: Task, row_id: int, reason: str) -> None:
