@@ -6,6 +6,7 @@ import html
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC
+from functools import partial
 
 from ..base import logs
 from ..calls.call import GivenSettings, load_viewer, open_call
@@ -26,6 +27,8 @@ from .section_recent import RECENT_IN_PROMPT
 from .section_saved import choose_saved, write_lines
 
 TEMPLATE = "memory.txt.j2"
+_escape = partial(html.escape, quote=False)
+"""Escapes a text so that it cannot end its part of the prompt."""
 
 
 def get_user_memory_prompt(
@@ -113,8 +116,3 @@ def _logged(source: str) -> Iterator[None]:
         yield
     except StoreError as error:
         logs.warning("memory_part_not_read", source=error.source or source, number=error.number)
-
-
-def _escape(text: str) -> str:
-    """Return a text escaped so that it cannot end its part of the prompt."""
-    return html.escape(text, quote=False)
