@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Integer, and_, bindparam, func, literal, or_, select, update
+from sqlalchemy import Connection, and_, bindparam, func, literal, or_, select, update
 
 from ..access import table_participants
 from ..access.rules import plain_key
@@ -167,13 +166,6 @@ def _where(level: bool, anywhere: bool, local: bool, withdrawn: bool = False) ->
     return where
 
 
-@lru_cache(maxsize=16)
-def _newest(level: bool, anywhere: bool, local: bool, withdrawn: bool) -> Any:
-    limit = bindparam("most", type_=Integer())
-    chosen = select(*LINE).where(*_where(level, anywhere, local, withdrawn))
-    return chosen.order_by(_C.timestamp.desc(), _C.id.desc()).limit(limit)
-
-
 def read_newest(
     db: Database,
     persona: str,
@@ -187,8 +179,9 @@ def read_newest(
 ) -> list[Line]:
     """Return the newest visible messages, oldest first, ties by row id; `level` adds conversations below the key."""
     room = plain_key(conversation or "")
-    values = {"persona": persona, "most": limit, "conversation": conversation, "low": f"{room}/", "high": f"{room}0"}
-    statement = _newest(level and conversation is not None, conversation is None, local, withdrawn)
+    values = {"persona": persona, "conversation": conversation, "low": f"{room}/", "high": f"{room}0"}
+    where = _where(level and conversation is not None, conversation is None, local, withdrawn)
+    statement = select(*LINE).where(*where).order_by(_C.timestamp.desc(), _C.id.desc()).limit(limit)
     # Without a conversation, each audience's newest rows are read along its index.
     parts = [[each] for each in audiences] if conversation is None and len(audiences) <= 8 else [list(audiences)]
     lines: list[Line] = []
