@@ -9,11 +9,11 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Integer, Select, and_, bindparam, case, delete, func, or_, select, update
+from sqlalchemy import Connection, Select, and_, bindparam, case, delete, func, or_, select, update
 
 from ..access import table_conversations
 from ..base.hints import shown
-from ..database.compiled import FIRST, IDS, Branch, CompiledStatement, Reader, Shape, execute_parts
+from ..database.compiled import FIRST, IDS, CompiledStatement, Reader, Shape, execute_parts
 from ..database.dialects import ID, Key, Time, insert_ignore
 from ..database.engine import Database
 from ..database.rows import insert_rows, read_object
@@ -126,7 +126,7 @@ _MOST_LINES = 2000
 
 
 @lru_cache(maxsize=2)
-def section(family: str) -> CompiledStatement:
+def select_included(family: str) -> CompiledStatement:
     """Return the SELECT of the included recaps of `conversation`."""
     off = select(conversations.c.stories_off).where(
         conversations.c.persona_id == bindparam("persona", type_=Key(64)),
@@ -147,14 +147,9 @@ def section(family: str) -> CompiledStatement:
             func.coalesce(off.scalar_subquery(), 0) == 0,
         )
         .order_by(_C.timestamp.desc(), _C.id.desc())
-        .limit(bindparam("most", type_=Integer()))
+        .limit(_MOST_LINES)
     )
     return CompiledStatement(statement.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)
-
-
-def section_part(conversation: str) -> Branch:
-    """Return the part of a prompt's last statement that reads the included recaps of a conversation."""
-    return Branch(INCLUDED, section, {"conversation": conversation, "most": _MOST_LINES}, "message_recaps")
 
 
 # Writing

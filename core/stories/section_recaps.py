@@ -19,7 +19,8 @@ def wanted(asked: Asked) -> Sequence[Branch]:
     conversation = asked.viewer.scope.conversation
     if not asked.settings.enable_message_recaps or conversation is None:
         return ()
-    return (table_recaps.section_part(conversation),)
+    values = {"conversation": conversation}
+    return (Branch(table_recaps.INCLUDED, table_recaps.select_included, values, "message_recaps"),)
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
