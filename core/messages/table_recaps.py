@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, and_, bindparam, case, delete, func, or_, select, update
+from sqlalchemy import Connection, and_, bindparam, case, delete, func, or_, select, update
 
 from ..access import table_conversations
 from ..base.hints import shown
@@ -44,13 +44,12 @@ class Recap:
 RECAP_COLUMNS = (_R.memory, _R.include, _R.edited, _R.stale, _R.data, _R.provenance, _R.updated_at)
 
 
-def _select_own(persona: str, row_id: int) -> Select[Any]:
-    own = (_R.persona_id == persona, _R.message_row == row_id, _R.alternative == OWN)
-    return select(*RECAP_COLUMNS).where(*own)
+def _match_own(persona: str, row_id: int) -> tuple[Any, ...]:
+    return _R.persona_id == persona, _R.message_row == row_id, _R.alternative == OWN
 
 
 def find_recap(read: Reader, persona: str, row_id: int) -> Recap | None:
-    return next(map(build_recap, read(_select_own(persona, row_id), {})), None)
+    return next(map(build_recap, read(select(*RECAP_COLUMNS).where(*_match_own(persona, row_id)), {})), None)
 
 
 def build_recap(row: Any) -> Recap:
@@ -165,10 +164,10 @@ def update_recap(
     data: Mapping[str, Any] | None,
 ) -> bool:
     """Set columns and `data` values of a message's own recap (None removes a value); return whether it changed."""
-    key = {"persona_id": persona, "message_row": row_id, "alternative": OWN}
+    key, own = {"persona_id": persona, "message_row": row_id, "alternative": OWN}, _match_own(persona, row_id)
     # Locked before it is read: two writers that set different keys of one message must not lose one.
     connection.execute(insert_ignore(message_recaps, db.family), {**key, "conversation_key": conversation})
-    recap = build_recap(connection.execute(_select_own(persona, row_id).with_for_update()).one())
+    recap = build_recap(connection.execute(select(*RECAP_COLUMNS).where(*own).with_for_update()).one())
     merged = {name: value for name, value in {**recap.data, **(data or {})}.items() if value is not None}
     same = merged == recap.data and all(
         name in ("token_count", "provenance") or getattr(recap, name) == value for name, value in columns.items()
@@ -176,7 +175,6 @@ def update_recap(
     if same:
         return False
     values = {**columns, "data": merged or None, "updated_at": db.clock()}
-    own = (_R.persona_id == persona, _R.message_row == row_id, _R.alternative == OWN)
     connection.execute(update(message_recaps).where(*own).values(values))
     return True
 
@@ -187,13 +185,6 @@ def move_recap(connection: Connection, persona: str, row_id: int, source: int, t
     connection.execute(delete(message_recaps).where(*here, _R.alternative == target))
     move = update(message_recaps).where(*here, _R.alternative == source)
     connection.execute(move.values(alternative=target, include=None))
-
-
-def mark_stale(connection: Connection, persona: str, row_id: int) -> str:
-    """Mark the recap of a changed message as stale; return its provenance, "" if there is no recap."""
-    own = (_R.persona_id == persona, _R.message_row == row_id, _R.alternative == OWN, _R.memory.is_not(None))
-    connection.execute(update(message_recaps).where(*own).values(stale=1, include=None))
-    return connection.execute(select(_R.provenance).where(*own)).scalar() or ""
 
 
 def set_include(connection: Connection, persona: str, rows: Collection[int], include: str | None) -> int:
@@ -331,6 +322,8 @@ def mark_changed(connection: Connection, db: Database, persona: str, line: Line,
     """Mark the recap of a changed message as stale, and queue it again if operations make this message's recap."""
     current = (_A.persona_id == persona, _A.message_row == line.row_id, _A.is_current == 1, _A.text != text)
     connection.execute(update(message_alternatives).where(*current).values(text=text))
-    provenance = mark_stale(connection, persona, line.row_id)
+    own = (*_match_own(persona, line.row_id), _R.memory.is_not(None))
+    connection.execute(update(message_recaps).where(*own).values(stale=1, include=None))
+    provenance = connection.execute(select(_R.provenance).where(*own)).scalar()
     if provenance in _MADE or (queues and line.role in SAID):
         queue_recap(connection, db, persona, line.conversation, line.row_id)

@@ -120,14 +120,11 @@ def update_scene(connection: Connection, persona: str, break_row: int, values: M
     return bool(connection.execute(stmt).rowcount)
 
 
-def delete_scene(connection: Connection, persona: str, break_row: int) -> bool:
-    """Delete the break of a message and the recaps of its scene; return whether there was one."""
-    query = select(_S.id).where(_S.persona_id == persona, _S.break_row == break_row).with_for_update()
-    scene_id = connection.execute(query).scalar()
-    if scene_id is None:
+def delete_scene(connection: Connection, persona: str, scene_id: int) -> bool:
+    """Delete a scene's break, then its recaps; return whether the scene existed."""
+    if not connection.execute(delete(scenes).where(_S.persona_id == persona, _S.id == scene_id)).rowcount:
         return False
     connection.execute(delete(scene_recaps).where(_R.persona_id == persona, _R.scene_id == scene_id))
-    connection.execute(delete(scenes).where(_S.persona_id == persona, _S.id == scene_id))
     return True
 
 

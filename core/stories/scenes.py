@@ -202,7 +202,7 @@ def remove_scene_break(
     """
 
     def work(connection: Connection, call: StoryCall, scene: Scene) -> WriteResult:
-        is_removed = table_scenes.delete_scene(connection, call.persona, scene.break_row)
+        is_removed = table_scenes.delete_scene(connection, call.persona, scene.id)
         return WriteResult(True, scene.id) if is_removed else NO_BREAK
 
     return _change_scene(open_message(open_call(db, settings, scope), message, interface_path), work)

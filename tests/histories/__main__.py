@@ -181,11 +181,7 @@ class History:
             ("consolidate", 2, lambda: (self._of_room("consolidate", room), lambda model, answer: None)),
             ("reindex", 0.5, lambda: (self._of_room("reindex", room), lambda model, answer: None)),
             ("copy_items", 1, lambda: (self._of_room("copy_items", room), lambda model, answer: None)),
-            (
-                "forget_room",
-                0.5,
-                lambda: (self._of_room("forget_room", room), lambda model, _: model.forget_room(room)),
-            ),
+            ("forget_room", 0.5, lambda: (self._of_room("forget_room", room), forget_room)),
             ("forget_person", 0.5, self._forget_person),
         ]
         if lines:
