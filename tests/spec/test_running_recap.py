@@ -25,9 +25,8 @@ def rows(story: Story, path: str = HERE) -> list[Any]:
 
 
 @pytest.mark.engines()
-def test_s26_d21_numbers_are_given_once(story: Story) -> None:
-    assert story.add("zero") == 0
-    assert [story.add(f"text {n}") for n in range(1, 5)] == [1, 2, 3, 4]
+def test_s26_s28_d21_numbers_are_given_once_and_one_version_is_current(story: Story) -> None:
+    assert [story.add(f"text {n}") for n in range(5)] == [0, 1, 2, 3, 4]
     for gone in (2, 3):
         assert stories.delete_running_recap_version(gone, conversation=HERE, **story.given).stored
     stored = rows(story)
@@ -36,11 +35,28 @@ def test_s26_d21_numbers_are_given_once(story: Story) -> None:
     assert [row.content for row in stored if row.deleted_at is not None] == ["", ""], "what was deleted is gone"
     assert [row.next_recap_version for row in rows_of(story.db, conversations, story.persona)] == [5]
     assert [each["version"] for each in story.storage()["versions"]] == [0, 1, 4]
-    assert story.add("five") == 5
+    refused = stories.set_current_running_recap(3, conversation=HERE, **story.given)
+    assert (refused.stored, refused.reason) == (False, "refused")
+    assert "0, 1, 4" in refused.notes[0]
+    assert story.storage()["current_version"] == 4
+    assert stories.delete_running_recap_version(4, conversation=HERE, **story.given).stored
+    assert story.storage()["current_version"] == 1
+    assert stories.set_current_running_recap(0, conversation=HERE, **story.given) == (True, 0, "")
+    current = stories.get_running_recap(conversation=HERE, **story.given)
+    one = stories.get_running_recap(1, conversation=HERE, **story.given)
+    assert (current["content"], one["content"]) == ("text 0", "text 1")
+    assert stories.get_running_recap(4, conversation=HERE, **story.given) is None
+    assert stories.delete_running_recap_version(1, conversation=HERE, **story.given).stored
+    assert story.storage()["current_version"] == 0, "deleting another leaves it"
+    assert stories.delete_running_recap_version(0, conversation=HERE, **story.given).stored
+    assert story.storage() == {"chat_id": HERE, "current_version": 0, "versions": []}
+    assert stories.get_running_recap(conversation=HERE, **story.given) is None
+    assert story.add("again") == 5
     assert stories.delete_running_recap_version(5, conversation=HERE, **story.given).stored
     assert story.add("six") == 6
     assert stories.delete_running_recap_version(5, conversation=HERE, **story.given).reason == "unchanged"
     assert story.add("elsewhere", path=ELSEWHERE) == 0, "numbers are those of a conversation"
+    assert not stories.set_current_running_recap(0, conversation="tg/none", **story.given).stored
 
 
 @pytest.mark.engines()
@@ -73,32 +89,6 @@ def test_s27_s31_a_version_and_the_storage_have_their_keys_and_are_of_one_chat(s
     assert numbers(story.storage(ELSEWHERE)["versions"][0]) == (0, 0, 0, 0)
     with pytest.raises(ValueError, match="provenance"):
         story.add("x", provenance="guess")
-
-
-@pytest.mark.engines()
-def test_s28_the_current_version(story: Story) -> None:
-    for n in range(5):
-        story.add(f"text {n}")
-    for gone in (2, 3):
-        stories.delete_running_recap_version(gone, conversation=HERE, **story.given)
-    refused = stories.set_current_running_recap(3, conversation=HERE, **story.given)
-    assert (refused.stored, refused.reason) == (False, "refused")
-    assert "0, 1, 4" in refused.notes[0]
-    assert story.storage()["current_version"] == 4
-    assert stories.delete_running_recap_version(4, conversation=HERE, **story.given).stored
-    assert story.storage()["current_version"] == 1
-    assert stories.set_current_running_recap(0, conversation=HERE, **story.given) == (True, 0, "")
-    current = stories.get_running_recap(conversation=HERE, **story.given)
-    one = stories.get_running_recap(1, conversation=HERE, **story.given)
-    assert (current["content"], one["content"]) == ("text 0", "text 1")
-    assert stories.get_running_recap(4, conversation=HERE, **story.given) is None
-    assert stories.delete_running_recap_version(1, conversation=HERE, **story.given).stored
-    assert story.storage()["current_version"] == 0, "deleting another leaves it"
-    assert stories.delete_running_recap_version(0, conversation=HERE, **story.given).stored
-    assert story.storage() == {"chat_id": HERE, "current_version": 0, "versions": []}
-    assert stories.get_running_recap(conversation=HERE, **story.given) is None
-    assert story.add("again") == 5
-    assert not stories.set_current_running_recap(0, conversation="tg/none", **story.given).stored
 
 
 def told(story: Story, *at: int, count: int = 55) -> list[int]:

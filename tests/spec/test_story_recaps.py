@@ -151,7 +151,7 @@ def test_s3_a_message_is_named_by_its_row_or_by_the_platforms_id(story: Story) -
 
 @pytest.mark.engines()
 @pytest.mark.dialects
-def test_s4_d19_a_recap_belongs_to_the_alternative_it_was_made_of(story: Story) -> None:
+def test_s4_s5_d19_a_recap_belongs_to_the_alternative_it_was_made_of(story: Story) -> None:
     (message,) = story.write("once", who="self")
     story.set(message, "memory", "before")
     assert story.call(stories.add_alternative, message, "twice") == 1
@@ -165,27 +165,19 @@ def test_s4_d19_a_recap_belongs_to_the_alternative_it_was_made_of(story: Story) 
 
     story.refresh()
     assert stored() == {-1: ("before", "Recap of message(s)")}
-    story.call(stories.choose_alternative, message, 1)
-    assert stored() == {0: ("before", None)}
+    assert story.call(stories.choose_alternative, message, 1) == WriteResult(True, message)
+    assert stored() == {0: ("before", None)} and story.memory(message) is None
+    assert [each["text"] for each in story.call(chat_history_cache.load_chat_history, story.path)] == ["twice"]
     story.set(message, "memory", "after")
     assert stored() == {0: ("before", None), -1: ("after", None)}
-    story.call(stories.choose_alternative, message, 0)
+    assert story.call(stories.choose_alternative, message, 0).stored
     assert stored() == {-1: ("before", "Recap of message(s)"), 1: ("after", None)}
+    assert (story.memory(message), story.get(message, "stale")) == ("before", None)
 
 
-def test_s5_choosing_an_alternative_loads_its_own_recap(story: Story) -> None:
+def test_s5_an_alternative_is_chosen_once_and_a_new_one_gets_a_recap(story: Story) -> None:
     (message,) = story.write("once", who="self")
     story.call(stories.add_alternative, message, "twice")
-    story.set(message, "memory", "a")
-    assert story.call(stories.choose_alternative, message, 1) == WriteResult(True, message)
-    assert story.memory(message) is None
-    line = chat_history_cache.load_chat_history(
-        story.path, db=story.db, scope=story.scope(story.path), settings=story.settings()
-    )
-    assert [each["text"] for each in line] == ["twice"]
-    assert story.call(stories.choose_alternative, message, 0).stored
-    assert (story.memory(message), story.get(message, "stale")) == ("a", None)
-    assert story.get(message, "include") == "Recap of message(s)"
     assert story.call(stories.choose_alternative, message, 0).reason == "unchanged"
     with pytest.raises(ValueError, match=r"There is no alternative 2\. The message has 0 to 1"):
         story.call(stories.choose_alternative, message, 2)
