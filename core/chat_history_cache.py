@@ -7,6 +7,7 @@ sees only the messages that a prompt in that other conversation would see.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import takewhile
 from typing import Any, Protocol, TypedDict, get_args
@@ -133,15 +134,14 @@ def _plan(call: Call, conversation: object, text: object, reply_to: object = Non
     if message is None:
         return lambda *, is_answer=False: WriteResult(False, None, "empty")  # noqa: ARG005 - the form of a Store
     flags = call.settings
-    instructions = standing.read_instructions(message.text, flags, role=message.role, excluded=message.excluded)
+    stated = standing.read_instructions(message.text, flags, role=message.role, excluded=message.excluded)
     return partial(
         messages_table.insert_message,
         call.db,
         call.scope,
-        message,
+        replace(message, instructions=stated) if stated else message,
         privacy_default=flags.privacy_default,
         queues=flags.recap_on_message,
-        instructions=instructions,
         row_id=row_id,
         also=relationships_table.plan_count(call, message.participant, message.sender_name, message.role),
     )

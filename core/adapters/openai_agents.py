@@ -129,7 +129,7 @@ class Session:
         kept = [item for item in items if _read_text(item) not in self._recalled]
         stored = [json.dumps(item, ensure_ascii=True, separators=(",", ":")) for item in kept]
         now, flags = call.db.clock(), call.settings
-        messages, instructions = [], []
+        messages = []
         for item, text, number in zip(kept, stored, call.db.ids.take(len(kept)), strict=True):
             said = _read_text(item)
             is_blank = not said.strip()  # an item without text is hidden from searches and histories
@@ -147,15 +147,14 @@ class Session:
                 excluded=is_blank,
             )
             assert message is not None
-            messages.append(replace(message, text="") if is_blank else message)
-            instructions.append(standing.read_instructions(said, flags, role=role, excluded=is_blank))
+            stated = standing.read_instructions(said, flags, role=role, excluded=is_blank)
+            messages.append(replace(message, text="" if is_blank else message.text, instructions=stated))
         results = insert_messages(
             call.db,
             call.scope,
             messages,
             privacy_default=flags.privacy_default,
             privacy={call.scope.conversation or "": call.scope.privacy} if call.scope.privacy else None,
-            instructions=instructions,
         )
         refused = sum(result.reason == "privacy" for result in results)
         if refused:

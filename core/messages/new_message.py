@@ -9,6 +9,7 @@ from typing import Any
 from ..access.rules import check_key, named_participant, split_key
 from ..database import rows
 from ..memories.rules import check_choice
+from ..memories.rules_instructions import Instruction
 from ..scope import KEY_BYTES, MESSAGE_ID_BYTES, Scope, key_text, optional_key
 from ..shapes import PERSONA_SENDER, Role
 from ..text.folding import fold
@@ -48,6 +49,10 @@ class NewMessage:
     """Host's name for the conversation."""
     server_name: str = ""
     """Host's name for the server."""
+    instructions: tuple[Instruction, ...] = ()
+    """Standing instructions in the text, which are stored with the message."""
+    beside: Any = None
+    """What else a file has of the message; only the function that stores it knows the type."""
     folded: str = field(init=False, repr=False)
     digest: bytes = field(init=False, repr=False)
     notes: tuple[str, ...] = ()

@@ -27,7 +27,6 @@ from ..index import entries as index_entries
 from ..index import indexed
 from ..jobs import table as jobs_table
 from ..memories import shown_texts, table_instructions
-from ..memories.rules_instructions import Instruction
 from ..scope import Privacy, Scope
 from ..shapes import WriteResult
 from ..short_term import table as short_term_table
@@ -57,7 +56,6 @@ def insert_message(
     is_answer: bool = False,
     privacy_default: str,
     queues: bool = False,
-    instructions: Sequence[Instruction] = (),
     row_id: int | None = None,
     also: Callable[[Connection], object] | None = None,
 ) -> WriteResult:
@@ -83,7 +81,7 @@ def insert_message(
         write_rows(connection, db, own.persona, [(own_id, new, place)])
         whose = replace(own, participant=new.participant)
         table_instructions.record_instructions(
-            connection, db, whose, place, instructions, at=new.at, sources=[own_id], privacy_default=privacy_default
+            connection, db, whose, place, new.instructions, at=new.at, sources=[own_id], privacy_default=privacy_default
         )
         if is_late(db, own.persona, new, own_id):
             raise RollbackError(WriteResult(False, None, "privacy", notes=(*new.notes, FORGOTTEN)))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
-from typing import TypeVar
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -19,7 +19,6 @@ from ..database.engine import Database, RollbackError
 from ..database.ids import retry_duplicates
 from ..database.schema import chat_history_cache
 from ..memories import table_instructions
-from ..memories.rules_instructions import Instruction
 from ..memories.table_instructions import Holding
 from ..scope import Privacy, Scope
 from ..shapes import WriteReason, WriteResult
@@ -27,11 +26,8 @@ from . import table as messages_table
 from . import table_lines
 from .new_message import SAME_WITHIN, NewMessage
 
-T = TypeVar("T")
-"""Data that accompanies a message in a file; only the function that stores it knows its type."""
-
-WriteBeside = Callable[[Connection, Database, str, Sequence[tuple[int, str, T]]], None]
-"""Stores a persona's accompanying data, each `(row id, conversation, data)`, in the messages' transaction."""
+WriteBeside = Callable[[Connection, Database, str, Sequence[tuple[int, str, Any]]], None]
+"""Stores what is `beside` a persona's messages, each `(row id, conversation, data)`, in their transaction."""
 
 PART = 500
 """Number of messages stored in one transaction."""
@@ -50,17 +46,12 @@ def insert_messages(
     *,
     privacy_default: str,
     privacy: Mapping[str, Privacy] | None = None,
-    beside: Sequence[T] = (),
-    write_beside: WriteBeside[T] | None = None,
-    instructions: Sequence[Sequence[Instruction]] = (),
+    write_beside: WriteBeside | None = None,
 ) -> list[WriteResult]:
     """Store messages of any conversations; return their results in the order given."""
     results: list[WriteResult] = []
     for part in chunks(messages, PART):
-        these = slice(len(results), len(results) + len(part))
-        results += _insert_part(
-            db, scope, part, privacy_default, privacy or {}, beside[these], write_beside, instructions[these]
-        )
+        results += _insert_part(db, scope, part, privacy_default, privacy or {}, write_beside)
     return results
 
 
@@ -71,13 +62,9 @@ def _insert_part(
     part: Sequence[NewMessage],
     privacy_default: str,
     privacy: Mapping[str, Privacy],
-    beside: Sequence[T],
-    write_beside: WriteBeside[T] | None,
-    instructions: Sequence[Sequence[Instruction]],
+    write_beside: WriteBeside | None,
 ) -> list[WriteResult]:
     persona, by_id = scope.persona, dict(zip(db.ids.take(len(part)), part, strict=True))
-    lies = dict(zip(by_id, beside, strict=False))
-    stated = {row_id: some for row_id, some in zip(by_id, instructions, strict=False) if some}
 
     def work(connection: Connection) -> list[WriteResult] | None:
         outcomes: dict[int, WriteResult] = {}
@@ -102,13 +89,13 @@ def _insert_part(
         table_participants.note_names(connection, db, persona, spoke, levels)
         messages_table.write_rows(connection, db, persona, sorted(ready, key=lambda each: each[0]))
         if write_beside is not None:
-            write_beside(connection, db, persona, [(i, m.conversation, lies[i]) for i, m, _ in ready if i in lies])
+            write_beside(connection, db, persona, [(row_id, m.conversation, m.beside) for row_id, m, _ in ready])
         holding: Holding = {}
         for row_id, message, place in ready:
-            if row_id in stated:
+            if message.instructions:
                 own = replace(messages_table.build_scope(scope, message.conversation), participant=message.participant)
                 table_instructions.record_instructions(
-                    connection, db, own, place, stated[row_id], at=message.at, sources=[row_id],
+                    connection, db, own, place, message.instructions, at=message.at, sources=[row_id],
                     privacy_default=privacy_default, holding=holding,
                 )  # fmt: skip
         return [outcomes[row_id] for row_id in by_id]

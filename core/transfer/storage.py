@@ -245,14 +245,16 @@ class ChatWriter:
 
     def _insert(self, server: str, new: Sequence[_Ready]) -> None:
         call = self._call
-        instructions = [_read_instructions(call, ready) for ready in new]
-        beside = [ready.line.beside for ready in new]
+        messages = [
+            replace(ready.message, beside=ready.line.beside, instructions=_read_instructions(call, ready))
+            for ready in new
+        ]
         written = table_batches.insert_messages(
-            call.db, replace(call.scope, server=server), [ready.message for ready in new],
-            privacy_default=call.settings.privacy_default, privacy=self.privacies, beside=beside,
-            write_beside=table_imported.insert_beside, instructions=instructions,
+            call.db, replace(call.scope, server=server), messages, privacy_default=call.settings.privacy_default,
+            privacy=self.privacies, write_beside=table_imported.insert_beside,
         )  # fmt: skip
-        for ready, result, own, wishes in zip(new, written, beside, instructions, strict=True):
+        for ready, message, result in zip(new, messages, written, strict=True):
+            own = ready.line.beside
             if not result.stored:
                 self.counts[result.reason] += 1
                 continue
@@ -260,7 +262,7 @@ class ChatWriter:
             self.story["alternatives"] += len(own.alternatives)
             self.story["recaps"] += own.recap is not None and own.recap.memory is not None
             self.story["scenes"] += own.scene is not None
-            self.instructions += len(wishes)
+            self.instructions += len(message.instructions)
 
     def _change(self, stored: StoredLine, ready: _Ready) -> None:
         """Give a stored message the text and the alternatives from the export."""
