@@ -169,7 +169,10 @@ def recap(operation: Operation, tools: Tools) -> Effect | None:
         text = build_extract([line.text], speakers=[line.sender_name], most_sentences=1, most_chars=300)
     else:
         try:
-            text = _ask_recap(task, line, stored)
+            said = {"speaker": to_json(line.sender_name), "message": to_json(line.text)}
+            # The length of a stale recap says nothing about the new text.
+            current = "" if stored.stale else stored.memory or ""
+            text = task.check(task.ask_text("message_recap.txt.j2", **said), current)
         except ModelError as error:
             if error.reason in REFUSALS:
                 _note_refusal(task, row_id, error.reason)
@@ -211,12 +214,6 @@ def _is_done(operation: Operation, stored: Recap) -> bool:
         return False
     is_made = stored.provenance in ("model", "extract") and "error" not in stored.data
     return is_made and stored.updated_at > operation.created_at
-
-
-def _ask_recap(task: Task, line: Line, stored: Recap) -> str:
-    text = task.ask_text("message_recap.txt.j2", speaker=to_json(line.sender_name), message=to_json(line.text))
-    # The length of a stale recap says nothing about the new text.
-    return task.check(text, "" if stored.stale else stored.memory or "")
 
 
 def _note_refusal(task: Task, row_id: int, reason: str) -> None:
