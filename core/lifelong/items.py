@@ -109,18 +109,15 @@ def add_facts_with_meta(
 
 @retry_duplicates
 def _store(call: Call, entries: Sequence[NewMemory]) -> Added:
-    db, scope, settings = call.db, call.scope, call.settings
+    db, scope, default = call.db, call.scope, call.settings.privacy_default
     row_ids = db.ids.take(len(entries))
     new = list(zip(row_ids, entries, strict=True))
-    notes = tuple(note for memory in entries for note in memory.notes)
+    tiers, notes = {memory.tier for memory in entries}, tuple(note for memory in entries for note in memory.notes)
 
     def work(connection: Any) -> Added:
         place = conversations.ensure(connection, db, scope, sender=scope.participant)
-        allowed = [
-            (row_id, memory)
-            for row_id, memory in new
-            if not memories.is_private(connection, scope, memory.tier, settings.privacy_default, False)
-        ]
+        closed = {tier for tier in tiers if memories.is_private(connection, scope, tier, default, False)}
+        allowed = [(row_id, memory) for row_id, memory in new if memory.tier not in closed]
         if not allowed:
             raise RollbackError(Added(notes=notes, reason="privacy"))
         done = memories.insert_each_once(connection, db, scope, allowed, place)

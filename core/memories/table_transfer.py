@@ -81,16 +81,12 @@ def number_item(memory: NewMemory, seen: Counter[bytes]) -> int:
 def store(call: Call, items: Sequence[tuple[int, NewMemory]], *, dry_run: bool) -> Done:
     """Store each (number, item) unless at least `number` equal items are stored: an import can be run again."""
     db, scope, default = call.db, call.scope, call.settings.privacy_default
-    ids = db.ids.take(len(items))
-
-    def find_private(connection: Connection) -> frozenset[int]:
-        tiers = {memory.tier for _, memory in items}
-        closed = {tier for tier in tiers if memories.is_private(connection, scope, tier, default, False)}
-        return frozenset(i for i, (_, memory) in enumerate(items) if memory.tier in closed)
+    ids, tiers = db.ids.take(len(items)), {memory.tier for _, memory in items}
 
     def work(connection: Connection) -> Done:
         place = conversations.ensure(connection, db, scope, sender=scope.participant)
-        private = find_private(connection)
+        closed = {tier for tier in tiers if memories.is_private(connection, scope, tier, default, False)}
+        private = frozenset(i for i, (_, memory) in enumerate(items) if memory.tier in closed)
         if len(private) == len(items):
             raise RollbackError(Done(0, 0, private))
         audiences.lock(connection, scope.persona, place.audience_id)
