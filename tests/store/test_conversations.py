@@ -38,26 +38,14 @@ from core.database.schema import (
 from core.database.schema import memories as memory_table
 from core.errors import MessageError
 from core.forgetting import forget
-from core.memories import new_item as memory_input
-from core.memories import table as memories
 from core.messages import new_message as messages
 from core.messages import table_batches as chat_batches
 from core.privacy import link_participants, set_conversation_privacy, unlink_participant
 from core.scope import Scope
-from tests.store.world import NOW, index_differences, own_scope, rows_of, run_at_once
+from tests.store.world import NOW, index_differences, insert_item, own_scope, rows_of, run_at_once, save
 
 MADE_OF_IT = {"conversation_summaries": 0, "short_term_memories": 0, "stored_values": 0}
 """Tables whose rows move too, and of which these conversations have none."""
-
-
-def save(db: Database, scope: Scope, path: str, text: str, sender_id: Any = "7", **more: Any) -> Any:
-    return save_chat_message(path, text, "Ann", sender_id, NOW, db=db, scope=scope, **more)
-
-
-def remember(db: Database, scope: Scope, text: str) -> Any:
-    made = memory_input.read(text, now=NOW, tags=["t"])
-    assert made is not None
-    return memories.insert(Call(db, Settings(), scope), made)
 
 
 def kind_of(db: Database, scope: Scope, conversation: str) -> tuple[str, str, str]:
@@ -161,7 +149,7 @@ def test_f17_500_rows_turn_private_by_themselves(db: Database, scope: Scope) -> 
     made = [messages.read_message(scope, "tg/1", f"text {n}", now=NOW, sender_id="7", message_id=n) for n in range(500)]
     chat_batches.insert_messages(db, scope, [m for m in made if m], privacy_default="none")
     own = replace(scope, conversation="tg/1")
-    remember(db, own, "an item")
+    insert_item(db, own, "an item", tags=["t"])
     add_diary_entry("an entry", interface="tg", chat_id="1", db=db, scope=scope)
     save(db, scope, "tg/2", "elsewhere")
     group = replace(scope, conversation="tg/2")
@@ -180,7 +168,7 @@ def test_f17_set_conversation_privacy_moves_all_and_counts(db: Database, scope: 
     for n in range(3):
         save(db, scope, "tg/1", f"text {n}", "9")
     save(db, scope, "tg/1/5", "in the thread")
-    remember(db, own, "an item")
+    insert_item(db, own, "an item", tags=["t"])
     add_diary_entry("an entry", db=db, scope=own)
 
     def turn(privacy: Any) -> dict[str, int]:
@@ -203,7 +191,7 @@ def test_f6_d8_linked_they_meet_unlinked_they_part(db: Database, scope: Scope) -
     save(db, telegram, "tg/7", "on telegram")
     save(db, discord, "dc/dm1", "on discord", "u1")
     save(db, discord, "dc/dm1", "the answer", "self")
-    remember(db, discord, "an item")
+    insert_item(db, discord, "an item", tags=["t"])
     add_diary_entry("an entry", db=db, scope=discord)
     before = everywhere(db, telegram), everywhere(db, discord)
     assert before == (["on telegram"], ["an entry", "an item", "on discord", "the answer"])

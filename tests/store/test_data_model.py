@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from sqlalchemy import select
 
-from core import chat_history_cache
 from core.database import schema
 from core.database.engine import Database
 from core.errors import MessageError
-from core.scope import Scope
-from tests.store.world import NOW, count, own_scope, rows_of
+from tests.store.world import count, own_scope, rows_of, save
 
 pytestmark = pytest.mark.dialects
-
-
-def save(db: Database, scope: Scope, path: str, text: str, who: str = "u1", **fields: Any) -> Any:
-    return chat_history_cache.save_chat_message(path, text, "Ann", who, NOW, db=db, scope=scope, **fields)
 
 
 @pytest.mark.parametrize("others", [[], ["web/ann"]], ids=["alone", "with others"])
@@ -36,7 +28,7 @@ def test_d3_a_blank_key_in_a_list_is_found(db: Database, others: list[str]) -> N
         ("tg/" + "x" * 510, {}, "interface_path"),
         ("tg/" + "猫" * 171, {}, "interface_path"),
         ("tg/1", {"message_id": "x" * 192}, "message_id"),
-        ("tg/1", {"who": "x" * 256}, "sender_id"),
+        ("tg/1", {"sender_id": "x" * 256}, "sender_id"),
         ("t" * 65 + "/1", {}, "interface"),
     ],
 )

@@ -10,29 +10,19 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from core.calls.call import Call
-from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import memories as table
 from core.database.schema import tags
 from core.errors import MessageError, StoreWriteError
-from core.memories import new_item as memory_input
-from core.memories import table as memories
 from core.privacy import set_privacy
 from core.prompt_engine import set_hook
 from core.scope import Scope, use_scope
 from core.synth_core_memory import silently_record_memory
-from tests.store.world import NOW, count, index_differences, open_db, own_scope, rows_of
+from tests.store.world import NOW, count, index_differences, insert_item, open_db, own_scope, rows_of
 
 
 def record(db: Database, scope: Scope, text: Any, response: Any = "Noted.", **more: Any) -> Any:
     return silently_record_memory(text, response, scope=scope, db=db, **more)
-
-
-def insert(db: Database, scope: Scope, content: Any, **fields: Any) -> Any:
-    made = memory_input.read(content, now=db.clock(), **fields)
-    assert made is not None
-    return memories.insert(Call(db, Settings(), scope), made)
 
 
 def test_t48_all_columns_as_named(db: Database, scope: Scope) -> None:
@@ -87,7 +77,7 @@ def test_t50_audience_participant_and_state_make_it_another(db: Database, scope:
 
 
 def test_t50_insert_memory_always_inserts(db: Database, scope: Scope) -> None:
-    assert insert(db, scope, "I like tea", tags=["cat"]).stored and insert(db, scope, "I like tea", tags=["cat"]).stored
+    assert all(insert_item(db, scope, "I like tea", tags=["cat"]).stored for _ in range(2))
     assert count(db, table, scope.persona) == 2
     assert [(r.tag, r.uses) for r in rows_of(db, tags, scope.persona)] == [("cat", 2)]
 
@@ -114,10 +104,9 @@ def test_t52_privacy_levels(db: Database, scope: Scope) -> None:
         set_privacy("tg/ann", level, db=db, scope=scope)
         assert record(db, ann, "I like tea") == (False, None, "privacy")
         assert count(db, table, scope.persona) == 0
-    session = memory_input.read("for a while", now=NOW, tier="session")
-    assert session is not None and memories.insert(Call(db, Settings(), ann), session).reason == "privacy"
+    assert insert_item(db, ann, "for a while", tier="session").reason == "privacy"
     set_privacy("tg/ann", "partial", db=db, scope=scope)
-    assert memories.insert(Call(db, Settings(), ann), session).stored
+    assert insert_item(db, ann, "for a while", tier="session").stored
     set_privacy("tg/ann", "none", db=db, scope=scope)
     assert record(db, ann, "I like tea").stored
 
@@ -133,7 +122,7 @@ def test_t54_a_failing_write_is_logged_without_text(caplog: pytest.LogCaptureFix
 
 def test_t49_a_megabyte_with_emoji_reads_back_equal(db: Database, scope: Scope) -> None:
     text = "🍵 tea, " * 131_072
-    result = insert(db, scope, text, author="ann", tags=None, timestamp="2026-01-01T00:00:00Z", metadata={"a": "é😀"})
+    result = insert_item(db, scope, text, tags=None, timestamp="2026-01-01T00:00:00Z", metadata={"a": "é😀"})
     row = rows_of(db, table, scope.persona)[0]
     assert result.id == row.id and row.content == text and row.metadata == '{"a": "é😀"}'
     assert (row.tags, row.timestamp.isoformat()) == ("[]", "2026-01-01T00:00:00+00:00")
@@ -141,9 +130,9 @@ def test_t49_a_megabyte_with_emoji_reads_back_equal(db: Database, scope: Scope) 
 
 
 def test_d10_values_read_back(db: Database, scope: Scope) -> None:
-    insert(db, scope, "x", importance=0.6004, emotion="joy", intensity=7, emotion_state="calm", tags='["a", "b"]')
-    insert(db, scope, "y", importance=3, label="l" * 60, expires_at=NOW, source_message_ids=[1, 2])
-    insert(db, scope, "z", importance=float("nan"))
+    insert_item(db, scope, "x", importance=0.6004, emotion="joy", intensity=7, emotion_state="calm", tags='["a", "b"]')
+    insert_item(db, scope, "y", importance=3, label="l" * 60, expires_at=NOW, source_message_ids=[1, 2])
+    insert_item(db, scope, "z", importance=float("nan"))
     rows = rows_of(db, table, scope.persona)
     assert [r.importance for r in rows] == [0.6, 1.0, 0.5]
     assert (rows[0].emotion, rows[0].intensity, rows[0].emotion_state, rows[0].tags) == ("joy", 7, "calm", '["a", "b"]')
@@ -151,11 +140,11 @@ def test_d10_values_read_back(db: Database, scope: Scope) -> None:
 
 
 def test_g15_t3_what_was_cut_is_said(db: Database, scope: Scope) -> None:
-    result = insert(db, scope, "y", label="l" * 60, importance="high", timestamp="soon")
+    result = insert_item(db, scope, "y", label="l" * 60, importance="high", timestamp="soon")
     assert result.stored and len(result.notes) == 3
-    tagged = insert(db, scope, "hello", tags=["a" * 300])
+    tagged = insert_item(db, scope, "hello", tags=["a" * 300])
     assert (tagged.stored, tagged.dropped_tags, rows_of(db, table, scope.persona)[-1].tags) == (True, 1, "[]")
     for bad in ({"intensity": "much"}, {"tier": "forever"}, {"provenance": "me"}, {"author": []}, {"pinned": "yes"}):
         with pytest.raises(MessageError):
-            insert(db, scope, "z", **bad)
+            insert_item(db, scope, "z", **bad)
     assert count(db, table, scope.persona) == 2

@@ -6,24 +6,18 @@ from typing import Any
 
 import pytest
 
-from core.calls.call import Call
-from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import counters, tag_aliases, tag_links
 from core.database.schema import tags as table
-from core.memories import new_item as memory_input
-from core.memories import table as memories
 from core.scope import Scope
 from core.shapes import Vocabulary
 from core.synth_tagging import add_alias, add_tag, expand_tags, link_tags, list_tags
 from core.tags import table as tags
-from tests.store.world import NOW, Untouchable, count, open_db, own_scope, remove_items, rows_of
+from tests.store.world import Untouchable, count, insert_item, open_db, own_scope, remove_items, rows_of
 
 
 def store(db: Database, scope: Scope, *given: str) -> Any:
-    memory = memory_input.read("hello", now=NOW, tags=list(given))
-    assert memory is not None
-    return memories.insert(Call(db, Settings(), scope), memory)
+    return insert_item(db, scope, "hello", tags=list(given))
 
 
 def linked(db: Database, scope: Scope, a: Any, b: Any, weight: Any = 1.0) -> Any:

@@ -40,6 +40,7 @@ from tests.store.world import (
     rows_of,
     run_at_once,
     run_processes,
+    save,
     url_of,
     verify_index,
 )
@@ -47,10 +48,6 @@ from tests.store.world import (
 pytestmark = pytest.mark.dialects
 
 SERVERS = pytest.mark.engines("mariadb", "mysql", "seekdb")
-
-
-def save(db: Database, scope: Scope, path: str, text: str, sender_id: str = "ann", **more: Any) -> Any:
-    return chat_history_cache.save_chat_message(path, text, "Ann", sender_id, NOW, db=db, scope=scope, **more)
 
 
 WRITERS, EACH = 3, int(os.environ.get("WRITER_TURNS", "10"))

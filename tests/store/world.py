@@ -17,6 +17,9 @@ from typing import Any, TypeVar
 import numpy as np
 from sqlalchemy import event, select
 
+from core.calls.call import Call
+from core.chat_history_cache import save_chat_message
+from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import audiences, conversations, search_block, search_fresh, search_gone, search_segment
 from core.database.sources import AI_DIARY, ALL, CHAT, MEMORIES
@@ -24,7 +27,10 @@ from core.index import indexed, packing, segment, table
 from core.index.entries import DIARY_TEXTS, SEPARATOR, Stored, calendar_of, place_columns, place_of, read_audience
 from core.index.shapes import DAY, TAG, Entry, ThreadSpeaker
 from core.index.state import IndexState
+from core.memories import new_item
+from core.memories import table as memories
 from core.scope import Scope
+from core.shapes import WriteResult
 from core.text.folding import fold
 from core.text.hits import stored_tags
 from core.upkeep import migration as migrating
@@ -95,6 +101,18 @@ def run_processes(code: str, *arguments: list[str]) -> None:
     running = [subprocess.Popen([*words, *each], stderr=subprocess.PIPE, cwd=root) for each in arguments]
     errors = [process.communicate()[1].decode() for process in running]
     assert [process.returncode for process in running] == [0] * len(running), errors
+
+
+def save(db: Database, scope: Scope, path: str, text: str, sender_id: Any = "7", **more: Any) -> WriteResult:
+    """Store a line of Ann, said at NOW."""
+    return save_chat_message(path, text, "Ann", sender_id, NOW, db=db, scope=scope, **more)
+
+
+def insert_item(db: Database, scope: Scope, content: Any, **fields: Any) -> WriteResult:
+    """Store a memory item with the fields of `new_item.read`."""
+    item = new_item.read(content, now=db.clock(), **fields)
+    assert item is not None
+    return memories.insert(Call(db, Settings(), scope), item)
 
 
 def count(db: Database, table: Any, persona: str, *where: Any) -> int:
