@@ -298,19 +298,16 @@ def test_f20_nothing_new_is_kept_of_somebody_who_wants_nothing_kept(db: Database
 
 
 @contextmanager
-def statements(story: Story, verbs: tuple[str, ...]) -> Iterator[list[str]]:
-    """Collect the statements of these kinds that are sent meanwhile."""
+def changes(story: Story) -> Iterator[list[str]]:
+    """Collect the statements that are sent meanwhile and change rows."""
     found: list[str] = []
 
     def note(statement: str, *_: Any) -> None:
-        if statement.lstrip("( ").split(None, 1)[0].upper() in verbs:
+        if statement.lstrip("( ").upper().startswith(("INSERT", "UPDATE", "DELETE")):
             found.append(statement)
 
     with watched(story.db, note):
         yield found
-
-
-WRITES = ("INSERT", "UPDATE", "DELETE")
 
 
 def test_s10_the_reason_a_message_takes_no_part(story: Story) -> None:
@@ -432,12 +429,12 @@ def test_s37_a_second_refresh_writes_nothing(story: Story) -> None:
     story.end_scene(story.messages[9])
     first = story.refresh(MESSAGE_LENGTH_THRESHOLD=1)
     assert (first["hidden"], len(first["included"])) == ([(0, 9)], 30)
-    with statements(story, WRITES) as written:
+    with changes(story) as written:
         second = story.refresh(MESSAGE_LENGTH_THRESHOLD=1)
     assert written == []
     assert (second["hidden"], second["shown"], second["changed"]) == ([], [], 0)
     assert second["included"] == first["included"]
-    with statements(story, WRITES) as written:
+    with changes(story) as written:
         assert len(story.refresh(MESSAGE_RECAP_CONTEXT_LIMIT=10)["included"]) == 5
     assert len(written) == 1
 
@@ -529,7 +526,7 @@ def test_s34_a_setting_changed_in_the_file_acts_when_a_worker_runs(
 
     assert work(AUTO_HIDE_SCENE_COUNT=2) == [0, 1, 2]
     assert work(AUTO_HIDE_SCENE_COUNT=1) == list(range(7))
-    with statements(story, WRITES) as written:
+    with changes(story) as written:
         assert work() == list(range(7)) and written == []
     assert work(AUTO_HIDE_SCENE_COUNT=9) == []
     assert work(MESSAGE_RECAP_CONTEXT_LIMIT=0) == [] and story.recap_text() == ""
