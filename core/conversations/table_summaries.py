@@ -52,7 +52,6 @@ class StoredSummary(NamedTuple):
     conversation: str = ""
     """Key of the conversation; this field and the following ones are not read for prompts."""
     provenance: str = ""
-    audience_id: int = 0
 
 
 def find_place(connection: Connection, call: Call) -> table_conversations.AudienceRow | None:
@@ -128,7 +127,7 @@ def read_summaries(call: Call, viewer: Viewer) -> list[StoredSummary]:
     columns = (_C.id, _C.title, _C.summary, _C.occurred_at, _C.conversation_key, _C.provenance, _C.audience_id)
     newest: dict[int, list[StoredSummary]] = {}
     for row in call.db.read(select(*columns).where(*_VISIBLE).order_by(*_NEWEST), viewer.bound):
-        newest.setdefault(row.audience_id, []).append(StoredSummary(*row))
+        newest.setdefault(row.audience_id, []).append(StoredSummary(*row[:-1]))
     most = call.settings.max_recent_conversations
     summaries = [one for of_audience in newest.values() for one in of_audience[:most]]
     return sorted(summaries, key=lambda one: (one.at is not None, one.at, one.id))

@@ -27,7 +27,6 @@ class Scene:
     """A stored scene with its current recap."""
 
     id: int
-    conversation: str
     break_row: int
     name: str = ""
     visible: bool = True
@@ -50,21 +49,18 @@ class Recap:
 
 
 _WHOLE = (
-    select(
-        _S.id, _S.conversation_key, _S.break_row, _S.name, _S.visible, _S.current_recap_index,
-        _R.content, _R.provenance,
-    )
+    select(_S.id, _S.break_row, _S.name, _S.visible, _S.current_recap_index, _R.content, _R.provenance)
     .select_from(scenes)
     .outerjoin(
         scene_recaps,
         and_(_R.persona_id == _S.persona_id, _R.scene_id == _S.id, _R.version_index == _S.current_recap_index),
     )
-)  # fmt: skip
+)
 
 
 def _scene(r: Any) -> Scene:
     return Scene(
-        r.id, r.conversation_key, r.break_row, r.name or "", bool(r.visible),
+        r.id, r.break_row, r.name or "", bool(r.visible),
         None if r.content is None else r.current_recap_index, r.content or "", r.provenance or "",
     )  # fmt: skip
 
