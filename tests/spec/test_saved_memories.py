@@ -50,12 +50,9 @@ def save(stage: Stage, text: Any, path: str | None = HERE, who: str | None = "an
     return conversations.add_saved_memory(text, db=stage.db, scope=where(stage, path, who, **fields), **more)
 
 
-def items(stage: Stage, path: str | None = HERE, who: str | None = "ann", **more: Any) -> list[Any]:
-    return conversations.list_saved_memories(db=stage.db, settings=PLAIN, scope=where(stage, path, who, **more))
-
-
-def texts(stage: Stage, path: str | None = HERE, who: str | None = "ann", **more: Any) -> list[str]:
-    return [one["text"] for one in items(stage, path, who, **more)]
+def texts(stage: Stage, path: str = HERE, who: str = "ann", kind: saved.SavedKind = "saved") -> list[str]:
+    found = conversations.list_saved_memories(kind=kind, db=stage.db, settings=PLAIN, scope=where(stage, path, who))
+    return [one["text"] for one in found]
 
 
 def test_c11_what_cannot_be_saved_is_said(stage: Stage) -> None:
@@ -354,9 +351,8 @@ def test_p40_lite_mode_keeps_ten_saved_memories_and_two_conversations(stage: Sta
 DIRECT = "tg/ann"
 
 
-def listed(stage: Stage, path: str = HERE, who: str | None = "tg/ann", **more: Any) -> list[str]:
-    given = {**stage.asking(path, who), **more}
-    return [item["text"] for item in conversations.list_saved_memories(kind="instruction", **given)]
+def listed(stage: Stage, path: str = HERE, who: str = "ann") -> list[str]:
+    return texts(stage, path, who, "instruction")
 
 
 def shown(stage: Stage, path: str = HERE, **more: Any) -> list[str]:
@@ -465,7 +461,7 @@ def test_c12_whose_wishes_hold_where(stage: Stage) -> None:
     stage.say("Call me Captain", DIRECT, minutes=40)
     stage.say("Call me Bobby", who="Bob")
     assert (shown(stage, DIRECT), shown(stage, HERE)) == (["Call me Captain"], ["Call me Jo"])
-    assert shown(stage, who="Bob") == listed(stage, who="tg/bob") == ["Call me Bobby"]
+    assert shown(stage, who="Bob") == listed(stage, who="bob") == ["Call me Bobby"]
     assert shown(stage, who="Cid") == listed(Stage(stage.db)) == []
     stage.say("Call me Kim", "dc/7", who="Ann", minutes=10)
     link_participants("dc/ann", "tg/ann", **stage.asking())
