@@ -16,7 +16,7 @@ from ..access.table_participants import select_identities
 from ..access.view import Viewer
 from ..calls.call import Call
 from ..database import rows
-from ..database.compiled import FIRST, CompiledStatement, Shape, hide_from_index
+from ..database.compiled import FIRST, CompiledStatement, Kind, Shape, hide_from_index
 from ..database.dialects import ID, Key
 from ..database.engine import Database
 from ..database.schema import memories, participants
@@ -236,11 +236,8 @@ def describe_person(viewer: Viewer) -> tuple[bool, dict[str, Any]]:
     return who is not None, {"participant": who, "person": viewer.person or who} if who is not None else {}
 
 
-def _read_shown(row_id: int, content: str | None, metadata: Any, at: datetime | None) -> KeptItem:
-    return KeptItem(row_id, content or "", _read_topics(metadata), at)
-
-
-SHOWN = Shape(FIRST + 24, _read_shown, _C.id, content=_C.content, metadata=_C.metadata, at=_C.timestamp)
+_TOPICS = Kind(False, _read_topics)
+SHOWN = Shape(FIRST + 24, KeptItem, _C.id, text=_C.content, topics=(_TOPICS, _C.metadata), at=_C.timestamp)
 
 
 @lru_cache(maxsize=4)
