@@ -21,22 +21,16 @@ SEED = {"prune_max_age_days": 30, "prune_mode": "any"}
 ANN, BOB = "tg/ann", "tg/bob"
 
 
-class Life:
-    def __init__(self, stage: Stage, **flags: Any) -> None:
-        self.stage = stage
-        self.flags = flags
+class Life(Stage):
+    db: Database
 
-    @property
-    def db(self) -> Database:
-        return self.stage.db
+    def __init__(self, stage: Stage, **flags: Any) -> None:
+        super().__init__(stage.db, stage.persona)
+        self.stage, self.flags = stage, flags
 
     @property
     def clock(self) -> Any:
         return self.db.clock
-
-    @property
-    def persona(self) -> str:
-        return self.stage.persona
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """Return a function of the door that is called in this persona; flags in upper case are settings."""
