@@ -83,21 +83,6 @@ class Life(Stage):
         return [item["text"] for item in self.search_items(*arguments, **more)["items"]]
 
 
-class Model:
-    """Answers the same each time, or raises it, or what a function makes of the prompt; keeps what it was asked."""
-
-    def __init__(self, answer: Any = None, **lists: Any) -> None:
-        self.answer = json.dumps(lists) if answer is None else answer
-        self.asked: list[str] = []
-
-    def __call__(self, messages: list[dict[str, str]]) -> Any:
-        self.asked.append(messages[-1]["content"])
-        assert all(each["role"] == "user" for each in messages)  # F31: what was said stands in no instruction
-        if isinstance(self.answer, Exception):
-            raise self.answer
-        return self.answer(messages[-1]["content"]) if callable(self.answer) else self.answer
-
-
 def said_in(prompt: str) -> list[str]:
     found = [json.loads(line) for line in prompt.splitlines() if line.startswith(('{"n"', '{"id"'))]
     return [each["text"] for each in found]

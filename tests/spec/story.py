@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -136,15 +137,20 @@ class Story(Stage):
 
 
 class Model:
-    """A model whose answers are what a function makes of the request; it keeps the requests."""
+    """A model that keeps the requests. It gives its answers in turn, the last one again and again.
 
-    def __init__(self, *answers: str | Callable[[str], str]) -> None:
-        self.answers = list(answers)
+    An answer is a text, an error to raise, or what a function makes of the request; without one, the lists as JSON.
+    """
+
+    def __init__(self, *answers: Any, **lists: Any) -> None:
+        self.answers = list(answers) or [json.dumps(lists)]
         self.asked: list[str] = []
 
-    def __call__(self, messages: list[dict[str, str]]) -> str:
-        """Answer; the last answer is given again and again."""
+    def __call__(self, messages: list[dict[str, str]]) -> Any:
+        assert all(each["role"] == "user" for each in messages)  # F31: what was said stands in no instruction
         request = messages[-1]["content"]
         self.asked.append(request)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, Exception):
+            raise answer
         return answer(request) if callable(answer) else answer

@@ -26,8 +26,9 @@ from core.lifelong import table_windows as windows
 from core.memories import table as memories
 from core.messages import insert_messages, new_message
 from core.scope import Scope
-from tests.spec.lifelong_world import ANN, DAY, MEMORIES, SEED, Life, Model, said_in
+from tests.spec.lifelong_world import ANN, DAY, MEMORIES, SEED, Life, said_in
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, at_once
+from tests.spec.story import Model
 from tests.store.world import index_differences, rows_of
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -338,7 +339,7 @@ def test_l13_a_window_that_fails_waits_for_more(life: Life) -> None:
         talk(life, 1, start=n)
         runs += [n + 1 for _ in run_due(life, model, every=5)]
     assert runs == [5, 10] and len(model.asked) == 2
-    model.answer = json.dumps({"key_facts": ["a"]})
+    model.answers = [json.dumps({"key_facts": ["a"]})]
     talk(life, 3, start=12)
     assert (
         run_due(life, model, every=5) == ["completed"] and life.texts() == ["a"] and len(said_in(model.asked[-1])) == 15

@@ -15,8 +15,9 @@ from core.jobs import Worker
 from core.lifelong import pruning as lifelong_pruning
 from core.lifelong import table_pruning as pruning
 from core.memories import table_reading
-from tests.spec.lifelong_world import DAY, MEMORIES, SEED, Life, Model
+from tests.spec.lifelong_world import DAY, MEMORIES, SEED, Life
 from tests.spec.stage import ELSEWHERE, HERE, NOW, snippets
+from tests.spec.story import Model
 from tests.store.world import index_differences, rows_of
 
 pytestmark = pytest.mark.engines("sqlite")

@@ -30,8 +30,8 @@ from core.errors import MessageError, ModelError, TransferError
 from core.forgetting import forget
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
-from tests.spec.lifelong_world import Model
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, at_once
+from tests.spec.story import Model
 from tests.store.world import count, own_scope, rows_of
 
 pytestmark = pytest.mark.engines("sqlite")

@@ -28,9 +28,10 @@ from core.scope import Scope
 from core.transfer import items
 from core.web import guard
 from core.web.admin import api as transfer
-from tests.spec.lifelong_world import ANN, Life, Model
+from tests.spec.lifelong_world import ANN, Life
 from tests.spec.proxy_world import serving
 from tests.spec.stage import ELSEWHERE, HERE, NOW
+from tests.spec.story import Model
 from tests.spec.web_world import BEARER, Operator, World, bearer, client_of, made, said
 
 pytestmark = pytest.mark.engines("sqlite")
