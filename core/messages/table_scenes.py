@@ -9,12 +9,8 @@ from typing import Any
 from sqlalchemy import Connection, and_, delete, func, select, update
 
 from ..database.compiled import Reader
-from ..database.dialects import insert_ignore
 from ..database.engine import Database
-from ..database.failures import DUPLICATE_KEY
-from ..database.rows import read_object
 from ..database.schema import scene_recaps, scenes
-from ..errors import DuplicateKeyError
 
 NAME_CHARS = 200
 
@@ -34,15 +30,6 @@ class Scene:
     """Number of the current recap version, None without one."""
     recap: str = ""
     provenance: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Recap:
-    """One version of a scene's recap."""
-
-    version: int
-    content: str
-    metadata: Mapping[str, Any]
 
 
 # Reading
@@ -77,13 +64,6 @@ def find_scene(read: Reader, persona: str, break_row: int) -> Scene | None:
     return next((_scene(r) for r in read(ended, {})), None)
 
 
-def read_versions(read: Reader, persona: str, scene_id: int) -> list[Recap]:
-    """Return all versions of a scene's recap, the first one first."""
-    stored = select(_R.version_index, _R.content, _R.metadata).where(_R.persona_id == persona, _R.scene_id == scene_id)
-    rows = read(stored.order_by(_R.version_index), {})
-    return [Recap(r.version_index, r.content, read_object(r.metadata) or {}) for r in rows]
-
-
 # Writing
 
 
@@ -91,7 +71,14 @@ def insert_scene(
     connection: Connection, db: Database, persona: str, conversation: str, break_row: int, name: str = "",
     *, visible: bool = True,
 ) -> tuple[int, bool]:  # fmt: skip
-    """Store a break; return `(scene id, whether the break is new)`. A message has at most one break."""
+    """Store a break; return `(scene id, whether the break is new)`. A message has at most one break.
+
+    The caller has locked the message.
+    """
+    there = select(_S.id).where(_S.persona_id == persona, _S.break_row == break_row)
+    known = connection.execute(there).scalar()
+    if known is not None:
+        return int(known), False
     scene_id = db.ids.one()
     row = {
         "id": scene_id,
@@ -101,13 +88,8 @@ def insert_scene(
         "name": name,
         "visible": int(visible),
     }
-    if connection.execute(insert_ignore(scenes, db.family), row).rowcount == 1:
-        return scene_id, True
-    there = select(_S.id).where(_S.persona_id == persona, _S.break_row == break_row)
-    known = connection.execute(there).scalar()
-    if known is None:
-        raise DuplicateKeyError(DUPLICATE_KEY, source="scenes")
-    return int(known), False
+    connection.execute(scenes.insert(), row)
+    return scene_id, True
 
 
 def update_scene(connection: Connection, persona: str, break_row: int, values: Mapping[str, Any]) -> bool:

@@ -271,13 +271,9 @@ def set_scene_recap(
     return _change_scene(open_message(opened, message, interface_path), work)
 
 
-def _find_scene(call: StoryCall) -> Scene | None:
-    return None if call.row_id is None else table_scenes.find_scene(call.db.read, call.persona, call.row_id)
-
-
 def _change_scene(call: StoryCall, work: Callable[[Connection, StoryCall, Scene], WriteResult]) -> WriteResult:
     """Run `work` on the scene that ends with the call's message, then refresh the conversation's recaps."""
-    scene = _find_scene(call)
+    scene = None if call.row_id is None else table_scenes.find_scene(call.db.read, call.persona, call.row_id)
     if scene is None:
         return NO_BREAK
     result = call.db.idempotent_transaction(lambda connection: work(connection, call, scene), source="scenes")

@@ -1,4 +1,4 @@
-"""Contents of a chat file besides its messages: alternatives, recaps, scenes, the running recap."""
+"""Reads and imports what is stored beside messages: alternatives, recaps, scenes, the running recap."""
 
 from __future__ import annotations
 
@@ -151,12 +151,13 @@ def read_beside(reader: Reader, persona: str, ids: Sequence[int]) -> dict[int, B
         recap, metadata = recaps.get((r.message_row, r.alternative)), rows.read_object(r.metadata) or {}
         alternative = Alternative(r.alternative, r.text, bool(r.is_current), metadata, recap)
         texts.setdefault(r.message_row, []).append(alternative)
-    ends = _read_scenes(reader, persona, ids)
+    ends = read_scenes(reader, persona, ids)
     row_ids_beside = {row for row, number in recaps if number == OWN} | texts.keys() | ends.keys()
     return {row: Beside(recaps.get((row, OWN)), tuple(texts.get(row, ())), ends.get(row)) for row in row_ids_beside}
 
 
-def _read_scenes(reader: Reader, persona: str, ids: Sequence[int]) -> dict[int, Scene]:
+def read_scenes(reader: Reader, persona: str, ids: Sequence[int]) -> dict[int, Scene]:
+    """Return the scenes that end with these messages, by row id of the message."""
     scenes = select(_S.id, _S.break_row, _S.name, _S.visible, _S.current_recap_index).where(
         _S.persona_id == persona, _S.break_row.in_(IDS)
     )

@@ -10,12 +10,12 @@ from ..database import rows
 from ..database.compiled import Reader, chunks
 from ..database.engine import Connection, Database
 from ..jobs import handlers
-from ..messages import table_hidden, table_lines, table_recaps, table_scenes
+from ..messages import table_hidden, table_lines, table_recaps
 from ..messages.table_recaps import Recap
 from ..scope import Scope
 from ..shapes import WriteResult
 from ..text.sizes import Counter
-from . import rules_recaps
+from . import rules_recaps, table_imported
 from .calls import NO_MESSAGE, StoryCall, choose_counter, open_conversation, open_message
 from .refresh import refresh
 from .rules_recaps import Provenance
@@ -228,19 +228,17 @@ def clear_all(
 
 
 def _read_scene(reader: Reader, persona: str, row_id: int) -> dict[str, Any]:
-    scene = table_scenes.find_scene(reader, persona, row_id)
+    scene = table_imported.read_scenes(reader, persona, [row_id]).get(row_id)
     if scene is None:
         return {}
-    versions = table_scenes.read_versions(reader, persona, scene.id)
-    current = next((v for v in versions if v.version == scene.recap_index), None)
     return {
         "scene_break": True,
         "scene_break_visible": scene.visible or None,
         "scene_break_name": scene.name or None,
-        "scene_recap_versions": [v.content for v in versions] or None,
-        "scene_recap_memory": current and current.content,
-        "scene_recap_current_index": current and current.version,
-        "scene_recap_metadata": (current and dict(current.metadata)) or None,
+        "scene_recap_versions": list(scene.versions) or None,
+        "scene_recap_memory": None if scene.current is None else scene.versions[scene.current],
+        "scene_recap_current_index": scene.current,
+        "scene_recap_metadata": scene.metadata or None,
     }
 
 
