@@ -73,7 +73,7 @@ def insert_scene(
 ) -> tuple[int, bool]:  # fmt: skip
     """Store a break; return `(scene id, whether the break is new)`. A message has at most one break.
 
-    The caller has locked the message.
+    The caller has locked the conversation.
     """
     there = select(_S.id).where(_S.persona_id == persona, _S.break_row == break_row)
     known = connection.execute(there).scalar()

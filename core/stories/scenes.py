@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypedDict
 
+from ..access import table_conversations
 from ..calls.call import GivenSettings, open_call
 from ..database import rows
 from ..database.compiled import Reader
@@ -122,6 +123,7 @@ def make_break(
     connection: Connection, call: StoryCall, row_id: int, name: str = "", visible: bool = True, queues: bool = True
 ) -> WriteResult:
     """Store a break within a transaction, and queue the recap of its scene; `not_found` if the message is gone."""
+    table_conversations.find(connection, call.persona, call.conversation, lock=True)
     if table_lines.hold_line(connection, call.persona, row_id) is None:
         return NO_MESSAGE
     here = call.db, call.persona, call.conversation
