@@ -30,7 +30,7 @@ from core.database.engine import Database
 from core.scope import Scope
 from core.web import guard
 from core.web.errors import Refused
-from tests.spec.proxy_world import PATIENCE_SECONDS, ProxyWorld, wait_until
+from tests.spec.proxy_world import PATIENCE_SECONDS, ProxyWorld, chat, wait_until
 from tests.spec.web_world import BEARER, HOST, TOKEN, World, bearer, client_of, made, routes_of, said
 from tests.store.world import Clock
 
