@@ -63,8 +63,8 @@ class ForgottenAnswer(BaseModel):
 
 
 class PromptAnswer(BaseModel):
-    prompt: dict[str, Any]
-    messages: Any = Field(default=None, description="The prompt as messages in the style asked for; null for `prompt`.")
+    prompt: dict[str, Any] | None = Field(description="The prompt object; null for other styles than `prompt`.")
+    messages: Any = Field(default=None, description="Chat messages in the style asked for; null for `prompt`.")
     report: dict[str, Any] | None = None
 
 

@@ -323,8 +323,8 @@ class PromptBody(Body):
     )
     max_chars: MostSize | None = None
     limit_tokens: MostSize | None = None
-    style: Literal["prompt", "openai", "anthropic"] = Field(
-        default="prompt", description="prompt: only the prompt object. Others: also messages in this provider's format."
+    style: Literal["prompt", "openai", "alternating", "anthropic"] = Field(
+        default="prompt", description="prompt: the prompt object. Others: the chat messages of `build_messages`."
     )
     report: bool = Field(default=False, description="Also return what was found, kept, cut and left out, and why.")
 

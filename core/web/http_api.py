@@ -58,21 +58,17 @@ Host = Annotated[HostCall, Depends(HostCall)]
 def build_prompt(host: Host, body: bodies.PromptBody) -> answers.PromptAnswer:
     """Return the prompt for one message: its memories and history, within the limit."""
     message, scope = host.read_message(body.message)
+    limits = {"max_chars": body.max_chars, "limit_tokens": body.limit_tokens}
+    asked: dict[str, Any] = {**limits, "scope": scope, **host.asking}
+    prompt, messages = None, None
     with refuse_bad_values():
-        prompt, report = prompt_engine.explain_json_prompt(
-            message,
-            body.context_memory,
-            max_chars=body.max_chars,
-            limit_tokens=body.limit_tokens,
-            scope=scope,
-            **host.asking,
-        )
-    plain = make_strict(prompt)[0]
-    messages = None
-    if body.style != "prompt":
-        messages = prompt_engine.to_messages(plain, body.style, settings=host.asking["settings"])
+        if body.style == "prompt":
+            prompt, report = prompt_engine.explain_json_prompt(message, body.context_memory, **asked)
+        else:
+            asked["dialect"] = body.style
+            messages, report = prompt_engine.explain_messages(message, body.context_memory, **asked)
     return answers.PromptAnswer(
-        prompt=dict(plain),
+        prompt=make_strict(prompt)[0],
         messages=make_strict(messages)[0],
         report=dict(make_strict(report)[0]) if body.report else None,
     )

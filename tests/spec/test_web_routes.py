@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from schemathesis.specs.openapi import checks
 from sqlalchemy import select
 
-from core import chat_history_cache, privacy, relationships, short_term
+from core import chat_history_cache, privacy, prompt_engine, relationships, short_term
 from core.config import Settings
 from core.database import rows, schema
 from core.database.engine import Database
@@ -388,11 +388,12 @@ def test_r11_a_turn_is_stored_found_and_in_the_next_prompt(world: World) -> None
     every = host.post("/v1/search", {"query": "gg", "mode": "all", **who})
     assert (len(every["hits"]), every["total"]) == (1, 1) and every["notes"][-1].endswith("another: 4.")
     made_prompt = host.post("/v1/prompt", {"message": said("And my cat?"), "style": "openai", "report": True})
-    assert "Tofu" in json.dumps(made_prompt["prompt"]["context"])
-    assert made_prompt["messages"][0]["role"] == "system"
-    assert made_prompt["report"]["size"] > 0
+    known: dict[str, Any] = {"db": world.db, "settings": Settings(), "scope": scope}
+    assert made_prompt["prompt"] is None and made_prompt["report"]["size"] > 0
+    assert made_prompt["messages"] == prompt_engine.build_messages(said("And my cat?"), **known)
     plain = host.post("/v1/prompt", {"message": said("And my cat?"), "max_chars": 5000})
     assert plain["messages"] is plain["report"] is None and len(json.dumps(plain["prompt"])) < 6000
+    assert "Tofu" in json.dumps(plain["prompt"]["context"])
 
 
 def test_r11_the_document_describes_what_a_message_may_have(world: World) -> None:
