@@ -82,7 +82,7 @@ def _rank_by_index(current: Round, db: Database) -> Ranked:
     ranked = rank.rank(current, found)
     if question.is_limited and is_first and not ranked.candidates:
         ranked = _leave_spans(ranked, match.match(search, left_out, every=every))
-    if question.is_limited and is_first and not ranked.matching:
+    if question.is_limited and is_first:
         ranked = _add_earlier(ranked, left_out)
     if question.beside:
         ranked = _look_beside(ranked, found, left_out)
@@ -107,15 +107,21 @@ def _leave_spans(ranked: Ranked, found: Matches) -> Ranked:
 
 
 def _add_earlier(ranked: Ranked, left_out: Sequence[RowId]) -> Ranked:
-    """Return the candidates, and the newest matches before a span of weeks: `How much was my rent in June?`"""
-    current = ranked.round
+    """Return the candidates; if no keyword matches in a span of weeks, also the newest matches before it.
+
+    `How much was my rent in June?`
+    """
+    current, terms = ranked.round, ranked.search.terms
+    keywords = {i for i, term in enumerate(terms) if term.is_keyword}
     starts = [span.start for span in current.question.spans if span.role == "said" and span.start is not None]
-    if days.are_short(current.question) or not starts or not current.search.terms:
+    is_found = any(not keywords.isdisjoint(c.matched) for c in ranked.candidates)
+    if is_found or days.are_short(current.question) or not starts or not keywords:
         return ranked
     question = replace(current.question, spans=(Span(None, min(starts)),), days=())
     search = current.search
     earlier = rank.rank(replace(current, question=question), match.match(search, left_out, question=question))
-    newest = sorted((c for c in earlier.candidates if c.matched), key=lambda c: -c.at_us)[:MOST_EARLIER]
+    matching = [c for c in earlier.candidates if not keywords.isdisjoint(c.matched)]
+    newest = sorted(matching, key=lambda c: -c.at_us)[:MOST_EARLIER]
     known = {c.key for c in ranked.candidates}
     return replace(ranked, candidates=[*ranked.candidates, *(c for c in newest if c.key not in known)])
 
