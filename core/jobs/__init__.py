@@ -72,7 +72,7 @@ def enqueue_operation(
     >>> count_operations(db=db)
     {'CONSOLIDATION': {'pending': 1}, 'DEEP_CONSOLIDATION': {'pending': 1}}
     """
-    types = sorted(handlers.list_all_types())
+    types = sorted(handlers.HANDLERS)
     if type not in types:
         raise ValueError(f"type is {shown(type)}. It must be one of {', '.join(types)}." + hint_name(type, types))
     rules.number_of(priority)

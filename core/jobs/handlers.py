@@ -74,11 +74,7 @@ def list_types(settings: Settings | None = None) -> tuple[str, ...]:
     from ..llm import embedder  # noqa: PLC0415 - a process that only queues does without
 
     embeds = embedder.resolve(None, settings) is not None
-    return tuple(each for each in list_all_types() if each != EMBED or embeds)
-
-
-def list_all_types() -> tuple[str, ...]:
-    return tuple(HANDLERS)
+    return tuple(each for each in HANDLERS if each != EMBED or embeds)
 
 
 def load(text: str | Callable[..., Any]) -> Callable[..., Any]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, delete, func, or_, select, update
+from sqlalchemy import Connection, and_, bindparam, case, delete, func, literal, or_, select, update
 
 from ..access import table_conversations
 from ..database.compiled import Reader, chunks
@@ -235,15 +234,12 @@ def _build_listed(row: Any, state: OperationState) -> ListedOperation:
 
 def count_by_type(db: Database, persona: str) -> dict[str, dict[str, int]]:
     """Return the number of operations by type and state, both in order, without zeros."""
-    counted = select(_J.type, _J.status, func.count().label("n")).where(_J.persona_id == persona)
-    left = select(_J.type, func.count().label("n")).where(_J.persona_id == persona, IS_LEFT).group_by(_J.type)
-    counts: dict[str, Counter[str]] = {}
-    with db.request_connection(snapshot=True):
-        for row in db.read(counted.group_by(_J.type, _J.status)):
-            counts.setdefault(row.type, Counter())[row.status] = row.n
-        for row in db.read(left, {"now": db.clock()}):
-            counts[row.type].update(in_progress=-row.n, pending=row.n)
+    listed_as = case((IS_LEFT, literal("pending", _J.status.type)), else_=_J.status).label("listed_as")
+    counted = select(_J.type, listed_as, func.count()).where(_J.persona_id == persona).group_by(_J.type, listed_as)
+    counts: dict[str, dict[str, int]] = {}
+    for kind, state, number in db.read(counted, {"now": db.clock()}):
+        counts.setdefault(kind, {})[state] = number
     return {
-        kind: {state: states[state] for state in rules.STATES if states[state]}
+        kind: {state: states[state] for state in rules.STATES if state in states}
         for kind, states in sorted(counts.items())
     }
