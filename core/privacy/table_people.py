@@ -167,9 +167,8 @@ def read_rows(db: Database, persona: str, participant: str) -> dict[str, list[di
     memory its previous texts.
     """
     key = checked_key(participant)
-    me = select(_P.person_key).where(_P.persona_id == persona, _P.participant_key == key)
-    linked = select(_P.participant_key).where(_P.persona_id == persona, _P.person_key.in_(me))
-    keys = sorted({key, *(str(row[0]) for row in db.read(linked, source="participants"))})
+    identities = db.read(table_participants.select_identities(persona, key), source="participants")
+    keys = sorted({key, *(str(row[0]) for row in identities)})
     matches: dict[str, list[dict[str, Any]]] = {}
     for entry in REGISTRY:
         table = metadata.tables[entry.table]
