@@ -3,9 +3,8 @@
 | fixture       | scope    | gives                                                                            |
 |---------------|----------|----------------------------------------------------------------------------------|
 | `engine_name` | module   | sqlite, mariadb, mysql, seekdb or of TEST_DATABASE_URL, one after the other      |
-| `engine_url`  | module   | URL of an empty database on that engine, shared by the tests of a module         |
 | `fresh_url`   | function | URL of an empty database of the test's own                                       |
-| `migrated_url`| module   | like `engine_url`, with all tables; a server's may have served others before     |
+| `migrated_url`| module   | URL of an empty database with all tables; a server's may have served others before |
 | `fresh_migrated_url` | function | like `fresh_url`, with all tables; a server's may have served others before |
 | `db`          | module   | handle of `migrated_url` with a clock that tests set                             |
 | `server_name` | module   | like `engine_name`, without sqlite                                               |
@@ -146,7 +145,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         names = _everyday(session)
     for fixture, ids in (("engine_name", names), ("server_name", [n for n in names if n != SQLITE])):
         if fixture in metafunc.fixturenames:
-            metafunc.parametrize(fixture, ids, indirect=True, scope="module")
+            metafunc.parametrize(fixture, ids, scope="module")
 
 
 def _everyday(session: Session) -> list[str]:
@@ -181,18 +180,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return ByModuleAndEngine(config, log)
 
 
-@pytest.fixture(scope="module")
-def engine_name(request: pytest.FixtureRequest) -> str:
-    """One engine after the other."""
-    return str(request.param)
-
-
-@pytest.fixture(scope="module")
-def server_name(request: pytest.FixtureRequest) -> str:
-    """One server after the other."""
-    return str(request.param)
-
-
 @pytest.fixture(autouse=True)
 def _forget_levels(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Privacy levels hold for all personas: those of one test would hold in the next one of its database."""
@@ -222,14 +209,6 @@ def _database(config: pytest.Config, engine: str, label: str, folder: Path) -> I
     yield server.create_database(name)
     if session.is_extra(engine):
         server.drop_database(name)
-
-
-@pytest.fixture(scope="module")
-def engine_url(
-    request: pytest.FixtureRequest, engine_name: str, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[str]:
-    """An empty database per module and engine."""
-    yield from _database(request.config, engine_name, request.path.stem, tmp_path_factory.mktemp("sqlite"))
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -77,28 +76,22 @@ def test_s45_a_worker_may_die_at_every_step(name: str, tmp_path: Path, engine_na
     assert died >= len(steps_to_die_at) - 1
 
 
-@pytest.fixture(scope="module")
-def url(engine_url: str) -> Iterator[str]:
-    steps.stage_of(engine_url, "p").db.close()  # type: ignore[union-attr]
-    yield engine_url
-
-
 @pytest.mark.engines("sqlite", "mariadb", "mysql")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STORIES)
 @pytest.mark.skipif(ROUNDS == 1, reason="runs in `make test-faults`, or with FAULT_ROUNDS above 1")
-def test_s45_a_worker_killed_for_real_is_followed_by_another(name: str, url: str) -> None:
+def test_s45_a_worker_killed_for_real_is_followed_by_another(name: str, migrated_url: str) -> None:
     place = list(STORIES).index(name)
-    _base(url, f"whole{place}", name)
-    wanted, seen = _undisturbed(url, f"whole{place}", name)
+    _base(migrated_url, f"whole{place}", name)
+    wanted, seen = _undisturbed(migrated_url, f"whole{place}", name)
     number = seen.steps
     for step in sorted({1, number // 3, 2 * number // 3, number - 5}):  # personas differ by a step or two
         persona = f"died{place}at{step}"
-        _base(url, persona, name)
-        words = [sys.executable, "-m", "tests.faults.steps", url, persona, name, str(step)]
+        _base(migrated_url, persona, name)
+        words = [sys.executable, "-m", "tests.faults.steps", migrated_url, persona, name, str(step)]
         done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
         assert done.returncode == -9, (done.returncode, done.stderr[-2000:])
-        steps.finish(url, persona, name)
-        found, wrong = _end(url, persona, name)
+        steps.finish(migrated_url, persona, name)
+        found, wrong = _end(migrated_url, persona, name)
         assert wrong == [], f"after step {step} of {number}"
         assert steps.differing(wanted, found) == [], f"after step {step} of {number}"  # type: ignore[arg-type]

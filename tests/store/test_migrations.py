@@ -65,13 +65,6 @@ def present(fresh_migrated_url: str) -> Iterator[Database]:
         yield handle
 
 
-@pytest.fixture(scope="module")
-def made(engine_url: str) -> Iterator[Database]:
-    with closing(Database(engine_url)) as handle:
-        migration.migrate(handle)
-        yield handle
-
-
 @pytest.fixture
 def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return a function that adds a revision, as the next version of the program would bring one."""
@@ -381,13 +374,13 @@ def test_d31_a_file_of_an_earlier_version_that_is_only_read_is_refused_by_name(
         open_database(f"{url_of(present)}?mode=ro")
 
 
-def test_d1_an_insert_without_persona_lands_in_default(made: Database) -> None:
+def test_d1_an_insert_without_persona_lands_in_default(present: Database) -> None:
     for table in TABLES.values():
         if "persona_id" not in table.c:
             continue
         values = {c.name: example(c) for c in table.columns if not c.nullable and c.server_default is None}
-        made.transaction(lambda c, t=table, v=values: c.execute(insert(t), v), source=table.name)
-        assert made.read(select(table.c.persona_id), source=table.name)[-1][0] == "default", table.name
+        present.transaction(lambda c, t=table, v=values: c.execute(insert(t), v), source=table.name)
+        assert present.read(select(table.c.persona_id), source=table.name)[-1][0] == "default", table.name
 
 
 def example(column: Any) -> Any:
