@@ -108,6 +108,10 @@ CONNECTIONS = {
     "sqlite:///a?b.db": "%3F",
     "mysql://u:canary-pw@h/n?tls": "Behind the question mark",
     "mysql://u:canary-pw@h/n?tls=": "Behind the question mark",
+    "mysql://u:canary-pw@h/n?canary-pw=1": "Behind the question mark",
+    "mysql://u:canary-pw@h/n?tls=canary-pw": "off, on or verify",
+    "sqlite:///x.db?mode=memory": "mode=ro",
+    "sqlite:///x.db?mode=ro&timeout=5": "mode=ro",
 }
 
 

@@ -11,7 +11,7 @@ import pytest
 from core.chat_history_cache import save_chat_message
 from core.config import Settings, resolve
 from core.database.engine import Database
-from core.db import insert_memory, open_database
+from core.db import insert_memory
 from core.errors import ConfigError, MessageError, ScopeError
 from core.privacy import set_conversation_privacy, set_privacy
 from core.prompt_engine import build_json_prompt, set_hook, to_messages
@@ -55,10 +55,3 @@ def test_f77_an_unknown_word_is_refused_with_the_known_beside_it(db: Database, n
         call({"db": db, "settings": Settings()})
     for table in ("chat_history_cache", "memories", "conversations", "participants"):
         assert db.read(f"SELECT COUNT(*) FROM {table}", (), source=table)[0][0] == 0
-
-
-@pytest.mark.parametrize("query", ["nope=1", "connect_timeout=abc", "s3cr3tPW=1", "tls=s3cr3tPW"])
-def test_f73_parameters_of_a_connection_string_are_checked_and_never_repeated(query: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        open_database(f"mysql://bob:s3cr3tPW@127.0.0.1:1/x?{query}")
-    assert "s3cr3tPW" not in str(caught.value)
