@@ -10,7 +10,7 @@ import pytest
 
 from core.access import table_conversations as conversations
 from core.database.schema import conversations as conversations_table
-from core.errors import MessageError, ModelError, StoreError
+from core.errors import ItemNotFoundError, MessageError, ModelError, StoreError
 from core.jobs import table as jobs
 from core.jobs import table_claiming as jobs_claiming
 from core.jobs import worker
@@ -105,7 +105,8 @@ def test_s44_the_result_of_a_running_one_is_dropped(queue: Queue) -> None:
 
 
 def test_s46_a_failed_try_waits_longer_each_time(queue: Queue) -> None:
-    fails = [ModelError("timeout"), StoreError("lost", source="memories", number=1205), KeyError("secret xylofant")]
+    wordy = type("Wordy" * 200, (Exception,), {})  # longer than its column
+    fails = [wordy(), StoreError("lost", source="auth", number=1205), KeyError("secret xylofant")]
 
     def failing(operation: Operation, tools: Tools) -> None:
         raise fails[operation.tries % 3]
@@ -135,7 +136,7 @@ def test_s46_a_failed_try_waits_longer_each_time(queue: Queue) -> None:
 
 
 def test_s46_authorisation_errors_and_bad_input_fail_at_once_and_can_be_retried(queue: Queue) -> None:
-    causes = [ModelError("auth", status=401), MessageError("bad"), ModelError("error", error="ConnectError")]
+    causes = [ModelError("auth", status=401), ItemNotFoundError(7), ModelError("error", error="ConnectError")]
 
     def failing(operation: Operation, tools: Tools) -> None:
         raise causes[operation.payload["n"]]
@@ -143,7 +144,7 @@ def test_s46_authorisation_errors_and_bad_input_fail_at_once_and_can_be_retried(
     with handled(FAILING=failing):
         ids = [queue.add(n, kind="FAILING") for n in range(3)]
         reports = queue.run_pending()
-    failed = [("failed", "ModelError: auth (401)"), ("failed", "MessageError")]
+    failed = [("failed", "ModelError: auth (401)"), ("failed", "ItemNotFoundError")]
     told = [(each.state, each.error) for each in reports]
     assert told == [*failed, ("retrying", "ModelError: error (ConnectError)")]
     assert queue.retry_operation(ids[0]) == (True, ids[0], "")

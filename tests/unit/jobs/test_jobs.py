@@ -15,8 +15,8 @@ import pytest
 
 from core import jobs as door
 from core.database.engine import Database
-from core.errors import ItemNotFoundError, ModelError, StoreReadError
-from core.jobs import OperationRun, Worker, handlers, rules, worker
+from core.errors import StoreReadError
+from core.jobs import OperationRun, Worker, handlers, worker
 from core.jobs import table as jobs
 from core.jobs import table_claiming as jobs_claiming
 from core.scope import Scope
@@ -184,15 +184,3 @@ def test_s46_a_failure_that_cannot_be_written_leaves_the_operation_to_its_lease(
     db.clock.forward(seconds=600)
     assert [each.state for each in door.run_pending(**given)] == ["completed"]
     assert jobs.prune(db, "ada") == 0
-
-
-@pytest.mark.parametrize(
-    ("failure", "is_final"),
-    [
-        (ModelError("auth"), True), (ModelError("timeout"), False), (StoreReadError("gone", source="auth"), False),
-        (ItemNotFoundError(7), True), (KeyError("x"), False),
-    ],
-)  # fmt: skip
-def test_s46_what_a_failure_means(failure: Exception, is_final: bool) -> None:
-    assert rules.is_final(failure) == is_final
-    assert len(rules.error_text(type(failure).__name__ * 400, "auth", 1205)) <= rules.ERROR_CHARS
