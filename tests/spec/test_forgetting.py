@@ -453,24 +453,11 @@ def test_f46_no_forgotten_text_stays_readable_in_the_file_of_sqlite(
         each.close()
 
 
-def test_f46_a_journal_that_cannot_be_emptied_is_named(tmp_path: Path) -> None:
-    """Somebody reads for long: what is left is said, with what to do."""
-    file = tmp_path / "own.db"
-    db = open_db(f"sqlite:///{file}")
-    call: dict[str, Any] = {"db": db, "settings": DEFAULTS}
-    save_chat_message("tg/c1", "canary", "Ann", "ann", scope=Scope("iris", "tg/c1", ANN), **call)
-    with contextlib.closing(sqlite3.connect(file)) as reading:
-        reading.execute("BEGIN")
-        reading.execute("SELECT count(*) FROM chat_history_cache").fetchone()
-        done = forget(participant=ANN, scope=Scope("iris"), **call)
-    assert [path.partition(": ")[0] for path in done.out_of_reach] == [f"{file}-wal"]
-    assert forget(participant=ANN, scope=Scope("iris"), **call).out_of_reach == ()
-    assert b"canary" not in b"".join(path.read_bytes() for path in tmp_path.iterdir())
-    db.close()
-
-
-@pytest.mark.parametrize("way", ["message", "items", "conversation"])
-def test_f46_what_is_deleted_alone_is_not_readable_in_the_file_of_sqlite(tmp_path: Path, way: str) -> None:
+@pytest.mark.parametrize("way", ["message", "items", "conversation", "person"])
+def test_f46_what_is_deleted_is_not_readable_in_the_file_of_sqlite_or_its_journal_is_named(
+    tmp_path: Path, way: str
+) -> None:
+    """Somebody may read for long: what is left is said, with what to do, and goes with the next deletion."""
     file = tmp_path / "own.db"
     db, other = open_db(f"sqlite:///{file}"), open_db(f"sqlite:///{file}")
     given: dict[str, Any] = {"db": db, "settings": DEFAULTS, "scope": Scope("iris", "tg/c1", ANN)}
@@ -482,16 +469,23 @@ def test_f46_what_is_deleted_alone_is_not_readable_in_the_file_of_sqlite(tmp_pat
         row = save_chat_message("tg/c1", text, "Ann", "ann", **given).id
         if way == "message":
             return delete_chat_message(row, **given).notes
+        if way == "person":
+            return forget(participant=ANN, **given).out_of_reach
         assert clear_chat_history("tg/c1", **given) == 1
         return None
 
+    def read_files() -> bytes:
+        return b"".join(path.read_bytes() for path in tmp_path.iterdir())
+
     assert load_chat_history("tg/c1", **{**given, "db": other}) == []
     assert not delete("canary")
-    assert b"canary" not in b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert b"canary" not in read_files()
     with contextlib.closing(sqlite3.connect(file)) as reading:
         reading.execute("BEGIN")
         reading.execute("SELECT count(*) FROM chat_history_cache").fetchone()
         left = delete("gannet")
     assert left is None or [path.partition(": ")[0] for path in left] == [f"{file}-wal"]
+    assert not delete("last")
+    assert b"gannet" not in read_files()
     for each in (db, other):
         each.close()
