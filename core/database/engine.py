@@ -271,12 +271,15 @@ class Database:
             with self.engines()[0].connect() as connection:
                 yield connection
             return
-        if call.connection is None:
-            call.connection = self.engines()[0].connect()
-            if call.snapshot:
-                connections.begin_snapshot(call.connection)
-        connections.set_timeout(call.connection, self._left())
-        yield call.connection
+        connection = call.connection or self._connect(call)
+        connections.set_timeout(connection, self._left())
+        yield connection
+
+    def _connect(self, call: Call) -> Connection:
+        call.connection = self.engines()[0].connect()
+        if call.snapshot:
+            connections.begin_snapshot(call.connection)
+        return call.connection
 
     def _left(self) -> float:
         """Return the seconds this thread's call has left, never 0: drivers treat 0 as unlimited."""
@@ -284,14 +287,17 @@ class Database:
         return max(0.05, self.timeout_seconds - (call.taken if call is not None else 0.0))
 
     @contextlib.contextmanager
-    def connection(self, *, source: str) -> Iterator[Connection]:
+    def connection(self, *, source: str, snapshot: bool = False) -> Iterator[Connection]:
         """Yield a reading connection for several statements; errors are translated, nothing is repeated."""
         self._check_file(StoreReadError)
+        call = Call(snapshot=snapshot)
         try:
-            with self._exclusive, self.engines()[0].connect() as connection:
-                yield connection
+            with self._exclusive:
+                yield self._connect(call)
         except exc.SQLAlchemyError as error:
             failures.raise_store_error(StoreReadError, error, source, server=self.target.server)
+        finally:
+            call.release_connection()
 
     def transaction(
         self,

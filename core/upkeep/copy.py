@@ -9,15 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Column, Connection, Table, delete, exc, literal, select
+from sqlalchemy import Column, Connection, Table, delete, literal, select
 
 from ..access import external_rows
-from ..database import connections
+from ..database.connections import find_source
 from ..database.dialects import JsonText, StoredText, upsert
 from ..database.engine import Database
 from ..database.registry import REGISTRY
@@ -67,7 +67,7 @@ def copy_database(
 ) -> Copied:
     """See `db.copy_database`, which sets the time limit of a call in `seconds`."""
     with (
-        closing(Database(connections.find_source(source), timeout_seconds=seconds)) as old,
+        closing(Database(find_source(source), timeout_seconds=seconds)) as old,
         closing(Database(target, timeout_seconds=seconds)) as new,
     ):
         left_out = {*INDEX, schema_version.name, *(() if tokens else (access_tokens.name,))}
@@ -75,7 +75,7 @@ def copy_database(
         _check_source(old)
         _begin(new, tables)
         before = count_repairs()
-        with _snapshot(old) as connection:
+        with old.connection(source="SOURCE", snapshot=True) as connection:
             rows = {table.name: _copy_table(connection, new, table, progress) for table in tables}
         repaired = count_repairs() - before
         external_rows.index_all_rows(new, progress)
@@ -110,18 +110,6 @@ def _begin(db: Database, tables: Sequence[Table]) -> None:
     mark = upsert(schema_version, db.family, ("fingerprint",))
     row = {"version_num": migration.COPYING, "fingerprint": ""}
     db.idempotent_transaction(lambda connection: connection.execute(mark, row), source=schema_version.name)
-
-
-@contextmanager
-def _snapshot(db: Database) -> Iterator[Connection]:
-    """Yield a connection whose reads all see one moment of the database, unaffected by concurrent writes."""
-    with db.connection(source="SOURCE") as connection:
-        connections.begin_snapshot(connection)
-        try:
-            yield connection
-        finally:
-            with suppress(exc.SQLAlchemyError):  # the connection is lost
-                connections.end_snapshot(connection)
 
 
 def _copy_table(source: Connection, target: Database, table: Table, progress: Progress | None) -> int:
