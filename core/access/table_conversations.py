@@ -15,7 +15,7 @@ from ..database.compiled import IDS, CompiledStatement, Reader, read_parts
 from ..database.dialects import Key, Time, insert_ignore
 from ..database.engine import Database
 from ..database.failures import DUPLICATE_KEY
-from ..database.registry import FOLLOWING, move_followers
+from ..database.registry import FOLLOWING
 from ..database.rows import short_interface
 from ..database.schema import ai_diary, chat_history_cache, conversations, memories
 from ..database.sources import AI_DIARY, CHAT, MEMORIES, SourceTable
@@ -353,7 +353,10 @@ def relocate(
         ids = connection.execute(here).scalars().all()
         moved = indexed.set_columns(connection, db, source, persona, ids, audience_id=new.audience_id)
         counts[source.table.name] = moved
-    counts.update(move_followers(connection, persona, new.key, new.audience_id))
+    for table, key in FOLLOWING:
+        c = table.c
+        follow = update(table).where(c.persona_id == persona, key == new.key, c.audience_id != new.audience_id)
+        counts[table.name] = connection.execute(follow.values(audience_id=new.audience_id)).rowcount
     return counts
 
 

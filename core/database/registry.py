@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from sqlalchemy import Column, Connection, Table, update
+from sqlalchemy import Column, Table
 
 from .dialects import JsonText, StoredText
 from .schema import TABLES
@@ -75,13 +75,3 @@ FOLLOWING: tuple[tuple[Table, Column[str]], ...] = tuple(
     and "audience_id" in TABLES[entry.table].c
 )
 """Tables outside of the search index whose rows share their conversation's audience, with the column of its key."""
-
-
-def move_followers(connection: Connection, persona: str, conversation: str, audience_id: int) -> dict[str, int]:
-    """Move rows derived from a conversation to its new audience; return counts per table."""
-    counts = {}
-    for table, key in FOLLOWING:
-        c = table.c
-        change = update(table).where(c.persona_id == persona, key == conversation, c.audience_id != audience_id)
-        counts[table.name] = connection.execute(change.values(audience_id=audience_id)).rowcount
-    return counts

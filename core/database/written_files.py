@@ -8,16 +8,10 @@ from pathlib import Path
 from .engine import Database
 
 _NAME = "exported_files"
-_MOST = 1000
 
 
 def note_file(db: Database, persona: str, path: str | os.PathLike[str]) -> None:
-    kept: dict[tuple[str, str], None] = db.caches.setdefault(_NAME, {})
-    key = persona, str(Path(path).absolute())
-    kept.pop(key, None)
-    kept[key] = None
-    while len(kept) > _MOST:
-        kept.pop(next(iter(kept)), None)
+    db.caches.setdefault(_NAME, {})[persona, str(Path(path).absolute())] = None
 
 
 def list_files(db: Database, persona: str) -> list[str]:

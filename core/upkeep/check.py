@@ -7,7 +7,7 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from sqlalchemy import Column, Select, Table, and_, bindparam, func, select
 
@@ -20,8 +20,6 @@ from ..database.stored_values import count_repairs, from_key, read_json, read_nu
 from ..errors import StoreError
 from ..shapes import Finding, Severity
 from . import ddl, inspection, migration
-
-SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 MINIMUM = {"MySQL": (8, 0), "MariaDB": (10, 11), "SQLite": (3, 38)}
 """Oldest supported version of each product; OceanBase and TiDB have no minimum."""
@@ -59,7 +57,7 @@ def check_server(db: Database) -> list[Finding]:
     findings += _check_tables(db, facts, versions)
     if not any(one.severity == "error" for one in findings):
         findings += [*_check_values(db), *_check_index(db), *_count_findings(db)]
-    return sorted(findings, key=lambda one: SEVERITIES.index(one.severity))
+    return sorted(findings, key=lambda one: get_args(Severity).index(one.severity))
 
 
 def _check_file(db: Database) -> list[Finding]:
