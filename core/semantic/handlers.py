@@ -33,20 +33,14 @@ def read_next(call: Call, embedder: Any, after: Batch | None = None) -> Batch:
 
 def make_vectors(embedder: Any, batch: Batch, settings: Settings) -> Mapping[tuple[int, int], Sequence[bytes]]:
     """Return the vectors of each row, one for each piece of its text; zero vectors are left out."""
-    texts: list[str] = []
-    whose: list[tuple[int, int]] = []
-    for row in batch.rows:
-        for piece in split_pieces(row.text, row.speaker):
-            texts.append(piece)
-            whose.append((row.source, row.id))
+    pieces = [((row.source, row.id), piece) for row in batch.rows for piece in split_pieces(row.text, row.speaker)]
     vectors: dict[tuple[int, int], list[bytes]] = {}
-    at = 0
-    for some in chunks(texts, TEXTS):
-        for vector in client.ask(embedder, some, settings.llm_timeout_seconds):
-            kept = pack_vector(vector)
-            if kept is not None:
-                vectors.setdefault(whose[at], []).append(kept)
-            at += 1
+    for some in chunks(pieces, TEXTS):
+        made = client.ask(embedder, [piece for _, piece in some], settings.llm_timeout_seconds)
+        for (row_id, _), vector in zip(some, made, strict=True):
+            packed = pack_vector(vector)
+            if packed is not None:
+                vectors.setdefault(row_id, []).append(packed)
     return vectors
 
 
