@@ -14,6 +14,7 @@ from ..access import table_participants, tombstones
 from ..access.rules import check_key
 from ..base import logs
 from ..base.hints import shown
+from ..base.text_caches import forget_texts
 from ..calls.call import Call, GivenSettings, find_key, open_call
 from ..conversations import memory_files
 from ..database import written_files
@@ -24,12 +25,7 @@ from ..index.entries import HELD
 from ..memories import shown_texts
 from ..memories.rules import read_id
 from ..scope import KEY_BYTES, Scope, key_text
-from ..search import query, question
-from ..search import table as search_table
-from ..tags import rules as tag_rules
 from ..tags import table as tags_table
-from ..text import stems
-from ..text.time import reader
 from . import table
 from .table import Done
 
@@ -210,8 +206,7 @@ def _empty_caches(call: Call, forgotten: Collection[str]) -> None:
     shown_texts.forget_turns(db, persona, forgotten)
     db.caches.get(tags_table.CACHE, {}).pop(persona, None)
     db.caches.pop(HELD, None)
-    for module in (tag_rules, stems, reader, question, search_table, query):
-        module.forget_kept()
+    forget_texts()
 
 
 def _rewrite_files(call: Call, done: Done) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..base import logs
 from ..base.hints import shown
 from ..base.patterns import lazy_pattern
+from ..base.text_caches import cache_texts
 from ..config import Settings
 from ..database import sources
 from ..database.rows import yes_no
@@ -267,7 +267,7 @@ def _count_rows(word: str, lexicon: Lexicon, languages: Sequence[str]) -> int:
     return max(map(counts.__getitem__, list_forms(counts, word, languages, form)), default=0)
 
 
-@lru_cache(maxsize=256)
+@cache_texts(256)
 def _languages(text: str, given: tuple[str, ...]) -> tuple[str, ...]:
     return languages_of(text, given)
 
@@ -275,8 +275,3 @@ def _languages(text: str, given: tuple[str, ...]) -> tuple[str, ...]:
 def spoken_in(text: str, languages: Sequence[str]) -> tuple[str, ...]:
     """Return the languages of a search: the language of the message, if known, then LANGUAGES."""
     return _languages(text[:2_000], tuple(languages)) if text else tuple(languages)
-
-
-def forget_kept() -> None:
-    """Clear the cache of texts, so that no forgotten text stays in memory."""
-    _languages.cache_clear()

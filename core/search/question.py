@@ -26,6 +26,7 @@ from itertools import islice
 from typing import Literal, NamedTuple
 
 from ..base.patterns import lazy_pattern
+from ..base.text_caches import cache_texts
 from ..text import question_words
 from ..text.folding import all_runs, clean, fold, runs
 from ..text.languages import bare, common_words, read_language
@@ -299,7 +300,7 @@ class _Name(NamedTuple):
     """Words of the name that identify the person without the others, each with its script."""
 
 
-@lru_cache(maxsize=4096)
+@cache_texts(4096)
 def _read_name(name: str) -> _Name:
     found = list(runs(bare(name)))
     spaceless = bool(found) and all(kind for _, kind in found)
@@ -389,8 +390,3 @@ def _declined(name: str, script: str, words: Sequence[str], languages: Sequence[
         for word in words
         if (start := name if word.startswith(name) else root) and word.startswith(start)
     )
-
-
-def forget_kept() -> None:
-    """Clear the cache of names, so that no forgotten name stays in memory."""
-    _read_name.cache_clear()

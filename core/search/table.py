@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import ColumnElement, Integer, bindparam, case, func, literal, literal_column, or_, select
 
 from ..base import logs
+from ..base.text_caches import cache_texts
 from ..database import sources
 from ..database.compiled import CompiledStatement, hide_from_index
 from ..database.dialects import ID, Key, Time, has_keyword, json_has_text, like_pattern, microseconds
@@ -169,7 +170,7 @@ def _stored_us(at: object) -> int:
     return microseconds(read_time(at))
 
 
-@lru_cache(maxsize=4096)
+@cache_texts(4096)
 def _tell_sender(name: str, participant: str, role: str | None, sender: str, persona: str) -> tuple[str, str]:
     """Return the speaker's name as shown in the history, and the speaker's key."""
     if role == PERSONA or (sender == PERSONA_SENDER and not participant):
@@ -178,16 +179,11 @@ def _tell_sender(name: str, participant: str, role: str | None, sender: str, per
     return known_name(name, sender), participant
 
 
-@lru_cache(maxsize=4096)
+@cache_texts(4096)
 def name_author(author: str, person: str, participant: str) -> str:
     """Return the name of the person who made the statement of a memory; "" if unknown."""
     own = "" if author.strip().lower() in NO_NAMES else author
     return known_name(own, person, participant.partition("/")[2])
-
-
-def forget_kept() -> None:
-    _tell_sender.cache_clear()
-    name_author.cache_clear()
 
 
 def note_unread(source: int, error: StoreReadError) -> StoreReadError:

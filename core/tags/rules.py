@@ -7,12 +7,13 @@ import math
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import suppress
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
 from ..base.hints import shown
 from ..base.patterns import lazy_pattern
+from ..base.text_caches import cache_texts
 from ..shapes import Vocabulary
 from ..text.folding import SPACELESS, SPACELESS_PATTERN, clean, fold, fold_case, marks_class
 from ..text.host_values import all_items
@@ -308,12 +309,7 @@ def _ends_well(plain: str, end: int) -> bool:
     return not (plain[end].isalnum() or plain[end] == "_")
 
 
-@lru_cache(maxsize=32)
+@cache_texts(32)
 def index_of(vocabulary: Vocabulary, languages: tuple[str, ...]) -> TagIndex:
     """Return the index of a vocabulary; the indexes of 32 personas are cached, since making one takes up to 45 ms."""
     return TagIndex(vocabulary, languages)
-
-
-def forget_kept() -> None:
-    """Delete the cached indexes, so that no forgotten tag stays in memory."""
-    index_of.cache_clear()

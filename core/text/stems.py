@@ -9,6 +9,7 @@ from functools import lru_cache
 import Stemmer
 
 from ..base.patterns import lazy_pattern
+from ..base.text_caches import cache_texts
 from .forms.paradigms import read_families, read_rules
 from .languages import SCRIPTS
 
@@ -115,7 +116,7 @@ def _heads(language: str) -> dict[str, str]:
     return {form: family[0] for family in reversed(stems_of) for form in family if form not in heads}
 
 
-@lru_cache(maxsize=50_000)
+@cache_texts(50_000)
 def _stems(word: str, languages: tuple[str, ...]) -> tuple[str, ...]:
     own = script_language(word)
     found: dict[str, None] = {}
@@ -138,7 +139,7 @@ def stem(word: str, languages: Sequence[str]) -> str:
     return word if len(word) > LONGEST_WORD else _stem(word, tuple(languages))
 
 
-@lru_cache(maxsize=50_000)
+@cache_texts(50_000)
 def _stem(word: str, languages: tuple[str, ...]) -> str:
     for form in _stems(word, languages):
         if form != word:
@@ -149,12 +150,6 @@ def _stem(word: str, languages: tuple[str, ...]) -> str:
 def with_prefixes(form: str) -> list[str]:
     """Return a stem with each article or preposition that is written as one word with it."""
     return [prefix + form for prefix in _list_affixes(script_language(form), "before")]
-
-
-def forget_kept() -> None:
-    """Clear the caches of words, so that no forgotten word stays in memory."""
-    _stems.cache_clear()
-    _stem.cache_clear()
 
 
 def list_forms(words: Iterable[str], text: str, languages: Sequence[str], form: str = "") -> list[str]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from functools import lru_cache
 from itertools import groupby, pairwise
 
 from ...base.patterns import lazy_pattern
+from ...base.text_caches import cache_texts
 from ..languages import bare, likely_languages
 from ..times import EARLIEST, LATEST
 from . import calendar
@@ -106,15 +106,10 @@ def find_about_days(text: str, said_at: datetime, zone: tzinfo, languages: Seque
     return days
 
 
-@lru_cache(maxsize=4096)
+@cache_texts(4096)
 def find_day_meant(text: str, said_at: datetime, zone: tzinfo, languages: tuple[str, ...]) -> date | None:
     """Return `find_relative_day` of a text, read in its likely languages; cached, as prompts often repeat lines."""
     return find_relative_day(text, said_at, zone, likely_languages(text, languages))
-
-
-def forget_kept() -> None:
-    """Clear the cache of lines, so that no forgotten line stays in memory."""
-    find_day_meant.cache_clear()
 
 
 def find_relative_day(text: str, said_at: datetime, zone: tzinfo, languages: Sequence[str]) -> date | None:
