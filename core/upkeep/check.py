@@ -258,15 +258,13 @@ def _check_values(db: Database) -> Iterator[Finding]:
             yield Finding("warning", what, where, f"Write {kinds[name].meaning} into {where} of these rows")
 
 
+_KINDS = {Time: _TIME, Key: _TEXT, StoredText: _TEXT, StoredBytes: _BYTES}
+
+
 def _choose_kind(column: Column[Any]) -> _Kind:
-    kind = column.type
-    if isinstance(kind, JsonText):
+    if isinstance(column.type, JsonText):
         return _TEXTS if column.name in LISTS else _OBJECT if column.name == "metadata" else _JSON
-    if isinstance(kind, Time):
-        return _TIME
-    if isinstance(kind, Key | StoredText):
-        return _TEXT
-    return _BYTES if isinstance(kind, StoredBytes) else _NUMBER
+    return _KINDS.get(type(column.type), _NUMBER)
 
 
 def _walk(db: Database, table: Table, keys: list[str], kinds: Mapping[str, _Kind]) -> Iterator[tuple[Any, ...]]:
