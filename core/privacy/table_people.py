@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -72,7 +72,8 @@ def link_people(db: Database, persona: str, one: str, other: str) -> dict[str, i
         target, gone = group[one], group[other]
         if target == gone:
             return {}
-        return _assign_person(connection, db, persona, [k for k, p in group.items() if p == gone], target, gone)
+        members = [key for key, person in group.items() if person == gone]
+        return _assign_person(connection, db, persona, members, members, target, gone)
 
     return _fill_counts(db.idempotent_transaction(work, source="participants"))
 
@@ -89,7 +90,7 @@ def unlink_person(db: Database, persona: str, participant: object) -> dict[str, 
         person = group[key]
         # If the group has the key of the one who leaves, the others get the first of their own keys.
         keys, target = (others, others[0]) if person == key else ([key], key)
-        return _assign_person(connection, db, persona, keys, target, person)
+        return _assign_person(connection, db, persona, list(group), keys, target, person)
 
     return _fill_counts(db.idempotent_transaction(work, source="participants"))
 
@@ -99,12 +100,10 @@ def _fill_counts(changed: Mapping[str, int]) -> dict[str, int]:
 
 
 def _assign_person(
-    connection: Connection, db: Database, persona: str, keys: Collection[str], target: str, person: str
+    connection: Connection, db: Database, persona: str, group: list[str], keys: list[str], target: str, person: str
 ) -> dict[str, int]:
-    """Move identities of `person` to the person `target`, with their private conversations and saved memories."""
+    """Move identities of `person`, some of `group` or all, to the person `target`, with what is theirs in private."""
     c, m = conversations.c, memories.c
-    members = select(_P.participant_key).where(_P.persona_id == persona, _P.person_key == person)
-    group = list(connection.execute(members).scalars())
     everybody = set(group) <= set(keys)
     moved = update(participants).where(_P.persona_id == persona, _P.participant_key.in_(sorted(keys)))
     counts = Counter(participants=connection.execute(moved.values(person_key=target, updated_at=db.clock())).rowcount)
