@@ -175,7 +175,7 @@ def _explain(name: str, reason: str, line: int | None, file: str) -> TemplateErr
     near = find_nearest(variable, known) or ""
     if variable and known and not near:
         reason = f"{reason}; known are {', '.join(known)}"
-    return TemplateError(name, reason.rstrip("."), line=line, file=file, variable=variable, nearest=near)
+    return TemplateError(name, reason.rstrip("."), line=line, file=file, nearest=near)
 
 
 def _find_place(error: BaseException, template: Template | None) -> tuple[int | None, str]:

@@ -29,14 +29,7 @@ class TemplateError(ConfigError):
     """A template cannot be used."""
 
     def __init__(
-        self,
-        template: str,
-        reason: str,
-        *,
-        line: int | None = None,
-        file: str = "",
-        variable: str = "",
-        nearest: str = "",
+        self, template: str, reason: str, *, line: int | None = None, file: str = "", nearest: str = ""
     ) -> None:
         place = f"Template {template!r}{f', line {line}' if line else ''}"
         hint = f" Did you mean {nearest!r}?" if nearest else ""
@@ -44,8 +37,6 @@ class TemplateError(ConfigError):
         super().__init__(f"{place}: {reason}.{hint}{remedy}", flag="TEMPLATES_DIR", source=file, line=line)
         self.template = template
         self.reason = reason
-        self.variable = variable
-        self.nearest = nearest
 
 
 def names(folder: Path) -> list[str]:
