@@ -182,10 +182,6 @@ _KINDS = {
 _AS_THEY_COME = (None, read_text)
 
 
-def _kind_of(column: Any) -> Kind:
-    return _KINDS.get(type(column.type), _NUMBER)
-
-
 class Shape(Generic[R]):
     """Columns of one kind of row in a UNION: an id, up to five texts or numbers, up to six of other types."""
 
@@ -199,7 +195,10 @@ class Shape(Generic[R]):
         self.number: int = number
         self.row: Callable[..., R] = row
         self._given = (row_id, fields)
-        given = [each if isinstance(each, tuple) else (_kind_of(each), each) for each in fields.values()]
+        given = [
+            each if isinstance(each, tuple) else (_KINDS.get(type(each.type), _NUMBER), each)
+            for each in fields.values()
+        ]
         kinds = [kind for kind, _ in given]
         texts, plain = iter(range(_TEXTS)), iter(range(_TEXTS, _TEXTS + _PLAIN))
         places = [2 + next(texts if kind.is_text else plain) for kind in kinds]

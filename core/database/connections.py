@@ -347,17 +347,12 @@ def _run(connection: Connection, sql: str, values: Sequence[Any], *, many: bool 
 
 
 def begin_snapshot(connection: Connection) -> None:
-    """Begin a snapshot: all later reads see one moment. Nothing is locked.
+    """Begin a snapshot: all reads up to a COMMIT see one moment. Nothing is locked.
 
     On a server configured for READ COMMITTED, each statement sees the data committed when it runs.
     """
     is_sqlite = connection.dialect.name == "sqlite"
     run_driver(connection, "BEGIN" if is_sqlite else "START TRANSACTION WITH CONSISTENT SNAPSHOT", ())
-
-
-def end_snapshot(connection: Connection) -> None:
-    """End the snapshot: later reads see all committed data."""
-    run_driver(connection, "COMMIT", ())
 
 
 def make_private(target: Target) -> None:

@@ -63,7 +63,7 @@ class Call:
         if connection is not None:
             if self.snapshot:
                 with contextlib.suppress(exc.SQLAlchemyError):  # the snapshot is gone already, or was not begun
-                    connections.end_snapshot(connection)
+                    connections.run_driver(connection, "COMMIT", ())
             with contextlib.suppress(exc.SQLAlchemyError):  # the connection is gone already
                 connection.close()
 
