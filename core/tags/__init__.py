@@ -1,3 +1,1 @@
 """The tag vocabulary of a persona: tags in normal form, aliases, links."""
-
-from .table import load as load
