@@ -84,7 +84,7 @@ def _settled(cluster: Cluster, name: str) -> None:
 
 
 def test_f55_the_primary_killed_under_load(cluster: Cluster) -> None:
-    primary, _ = cluster.wait_primary()
+    primary = cluster.wait_primary()
     name = "load"
     primary.create_database(name)
     with Relay(primary.url) as wire, _Proxy(cluster, wire, primary) as proxy:
@@ -120,7 +120,7 @@ def test_l19_two_nodes_written_at_once(cluster: Cluster) -> None:
     if cluster.NAME != "galera":
         pytest.skip("one node alone takes writes")
     name = "both"
-    cluster.wait_primary()[0].create_database(name)
+    cluster.wait_primary().create_database(name)
     urls = [_url(node.url, name) for node in cluster.nodes if node.running]
     open_db(urls[0]).close()
     hosts = [Host(urls[n % len(urls)], "both", f"h{n}", timeout_seconds=8.0) for n in range(HOSTS)]
@@ -138,7 +138,7 @@ def test_l19_two_nodes_written_at_once(cluster: Cluster) -> None:
 def test_l19_one_cycle_at_a_time_on_a_cluster(cluster: Cluster) -> None:
     """Cycles asked for at every node at once: each message is consolidated once, the lease is held by one."""
     name = "lease"
-    primary, _ = cluster.wait_primary()
+    primary = cluster.wait_primary()
     primary.create_database(name)
     many = cluster.NAME == "galera"
     urls = [_url(node.url, name) for node in cluster.nodes if node.running and (many or node is primary)] * 3

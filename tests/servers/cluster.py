@@ -56,14 +56,14 @@ class Cluster:
         for node in self.nodes:
             node.stop()
 
-    def wait_member(self, node: Node, seconds: float = JOIN_SECONDS) -> None:
-        deadline = time.monotonic() + seconds
+    def wait_member(self, node: Node) -> None:
+        deadline = time.monotonic() + JOIN_SECONDS
         while time.monotonic() < deadline:
             with contextlib.suppress(pymysql.err.Error, OSError):
                 if node.is_member():
                     return
             time.sleep(0.1)
-        raise ServerError(f"a node of {self.NAME} did not join in {seconds:.0f} s:\n{node.log_tail(60)}")
+        raise ServerError(f"a node of {self.NAME} did not join in {JOIN_SECONDS:.0f} s:\n{node.log_tail(60)}")
 
     def primary(self) -> Node | None:
         for node in self.nodes:
@@ -73,15 +73,14 @@ class Cluster:
                         return node
         return None
 
-    def wait_primary(self, seconds: float = JOIN_SECONDS) -> tuple[Node, float]:
-        """Return the node that takes writes, and the seconds it took to find one."""
-        began = time.monotonic()
-        while time.monotonic() - began < seconds:
+    def wait_primary(self) -> Node:
+        deadline = time.monotonic() + JOIN_SECONDS
+        while time.monotonic() < deadline:
             found = self.primary()
             if found is not None:
-                return found, time.monotonic() - began
+                return found
             time.sleep(0.05)
-        raise ServerError(f"{self.NAME} has no primary after {seconds:.0f} s")
+        raise ServerError(f"{self.NAME} has no primary after {JOIN_SECONDS:.0f} s")
 
 
 CATCH_UP = """#!/bin/sh
@@ -158,7 +157,7 @@ class GaleraNode(MariaDB):
         return found
 
     def _command(self) -> list[str]:
-        self.options = {**self._replicating(), **self.cluster.options}
+        self.options = self._replicating()
         return super()._command()
 
     def _prepare(self) -> None:
@@ -204,8 +203,7 @@ class Galera(Cluster):
 
     NAME: ClassVar[str] = "galera"
 
-    def __init__(self, options: Options | None = None) -> None:
-        self.options = dict(options or {})
+    def __init__(self) -> None:
         self.label = f"test-{uuid.uuid4().hex[:8]}"
         self._origin: Path | None = None
         self.scripts = Path(tempfile.mkdtemp(prefix="test-galera-"))
@@ -267,7 +265,6 @@ class GroupNode(MySQL):
             "loose_group_replication_ip_allowlist": "127.0.0.1",
             "loose_group_replication_single_primary_mode": "ON",
             "loose_group_replication_exit_state_action": "READ_ONLY",
-            **self.cluster.options,
         }
         return [word for word in super()._command() if word != "--skip-log-bin"]
 
@@ -295,7 +292,6 @@ class Group(Cluster):
 
     NAME: ClassVar[str] = "group replication"
 
-    def __init__(self, options: Options | None = None) -> None:
-        self.options = dict(options or {})
+    def __init__(self) -> None:
         self.label = str(uuid.uuid4())
         self.nodes: list[GroupNode] = [GroupNode(self, number) for number in range(3)]
