@@ -8,7 +8,7 @@ Called by `tests/conftest.py`; each worker of a parallel run has databases of it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import Any
 
 from sqlalchemy import Connection, delete, event, func, literal, select, union_all
@@ -40,26 +40,16 @@ class Handed:
 
     def made(self, engine: str, url: str) -> None:
         """Make the tables in an empty database and remember what they look like."""
-        db = Database(url)
-        try:
+        with closing(Database(url)) as db:
             migrating.migrate(db)
             if engine not in self._form:
                 self._form[engine] = inspecting.read_facts(db)
-        finally:
-            db.close()
 
-    def give_back(self, engine: str, url: str) -> bool:
-        """Empty a database for the next; return False, and forget it, where it cannot be what it was."""
-        db = Database(url, timeout_seconds=PATIENCE_SECONDS)
-        try:
-            fit = inspecting.read_facts(db) == self._form[engine] and _emptied(db)
-        except CoreError:
-            return False
-        finally:
-            db.close()
-        if fit:
-            self._free.setdefault(engine, []).append(url)
-        return fit
+    def give_back(self, engine: str, url: str) -> None:
+        """Empty a database for the next test; forget it where it cannot be what it was."""
+        with closing(Database(url, timeout_seconds=PATIENCE_SECONDS)) as db, suppress(CoreError):
+            if inspecting.read_facts(db) == self._form[engine] and _emptied(db):
+                self._free.setdefault(engine, []).append(url)
 
 
 def _emptied(db: Database) -> bool:
