@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import Connection, String, case, cast, false, null, or_, select, update
@@ -26,7 +25,7 @@ from ..access.view import Viewer
 from ..calls.call import Call
 from ..conversations import memory_files
 from ..database import rows
-from ..database.dialects import has_keyword, like_pattern
+from ..database.dialects import EPOCH, has_keyword, like_pattern
 from ..database.rows import read_list
 from ..database.schema import ai_diary, audiences, chat_history_cache, memories
 from ..database.sources import AI_DIARY, CHAT, MEMORIES, SourceTable
@@ -51,7 +50,6 @@ CHANGED = "changed"
 """Reason stored with the queued consolidation of messages after an edit."""
 _TAKES_PLACE = (INSTRUCTION, SAVED)
 """Kinds of items that replace older items; when one is deleted, the replaced items become valid again."""
-_EVER = datetime(1970, 1, 1, tzinfo=UTC)
 _M, _D, _C = memories.c, ai_diary.c, chat_history_cache.c
 
 
@@ -213,7 +211,7 @@ def _change_followers(removal: Removal, message: Line, text: str | None) -> None
 def _drop_summaries(removal: Removal, message: Line) -> None:
     """Delete the summaries of the conversation that were made since this message was stored."""
     key = message.conversation
-    short_term_table.drop_summaries(removal.connection, removal.persona, key, message.at or _EVER)
+    short_term_table.drop_summaries(removal.connection, removal.persona, key, message.at or EPOCH)
     table_items.remove_summaries(removal, key, [message.row_id])
 
 
