@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -26,11 +27,8 @@ def _base(url: str, persona: str, name: str) -> None:
 
 
 def _end(url: str, persona: str, name: str) -> tuple[dict[str, object], list[str]]:
-    db = Database(url, clock=Clock())
-    try:
+    with closing(Database(url, clock=Clock())) as db:
         return steps.held(db, persona, name), [*index_differences(db, persona), *map(str, verify_index(db))]  # type: ignore[return-value]
-    finally:
-        db.close()
 
 
 def _undisturbed(url: str, persona: str, name: str) -> tuple[dict[str, object], Dying]:

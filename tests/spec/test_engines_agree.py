@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
 
 from tests.store.scenario import differing, expected, play
@@ -11,9 +13,5 @@ from tests.store.world import open_db
 @pytest.mark.slow
 @pytest.mark.dialects
 def test_g27_one_story_gives_the_same_on_every_engine(fresh_migrated_url: str) -> None:
-    db = open_db(fresh_migrated_url)
-    try:
-        told = play(db)
-    finally:
-        db.close()
-    assert differing(told, expected()) == []
+    with closing(open_db(fresh_migrated_url)) as db:
+        assert differing(play(db), expected()) == []
