@@ -98,7 +98,7 @@ def set_archived(db: Database, viewer: Viewer, row_id: int, *, archived: bool) -
             if double is not None:
                 return WriteResult(False, double, "duplicate")
             columns = {"archived_at": None, "superseded_by": None}
-        elif row.kind == SAVED:
+        else:
             table_sources.close_sources(connection, persona, [row_id])
         indexed.set_columns(connection, db, MEMORIES, persona, [row_id], **columns, updated_at=now)
         return WriteResult(True, row_id)

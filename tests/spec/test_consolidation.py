@@ -15,7 +15,7 @@ from core import chat_history_cache, privacy
 from core.access import table_conversations as conversations
 from core.calls.call import Call
 from core.config import Settings
-from core.conversations import add_saved_memory, delete_saved_memory
+from core.conversations import add_saved_memory, delete_saved_memory, list_saved_memories
 from core.database import schema
 from core.database.ids import Ids, made_at
 from core.errors import MessageError, ModelError, StoreWriteError
@@ -523,7 +523,10 @@ def test_f84_a_saved_memory_that_was_deleted_is_not_made_again_of_its_message(li
     row = life.stage.say("Remember that I live in Rome", message_id="m0", minutes=60)
     scope = life.stage.scope(HERE, participant=ANN)
     saved = add_saved_memory("I live in Rome", message_id=row, db=life.db, scope=scope)
-    assert delete_saved_memory(saved.id, db=life.db, scope=scope).stored
+    life.stage.say("I'm allergic to nuts", message_id="m1", minutes=59)
+    (wish,) = list_saved_memories(kind="instruction", db=life.db, scope=scope)
+    for row_id in (saved.id, wish["id"]):
+        assert delete_saved_memory(row_id, db=life.db, scope=scope).stored
     assert life.consolidate_history(HERE) == 0 and life.deep_consolidation().stored == 0
     assert life.texts() == []
 
