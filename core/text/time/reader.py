@@ -222,6 +222,8 @@ def _read(
         lexicon = calendar.load(language)
         assert lexicon is not None
         parts = _find_plan(cut(said, lexicon))
+        if is_question:
+            parts = _leave_have(parts, folds.marked, language)
         is_plan = not _holds(parts, "-") and (_holds(parts, "+") or not is_question)
         is_past = _holds(parts, "-") and not _holds(parts, "+")
         whole = Moment(local, zone, lexicon, is_plan, not is_question and not _holds(parts, "+"), is_past)
@@ -246,6 +248,14 @@ def _find_plan(parts: list[TimePart]) -> list[TimePart]:
         return parts
     plans = [{"+" if value == "perfect" else kind: value for kind, value in each.kinds.items()} for each in parts]
     return [each._replace(kinds=kinds) for each, kinds in zip(parts, plans, strict=True)]
+
+
+def _leave_have(parts: list[TimePart], text: str, language: str) -> list[TimePart]:
+    """Return the parts; `have` without a participle is no past: `Was habe ich am Dienstag?`"""
+    past = {each.kinds["-"] for each in parts if "-" in each.kinds}
+    if past != {"perfect"} or "past" in read_tenses(parts, text, language):
+        return parts
+    return [each._replace(kinds={k: value for k, value in each.kinds.items() if k != "-"}) for each in parts]
 
 
 def _leave_telling(text: str, languages: Sequence[str]) -> str:

@@ -247,6 +247,20 @@ def test_t62_a_stored_text_is_about_days(expected: str, language: str, text: str
     assert list(find_about_days(text, NOW, UTC, (language,))) == days
 
 
+HAVE = [
+    ("de", "Was habe ich am Dienstag?", "Was habe ich am Dienstag gemacht?"),
+    ("fr", "Qu'est-ce que j'ai mardi ?", "Qu'est-ce que j'ai mangé mardi ?"),
+    ("it", "Cosa ho martedì?", "Cosa ho fatto martedì?"),
+    ("nl", "Heb ik dinsdag iets?", "Wat heb ik dinsdag gedaan?"),
+]
+
+
+@pytest.mark.parametrize(("language", "present", "past"), HAVE)
+def test_t62_have_without_a_participle_may_mean_a_coming_day(language: str, present: str, past: str) -> None:
+    assert [span.role for span in read_spans(present, NOW, UTC, (language,))] == ["said", "about"]
+    assert [span.role for span in read_spans(past, NOW, UTC, (language,))] == ["said"]
+
+
 RECURRING = [
     ("en", "We stream every Wednesday."), ("en", "Wednesdays are for yoga"), ("de", "Mittwochs gehe ich zum Yoga"),
     ("es", "Los miércoles voy a yoga"), ("fr", "Tous les mercredis je vais au yoga"), ("pt", "Toda quarta tenho yoga"),
