@@ -25,7 +25,9 @@ ABOUT_PERSON = frozenset({"facts", "preferences"})
 REFUSALS = "refusals"
 """Group of phrases that ask not to remember; it overrides all other groups."""
 
-TOPICS = ("name", "address", "pronouns", "language", "units", "emoji", "length", "diet")
+MANNERS = ("form", "voice", "person", "tense")
+"""Groups of words for how the persona writes or talks."""
+TOPICS = ("name", "address", "pronouns", "language", "units", "emoji", "length", "diet", *MANNERS)
 """Groups of words for the topic of a standing instruction; of one topic, only the newest instruction is valid."""
 HEALTH = "health"
 """Group of phrases with which someone speaks of their health or diet."""
@@ -35,15 +37,16 @@ THAT_NAME = "that_name"
 _RULED_OUT = ("ruled_out", "not_wishes", "not_endings", "not_facts", "fiction")
 _BEGUN = ("explicit", "endings", "returns", "stops", "permits", "wishes")
 _RULED_BY = {"wishes": "not_wishes", **dict.fromkeys(("endings", "returns", "permits"), "not_endings")}
-_PARTS = ("stays", "narrows", "joins", "ands", "instead", "leads", "openings", "asks")
+_PARTS = ("stays", "narrows", "joins", "ands", "instead", "leads", "openings", "asks", "vague", "synonyms")
 GROUPS = (*WANTED_GROUPS, REFUSALS, *_BEGUN[1:], *_PARTS, *_RULED_OUT, *TOPICS, HEALTH, THAT_NAME)
 """wishes: begin a standing instruction. endings: revoke it. returns: revoke it; with a name, ask for the name again.
 stops: revoke an instruction, unless it has a word of `stays`, which forbids something or is about the person. permits:
 revoke one that forbids the same thing, or has another value of its topic. narrows: precede the only part to revoke.
 joins: join a fact to a wish. ands: join a wish about health or diet to a sentence. instead: precede a former name.
-leads: may precede all these phrases. openings: have no content. asks: begin a question or a task. The others exclude a
-sentence: ruled_out from all statements, not_wishes from instructions, not_endings from revoking, not_facts from facts
-and tastes. fiction excludes the sentence and all that follow.
+leads: may precede all these phrases. openings: have no content. asks: begin a question or a task. vague: words that
+name nothing to revoke. synonyms: each phrase has words for one thing. The others exclude a sentence: ruled_out from
+all statements, not_wishes from instructions, not_endings from revoking, not_facts from facts and tastes. fiction
+excludes the sentence and all that follow.
 """
 
 Phrases = Mapping[str, Sequence[str]]
@@ -65,8 +68,11 @@ _ACTION = lazy_pattern(r"\*[^*\n]+\*")
 """Action in role play: `*smiles*`."""
 _ACTED = lazy_pattern(r"(?:^|[.!?…\"”»)*])[ \t]*\*(?=[^\s*])[^*\n]+(?<![:\s])\*(?:[ \t]|$)", re.MULTILINE)
 """Action (not an emphasis) at the beginning of a sentence: the rest of the message is then said in character."""
-_ASIDE = lazy_pattern(r"(^(?=ooc\s*[:：])|[(\[（]\s*)ooc(?:\s*[:：]\s*|\s+)", re.IGNORECASE)
-"""Opening of words out of character, in role play: `OOC: ...`, `(OOC: ...)`, `[OOC: ...]`."""
+_ASIDE = lazy_pattern(
+    r"(?:^//\s*(?=\w)|(\(\(\s*|[(\[（]\s*(?=ooc\b))|^(?=ooc(?:\s*[:：]|\s[–—-]\s)))"
+    r"(?:ooc(?:\s*[:：–—-]\s*|\s+))?", re.IGNORECASE,
+)  # fmt: skip
+"""Opening of words out of character, in role play: `OOC: ...`, `(OOC: ...)`, `[OOC: ...]`, `((...))`, `// ...`."""
 _ROUND = str.maketrans("[]", "()")
 _LISTED = lazy_pattern(r"(?:[-*•·–]|\d{1,2}[.)])\s")
 _CLAUSES = lazy_pattern("[,，、;；()（）–—¿¡]| - ")
@@ -157,7 +163,8 @@ def _own_lines(text: str) -> Iterator[tuple[str, bool]]:
         return
     for line in lines:
         typed = _QUOTED.sub(_unquote, _ACTION.sub(" … ", _BOLD.sub(r"\2", line))).strip()
-        aside = _ASIDE.search(typed)
+        # `//` may also begin a comment of a program, but hardly its last line
+        aside = None if typed.startswith("//") and line.strip() != written[-1] else _ASIDE.search(typed)
         if aside:
             typed = typed[aside.start() :] if is_played else typed
             typed = _ASIDE.sub(r"\1", typed).translate(_ROUND)
@@ -278,6 +285,17 @@ def cut_health(text: str, known: Sequence[Phrases]) -> str | None:
     form = _without_marks(text)
     held = [phrases for phrases in known if _holds(form, phrases.get(HEALTH, ()))]
     return _cut(form, held[0], (HEALTH,)) if held else None
+
+
+def is_vague(word: str, known: Sequence[Phrases]) -> bool:
+    """Return whether a word such as `talk` or `messages` names nothing that a sentence could take back."""
+    return _holds_any(phrase_form(word), "vague", known)
+
+
+def are_synonyms(words: Sequence[str], known: Sequence[Phrases]) -> bool:
+    """Return whether all words are for one thing, such as `swear` and `curse`."""
+    each_known = [each for phrases in known for each in phrases.get("synonyms", ())]
+    return any(all(_holds(phrase_form(word), (each,)) for word in words) for each in each_known)
 
 
 def _cut(form: str, phrases: Phrases, groups: Sequence[str]) -> str:

@@ -161,6 +161,11 @@ def test_c12_what_a_character_says_and_what_depends_on_others_is_no_wish(text: s
         ('"OOC: call me Jo, please" is what she wrote.', False),
         ("She told me, OOC: remember that I like tea.", False),
         ("OOC talk is always welcome.", False),
+        ("OOC - please always answer in the past tense.", True),
+        ("*I bow.* ((please always use metric units))", True),
+        ("*I bow.*\n// please always use metric units", True),
+        ("// please always use metric units\n*I bow.*", False),
+        ("OOC-style notes are always welcome.", False),
     ],
 )
 def test_c12_a_wish_out_of_character_counts_as_in_plain_words(text: str, expected: bool) -> None:
