@@ -36,7 +36,7 @@ THAT_NAME = "that_name"
 
 _RULED_OUT = ("ruled_out", "not_wishes", "not_endings", "not_facts", "fiction")
 _BEGUN = ("explicit", "endings", "returns", "stops", "permits", "wishes")
-_RULED_BY = {"wishes": "not_wishes", **dict.fromkeys(("endings", "returns", "permits"), "not_endings")}
+_RULED_BY = {"wishes": "not_wishes", **dict.fromkeys(("endings", "returns", "stops", "permits"), "not_endings")}
 _PARTS = ("stays", "narrows", "joins", "ands", "instead", "leads", "openings", "asks", "vague", "synonyms")
 GROUPS = (*WANTED_GROUPS, REFUSALS, *_BEGUN[1:], *_PARTS, *_RULED_OUT, *TOPICS, HEALTH, THAT_NAME)
 """wishes: begin a standing instruction. endings: revoke it. returns: revoke it; with a name, ask for the name again.
@@ -69,9 +69,8 @@ _ACTION = lazy_pattern(r"\*[^*\n]+\*")
 _ACTED = lazy_pattern(r"(?:^|[.!?…\"”»)*])[ \t]*\*(?=[^\s*])[^*\n]+(?<![:\s])\*(?:[ \t]|$)", re.MULTILINE)
 """Action (not an emphasis) at the beginning of a sentence: the rest of the message is then said in character."""
 _ASIDE = lazy_pattern(
-    r"(?:^//\s*(?=\w)|(\(\(\s*|[(\[（]\s*(?=ooc\b))|^(?=ooc(?:\s*[:：]|\s[–—-]\s)))"
-    r"(?:ooc(?:\s*[:：–—-]\s*|\s+))?", re.IGNORECASE,
-)  # fmt: skip
+    r"(?i)(?:^//\s*(?=\w)|(\(\(|[(\[（]\s*(?=ooc\b))|^(?=ooc(\s*[:：]|\s[–—-]\s)))\s*(?:ooc(?:\s*[:：–—-]\s*|\s+))?"
+)
 """Opening of words out of character, in role play: `OOC: ...`, `(OOC: ...)`, `[OOC: ...]`, `((...))`, `// ...`."""
 _ROUND = str.maketrans("[]", "()")
 _LISTED = lazy_pattern(r"(?:[-*•·–]|\d{1,2}[.)])\s")
@@ -287,15 +286,15 @@ def cut_health(text: str, known: Sequence[Phrases]) -> str | None:
     return _cut(form, held[0], (HEALTH,)) if held else None
 
 
-def is_vague(word: str, known: Sequence[Phrases]) -> bool:
-    """Return whether a word such as `talk` or `messages` names nothing that a sentence could take back."""
-    return _holds_any(phrase_form(word), "vague", known)
-
-
-def are_synonyms(words: Sequence[str], known: Sequence[Phrases]) -> bool:
-    """Return whether all words are for one thing, such as `swear` and `curse`."""
-    each_known = [each for phrases in known for each in phrases.get("synonyms", ())]
-    return any(all(_holds(phrase_form(word), (each,)) for word in words) for each in each_known)
+def find_objects(text: str, salient: Sequence[str], known: Sequence[Phrases]) -> list[str]:
+    """Return the salient words of a text without vague ones such as `talk`, and one name for words with synonyms."""
+    listed = [each for phrases in known for each in phrases.get("synonyms", ())]
+    names = {word: next((each for each in listed if _holds(phrase_form(word), (each,))), "") for word in salient}
+    names |= {word: each for word in phrase_form(text).split() for each in listed if _holds(word, (each,))}
+    objects = (
+        name or word for word, name in names.items() if name or not _holds_any(phrase_form(word), "vague", known)
+    )
+    return list(dict.fromkeys(objects)) or list(salient)
 
 
 def _cut(form: str, phrases: Phrases, groups: Sequence[str]) -> str:
