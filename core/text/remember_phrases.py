@@ -120,17 +120,20 @@ def _pattern(phrase: str) -> tuple[bool, str]:
 
 def _join_patterns(phrases: Sequence[str]) -> str:
     """Return a regular expression that finds one of the phrases, the longest first."""
-    patterns = [_pattern(each) for each in sorted(phrases, key=len, reverse=True) if phrase_form(each).strip("?,() ")]
+    at_once = sorted((each for each in phrases if not each.startswith("* ")), key=len, reverse=True)
+    patterns = [_pattern(each) for each in at_once if phrase_form(each).strip("?,() ")]
+    later = [each[2:] for each in phrases if each.startswith("* ")]  # share the words before them, for speed
     # Words share one lookbehind: one in each phrase would be tried at every character, six times as slow.
     words = "|".join(made for begins_word, made in patterns if begins_word)
     others = [made for begins_word, made in patterns if not begins_word]
+    others += [rf"(?:\S+ ){{0,6}}?(?:{_join_patterns(later)})"] if later else []
     return "|".join([*([rf"(?<!\w)(?:{words})"] if words else []), *others])
 
 
 @lru_cache(maxsize=1024)
 def _compile(phrases: tuple[str, ...], leads: tuple[str, ...] | None = None) -> re.Pattern[str] | None:
     """Return a pattern for one of the phrases: anywhere, or with `leads` at the beginning, maybe after some leads."""
-    wanted = _join_patterns(phrases)
+    wanted = _join_patterns([each.removeprefix("* ") for each in phrases] if leads is None else phrases)
     if not wanted or leads is None:
         return re.compile(wanted) if wanted else None
     before = "|".join(filter(None, [_MENTION, _join_patterns(leads)]))
