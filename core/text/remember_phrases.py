@@ -25,8 +25,7 @@ ABOUT_PERSON = frozenset({"facts", "preferences"})
 REFUSALS = "refusals"
 """Group of phrases that ask not to remember; it overrides all other groups."""
 
-MANNERS = ("form", "voice", "person", "tense")
-"""Groups of words for how the persona writes or talks."""
+MANNERS = ("form", "voice", "person", "tense")  # how the persona writes or talks
 TOPICS = ("name", "address", "pronouns", "language", "units", "emoji", "length", "diet", *MANNERS)
 """Groups of words for the topic of a standing instruction; of one topic, only the newest instruction is valid."""
 HEALTH = "health"
@@ -78,7 +77,7 @@ _CLAUSES = lazy_pattern("[,，、;；()（）–—¿¡]| - ")
 _GAPS = lazy_pattern("[,，、]?\\s+|[，、]")
 _COLON = lazy_pattern(r"[:：](?=\s|$)|：")
 _ASKED = lazy_pattern(r"[?？][!?！？\s\"”»)]*$|(?:吗|嗎|呢|ですか|ますか|のか)[。.！!]*$")
-_MENTION = r"(?:<@[!&]?\w+>|@[\w.\-]+)"
+_BEFORE = lazy_pattern(r"\A(?:<@[!&]?\w+>|@[\w.\-]+|\W)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +98,7 @@ def phrase_form(text: str) -> str:
     return " ".join(fold_letters(clean(text).translate(_APOSTROPHES)).split())
 
 
+@lru_cache(maxsize=8192)
 def _pattern(phrase: str) -> tuple[bool, str]:
     """Return whether a phrase begins with a word, and the phrase as a regular expression."""
     form = phrase_form(phrase.rstrip("?")).replace(",", "").replace("、", " ")
@@ -120,29 +120,46 @@ def _pattern(phrase: str) -> tuple[bool, str]:
 
 def _join_patterns(phrases: Sequence[str]) -> str:
     """Return a regular expression that finds one of the phrases, the longest first."""
-    at_once = sorted((each for each in phrases if not each.startswith("* ")), key=len, reverse=True)
-    patterns = [_pattern(each) for each in at_once if phrase_form(each).strip("?,() ")]
-    later = [each[2:] for each in phrases if each.startswith("* ")]  # share the words before them, for speed
+    patterns = [_pattern(each) for each in sorted(phrases, key=len, reverse=True) if each.strip("?,() ")]
     # Words share one lookbehind: one in each phrase would be tried at every character, six times as slow.
     words = "|".join(made for begins_word, made in patterns if begins_word)
     others = [made for begins_word, made in patterns if not begins_word]
-    others += [rf"(?:\S+ ){{0,6}}?(?:{_join_patterns(later)})"] if later else []
     return "|".join([*([rf"(?<!\w)(?:{words})"] if words else []), *others])
 
 
 @lru_cache(maxsize=1024)
-def _compile(phrases: tuple[str, ...], leads: tuple[str, ...] | None = None) -> re.Pattern[str] | None:
-    """Return a pattern for one of the phrases: anywhere, or with `leads` at the beginning, maybe after some leads."""
-    wanted = _join_patterns([each.removeprefix("* ") for each in phrases] if leads is None else phrases)
-    if not wanted or leads is None:
-        return re.compile(wanted) if wanted else None
-    before = "|".join(filter(None, [_MENTION, _join_patterns(leads)]))
-    return re.compile(rf"\W*(?:(?:{before})[\s.!,]*){{0,6}}(?:{wanted})")
+def _compile(phrases: tuple[str, ...]) -> re.Pattern[str] | None:
+    """Return a pattern that finds one of the phrases anywhere."""
+    wanted = _join_patterns([each.removeprefix("* ") for each in phrases])
+    return re.compile(wanted) if wanted else None
+
+
+@lru_cache(maxsize=1024)
+def _compile_kinds(phrases: tuple[str, ...]) -> dict[tuple[bool, bool], re.Pattern[str]]:
+    """Return patterns by whether the phrases may be a question, and whether words may come before them."""
+
+    def kind_of(phrase: str) -> tuple[bool, bool]:
+        return phrase.endswith("?"), phrase.startswith("* ")
+
+    parts = {kind: _compile(tuple(each for each in phrases if kind_of(each) == kind)) for kind in map(kind_of, phrases)}
+    return {kind: pattern for kind, pattern in parts.items() if pattern}
 
 
 def _holds(form: str, phrases: Sequence[str]) -> bool:
-    pattern = _compile(tuple(phrases))
-    return pattern is not None and pattern.search(form) is not None
+    return any(pattern.search(form) for pattern in _compile_kinds(tuple(phrases)).values())
+
+
+def _follows(form: str, phrases: Sequence[str], leads: Sequence[str] = (), asked: bool | None = None) -> bool:
+    """Return whether a text begins with one of the phrases, maybe after some leads."""
+    lead, rests = _compile(tuple(leads)), [_BEFORE.sub("", form)]
+    while lead and (led := lead.match(rests[-1])) and len(rests) <= 6:
+        rests.append(_BEFORE.sub("", rests[-1][led.end() :]))
+    return any(
+        (found := pattern.search(rest) if is_late else pattern.match(rest)) and rest.count(" ", 0, found.start()) <= 6
+        for (is_asked, is_late), pattern in _compile_kinds(tuple(phrases)).items()
+        for rest in rests
+        if asked in (None, is_asked)
+    )
 
 
 # Whose words
@@ -210,12 +227,12 @@ def _cut_joined(sentence: str, known: Sequence[Phrases]) -> list[str]:
     `Remember that I love tea and I'm vegan` stays whole, as it asks for both.
     """
     for phrases in known:
-        ands = _compile(tuple(phrases.get("ands", ())), ())
+        ands = phrases.get("ands", ())
         for gap in _GAPS.finditer(sentence) if ands else ():
             before, joined = sentence[: gap.start()], sentence[gap.end() :]
             after = joined.partition(" ")[2]
             clause = [phrase_form(_CLAUSES.split(after)[0])]
-            if ands and ands.match(phrase_form(joined)) and _holds(clause[0], phrases.get(HEALTH, ())):
+            if _follows(phrase_form(joined), ands) and _holds(clause[0], phrases.get(HEALTH, ())):
                 is_wish = any(_begins(group, clause, clause, phrases) for group in ("wishes", "endings"))
                 if is_wish and "explicit" not in _groups_of(before, phrases, ("explicit",)):
                     return [before, after]
@@ -238,8 +255,8 @@ def _before_quotation(sentence: str, known: Sequence[Phrases]) -> tuple[str, boo
     before, after = sentence[: colon.start()], sentence[colon.end() :]
     last = phrase_form(_CLAUSES.split(before)[-1])
     for phrases in known:
-        pattern = _compile((*phrases.get("explicit", ()), *phrases.get("leads", ())), ())
-        if pattern is not None and (pattern.match(last) or pattern.match(phrase_form(before))):
+        opening = (*phrases.get("explicit", ()), *phrases.get("leads", ()))
+        if _follows(last, opening) or _follows(phrase_form(before), opening):
             return f"{before},{after}", False
     return before, not after.strip()
 
@@ -252,7 +269,7 @@ def may_state(text: str, groups: Sequence[str], known: Sequence[Phrases]) -> boo
     if len(text) > MOST_CHARS:
         return False
     form = _without_marks(_BOLD.sub(r"\2", text.translate(_QUOTES)))
-    return any(_holds(form, [each for group in groups for each in phrases.get(group, ())]) for phrases in known)
+    return any(_holds(form, phrases.get(group, ())) for group in groups for phrases in known)
 
 
 def says_something(text: str, known: Sequence[Phrases]) -> bool:
@@ -292,12 +309,9 @@ def cut_health(text: str, known: Sequence[Phrases]) -> str | None:
 def find_objects(text: str, salient: Sequence[str], known: Sequence[Phrases]) -> list[str]:
     """Return the salient words of a text without vague ones such as `talk`, and one name for words with synonyms."""
     listed = [each for phrases in known for each in phrases.get("synonyms", ())]
-    names = {word: next((each for each in listed if _holds(phrase_form(word), (each,))), "") for word in salient}
-    names |= {word: each for word in phrase_form(text).split() for each in listed if _holds(word, (each,))}
-    objects = (
-        name or word for word, name in names.items() if name or not _holds_any(phrase_form(word), "vague", known)
-    )
-    return list(dict.fromkeys(objects)) or list(salient)
+    named = {word: each for word in (*salient, *text.split()) for each in listed if _holds(phrase_form(word), (each,))}
+    words = (word for word in salient if word not in named and not _holds_any(phrase_form(word), "vague", known))
+    return list(dict.fromkeys((*words, *named.values()))) or list(salient)
 
 
 def _cut(form: str, phrases: Phrases, groups: Sequence[str]) -> str:
@@ -310,9 +324,8 @@ def _cut(form: str, phrases: Phrases, groups: Sequence[str]) -> str:
 def cut_fact(sentence: str, known: Sequence[Phrases]) -> str:
     """Return a wish without a fact joined to it: `My name is Jo` of `My name is Jo and I live in Rome`."""
     for phrases in known:
-        pattern = _compile(tuple(phrases.get("joins", ())), ())
         for gap in _GAPS.finditer(sentence):
-            if pattern is not None and pattern.match(phrase_form(sentence[gap.end() :])):
+            if _follows(phrase_form(sentence[gap.end() :]), phrases.get("joins", ())):
                 wish, fact = (
                     _groups_of(each, phrases, _BEGUN) for each in (sentence[: gap.start()], sentence[gap.end() :])
                 )
@@ -360,8 +373,7 @@ def _groups_of(said: str, phrases: Phrases, begun: Sequence[str]) -> set[str]:
     stated = clauses[:-1] if is_asked else clauses
     whole = " ".join(clauses)
     groups = {group for group in begun if _begins(group, clauses, stated, phrases)}
-    asks = _compile(tuple(phrases.get("asks", ())), tuple(phrases.get("leads", ())))
-    if groups or asks is None or not asks.match(whole):
+    if groups or not _follows(whole, phrases.get("asks", ()), phrases.get("leads", ())):
         rest = " ".join(stated)
         groups |= {group for group in WANTED_GROUPS[1:] if _holds(rest, phrases.get(group, ()))}
     if not groups.isdisjoint(_BEGUN[1:]):
@@ -381,12 +393,9 @@ def _begins(group: str, clauses: Sequence[str], stated: Sequence[str], phrases: 
     leads = tuple(phrases.get("leads", ()))
     if group != "explicit":
         leads += tuple(each.rstrip("?") for each in phrases.get("explicit", ()) if not each.startswith("*"))
-    wanted = phrases.get(group, ())
-    plain = _compile(tuple(each for each in wanted if not each.endswith("?")), leads)
-    asked = _compile(tuple(each for each in wanted if each.endswith("?")), leads)
     return any(
-        pattern is not None and pattern.match(" ".join(pieces[at:])) is not None
-        for pattern, pieces in ((plain, stated), (asked, clauses))
+        _follows(" ".join(pieces[at:]), phrases.get(group, ()), leads, is_asked)
+        for is_asked, pieces in ((False, stated), (True, clauses))
         for at in range(len(pieces))
     )
 
