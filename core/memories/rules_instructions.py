@@ -9,7 +9,16 @@ from dataclasses import dataclass, field
 from ..text.folding import SPACELESS_PATTERN, fold, word_runs
 from ..text.forms.variants import find_forms
 from ..text.languages import likely_languages
-from ..text.remember_phrases import MANNERS, Phrases, cut_health, find_name, find_objects, find_values, phrase_form
+from ..text.remember_phrases import (
+    MANNERS,
+    Phrases,
+    are_synonyms,
+    cut_health,
+    find_name,
+    find_objects,
+    find_values,
+    phrase_form,
+)
 from ..text.search_words import salient_words
 from ..text.stems import stem
 
@@ -67,21 +76,21 @@ def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
     if ending.is_permit and not forbids:  # `you can write more` ends `be brief`, and not `be brief and friendly`
         values = [find_values(each, ending.topics.intersection(topics), ending.phrases) for each in (ending.text, text)]
         return not values[0] <= values[1]
-    if ending.topics and not ending.is_stop and (topics or about is None):  # `I eat fish again` ends `I don't eat fish`
+    if ending.topics and not ending.is_stop and topics:  # `I eat fish again` ends `I am vegetarian`
         return not ending.topics.isdisjoint(topics)
     if ending.is_stop and forbids:
         return False
     languages = likely_languages(f"{text} {ending.text}", ("en",))
-    words, said, only = (
-        find_objects(each, salient_words(each, languages), ending.phrases) for each in (text, ending.text, about or "")
-    )
+    words, said, only = (_find_objects(each, languages, ending.phrases) for each in (text, ending.text, about or ""))
     words = only or words
-    # `allergic` and `allergy` are forms of one word, but not the same statement about oneself
-    alike = _is_form if about is None else lambda word, other, _: word == other
-    shared = [word for word in words if any(alike(word, other, languages) for other in said)]
-    if ending.is_stop and any(
-        not any(alike(word, part, languages) for word in words) for part in _narrow(ending, languages)
-    ):
+
+    def alike(word: str, other: str) -> bool:
+        if about is not None:  # `allergic` and `allergy` are not the same statement about oneself
+            return word == other
+        return _is_form(word, other, languages) or are_synonyms((word, other), ending.phrases)
+
+    shared = [word for word in words if any(alike(word, other) for other in said)]
+    if ending.is_stop and any(not any(alike(word, part) for word in words) for part in _narrow(ending, languages)):
         return False
     is_exact = not set(topics) <= {"name", *MANNERS}
     is_part = about is None and not is_exact and not ending.begins  # it may name a part of the wish
@@ -89,12 +98,15 @@ def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
     return bool(shared) and len(shared) >= (_MOST if is_exact or only else _ENOUGH) * count
 
 
+def _find_objects(text: str, languages: Sequence[str], known: Sequence[Phrases]) -> list[str]:
+    return find_objects(word_runs(fold(text)), salient_words(text, languages), known)
+
+
 def _narrow(ending: Instruction, languages: Sequence[str]) -> list[str]:
     """Return the word to which a sentence limits the thing to stop: `mother` of `stop joking about my mother`."""
     form = fold(ending.text)
     rests = [form.partition(f" {word} ")[2] for each in ending.phrases for word in each["narrows"]]
-    rest = max(rests, key=len, default="")
-    return find_objects(rest, salient_words(rest, languages)[:1], ending.phrases)[:1]
+    return salient_words(max(rests, key=len, default=""), languages)[:1]
 
 
 def _is_named(instruction: Instruction, text: str) -> bool:

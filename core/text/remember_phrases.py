@@ -306,12 +306,17 @@ def cut_health(text: str, known: Sequence[Phrases]) -> str | None:
     return _cut(form, held[0], (HEALTH,)) if held else None
 
 
-def find_objects(text: str, salient: Sequence[str], known: Sequence[Phrases]) -> list[str]:
-    """Return the salient words of a text without vague ones such as `talk`, and one name for words with synonyms."""
-    listed = [each for phrases in known for each in phrases.get("synonyms", ())]
-    named = {word: each for word in (*salient, *text.split()) for each in listed if _holds(phrase_form(word), (each,))}
-    words = (word for word in salient if word not in named and not _holds_any(phrase_form(word), "vague", known))
-    return list(dict.fromkeys((*words, *named.values()))) or list(salient)
+def are_synonyms(words: Sequence[str], known: Sequence[Phrases]) -> bool:
+    """Return whether all words are for one thing, such as `swear` and `curse`; of one word, whether it has synonyms."""
+    groups = [each for phrases in known for each in phrases.get("synonyms", ())]
+    return any(all(_holds(phrase_form(word), (each,)) for word in words) for each in groups)
+
+
+def find_objects(words: Sequence[str], salient: Sequence[str], known: Sequence[Phrases]) -> list[str]:
+    """Return the salient words without vague ones such as `talk`, and all words with synonyms."""
+    listed = [word for word in words if are_synonyms((word,), known)]
+    others = [word for word in salient if not _holds_any(phrase_form(word), "vague", known)]
+    return list(dict.fromkeys((*others, *listed))) or list(salient)
 
 
 def _cut(form: str, phrases: Phrases, groups: Sequence[str]) -> str:
