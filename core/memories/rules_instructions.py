@@ -53,7 +53,7 @@ class Instruction:
     @property
     def held_topics(self) -> frozenset[str]:
         """Return topics on which it replaces older instructions: none for `don't call me Jo`: `call me Kim` stays."""
-        return frozenset() if self.ends else self.topics
+        return frozenset() if self.ends else self.topics - {"pregnancy"}  # somebody may avoid several foods
 
 
 def replaces(newer: Collection[str], older: Collection[str]) -> bool:

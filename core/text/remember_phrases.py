@@ -26,7 +26,7 @@ REFUSALS = "refusals"
 """Group of phrases that ask not to remember; it overrides all other groups."""
 
 MANNERS = ("form", "voice", "person", "tense")  # how the persona writes or talks
-TOPICS = ("name", "address", "pronouns", "language", "units", "emoji", "length", "diet", *MANNERS)
+TOPICS = ("name", "address", "pronouns", "language", "units", "emoji", "length", "diet", "pregnancy", *MANNERS)
 """Groups of words for the topic of a standing instruction; of one topic, only the newest instruction is valid."""
 HEALTH = "health"
 """Group of phrases with which someone speaks of their health or diet."""

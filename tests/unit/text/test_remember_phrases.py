@@ -375,6 +375,17 @@ def test_c12_wishes_are_given_and_taken_back_in_spoken_words(language: str) -> N
     assert not wrong
 
 
+def test_c12_a_ban_for_a_pregnancy_replaces_no_other() -> None:
+    """Only the end of the pregnancy ends them: the first food avoided must not be forgotten for the second."""
+    first, second = (
+        read_instructions(f"I'm pregnant, so no {food}, please.", Settings())[0] for food in ("raw fish", "alcohol")
+    )
+    (ending,) = read_instructions("I had the baby!", Settings())
+    assert not replaces(second.held_topics, first.topics)
+    assert all(takes_back(ending, each.text, each.topics) for each in (first, second))
+    assert not takes_back(ending, "I'm allergic to nuts", ())
+
+
 @pytest.mark.parametrize(
     ("ending", "wish"),
     [
