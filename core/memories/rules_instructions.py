@@ -9,16 +9,7 @@ from dataclasses import dataclass, field
 from ..text.folding import SPACELESS_PATTERN, fold, word_runs
 from ..text.forms.variants import find_forms
 from ..text.languages import likely_languages
-from ..text.remember_phrases import (
-    MANNERS,
-    Phrases,
-    are_synonyms,
-    cut_health,
-    find_name,
-    find_objects,
-    find_values,
-    phrase_form,
-)
+from ..text.remember_phrases import Phrases, are_synonyms, cut_health, find_name, find_objects, find_values, phrase_form
 from ..text.search_words import salient_words
 from ..text.stems import stem
 
@@ -81,25 +72,21 @@ def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
     if ending.is_stop and forbids:
         return False
     languages = likely_languages(f"{text} {ending.text}", ("en",))
-    words, said, only = (_find_objects(each, languages, ending.phrases) for each in (text, ending.text, about or ""))
+    words, said, only = (
+        find_objects(each, salient_words(each, languages), ending.phrases) for each in (text, ending.text, about or "")
+    )
     words = only or words
-
-    def alike(word: str, other: str) -> bool:
-        if about is not None:  # `allergic` and `allergy` are not the same statement about oneself
-            return word == other
-        return _is_form(word, other, languages) or are_synonyms((word, other), ending.phrases)
-
-    shared = [word for word in words if any(alike(word, other) for other in said)]
-    if ending.is_stop and any(not any(alike(word, part) for word in words) for part in _narrow(ending, languages)):
+    # `allergic` and `allergy` are forms of one word, but not the same statement about oneself
+    alike = _is_alike if about is None else lambda word, other, *_: word == other
+    shared = [word for word in words if any(alike(word, other, languages, ending.phrases) for other in said)]
+    if ending.is_stop and any(
+        not any(alike(word, part, languages, ending.phrases) for word in words) for part in _narrow(ending, languages)
+    ):
         return False
-    is_exact = not set(topics) <= {"name", *MANNERS}
+    is_exact = not set(topics) <= {"name", "form", "voice", "person", "tense"}
     is_part = about is None and not is_exact and not ending.begins  # it may name a part of the wish
     count = min(len(words), len(said)) if is_part else len(words)
     return bool(shared) and len(shared) >= (_MOST if is_exact or only else _ENOUGH) * count
-
-
-def _find_objects(text: str, languages: Sequence[str], known: Sequence[Phrases]) -> list[str]:
-    return find_objects(word_runs(fold(text)), salient_words(text, languages), known)
 
 
 def _narrow(ending: Instruction, languages: Sequence[str]) -> list[str]:
@@ -131,11 +118,13 @@ def is_other_name(instruction: Instruction, text: str, topics: Collection[str]) 
     return bool(name) and any(f" {word} {name} " in f" {said} " for word in words)
 
 
-def _is_form(word: str, other: str, languages: Sequence[str]) -> bool:
-    """Return whether two words are equal or forms of one word, such as `call` and `calling`."""
+def _is_alike(word: str, other: str, languages: Sequence[str], known: Sequence[Phrases]) -> bool:
+    """Return whether two words are equal, synonyms, or forms of one word, such as `call` and `calling`."""
     shared = max(_STEM_CHARS, len(word) - _ENDING_CHARS, len(other) - _ENDING_CHARS)
-    return word[:shared] == other[:shared] or bool(
-        find_forms(word, languages, lambda start: [other] if other.startswith(start) else [])
+    return (
+        word[:shared] == other[:shared]
+        or are_synonyms((word, other), known)
+        or bool(find_forms(word, languages, lambda start: [other] if other.startswith(start) else []))
     )
 
 

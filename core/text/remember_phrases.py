@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from ..base.patterns import lazy_pattern
 from .extracts import sentences
-from .folding import SPACELESS, SPACELESS_PATTERN, clean, fold_letters
+from .folding import SPACELESS, SPACELESS_PATTERN, clean, fold, fold_letters, word_runs
 from .words import read_lists
 
 WANTED_GROUPS = ("explicit", "facts", "preferences", "feelings")
@@ -25,9 +25,11 @@ ABOUT_PERSON = frozenset({"facts", "preferences"})
 REFUSALS = "refusals"
 """Group of phrases that ask not to remember; it overrides all other groups."""
 
-MANNERS = ("form", "voice", "person", "tense")  # how the persona writes or talks
-TOPICS = ("name", "address", "pronouns", "language", "units", "emoji", "length", "diet", "pregnancy", *MANNERS)
-"""Groups of words for the topic of a standing instruction; of one topic, only the newest instruction is valid."""
+TOPICS = (
+    "name", "address", "pronouns", "language", "units", "emoji", "length", "diet", "pregnancy",
+    "form", "voice", "person", "tense",
+)  # fmt: skip
+"""Groups of words for the topic of a standing instruction; of one topic but pregnancy, only the newest is valid."""
 HEALTH = "health"
 """Group of phrases with which someone speaks of their health or diet."""
 THAT_NAME = "that_name"
@@ -110,7 +112,7 @@ def _pattern(phrase: str) -> tuple[bool, str]:
     letters = re.findall(r"\w", form)
     made = re.sub(r"\\([()|$ ])", r"\1", re.escape(form)).replace("(", "(?:").replace("|) ", "|) ?")
     made = re.sub(r"\(\?:!((?:[^()]|\([^()]*\))*)\)", r"(?!(?:\1)(?!\\w))", made)
-    made = re.sub(r"(^| )\\\* ", r"\1(?:\\S+ ){0,6}?", made)
+    made = re.sub(r"(^| \??)\\\* ", r"\1(?<!\\w)(?:\\S+ ){0,6}?", made)
     made = re.sub(rf"\\\*(?=[^\W{SPACELESS}])", r"[\\w-]*", made)
     made = re.sub(rf"(?<=[^\W{SPACELESS}])\\\*", r"\\w*", made).replace(r"\*", ".{0,30}?")
     begins_word = bool(letters) and not form.startswith("*") and not SPACELESS_PATTERN.match(letters[0])
@@ -137,12 +139,10 @@ def _compile(phrases: tuple[str, ...]) -> re.Pattern[str] | None:
 @lru_cache(maxsize=1024)
 def _compile_kinds(phrases: tuple[str, ...]) -> dict[tuple[bool, bool], re.Pattern[str]]:
     """Return patterns by whether the phrases may be a question, and whether words may come before them."""
-
-    def kind_of(phrase: str) -> tuple[bool, bool]:
-        return phrase.endswith("?"), phrase.startswith("* ")
-
-    parts = {kind: _compile(tuple(each for each in phrases if kind_of(each) == kind)) for kind in map(kind_of, phrases)}
-    return {kind: pattern for kind, pattern in parts.items() if pattern}
+    parts: dict[tuple[bool, bool], list[str]] = {}
+    for each in phrases:
+        parts.setdefault((each.endswith("?"), each.startswith("* ")), []).append(each)
+    return {kind: pattern for kind, part in parts.items() if (pattern := _compile(tuple(part)))}
 
 
 def _holds(form: str, phrases: Sequence[str]) -> bool:
@@ -312,9 +312,9 @@ def are_synonyms(words: Sequence[str], known: Sequence[Phrases]) -> bool:
     return any(all(_holds(phrase_form(word), (each,)) for word in words) for each in groups)
 
 
-def find_objects(words: Sequence[str], salient: Sequence[str], known: Sequence[Phrases]) -> list[str]:
-    """Return the salient words without vague ones such as `talk`, and all words with synonyms."""
-    listed = [word for word in words if are_synonyms((word,), known)]
+def find_objects(text: str, salient: Sequence[str], known: Sequence[Phrases]) -> list[str]:
+    """Return the salient words of a text without vague ones such as `talk`, and all words with synonyms."""
+    listed = [word for word in word_runs(fold(text)) if are_synonyms((word,), known)]
     others = [word for word in salient if not _holds_any(phrase_form(word), "vague", known)]
     return list(dict.fromkeys((*others, *listed))) or list(salient)
 
