@@ -63,7 +63,7 @@ def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
         if about.strip() in phrase_form(ending.text):
             return True
         about = ""
-    forbids = any(word in each["stays"] for each in ending.phrases for word in word_runs(fold(text)))
+    forbids = bool(find_values(text, ("stays",), ending.phrases))
     if ending.is_permit and not forbids:  # `you can write more` ends `be brief`, and not `be brief and friendly`
         values = [find_values(each, ending.topics.intersection(topics), ending.phrases) for each in (ending.text, text)]
         return not values[0] <= values[1]
@@ -71,6 +71,9 @@ def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
         return not ending.topics.isdisjoint(topics)
     if ending.is_stop and forbids:
         return False
+    if about is None and SPACELESS_PATTERN.search(text):
+        pieces, form = _find_pieces(text, ending.phrases), phrase_form(ending.text)
+        return sum(piece in form for piece in pieces) >= _ENOUGH * len(pieces) > 0
     languages = likely_languages(f"{text} {ending.text}", ("en",))
     words, said, only = (
         find_objects(each, salient_words(each, languages), ending.phrases) for each in (text, ending.text, about or "")
@@ -87,6 +90,13 @@ def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
     is_part = about is None and not is_exact and not ending.begins  # it may name a part of the wish
     count = min(len(words), len(said)) if is_part else len(words)
     return bool(shared) and len(shared) >= (_MOST if is_exact or only else _ENOUGH) * count
+
+
+def _find_pieces(text: str, known: Sequence[Phrases]) -> list[str]:
+    """Return `剧透` of `别剧透`: what is left without vague words, and without the hiragana that a verb changes."""
+    vague = sorted(find_values(text, ("vague",), known), key=len, reverse=True)
+    left = re.sub("|".join(map(re.escape, vague)) or "(?!)", " ", phrase_form(text))
+    return re.findall(r"[^\Wぁ-ゟ]+", left) or re.findall(r"\w+", left)
 
 
 def _narrow(ending: Instruction, languages: Sequence[str]) -> list[str]:
