@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..base import logs
 from ..config import Settings
 from ..templates.words import phrases_for
-from ..text.remember_phrases import THAT_NAME, cut_fact, may_state, read_statements
+from ..text.remember_phrases import MEDICAL, THAT_NAME, cut_fact, holds_word, may_state, read_statements
 from .rules_instructions import Instruction
 from .rules_modes import MODES
 from .section_instructions import is_recorded
@@ -36,7 +36,9 @@ def read_instructions(
         return ()
     return tuple(
         Instruction(
-            cut_fact(each.text, known), each.topics, "wishes" in each.groups, not each.groups.isdisjoint(_GROUPS[1:]),
+            cut_fact(each.text, known),
+            frozenset({MEDICAL}) if holds_word(each.text, MEDICAL, known) else each.topics,
+            "wishes" in each.groups, not each.groups.isdisjoint(_GROUPS[1:]),
             THAT_NAME in each.groups, "stops" in each.groups, "permits" in each.groups, known,
         )
         for each in statements

@@ -9,9 +9,21 @@ from dataclasses import dataclass, field
 from ..text.folding import SPACELESS_PATTERN, fold, word_runs
 from ..text.forms.variants import find_forms
 from ..text.languages import likely_languages
-from ..text.remember_phrases import Phrases, are_synonyms, cut_health, find_name, find_objects, find_values, phrase_form
+from ..text.remember_phrases import (
+    DOUBTS,
+    MEDICAL,
+    Phrases,
+    are_synonyms,
+    cut_health,
+    find_name,
+    find_objects,
+    find_values,
+    holds_word,
+    phrase_form,
+)  # fmt: skip
 from ..text.search_words import salient_words
 from ..text.stems import stem
+from ..text.time import mask_time
 
 MOST_CHARS = 300
 """Maximum number of characters of an instruction."""
@@ -19,6 +31,8 @@ _MOST = 0.67
 """Share of an instruction's words that a sentence must repeat to cancel it, if its topic is not only a name."""
 _STEM_CHARS, _ENDING_CHARS = 4, 3
 """Minimum number of letters that two forms of a word share, and maximum length of an ending."""
+_ENDINGS = ("endings", "returns", "stops", "permits", "leads", "explicit")
+"""Groups of phrases whose words say nothing about the object of a sentence that cancels something."""
 _ENOUGH = 0.5
 """The same share for other instructions; to cancel a name, a sentence must repeat more than this share of it."""
 
@@ -48,17 +62,17 @@ class Instruction:
 
 
 def replaces(newer: Collection[str], older: Collection[str]) -> bool:
-    """Return whether an instruction on the topics `newer` replaces one on the topics `older`."""
-    return bool(older) and set(older) <= set(newer)
+    """Return whether an instruction on the topics `newer` replaces one on `older`; nothing replaces MEDICAL."""
+    return bool(older) and MEDICAL not in older and set(older) <= set(newer)
 
 
 def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
     """Return whether the sentence `ending` cancels the instruction with this text and topics."""
+    about = cut_health(text, ending.phrases)
+    if about is not None and _says_more(ending, text):
+        return False
     if "name" in ending.topics:  # whoever gives a name takes back that it was refused
         return ("name" in topics) is ending.ends and (ending.means_that_name or _is_named(ending, text))
-    about = cut_health(text, ending.phrases)
-    if about is not None and cut_health(ending.text, ending.phrases) is None:
-        return False  # `peanuts are fine again` may be about the shop
     if about and SPACELESS_PATTERN.search(about):
         if about.strip() in phrase_form(ending.text):
             return True
@@ -67,6 +81,7 @@ def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
     if ending.is_permit and not forbids:  # `you can write more` ends `be brief`, and not `be brief and friendly`
         values = [find_values(each, ending.topics.intersection(topics), ending.phrases) for each in (ending.text, text)]
         return not values[0] <= values[1]
+    topics = set(topics) - {MEDICAL}
     if ending.topics and not ending.is_stop and topics:  # `I eat fish again` ends `I am vegetarian`
         return not ending.topics.isdisjoint(topics)
     if ending.is_stop and forbids:
@@ -80,7 +95,7 @@ def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
     )
     words = only or words
     # `allergic` and `allergy` are forms of one word, but not the same statement about oneself
-    alike = _is_alike if about is None else lambda word, other, *_: word == other
+    alike = _is_alike if about is None or only else lambda word, other, *_: word == other
     shared = [word for word in words if any(alike(word, other, languages, ending.phrases) for other in said)]
     if ending.is_stop and any(
         not any(alike(word, part, languages, ending.phrases) for word in words) for part in _narrow(ending, languages)
@@ -90,6 +105,24 @@ def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
     is_part = about is None and not is_exact and not ending.begins  # it may name a part of the wish
     count = min(len(words), len(said)) if is_part else len(words)
     return bool(shared) and len(shared) >= (_MOST if is_exact or only else _ENOUGH) * count
+
+
+def _says_more(ending: Instruction, text: str) -> bool:
+    """Return whether a sentence is not about health or diet, or, for an illness, is about more than the text.
+
+    `Peanuts are fine again` may be about the shop, `I can eat nuts again, if the doctor agrees` is no fact.
+    """
+    rest = cut_health(ending.text, ending.phrases, _ENDINGS)
+    if rest is None or not holds_word(text, MEDICAL, ending.phrases):
+        return rest is None
+    if holds_word(ending.text, DOUBTS, ending.phrases):
+        return True
+    languages = likely_languages(f"{text} {ending.text}", ("en",))
+    held, more = (salient_words(each, languages) for each in (text, mask_time(rest, languages)))
+    more = [word for word in more if not holds_word(word, "vague", ending.phrases)]
+    return not SPACELESS_PATTERN.search(text) and any(
+        not any(_is_alike(word, other, languages, ending.phrases) for other in held) for word in more
+    )
 
 
 def _find_pieces(text: str, known: Sequence[Phrases]) -> list[str]:

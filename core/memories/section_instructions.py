@@ -10,6 +10,7 @@ from ..context.history import HistoryLists
 from ..context.section_base import Asked, Built, StoredRows
 from ..database.compiled import Branch
 from ..shapes import LeftOut
+from ..text.remember_phrases import MEDICAL
 from . import table_instructions
 from .rules_instructions import choose_holding
 from .rules_modes import MODES
@@ -33,9 +34,10 @@ def wanted(asked: Asked) -> Sequence[Branch]:
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001
-    """Return the newest valid instructions, oldest first."""
+    """Return the newest valid instructions, oldest first; those about an illness are last, and so are cut last."""
     items = sorted(table_instructions.SHOWN.rows_in(rows), key=lambda item: (item.at is not None, item.at, item.id))
     holding = choose_holding([item.topics for item in items])
+    holding.sort(key=lambda at: MEDICAL in items[at].topics)
     chosen = holding[-INSTRUCTIONS_IN_PROMPT:]
     left_out = tuple(
         LeftOut(KEY, CUT if at in holding else SAID_AGAIN, str(item.id))

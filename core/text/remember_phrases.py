@@ -32,6 +32,8 @@ TOPICS = (
 """Groups of words for the topic of a standing instruction; of one topic but pregnancy, only the newest is valid."""
 HEALTH = "health"
 """Group of phrases with which someone speaks of their health or diet."""
+MEDICAL, DOUBTS = "medical", "doubts"
+"""Groups of words for an illness, and for what is no fact about it: `if`, `soon`, `joking`."""
 THAT_NAME = "that_name"
 """Group of phrases for a name that is withdrawn without being repeated, such as `that name`."""
 
@@ -39,7 +41,7 @@ _RULED_OUT = ("ruled_out", "not_wishes", "not_endings", "not_facts", "fiction")
 _BEGUN = ("explicit", "endings", "returns", "stops", "permits", "wishes")
 _RULED_BY = {"wishes": "not_wishes", **dict.fromkeys(("endings", "returns", "stops", "permits"), "not_endings")}
 _PARTS = ("stays", "narrows", "joins", "ands", "instead", "leads", "openings", "asks", "vague", "synonyms")
-GROUPS = (*WANTED_GROUPS, REFUSALS, *_BEGUN[1:], *_PARTS, *_RULED_OUT, *TOPICS, HEALTH, THAT_NAME)
+GROUPS = (*WANTED_GROUPS, REFUSALS, *_BEGUN[1:], *_PARTS, *_RULED_OUT, *TOPICS, HEALTH, MEDICAL, DOUBTS, THAT_NAME)
 """wishes: begin a standing instruction. endings: revoke it. returns: revoke it; with a name, ask for the name again.
 stops: revoke an instruction, unless it has a word of `stays`, which forbids something or is about the person. permits:
 revoke one that forbids the same thing, or has another value of its topic. narrows: precede the only part to revoke.
@@ -299,11 +301,19 @@ def find_values(text: str, topics: Iterable[str], known: Sequence[Phrases]) -> s
     return {found for pattern in patterns if pattern for found in pattern.findall(form)}
 
 
-def cut_health(text: str, known: Sequence[Phrases]) -> str | None:
-    """Return `to cats` of `I'm allergic to cats`; None if a text does not speak of the person's health or diet."""
+def holds_word(text: str, group: str, known: Sequence[Phrases]) -> bool:
+    """Return whether a text has a phrase of a group, such as MEDICAL."""
+    return _holds_any(_without_marks(text), group, known)
+
+
+def cut_health(text: str, known: Sequence[Phrases], beside: Sequence[str] = ()) -> str | None:
+    """Return `to cats` of `I'm allergic to cats`; None if a text does not speak of the person's health or diet.
+
+    Words of phrases of the groups `beside` are left out, too.
+    """
     form = _without_marks(text)
     held = [phrases for phrases in known if _holds(form, phrases.get(HEALTH, ()))]
-    return _cut(form, held[0], (HEALTH,)) if held else None
+    return _cut(form, held[0], (HEALTH, *beside)) if held else None
 
 
 def are_synonyms(words: Sequence[str], known: Sequence[Phrases]) -> bool:
@@ -315,7 +325,7 @@ def are_synonyms(words: Sequence[str], known: Sequence[Phrases]) -> bool:
 def find_objects(text: str, salient: Sequence[str], known: Sequence[Phrases]) -> list[str]:
     """Return the salient words of a text without vague ones such as `talk`, and all words with synonyms."""
     listed = [word for word in word_runs(fold(text)) if are_synonyms((word,), known)]
-    others = [word for word in salient if not _holds_any(phrase_form(word), "vague", known)]
+    others = [word for word in salient if not holds_word(word, "vague", known)]
     return list(dict.fromkeys((*others, *listed))) or list(salient)
 
 

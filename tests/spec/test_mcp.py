@@ -232,7 +232,7 @@ def test_c12_a_turn_begins_and_ends_an_instruction_and_a_saved_fact_does_not(cal
     assert wishes() == []
     call("turn_save", user_text="Always answer in bullet points.", assistant_text="OK")
     assert wishes() == ["Always answer in bullet points."]
-    call("turn_save", user_text="Stop using bullet points.", assistant_text="Yes")
+    call("turn_save", user_text="You don't have to use bullet points anymore.", assistant_text="Yes")
     assert wishes() == []
 
 

@@ -437,7 +437,7 @@ def test_c12_which_wishes_hold(stage: Stage, said: list[Any], holding: list[str]
         stage.say(text, **{"minutes": 90 - n, **more})
     items = conversations.list_saved_memories(kind="instruction", **call(stage))
     gone = lifelong.search_items(archived=True, **call(stage))["items"]
-    assert shown(stage) == [each for each in listed(stage) if each in holding] == holding
+    assert sorted(shown(stage)) == sorted(holding) and listed(stage) == holding
     assert [each["text"] for each in gone] == ended
     if said == ["I am vegan", "i am  vegan"]:
         assert [item["saved_at"] for item in items] == [(NOW - timedelta(minutes=89)).isoformat()]
@@ -497,6 +497,18 @@ def test_c12_the_newest_instructions_are_shown_the_rest_is_reported(
     cut = [one for one in report["left_out"] if one["section"] == "standing_wishes"]
     assert [one["reason"] for one in cut] == ["cut", "cut"]
     assert "standing_wishes" not in stage.context("hello", MEMORY_MODE="project")
+
+
+def test_c12_an_illness_is_shown_however_much_is_asked_for_later(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage.say("I'm allergic to nuts.", minutes=90)
+    for n, food in enumerate(("pork", "beef", "fish")):
+        stage.say(f"I don't eat {food}.", minutes=80 - n)
+    stage.say("Call me Kim, I'm diabetic.", minutes=70)
+    stage.say("Call me Jo.", minutes=60)
+    monkeypatch.setattr(section_instructions, "INSTRUCTIONS_IN_PROMPT", 3)
+    assert stage.context("hello")["standing_wishes"] == [
+        "Call me Jo.", "I'm allergic to nuts.", "Call me Kim, I'm diabetic.",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("switch", ["ENABLE_SAVED_MEMORY", "RECORD_WISHES"])
