@@ -120,10 +120,10 @@ def _add_earlier(ranked: Ranked, left_out: Sequence[RowId]) -> Ranked:
     question = replace(current.question, spans=(Span(None, min(starts)),), days=())
     search = current.search
     earlier = rank.rank(replace(current, question=question), match.match(search, left_out, question=question))
-    matching = [c for c in earlier.candidates if not keywords.isdisjoint(c.matched)]
-    newest = sorted(matching, key=lambda c: -c.at_us)[:MOST_EARLIER]
+    matching = [c for c in earlier.candidates if c.matched]  # of kinds, too: `moved` for `Where did I live in June?`
+    matching.sort(key=lambda c: (keywords.isdisjoint(c.matched), -c.at_us))
     known = {c.key for c in ranked.candidates}
-    return replace(ranked, candidates=[*ranked.candidates, *(c for c in newest if c.key not in known)])
+    return replace(ranked, candidates=[*ranked.candidates, *(c for c in matching[:MOST_EARLIER] if c.key not in known)])
 
 
 def _look_beside(ranked: Ranked, found: Matches, left_out: Sequence[RowId]) -> Ranked:
