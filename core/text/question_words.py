@@ -131,9 +131,10 @@ def asks_about_person(words: str, people: Collection[str], languages: Sequence[s
 
 def may_ask_about_person(words: str, languages: Iterable[str]) -> list[str]:
     """Return the languages in which `words` contains all words, but for the name, of a question about a person."""
-    known = []
+    known, likely = [], set[str]().union(*(_languages_by_word().get(word, ()) for word in words.split()))
     for language in languages:
-        for parts in _parts_around_who(language):
+        is_likely = language in likely or (language in WITHOUT_SPACES and not words.isascii())
+        for parts in _parts_around_who(language) if is_likely else ():
             for part in parts:  # a generator would cost a frame for each phrase
                 if part not in words:
                     break
@@ -148,6 +149,16 @@ def _read_about(language: str) -> tuple[tuple[str, str], ...]:
     """Return the two parts of each phrase of the list `about`: of `you_*_about_@` what stands before, and the end."""
     parts = (phrase.rpartition("*") for phrase in _phrases("about", language))
     return tuple((before, end) for before, _, end in parts)
+
+
+@lru_cache(maxsize=1)
+def _languages_by_word() -> dict[str, set[str]]:
+    """Return the languages of each word that is the longest of a phrase of `_parts_around_who`."""
+    found: dict[str, set[str]] = {}
+    for language in ABOUT:
+        for parts in _parts_around_who(language):
+            found.setdefault(max(" ".join(parts).split(), key=len), set()).add(language)
+    return found
 
 
 @lru_cache(maxsize=64)
