@@ -31,6 +31,8 @@ _MOST = 0.67
 """Share of an instruction's words that a sentence must repeat to cancel it, if its topic is not only a name."""
 _STEM_CHARS, _ENDING_CHARS = 4, 3
 """Minimum number of letters that two forms of a word share, and maximum length of an ending."""
+_ADDED = frozenset({"pregnancy", MEDICAL})
+"""Topics on which a newer instruction stands beside an older one: somebody may avoid several foods."""
 _ENDINGS = ("endings", "returns", "stops", "permits", "leads", "explicit")
 """Groups of phrases whose words say nothing about the object of a sentence that cancels something."""
 _ENOUGH = 0.5
@@ -58,12 +60,12 @@ class Instruction:
     @property
     def held_topics(self) -> frozenset[str]:
         """Return topics on which it replaces older instructions: none for `don't call me Jo`: `call me Kim` stays."""
-        return frozenset() if self.ends else self.topics - {"pregnancy"}  # somebody may avoid several foods
+        return frozenset() if self.ends else self.topics
 
 
 def replaces(newer: Collection[str], older: Collection[str]) -> bool:
-    """Return whether an instruction on the topics `newer` replaces one on `older`; nothing replaces MEDICAL."""
-    return bool(older) and MEDICAL not in older and set(older) <= set(newer)
+    """Return whether an instruction on the topics `newer` replaces one on the topics `older`."""
+    return bool(older) and _ADDED.isdisjoint(older) and set(older) <= set(newer)
 
 
 def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:

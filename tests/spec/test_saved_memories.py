@@ -499,6 +499,15 @@ def test_c12_the_newest_instructions_are_shown_the_rest_is_reported(
     assert "standing_wishes" not in stage.context("hello", MEMORY_MODE="project")
 
 
+def test_c12_a_birth_ends_every_ban_of_the_pregnancy(stage: Stage) -> None:
+    bans = ["Estoy embarazada, nada de sushi.", "Estoy embarazada, nada de queso crudo."]
+    for n, ban in enumerate(bans):
+        stage.say(ban, minutes=90 - n)
+    assert listed(stage) == bans
+    stage.say("Ya nació mi hijo.", minutes=60)
+    assert listed(stage) == []
+
+
 def test_c12_an_illness_is_shown_however_much_is_asked_for_later(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     stage.say("I'm allergic to nuts.", minutes=90)
     for n, food in enumerate(("pork", "beef", "fish")):
