@@ -180,7 +180,7 @@ def _may_be_about_person(text: str, languages: Sequence[str]) -> bool:
     """Return whether a text asks about a person as a whole, with each of its words tried as the name."""
     asked = question_words.asked_words(text) if len(text) <= PERSON_CHARS else ""
     for words in dict.fromkeys((asked, question_words.leave_now(asked, languages))):
-        known = question_words.may_ask_about_person(words, dict.fromkeys((*languages, *question_words.ABOUT)))
+        known = question_words.may_ask_about_person(words)
         names = [(), *((word,) for word in words.split())] if known else []
         if any(question_words.asks_about_person(words, each, known) for each in names):
             return True

@@ -170,7 +170,7 @@ def rank_best(current: Round, found: Matches) -> tuple[RankingQuery, Ranking]:
     talk = _list_talk(tuple(query.languages)) if is_of_time else frozenset[str]()
     if is_of_time:  # the name of a speaker is no subject: `What has Ann done since May?`
         talk |= _list_name_parts(query.question, query.languages)
-        talk |= {fold(word) for code in question.languages for word in name_words(code)}
+        talk |= _list_times(question.languages)
     # Terms of the subject of the question.
     telling = {i for i, t in enumerate(search.terms) if not talk or (t.kind != "minor" and t.text not in talk)}
     meant = [one for one, owners in found.owners.items() if not telling.isdisjoint(owners)]
@@ -178,7 +178,7 @@ def rank_best(current: Round, found: Matches) -> tuple[RankingQuery, Ranking]:
     offered: Sequence[ViewRows] = ()
     every = found.audiences
     if is_of_time and not seen and query.question.people:  # `What did Ann say last week?`
-        every = keep_spoken(every, query)
+        every = keep_spoken(every, query.question.people)
     if question.spans and (days.are_short(question) or not seen or question.order):
         offered = days.list_inside(every, question)
     if question.order and not seen:
@@ -192,6 +192,12 @@ def _list_talk(languages: tuple[str, ...]) -> frozenset[str]:
     """Return words about talking (`said`, `told`), stop words and their stems: a question is not about them."""
     said = {fold(word) for language in languages for word in talk_words(language) | stop_words(language)}
     return frozenset(said | {stem(word, languages) for word in said})
+
+
+@lru_cache(maxsize=16)
+def _list_times(languages: tuple[str, ...]) -> frozenset[str]:
+    """Return the words that name a time, such as `week`."""
+    return frozenset(fold(word) for language in languages for word in name_words(language))
 
 
 def _list_candidates(current: Round, found: Matches, ranked: Ranking) -> tuple[list[Candidate], bool]:
@@ -455,7 +461,7 @@ def _leave_names(
         now = {fold(word) for code in question.languages for word in list_phrases("now", code)}
         parts |= now | {stem(word, languages) for word in now}
     if question.beside:  # nor `week` in `the week after the flood`
-        parts |= {fold(word) for code in question.languages for word in name_words(code)}
+        parts |= _list_times(question.languages)
     words_of = {i: term for i, term in enumerate(terms) if term.kind != "tag"}
     groups = {term.group for term in words_of.values() if fold(term.text) in parts}
     left = [0.0 if i in words_of and terms[i].group in groups else weight for i, weight in enumerate(weights)]

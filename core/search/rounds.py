@@ -80,10 +80,11 @@ def _rank_by_index(current: Round, db: Database) -> Ranked:
     left_out = [*rank.list_excluded(search), *current.copies]
     found = match.match(search, left_out, every=every, question=asked)
     ranked = rank.rank(current, found)
-    if question.is_limited and is_first and not ranked.candidates:
-        ranked = _leave_spans(ranked, match.match(search, left_out, every=every))
     if question.is_limited and is_first:
-        ranked = _add_earlier(ranked, left_out)
+        if ranked.candidates:
+            ranked = _add_earlier(ranked, left_out)
+        else:
+            ranked = _leave_spans(ranked, match.match(search, left_out, every=every))
     if question.beside:
         ranked = _look_beside(ranked, found, left_out)
     if search.query.may_be_about_person and is_first:

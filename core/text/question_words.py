@@ -6,7 +6,7 @@ The phrases are in `prompts/questions`, one file for each language (`prompts/REA
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import Literal
 
@@ -129,10 +129,10 @@ def asks_about_person(words: str, people: Collection[str], languages: Sequence[s
     return False
 
 
-def may_ask_about_person(words: str, languages: Iterable[str]) -> list[str]:
+def may_ask_about_person(words: str) -> list[str]:
     """Return the languages in which `words` contains all words, but for the name, of a question about a person."""
     known, likely = [], set[str]().union(*(_languages_by_word().get(word, ()) for word in words.split()))
-    for language in languages:
+    for language in ABOUT:
         is_likely = language in likely or (language in WITHOUT_SPACES and not words.isascii())
         for parts in _parts_around_who(language) if is_likely else ():
             for part in parts:  # a generator would cost a frame for each phrase

@@ -140,12 +140,11 @@ def find_persons(question: Question, asker: Collection[str], view: Visible) -> F
     return persons
 
 
-def keep_spoken(audiences: Sequence[AudienceMatches], query: RankingQuery) -> Sequence[AudienceMatches]:
-    """Return the audiences with only the messages of the people asked about; unchanged if these wrote none."""
+def keep_spoken(audiences: Sequence[AudienceMatches], people: Collection[str]) -> Sequence[AudienceMatches]:
+    """Return the audiences with only the messages of the people with these names; unchanged if these wrote none."""
     kept = []
     for one in audiences:
-        persons = find_persons(query.question, query.asker, one.view)
-        spoken = one.view.is_chat & (persons[one.view.speaker] > 0 if persons is not None else False)
+        spoken = one.view.is_chat & np.isin(one.view.speaker, one.view.find_speakers("name", people))
         readable = partial(_flag_both, one.readable, spoken)
         kept.append(replace(one, postings=one.postings.keep(spoken[one.postings.rows]), readable=readable))
     return kept if any(len(one.list_readable()) for one in kept) else audiences
