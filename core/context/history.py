@@ -163,9 +163,9 @@ class HistoryBuilder:
 
     def _find_persona_name(self, stored: Iterable[HistoryEntry], live: Iterable[Chat]) -> str:
         """Return the newest name in the persona's lines, whether they are shown or not; "" if none has a name."""
-        newest = (entry for _, entry in _sort_newest_first([*_place_stored(stored), *_place_live(live)]))
-        said = (lines.read_persona_name(self.persona, e.sender_name, e.username) for e in newest if is_persona(e))
-        return next(filter(None, said), "")
+        own = [place for place in (*_place_stored(stored), *_place_live(live)) if is_persona(place[1])]
+        names = (lines.read_persona_name(self.persona, e.sender_name, e.username) for _, e in _sort_newest_first(own))
+        return next(filter(None, names), "")
 
     def _write_line(self, entry: HistoryEntry, names: NameLabels, titles: dict[str, str]) -> ChatLine:
         """Return the line of a message; lines of other conversations begin with the conversation's name."""
