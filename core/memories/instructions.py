@@ -5,12 +5,21 @@ from __future__ import annotations
 from ..base import logs
 from ..config import Settings
 from ..templates.words import phrases_for
-from ..text.remember_phrases import MEDICAL, THAT_NAME, cut_fact, holds_word, may_state, read_statements
+from ..text.remember_phrases import (
+    MEDICAL,
+    THAT_NAME,
+    THAT_RULE,
+    THAT_WISH,
+    cut_fact,
+    holds_word,
+    may_state,
+    read_statements,
+)  # fmt: skip
 from .rules_instructions import Instruction
 from .rules_modes import MODES
 from .section_instructions import is_recorded
 
-_GROUPS = ("wishes", "endings", "stops", "permits")
+_GROUPS = ("wishes", "endings", "stops", "permits", THAT_WISH, THAT_RULE)
 MOST_INSTRUCTIONS = 5
 """Maximum number of instructions of one message."""
 
@@ -39,7 +48,8 @@ def read_instructions(
             cut_fact(each.text, known),
             frozenset({MEDICAL}) if holds_word(each.text, MEDICAL, known) else each.topics,
             "wishes" in each.groups, not each.groups.isdisjoint(_GROUPS[1:]),
-            THAT_NAME in each.groups, "stops" in each.groups, "permits" in each.groups, known,
+            THAT_NAME in each.groups, "stops" in each.groups, "permits" in each.groups,
+            THAT_WISH in each.groups, THAT_RULE in each.groups, known,
         )
         for each in statements
         if each.groups.intersection(_GROUPS)

@@ -54,6 +54,10 @@ class Instruction:
     """Whether it tells the persona to stop something."""
     is_permit: bool = False
     """Whether it only allows something, as in `you can use emojis`."""
+    means_last_wish: bool = False
+    """Whether it cancels what the message before it asked, as in `scrap that`."""
+    means_newest: bool = False
+    """Whether it cancels the newest instruction, as in `forget that rule`."""
     phrases: Sequence[Phrases] = field(default=(), compare=False, repr=False)
     """Phrases of the languages of the text."""
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Integer, bindparam, or_, select
+from sqlalchemy import Connection, Integer, bindparam, func, or_, select
 
 from ..access import table as audience_table
 from ..access import table_conversations
@@ -19,12 +19,13 @@ from ..database import rows
 from ..database.compiled import FIRST, CompiledStatement, Kind, Shape, hide_from_index
 from ..database.dialects import ID, Key
 from ..database.engine import Database
-from ..database.schema import memories, participants
+from ..database.schema import chat_history_cache, memories, participants
 from ..database.sources import MEMORIES
 from ..index import indexed
 from ..scope import Scope
 from ..shapes import WriteResult
 from ..text.hits import content_digest
+from ..text.remember_phrases import MEDICAL
 from . import new_item
 from . import table as memories_table
 from .new_item import NewMemory
@@ -39,7 +40,7 @@ NEWER = "a newer instruction says otherwise"
 TAKEN_BACK = "it took an earlier instruction back"
 MOST_READ = 400
 """Number of newest instructions of one person that are read for one prompt."""
-_C = memories.c
+_C, _M = memories.c, chat_history_cache.c
 
 
 class KeptItem(NamedTuple):
@@ -117,7 +118,9 @@ def _record(
         memory = replace(memory, metadata={"topics": ["name"]})
     if instruction.ends:
         held = [item for each in places for item in holding[each, people]]
-        ended = [item for item in held if takes_back(instruction, item.text, item.topics) and _is_older(item, memory)]
+        held = [item for item in held if _is_older(item, memory)]
+        ended = [item for item in held if takes_back(instruction, item.text, item.topics)]
+        ended = ended or _list_meant(connection, scope, people, instruction, memory, held)
         _hide(connection, db, scope.persona, ended, archived_at=db.clock())
         for each in places:
             holding[each, people][:] = [item for item in holding[each, people] if item not in ended]
@@ -144,6 +147,31 @@ def _record(
     return WriteResult(True, row_id, notes=memory.notes)
 
 
+def _list_meant(
+    connection: Connection,
+    scope: Scope,
+    people: Sequence[str],
+    instruction: Instruction,
+    memory: NewMemory,
+    held: Sequence[KeptItem],
+) -> list[KeptItem]:
+    """Return the instructions of `held` that a sentence means without naming them: `scrap that`, `forget that rule`."""
+    held = [item for item in held if MEDICAL not in item.topics]
+    if instruction.means_newest:
+        return sorted(held, key=lambda item: (item.at or memory.at, item.id))[-1:]
+    if not instruction.means_last_wish:
+        return []
+    said = (_M.persona_id == scope.persona, _M.interface_path == scope.conversation, _whose(_M, people))
+    before = (_M.timestamp <= memory.at, _M.id.not_in(memory.source_message_ids or ()))
+    last = connection.execute(select(func.max(_M.timestamp)).where(*said, *before)).scalar()
+    return [item for item in held if item.at == last]
+
+
+def _whose(columns: Any, people: Sequence[str]) -> Any:
+    key = columns.participant_key
+    return key.in_(people) if people else key.is_(None)
+
+
 def _is_older(item: KeptItem, memory: NewMemory) -> bool:
     return item.at is None or item.at <= memory.at
 
@@ -157,8 +185,7 @@ def _list_identities(connection: Connection, persona: str, participant: str | No
 
 
 def _read_in_force(connection: Connection, persona: str, audience_id: int, people: Sequence[str]) -> list[KeptItem]:
-    whose = _C.participant_key.in_(people) if people else _C.participant_key.is_(None)
-    mine = (_C.persona_id == persona, _C.audience_id == audience_id, whose, *match_in_force(INSTRUCTION))
+    mine = (_C.persona_id == persona, _C.audience_id == audience_id, _whose(_C, people), *match_in_force(INSTRUCTION))
     return [read_item(row) for row in connection.execute(select(*KEPT_ITEM).where(*mine).order_by(_C.timestamp, _C.id))]
 
 

@@ -36,10 +36,13 @@ MEDICAL, DOUBTS = "medical", "doubts"
 """Groups of words for an illness, and for what is no fact about it: `if`, `soon`, `joking`."""
 THAT_NAME = "that_name"
 """Group of phrases for a name that is withdrawn without being repeated, such as `that name`."""
+THAT_WISH, THAT_RULE = "that_wish", "that_rule"
+"""Groups of sentences that revoke a wish they do not name: `scrap that` the last message's, `forget that rule` the newest.
+"""
 
 _RULED_OUT = ("ruled_out", "not_wishes", "not_endings", "not_facts", "fiction")
-_BEGUN = ("explicit", "endings", "returns", "stops", "permits", "wishes")
-_RULED_BY = {"wishes": "not_wishes", **dict.fromkeys(("endings", "returns", "stops", "permits"), "not_endings")}
+_BEGUN = ("explicit", "endings", "returns", "stops", "permits", THAT_WISH, THAT_RULE, "wishes")
+_RULED_BY = {"wishes": "not_wishes", **dict.fromkeys(_BEGUN[1:-1], "not_endings")}
 _PARTS = ("stays", "narrows", "joins", "ands", "instead", "leads", "openings", "asks", "vague", "synonyms")
 GROUPS = (*WANTED_GROUPS, REFUSALS, *_BEGUN[1:], *_PARTS, *_RULED_OUT, *TOPICS, HEALTH, MEDICAL, DOUBTS, THAT_NAME)
 """wishes: begin a standing instruction. endings: revoke it. returns: revoke it; with a name, ask for the name again.

@@ -413,6 +413,11 @@ SAID: list[tuple[list[Any], list[str], list[str]]] = [
     (["Call me Jo", "Stop calling me that."], [], ["Call me Jo"]),
     (["I'm allergic to cats", "My cats are fine now."], ["I'm allergic to cats"], []),
     (["I don't eat fish", "I eat fish again."], [], ["I don't eat fish"]),
+    # without a word for what ends
+    (["Always answer in rhymes", "Never use emojis", "scrap that"], ["Always answer in rhymes"], ["Never use emojis"]),
+    (["Always answer in rhymes", "A fox came by.", "scrap that"], ["Always answer in rhymes"], []),
+    (["Always answer in rhymes", "A fox came by.", "Forget that rule, please."], [], ["Always answer in rhymes"]),
+    (["I'm allergic to nuts", "scrap that", "forget that rule"], ["I'm allergic to nuts"], []),
     # a fact joined to a wish is none
     (["hallo, ich heiße Ben und wohne in Kassel"], ["hallo, ich heiße Ben"], []),
     (["My name is Jo and I live in Rome."], ["My name is Jo"], []),

@@ -409,3 +409,24 @@ def test_c12_another_wish_stays(ending: str, wish: str) -> None:
     (stated,) = read_instructions(wish, Settings())
     ends = [each for each in read_instructions(ending, Settings()) if each.ends]
     assert not any(takes_back(each, wish, stated.topics) for each in ends)
+
+
+@pytest.mark.parametrize(
+    ("last", "newest"),
+    [
+        ("never mind", "Forget my last instruction"),
+        ("Vergiss das bitte", "Streich diese Regel bitte"),
+        ("Olvídalo", "Olvida esa regla"),
+        ("Laisse tomber", "Oublie cette règle"),
+        ("Lascia perdere", "Dimentica quella regola"),
+        ("Esquece isso", "Esquece essa regra"),
+        ("Laat maar zitten", "Vergeet die regel maar"),
+        ("Забудь об этом", "Забудь это правило"),
+        ("さっきのはなしで", "そのルールはもうなしで"),
+        ("当我没说", "取消那条规则"),
+    ],
+)
+def test_c12_what_is_meant_without_a_word_for_it_is_understood(last: str, newest: str) -> None:
+    for text, means in ((last, (True, False)), (newest, (False, True))):
+        read = read_instructions(text, Settings())
+        assert [(each.ends, each.means_last_wish, each.means_newest) for each in read] == [(True, *means)], text
