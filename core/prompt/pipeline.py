@@ -274,6 +274,7 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
         from .upcoming import build_upcoming  # noqa: PLC0415 - loads numpy, which only a search needs
 
         sections["upcoming"] = guard("upcoming", lambda: build_upcoming(call, seeing, lists, recalled, drop), Built())
+        hits = [hit for hit in hits if f"{hit['source']}/{hit['id']}" not in sections["upcoming"].ids]
     report.note(*(note for built in sections.values() for note in built.notes))
     nothing: tuple[dict[str, Any], dict[str, list[str]]] = (order_context({}), {})
     context, ids = guard("history_engine", lambda: compose(call, lists, sections, hits), nothing)

@@ -33,6 +33,7 @@ from ..text.stems import stem
 from ..text.time import Span, name_words, talk_words
 from ..text.words import list_terms, stop_words, words
 from . import match, profile
+from .changes import find_changes
 from .match import Matches
 from .question import Question, find_called, find_spoken, named, read_question
 from .ranking import days, ranking
@@ -51,6 +52,8 @@ FEW_HITS = 20
 """Number of requested hits up to which a question about now keeps one place for the newest match; above it, two."""
 MOST_OF_PERSON = 3
 """Maximum number of messages, of all people asked about together, that may be hits if nothing else matches."""
+MOST_PLANS = 4
+"""Number of best rows about a day for which a search looks for later messages that move or cancel them."""
 MOST_TELLING = 3
 """Number of a row's rarest terms whose rarity is averaged."""
 NEAR_BEST = 16
@@ -289,6 +292,25 @@ def add_statements(ranked: Ranked, db: Database) -> Ranked:
             candidate = known.get(key) or Candidate(*key, row.at_us)
             reasons = {"statement": value, **candidate.reasons}
             known[key], rows[key] = replace(candidate, is_offered=True, reasons=reasons), row
+    return replace(ranked, candidates=list(known.values()), rows=rows)
+
+
+def add_changes(ranked: Ranked, db: Database) -> Ranked:
+    """Return the candidates, and messages that move or cancel what the best of them plan."""
+    search, known, rows = ranked.search, {c.key: c for c in ranked.candidates}, dict(ranked.rows)
+    plans = [c.key for c in ranked.candidates if not c.context][:MOST_PLANS]
+    if search.index is None or not plans:
+        return ranked
+    values = read_values(search.viewer, db, search.chars, search.searched_chars)
+    read, _ = read_rows(db, plans, values)
+    found = find_changes(
+        db, search.index, read.values(), values, search.query.languages, partial(match.read_bounds, search)
+    )
+    excluded = {*list_excluded(search), *ranked.round.copies}
+    for row in found.values():
+        if (key := (row.source, row.id)) not in excluded:
+            candidate = known.get(key) or Candidate(*key, row.at_us)
+            known[key], rows[key] = replace(candidate, is_offered=True, kept="newest"), row
     return replace(ranked, candidates=list(known.values()), rows=rows)
 
 

@@ -82,7 +82,7 @@ def _rank_by_index(current: Round, db: Database) -> Ranked:
     ranked = rank.rank(current, found)
     if question.is_limited and is_first:
         if ranked.candidates:
-            ranked = _add_earlier(ranked, left_out)
+            ranked = rank.add_changes(_add_earlier(ranked, left_out), db)
         else:
             ranked = _leave_spans(ranked, match.match(search, left_out, every=every))
     if question.beside:

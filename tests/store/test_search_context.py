@@ -213,6 +213,39 @@ def test_t63_a_correction_comes_with_its_line(
     assert ranks[correction] == ranks[line] + 1
 
 
+CHANGES = [
+    ("The dentist is in two days at ten.", "Dentist got cancelled, yay.", "What do I have in 2 days?"),
+    ("In two days there is the movie night.", "We moved the movie night to June.", "What is on in 2 days?"),
+    ("In zwei Tagen ist der Filmabend.", "Der Filmabend fällt aus, Lena ist krank.", "Was machen wir in 2 Tagen?"),
+    ("Dans deux jours, dîner avec Paul.", "Le dîner avec Paul est annulé.", "Qu'est-ce que j'ai dans 2 jours ?"),
+    ("En dos días tengo cita con el oculista.", "Me cancelaron la cita del oculista.", "¿Qué tengo en 2 días?"),
+    ("明後日は歯医者の予約がある。", "歯医者はキャンセルになった。", "明後日は何がある?"),
+]
+
+
+@pytest.mark.parametrize(("plan", "change", "question"), CHANGES)
+def test_t63_a_plan_comes_with_what_moves_or_cancels_it(
+    db: Database, scope: Scope, plan: str, change: str, question: str
+) -> None:
+    """It names no day, so a question about a day finds the plan alone."""
+    talked(db, scope, [("Ann", plan), *filler(20)], ago(hours=9))
+    talked(db, scope, [("Ann", change), *filler(20)], ago(hours=2))
+    asked = replace(scope, conversation="tg/1", participant="tg/ann")
+    assert {plan, change} <= {hit["snippet"] for hit in explain(db, asked, query=question)[0]}
+
+
+@pytest.mark.parametrize(
+    ("line", "days"),
+    [("I hate the dentist.", 0), ("The dentist cancelled last time, too.", 9)],
+    ids=["no change", "older"],
+)
+def test_t63_what_changes_no_plan_does_not_come_with_it(db: Database, scope: Scope, line: str, days: int) -> None:
+    talked(db, scope, [("Ann", line)], ago(days=days, hours=9))
+    talked(db, scope, [("Ann", "The dentist is in two days at ten.")], ago(hours=12))
+    hits = explain(db, scope, query="What do I have in 2 days?")[0]
+    assert [hit["snippet"] for hit in hits] == ["The dentist is in two days at ten."]
+
+
 def test_t63_the_first_line_of_another_chat_corrects_nothing(db: Database, scope: Scope) -> None:
     talked(db, scope, [("Ann", "Actually, the lake in Berlin is cold"), *filler(4)], ago(days=20), "tg/2")
     talked(db, scope, [*filler(4), ("Ann", "I live in Berlin near the lake")], ago(days=9), "tg/1")
