@@ -1,4 +1,4 @@
-"""Find later messages that move or cancel a plan: `The dentist is cancelled` after `Dentist on Friday at 10`."""
+"""Find later messages that change what was said: `The dentist is cancelled` after `Dentist on Friday at 10`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from ..index.numbers import Flags, ViewRows, take
 from ..index.shapes import WORD, RowId
 from ..index.state import IndexState
 from ..index.visible import Visible
-from ..text.folding import fold
 from ..text.languages import likely_languages
 from ..text.question_words import asked_words, holds
-from ..text.time import mask_time
+from ..text.time import time_words
 from ..text.words import list_terms, stop_words
 from .ranking.rows import FoundRow
 from .table import read_rows
@@ -61,12 +60,12 @@ def find_changes(
 
 def _list_rarest(plan: FoundRow, index: IndexState, languages: Sequence[str]) -> list[str]:
     """Return the rarest words of a plan that other rows have too, without its words of time."""
-    text = plan.shown_text
-    spoken = likely_languages(text, languages)
-    terms = {term for term in list_terms(fold(mask_time(text, spoken))) if term.isalpha()}
-    docs = index.lexicon.count_rows(terms.difference(*map(stop_words, spoken)))
-    known = [term for term in terms.intersection(docs) if 1 < docs[term] <= MOST_ROWS]
-    return sorted(known, key=lambda term: (docs[term], term))[:MOST_WORDS]
+    terms = {term for term in list_terms(plan.folded) if term.isalpha()}
+    known = terms.difference(*map(stop_words, languages), *map(time_words, languages))
+    docs = index.lexicon.count_rows(known)
+    return sorted((term for term in known if 1 < docs[term] <= MOST_ROWS), key=lambda term: (docs[term], term))[
+        :MOST_WORDS
+    ]
 
 
 def _says_change(row: FoundRow, languages: Sequence[str]) -> bool:

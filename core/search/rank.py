@@ -52,8 +52,8 @@ FEW_HITS = 20
 """Number of requested hits up to which a question about now keeps one place for the newest match; above it, two."""
 MOST_OF_PERSON = 3
 """Maximum number of messages, of all people asked about together, that may be hits if nothing else matches."""
-MOST_PLANS = 4
-"""Number of best rows about a day for which a search looks for later messages that move or cancel them."""
+MOST_PLANS, MOST_STATES = 4, 2
+"""Number of best rows, about a day and about the present, for which later messages that change them are looked for."""
 MOST_TELLING = 3
 """Number of a row's rarest terms whose rarity is averaged."""
 NEAR_BEST = 16
@@ -296,16 +296,15 @@ def add_statements(ranked: Ranked, db: Database) -> Ranked:
 
 
 def add_changes(ranked: Ranked, db: Database) -> Ranked:
-    """Return the candidates, and messages that move or cancel what the best of them plan."""
-    search, known, rows = ranked.search, {c.key: c for c in ranked.candidates}, dict(ranked.rows)
-    plans = [c.key for c in ranked.candidates if not c.context][:MOST_PLANS]
-    if search.index is None or not plans:
+    """Return the candidates, and messages that move, cancel or end what the best of them say."""
+    search, question = ranked.search, ranked.round.question
+    if search.index is None or ranked.round.missed or not (question.is_limited or question.is_present):
         return ranked
+    known, rows = {c.key: c for c in ranked.candidates}, dict(ranked.rows)
+    best = [rows[c.key] for c in ranked.candidates if not c.context and c.key in rows]
+    said = best[: MOST_PLANS if question.is_limited else MOST_STATES]
     values = read_values(search.viewer, db, search.chars, search.searched_chars)
-    read, _ = read_rows(db, plans, values)
-    found = find_changes(
-        db, search.index, read.values(), values, search.query.languages, partial(match.read_bounds, search)
-    )
+    found = find_changes(db, search.index, said, values, search.query.languages, partial(match.read_bounds, search))
     excluded = {*list_excluded(search), *ranked.round.copies}
     for row in found.values():
         if (key := (row.source, row.id)) not in excluded:

@@ -39,8 +39,10 @@ def start(search: Search, db: Database, before: Selection | None = None, *, extr
         current = replace(last, depth=last.depth + 1, copies=copies)
     ranked = _rank_wide(current, db)
     if search.embedder is None or search.query.ranking != "relevance":
-        return read_rows(ranked, db)
-    return read_by_meaning(ranked, db, None if before is None else before.read)
+        ranked = read_rows(ranked, db)
+    else:
+        ranked = read_by_meaning(ranked, db, None if before is None else before.read)
+    return ranked if before is not None else rank.add_changes(ranked, db)
 
 
 def _rank_wide(current: Round, db: Database) -> Ranked:
@@ -82,7 +84,7 @@ def _rank_by_index(current: Round, db: Database) -> Ranked:
     ranked = rank.rank(current, found)
     if question.is_limited and is_first:
         if ranked.candidates:
-            ranked = rank.add_changes(_add_earlier(ranked, left_out), db)
+            ranked = _add_earlier(ranked, left_out)
         else:
             ranked = _leave_spans(ranked, match.match(search, left_out, every=every))
     if question.beside:
