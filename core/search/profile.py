@@ -31,7 +31,9 @@ from .table import read_rows, read_values
 from .terms import QueryTerm
 
 MOST_READ = 300
-"""Maximum number of rows of a person read from each audience: the newest that contain a word of `_list_anchors`."""
+"""Maximum number of rows of a person with a word of `_list_anchors` that are read from each audience.
+
+Half are the newest, half the older ones with the rarest of these words."""
 GROUPS = ABOUT_PERSON | {"wishes"}
 PASSING = frozenset({"Emotions", "Mood"})
 """Kinds of memories that are no statements: how somebody felt, such as `joy`."""
@@ -69,12 +71,14 @@ def read_person(search: Search, db: Database, keys: Collection[str]) -> list[Sta
     audiences: dict[RowId, int] = {}
     for one in found:
         view = one.view
-        holds = np.zeros(len(view), bool)
-        holds[one.postings.rows] = True
-        held = np.isin(view.speaker, view.find_speakers("key", keys)) & (holds | ~view.is_chat)
+        counts = np.diff(one.postings.starts)
+        rarity = np.bincount(one.postings.rows, np.repeat(1 / np.maximum(counts, 1), counts), len(view))
+        held = np.isin(view.speaker, view.find_speakers("key", keys)) & ((rarity > 0) | ~view.is_chat)
         mine = one.keep_readable(ViewRows(held.nonzero()[0]))
-        newest = mine[np.argsort(-view.at_us[mine], kind="stable")[:MOST_READ]]
-        places = zip(view.source[newest].tolist(), view.row_id[newest].tolist(), strict=True)
+        newest = mine[np.argsort(-view.at_us[mine], kind="stable")]
+        older = newest[MOST_READ // 2 :]  # of these the ones with rare words, as small talk has some words, too
+        chosen = [*newest[: MOST_READ // 2], *older[np.argsort(-rarity[older], kind="stable")[: MOST_READ // 2]]]
+        places = zip(view.source[chosen].tolist(), view.row_id[chosen].tolist(), strict=True)
         audiences |= dict.fromkeys(places, view.audience)
     rows, _ = read_rows(db, audiences, read_values(search.viewer, db, search.chars, search.searched_chars))
     judged = [_judge(settings, row, audiences[row_id]) for row_id, row in rows.items()]
