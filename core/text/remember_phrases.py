@@ -42,14 +42,14 @@ THAT_WISH, THAT_RULE = "that_wish", "that_rule"
 _RULED_OUT = ("ruled_out", "not_wishes", "not_endings", "not_facts", "fiction")
 _BEGUN = ("explicit", "endings", "returns", "stops", "permits", THAT_WISH, THAT_RULE, "wishes")
 _RULED_BY = {"wishes": "not_wishes", **dict.fromkeys(_BEGUN[1:-1], "not_endings")}
-_PARTS = ("stays", "narrows", "joins", "ands", "instead", "leads", "openings", "asks", "vague", "synonyms")
+_PARTS = ("stays", "narrows", "joins", "ands", "instead", "leads", "openings", "asks", "vague", "synonyms", "adverbs")
 GROUPS = (*WANTED_GROUPS, REFUSALS, *_BEGUN[1:], *_PARTS, *_RULED_OUT, *TOPICS, HEALTH, MEDICAL, DOUBTS, THAT_NAME)
 """wishes: begin a standing instruction. endings: revoke it. returns: revoke it; with a name, ask for the name again.
 stops: revoke an instruction, unless it has a word of `stays`, which forbids something or is about the person. permits:
 revoke one that forbids the same thing, or has another value of its topic. narrows: precede the only part to revoke.
 joins: join a fact to a wish. ands: join a wish about health or diet to a sentence. instead: precede a former name.
 leads: may precede all these phrases. openings: have no content. asks: begin a question or a task. vague: words that
-name nothing to revoke. synonyms: each phrase has words for one thing. The others exclude a sentence: ruled_out from
+name nothing to revoke. synonyms: each phrase has words for one thing. adverbs: may be inside a fact. The others exclude a sentence: ruled_out from
 all statements, not_wishes from instructions, not_endings from revoking, not_facts from facts and tastes. fiction
 excludes the sentence and all that follow.
 """
@@ -392,7 +392,10 @@ def _groups_of(said: str, phrases: Phrases, begun: Sequence[str]) -> set[str]:
     groups = {group for group in begun if _begins(group, clauses, stated, phrases)}
     if groups or not _follows(whole, phrases.get("asks", ()), phrases.get("leads", ())):
         rest = " ".join(stated)
-        groups |= {group for group in WANTED_GROUPS[1:] if _holds(rest, phrases.get(group, ()))}
+        plain = " ".join(_cut(rest, phrases, ("adverbs",)).split())
+        groups |= {
+            each for each in WANTED_GROUPS[1:] if any(_holds(form, phrases.get(each, ())) for form in (rest, plain))
+        }
     if not groups.isdisjoint(_BEGUN[1:]):
         groups |= {topic for topic in TOPICS if _holds(whole, phrases.get(topic, ()))}
     if "returns" in groups:

@@ -169,6 +169,28 @@ def test_p75_a_profile_holds_a_text_once_for_each_conversation(stage: Stage) -> 
     assert sorted(texts(stage, path=GROUP, operator=True)) == ["I love rainy days.", "I'm vegan.", "I'm vegan."]
 
 
+def test_p75_small_talk_hides_no_statement(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has words such as `love` too, and only so many rows are read."""
+    monkeypatch.setattr("core.search.profile.MOST_READ", 10)
+    stage.say("I play the cello.", GROUP, minutes=900)
+    for n in range(30):
+        stage.say(f"The trumpet player would love number {n}.", GROUP, minutes=500 - n)
+    assert texts(stage, path=GROUP) == ["I play the cello."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I now live in Rome.", "I'm living in Rome.", "I no longer live in Rome.", "I'm now a cook.", "I also have a cat.",
+        "My new number is 123.", "Tom and I broke up.", "Jetzt wohne ich in Rom.", "Ich wohne nicht mehr in Rom.",
+        "Ahora vivo en Roma.", "Ya no vivo en Roma.", "Je n'habite plus à Rome.", "Non vivo più a Roma.",
+    ],
+)  # fmt: skip
+def test_p75_a_change_is_a_statement(stage: Stage, text: str) -> None:
+    stage.say(text, GROUP)
+    assert texts(stage, path=GROUP) == [text]
+
+
 def test_p75_a_feeling_that_a_model_named_is_no_statement(stage: Stage) -> None:
     stage.say("Hoy estoy contenta.", GROUP)
     answer = '{"emotions": [{"name": "alegría", "score": 0.8}], "facts_about_user": ["Ann tiene un gato"]}'
