@@ -61,6 +61,10 @@ def strictest_rank(key: Any) -> Any:
     return ranks.where(MINE.c.participant_key == key).scalar_subquery()
 
 
+def is_full(db: Database, key: str, default: str) -> bool:
+    return level_of(db.read(select(strictest_rank(key)), source="participants")[0][0], default) == "full"
+
+
 def known(connection: Connection, persona: str, keys: Iterable[str], default: str) -> dict[str, Known]:
     wanted, read = sorted(set(keys)), connection.execute
     ranks = {row[0]: row[1] for row in read_parts(read, _RANKS, {}, wanted)}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from ..access.rules import check_key, named_participant, split_key
+from ..context.incoming import NAMES, read_reply
 from ..database import rows
 from ..memories.rules import check_choice
 from ..memories.rules_instructions import Instruction
@@ -76,6 +77,18 @@ class NewMessage:
     def sender(self) -> tuple[str, str]:
         """Return the key that tells senders apart: the id, or the name if there is no id."""
         return self.sender_id, "" if self.sender_id else self.sender_name
+
+    @property
+    def quoted(self) -> str | None:
+        """The key of the person whose message it quotes, "" for an unknown person; None without a quote of a person."""
+        reply = read_reply(self.metadata)
+        if reply is None or reply.is_persona or not (reply.name or reply.text):
+            return None
+        interface = split_key(self.conversation)[0]
+        return f"{interface}/{reply.sender.id}" if reply.sender.id else named_participant(interface, reply.name) or ""
+
+    def without_quote(self) -> NewMessage:
+        return replace(self, metadata={k: v for k, v in self.metadata.items() if k not in NAMES["reply"]} or None)
 
 
 def read_message(

@@ -78,7 +78,7 @@ def insert_message(
         place = _hold_place(connection, db, own, new, privacy_default, is_new=is_answer and message.is_persona)
         if isinstance(place, WriteResult):
             return place
-        write_rows(connection, db, own.persona, [(own_id, new, place)])
+        write_rows(connection, db, own.persona, [(own_id, new, place)], privacy_default)
         whose = replace(own, participant=new.participant)
         table_instructions.record_instructions(
             connection, db, whose, place, new.instructions, at=new.at, sources=[own_id], privacy_default=privacy_default
@@ -188,8 +188,15 @@ def write_rows(
     db: Database,
     persona: str,
     ready: Sequence[tuple[int, NewMessage, table_conversations.AudienceRow]],
+    privacy_default: str,
 ) -> None:
-    """Insert rows, then index entries; queue the consolidation of rows that the conversation's mark has passed."""
+    """Insert rows without the quotes of people at level `full`, then index entries; queue the consolidation of rows
+    that the conversation's mark has passed.
+    """
+    quoted = {row_id: who for row_id, message, _ in ready if (who := message.quoted) is not None}
+    people = table_participants.known(connection, persona, quoted.values(), privacy_default) if quoted else {}
+    hidden = {row_id for row_id, who in quoted.items() if people[who].level == "full"}
+    ready = [(n, message.without_quote() if n in hidden else message, place) for n, message, place in ready]
     made = [_row(persona, *each) | _note_turn(db, persona, each[1]) for each in ready]
     indexed.insert(connection, db, CHAT, made, [place.local_only for _, _, place in ready])
     late: dict[str, list[int]] = {}

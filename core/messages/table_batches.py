@@ -87,7 +87,7 @@ def _insert_part(
         by_time = sorted((m for _, m, _ in ready), key=lambda m: (bool(m.sender_name), m.at))
         spoke = {m.participant: m.sender_name for m in by_time if m.participant}
         table_participants.note_names(connection, db, persona, spoke, levels)
-        messages_table.write_rows(connection, db, persona, sorted(ready, key=lambda each: each[0]))
+        messages_table.write_rows(connection, db, persona, sorted(ready, key=lambda each: each[0]), privacy_default)
         if write_beside is not None:
             write_beside(connection, db, persona, [(row_id, m.conversation, m.beside) for row_id, m, _ in ready])
         holding: Holding = {}

@@ -178,7 +178,7 @@ def set_privacy(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> PrivacySet:
-    """Set what may be stored about a person from now on; `full` also removes their short-term entries at once.
+    """Set what may be stored of a person from now on; `full` also removes short-term entries and quotes in replies.
 
     Args:
         participant: key `interface/id`.

@@ -14,7 +14,7 @@ from ..access import table as audience_table
 from ..access import table_participants
 from ..access.rules import SEPARATE, AudienceKey, AudienceKind, split_key
 from ..access.table_conversations import FACTS, MOVED, SHARED_KINDS, relocate
-from ..access.table_participants import checked_key, full_key, hold
+from ..access.table_participants import checked_key, full_key, hold, known
 from ..access.view import ConversationFacts
 from ..base.hints import shown
 from ..database.compiled import IDS, read_parts
@@ -24,10 +24,13 @@ from ..database.schema import chat_history_cache, conversations, memories, parti
 from ..database.schema_base import metadata
 from ..database.sources import ALL, MEMORIES, SourceTable
 from ..errors import MessageError
+from ..forgetting import table_quotes
+from ..forgetting.rules import Person
+from ..forgetting.table_rows import Removal
 from ..index import indexed
 from ..short_term.table import remove_person
 
-_P = participants.c
+_C, _P = chat_history_cache.c, participants.c
 
 
 def set_privacy(
@@ -46,11 +49,15 @@ def set_privacy(
                 keys_of.setdefault(name, []).append(each)
         groups = {name: set(hold(connection, db, name, keys)) for name, keys in sorted(keys_of.items())}
         table_participants.set_level(connection, db, key, level)
-        strictest = table_participants.known(connection, persona, [key], level)[key].level
+        strictest = known(connection, persona, [key], level)[key].level
         removed: dict[str, int] = {}
         if strictest == "full":  # only key and level stay
             gone = 0
             for name, keys in groups.items():
+                names = {each.display_name or "" for each in known(connection, name, keys, level).values()}
+                removal = Removal(connection, db, name)
+                own = removal.find_values(_C.id, _C.participant_key.in_(sorted(keys)))
+                table_quotes.clean_replies(removal, Person(frozenset(keys), frozenset(names)), own)
                 nameless = update(participants).where(_P.persona_id == name, _P.participant_key.in_(sorted(keys)))
                 connection.execute(nameless.values(display_name=""))
                 gone += remove_person(connection, name, keys)[0]

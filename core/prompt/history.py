@@ -8,7 +8,8 @@ from functools import partial
 from typing import Any
 
 from .. import hooks
-from ..access.rules import plain_key
+from ..access.rules import plain_key, split_key
+from ..access.table_participants import is_full
 from ..access.view import Recent
 from ..context import context as context_rules
 from ..context import table as context_table
@@ -212,7 +213,10 @@ def find_replaced(call: PromptCall, lines: StoredLines) -> Replaced | None:
 
 
 def describe_replied(call: PromptCall, names: NameLabels) -> dict[str, Any]:
-    """Return text, time and name of the message that the new one replies to, as far as known; {} without a reply."""
+    """Return text, time and name of the message that the new one replies to, as far as known.
+
+    Without a reply, or if another person at privacy level `full` wrote that message, it is {}.
+    """
     facts, reply = describe_reply(call.message.raw), read_reply(call.message.raw)
     if reply is None:
         return facts
@@ -221,6 +225,10 @@ def describe_replied(call: PromptCall, names: NameLabels) -> dict[str, Any]:
         find = partial(table_lines.find_quoted, db, call.scope.persona, path, reply.message_id)
         stored = call.guard.ask("chat_history_cache", find, None)
         is_persona = stored is not None and stored["role"] == "persona"
+    key, default = f"{split_key(path or call.message.interface)[0]}/{reply.sender.id}", call.settings.privacy_default
+    is_of_other = bool(reply.sender.id) and not is_persona and key != call.scope.participant
+    if db is not None and is_of_other and call.guard.ask("participants", partial(is_full, db, key, default), False):
+        return {}
     note = ReplyNote(facts.get("from", ""), reply.text, is_persona, reply.sender.id)
     name = names.label_reply(note, path or call.message.interface)
     return facts | ({"from": name} if name else {})

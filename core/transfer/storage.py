@@ -239,7 +239,8 @@ class ChatWriter:
             if quote is None or quote.message_id == ready.id:
                 yield ready
                 continue
-            reply = {"message_id": quote.message_id, "username": quote.sender_name, "text": quote.text[:_QUOTE_CHARS],
+            reply = {"message_id": quote.message_id, "username": quote.sender_name, "sender_id": quote.sender_id,
+                     "role": quote.role, "text": quote.text[:_QUOTE_CHARS],
                      "timestamp": iso_text(quote.at)}  # fmt: skip
             yield ready._replace(message=replace(ready.message, metadata={**metadata, "reply_to": reply}))
 

@@ -421,6 +421,17 @@ def test_p71_what_the_message_replies_to_stands_in_front_of_it(stage: Stage) -> 
     assert contents(made)[-1].endswith('[replied to Bob: "The dog Rex bit me."] Iris, is that true?')
 
 
+def test_f20_the_words_of_a_person_at_full_are_not_shown_to_who_answers_them(stage: Stage) -> None:
+    """What a prompt shows, its answer may repeat, and the answer is stored. Who asks may quote oneself."""
+    said = "The dog Rex bit me."
+    for who, is_shown in (("bob", False), ("ann", True)):
+        set_privacy(f"tg/{who}", "full", db=stage.db, scope=stage.scope())
+        quoted = {"message_id": "r1", "text": said, "from_user": {"id": who, "full_name": who}}
+        made = ask(stage, "Iris, is that true?", reply_to_message=quoted)
+        assert (said in contents(made)[-1]) == is_shown
+        assert contents(made)[-1].endswith("Iris, is that true?")
+
+
 def test_p71_the_model_is_told_the_day_and_the_time_of_the_asker(stage: Stage) -> None:
     """Whoever asks what was said two days ago, or how old something is, needs the day of today."""
     stage.remember("Ann likes tofu", ["tofu"], 600)

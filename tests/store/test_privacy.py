@@ -19,6 +19,7 @@ from core.chat_history_cache import edit_chat_message, save_chat_message
 from core.config import Settings
 from core.conversations import add_saved_memory
 from core.database.engine import Database
+from core.database.rows import read_object
 from core.database.schema import ai_diary, chat_history_cache
 from core.database.schema import memories as memory_table
 from core.errors import MessageError
@@ -117,6 +118,58 @@ def test_f21_while_eight_write(db: Database, scope: Scope) -> None:
 
     assert run_at_once([*(partial(write, n) for n in range(4)), turn_private]) == [*["privacy"] * 4, None]
     assert not any(r.message_text.startswith("after") for r in rows_of(db, chat_history_cache, scope.persona))
+
+
+@pytest.mark.parametrize("default", ["none", "full"])
+def test_f20_a_reply_keeps_no_quote_of_a_person_at_full(db: Database, scope: Scope, default: Any) -> None:
+    """Ann's line was refused, and kept all the same in the answers of others."""
+    own = replace(scope, persona=f"{scope.persona}-{default}")
+    settings = Settings(privacy_default=default)
+    for who, to in (("tg/7", "none" if default == "full" else "full"), ("tg/8", "none")):
+        level(db, own, who, to)
+    quotes = {
+        "ann": {"text": "my secret", "sender_id": "9" if default == "full" else "7", "username": "Ann"},
+        "host": {"message_id": 4, "text": "my secret", "from_user": {"id": "9" if default == "full" else "7"}},
+        "self": {"text": "my tea", "sender_id": "self"},
+        "bob": {"text": "his tea", "username": "Bob", "sender_id": "8"},
+    }
+    for name, quote in quotes.items():
+        key = "reply_to_message" if name == "host" else "reply_to"
+        save(db, own, f"to {name}", "8", metadata={"a": 1, key: quote}, settings=settings)
+        batch = messages.read_message(own, "tg/2", f"to {name}", now=NOW, sender_id="8", metadata={key: quote})
+        assert batch and chat_batches.insert_messages(db, own, [batch], privacy_default=default)[0].stored
+    rows = rows_of(db, chat_history_cache, own.persona)
+    kept = {(row.interface_path, row.message_text): read_object(row.metadata) for row in rows}
+    assert kept["tg/1", "to ann"] == kept["tg/1", "to host"] == {"a": 1}
+    assert kept["tg/2", "to ann"] is kept["tg/2", "to host"] is None
+    for name in ("self", "bob"):
+        noted = {"reply_to": quotes[name]}
+        assert kept["tg/1", f"to {name}"] == {"a": 1, **noted} and kept["tg/2", f"to {name}"] == noted
+
+
+def test_f20_a_quote_of_somebody_unknown_has_the_default_level(db: Database, scope: Scope) -> None:
+    level(db, scope, "tg/8", "none")
+    said = {"text": "a secret"}
+    for default in ("none", "full"):
+        save(db, scope, f"at {default}", "8", reply_to=said, settings=Settings(privacy_default=default))
+    kept = {row.message_text: read_object(row.metadata) for row in rows_of(db, chat_history_cache, scope.persona)}
+    assert kept == {"at none": {"reply_to": said}, "at full": None}
+
+
+def test_f20_setting_full_removes_the_quotes_in_answers_of_others(db: Database, scope: Scope) -> None:
+    """As forgetting does; the person's own rows stay."""
+    other = replace(scope, persona=f"{scope.persona}-b")
+    for own in (scope, other):
+        save(db, own, "my secret", message_id="a1")
+        quotes = ({"text": "my secret", "sender_id": "7"}, {"message_id": "a1", "text": "my se"}, {"username": "ANN"})
+        for n, quote in enumerate(quotes):
+            save(db, own, f"indeed {n}", "8", metadata={"n": n, "reply_to": quote})
+        save(db, own, "no", "8", metadata={"reply_to": {"sender_id": "9", "text": "my secret"}})
+    level(db, scope, "tg/7", "full")
+    for own in (scope, other):
+        kept = {row.message_text: read_object(row.metadata) for row in rows_of(db, chat_history_cache, own.persona)}
+        assert [kept[f"indeed {n}"] for n in range(3)] == [{"n": n} for n in range(3)]
+        assert kept["my secret"] is None and kept["no"] == {"reply_to": {"sender_id": "9", "text": "my secret"}}
 
 
 def test_f22_what_remains_is_told(db: Database, scope: Scope) -> None:
