@@ -24,7 +24,6 @@ from .database import rows
 from .database.engine import Database
 from .errors import MessageError
 from .forgetting import table_followers
-from .memories import instructions as standing
 from .memories.rules import find_mark
 from .messages import new_message, table_lines
 from .messages import table as messages_table
@@ -133,15 +132,14 @@ def _plan(call: Call, conversation: object, text: object, reply_to: object = Non
     message = new_message.read_message(call.scope, conversation, text, now=call.db.clock(), **facts)
     if message is None:
         return lambda *, is_answer=False: WriteResult(False, None, "empty")  # noqa: ARG005 - the form of a Store
-    flags = call.settings
-    stated = standing.read_instructions(message.text, flags, role=message.role, excluded=message.excluded)
+    stated = new_message.read_instructions(call, message)
     return partial(
         messages_table.insert_message,
         call.db,
         call.scope,
         replace(message, instructions=stated) if stated else message,
-        privacy_default=flags.privacy_default,
-        queues=flags.recap_on_message,
+        privacy_default=call.settings.privacy_default,
+        queues=call.settings.recap_on_message,
         row_id=row_id,
         also=relationships_table.plan_count(call, message.participant, message.sender_name, message.role),
     )
@@ -258,9 +256,10 @@ def _plan_incoming(
 
 def _describe_reply(call: Call, message: Any) -> dict[str, Any] | None:
     """Return metadata with the message that `message` replies to; a missing text is read from the stored message."""
-    reply = read_reply(message)
+    reply, is_addressed = read_reply(message), get(message, "is_addressed")
+    noted: dict[str, Any] = {} if is_addressed is None else {"is_addressed": bool(is_addressed)}
     if reply is None:
-        return None
+        return noted or None
     facts: dict[str, Any] = {"text": reply.text or NON_TEXT, "timestamp": iso_text(reply.time), "username": reply.name}
     if reply.name or reply.text:
         facts |= {"role": "persona" if reply.is_persona else "user"}
@@ -269,7 +268,7 @@ def _describe_reply(call: Call, message: Any) -> dict[str, Any] | None:
         stored = table_lines.find_quoted(call.db, call.persona, call.scope.conversation, reply.message_id) or {}
         is_known = reply.text and stored.get("role") != "persona"  # the platform names the account of the persona
         facts |= {} if is_known else stored | {"text": reply.text or stored.get("text", NON_TEXT)}
-    return {"reply_to": facts}
+    return {**noted, "reply_to": facts}
 
 
 def load_chat_history(

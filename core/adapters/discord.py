@@ -29,6 +29,7 @@ def message_of(message: discord.Message) -> dict[str, Any]:
     @everyone cannot view, with their threads. Mentions become names. The bot's own messages are the persona's.
     """
     channel, guild = message.channel, message.guild
+    own, mentioned = getattr(guild or channel, "me", None), [each.id for each in message.mentions]
     incoming = {
         **_read(message),
         "interface": INTERFACE,
@@ -42,6 +43,7 @@ def message_of(message: discord.Message) -> dict[str, Any]:
         "server_name": guild.name if guild else None,
         "is_private": _is_private(channel, guild),
         "attachments": _list_attachments(message),
+        "is_addressed": own.id in mentioned if own and mentioned else None,
     }
     quoted = message.reference and message.reference.resolved
     if isinstance(quoted, discord.Message):
@@ -120,7 +122,7 @@ def _list_attachments(message: discord.Message) -> list[dict[str, Any]]:
 
 def _read(message: discord.Message) -> dict[str, Any]:
     """Return id, date, text and sender of a message; the bot's own messages are the persona's."""
-    author, own = message.author, message.guild.me if message.guild else getattr(message.channel, "me", None)
+    author, own = message.author, getattr(message.guild or message.channel, "me", None)
     return {
         "message_id": str(message.id),
         "date": message.created_at,

@@ -40,7 +40,7 @@ _ATTACHED = (
     "attachments", "media", "images", "image", "photo", "photos", "document", "documents", "audio", "voice", "video",
     "videos", "video_note", "video_notes", "sticker", "animation",
 )  # fmt: skip
-_FOR_HOSTS = ("interface", "server_name")
+_FOR_HOSTS = ("interface", "server_name", "is_addressed")
 """Keys that platform adapters add and that are not part of a prompt."""
 LOOKED_FOR = tuple(
     dict.fromkeys(

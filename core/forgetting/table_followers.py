@@ -31,10 +31,10 @@ from ..database.schema import ai_diary, audiences, chat_history_cache, memories
 from ..database.sources import AI_DIARY, CHAT, MEMORIES, SourceTable
 from ..index import entries as index_entries
 from ..index import indexed
-from ..memories import instructions, shown_texts, table_instructions
+from ..memories import shown_texts, table_instructions
 from ..memories.rules import INSTRUCTION, SAVED
+from ..messages import new_message, table_hidden, table_lines, table_recaps
 from ..messages import table as messages_table
-from ..messages import table_hidden, table_lines, table_recaps
 from ..messages.table_lines import Line
 from ..scope import Scope
 from ..shapes import WriteResult
@@ -127,7 +127,7 @@ def _rewrite(removal: Removal, call: Call, line: Line, text: str) -> None:
     messages_table.rewrite_message(connection, db, persona, line, text)
     _drop_summaries(removal, line)
     # instructions in the new text count from the time of the message
-    stated = instructions.read_instructions(text, call.settings, role=line.role, excluded=line.excluded)
+    stated = new_message.read_instructions(call, replace(line, text=text))
     facts = table_conversations.find(connection, persona, line.conversation)
     place = table_conversations.AudienceRow(line.audience_id, facts is not None and facts.local_only, facts)
     whose = replace(call.scope, conversation=line.conversation, participant=line.participant)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import re
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
 from ..access.rules import check_key, named_participant, split_key
-from ..context.incoming import NAMES, read_reply
+from ..access.table_participants import read_persons
+from ..calls.call import Call
+from ..context.incoming import read_reply
 from ..database import rows
+from ..memories import instructions as standing
 from ..memories.rules import check_choice
 from ..memories.rules_instructions import Instruction
 from ..scope import KEY_BYTES, MESSAGE_ID_BYTES, Scope, key_text, optional_key
-from ..shapes import PERSONA_SENDER, Role
+from ..shapes import PERSONA_SENDER, Line, Role
 from ..text.folding import fold
-from ..text.hits import digest_folded
+from ..text.hits import DEFAULT_PERSONA, digest_folded
+from ..text.host_values import get
+from ..text.remember_phrases import MEDICAL
 from ..text.times import read_time_or_now
 
 NAME_CHARS = 255
@@ -81,14 +87,10 @@ class NewMessage:
     @property
     def quoted(self) -> str | None:
         """The key of the person whose message it quotes, "" for an unknown person; None without a quote of a person."""
-        reply = read_reply(self.metadata)
+        reply, interface = read_reply(self.metadata), split_key(self.conversation)[0]
         if reply is None or reply.is_persona or not (reply.name or reply.text):
             return None
-        interface = split_key(self.conversation)[0]
         return f"{interface}/{reply.sender.id}" if reply.sender.id else named_participant(interface, reply.name) or ""
-
-    def without_quote(self) -> NewMessage:
-        return replace(self, metadata={k: v for k, v in self.metadata.items() if k not in NAMES["reply"]} or None)
 
 
 def read_message(
@@ -161,3 +163,24 @@ def _participant(scope: Scope, conversation: str, sender: str, role: Role, name:
         return key_text(key, "sender_id with its interface", KEY_BYTES["participant"]), sender
     speaker = None if role in NOBODY_ROLES else scope.participant or named_participant(interface, name)
     return speaker, "" if speaker is None else speaker.partition("/")[2] or speaker
+
+
+def read_instructions(call: Call, message: NewMessage | Line) -> tuple[Instruction, ...]:
+    """Return the standing instructions of a message; if it is said to another person, only health and diet."""
+    stated = standing.read_instructions(message.text, call.settings, role=message.role, excluded=message.excluded)
+    is_for_other = bool(stated) and _is_for_other(call, message)
+    return tuple(each for each in stated if not is_for_other or each.topics & {"diet", "pregnancy", MEDICAL})
+
+
+def _is_for_other(call: Call, message: NewMessage | Line) -> bool:
+    reply, is_addressed = read_reply(message.metadata), get(message.metadata, "is_addressed")
+    mark, name = re.findall(r"^\s*(<@!?|@|)(\w*)", fold(message.text))[0]
+    is_own_name = name.endswith("bot") or name.startswith(re.split(r"[\W_]", fold(call.persona))[0])
+    if is_addressed or is_own_name or call.scope.privacy in ("direct", "separate"):
+        return False
+    if mark.startswith("<"):
+        return bool(read_persons(call.db, call.persona, [f"{split_key(message.conversation)[0]}/{name}"]))
+    if mark:
+        return is_addressed is False or call.persona != DEFAULT_PERSONA
+    own = ("", message.sender_id, message.sender_name)
+    return reply is not None and not reply.is_persona and reply.sender.identity not in own

@@ -13,6 +13,7 @@ from ..access import table_conversations, table_participants, tombstones
 from ..access.rules import plain_key
 from ..access.table_conversations import resolve_key
 from ..access.view import ConversationFacts
+from ..context.incoming import NAMES
 from ..database import rows
 from ..database.compiled import CompiledStatement
 from ..database.dialects import Key, Time
@@ -190,14 +191,13 @@ def write_rows(
     ready: Sequence[tuple[int, NewMessage, table_conversations.AudienceRow]],
     privacy_default: str,
 ) -> None:
-    """Insert rows without the quotes of people at level `full`, then index entries; queue the consolidation of rows
-    that the conversation's mark has passed.
-    """
+    """Insert rows, then index entries; queue the consolidation of rows that the conversation's mark has passed."""
     quoted = {row_id: who for row_id, message, _ in ready if (who := message.quoted) is not None}
     people = table_participants.known(connection, persona, quoted.values(), privacy_default) if quoted else {}
-    hidden = {row_id for row_id, who in quoted.items() if people[who].level == "full"}
-    ready = [(n, message.without_quote() if n in hidden else message, place) for n, message, place in ready]
     made = [_row(persona, *each) | _note_turn(db, persona, each[1]) for each in ready]
+    for row in made:
+        if row["id"] in quoted and people[quoted[row["id"]]].level == "full":
+            row["metadata"] = {k: v for k, v in row["metadata"].items() if k not in NAMES["reply"]} or None
     indexed.insert(connection, db, CHAT, made, [place.local_only for _, _, place in ready])
     late: dict[str, list[int]] = {}
     for row_id, m, place in ready:  # an id made by a clock that lags may be below the mark of consolidation

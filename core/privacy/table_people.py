@@ -24,9 +24,7 @@ from ..database.schema import chat_history_cache, conversations, memories, parti
 from ..database.schema_base import metadata
 from ..database.sources import ALL, MEMORIES, SourceTable
 from ..errors import MessageError
-from ..forgetting import table_quotes
-from ..forgetting.rules import Person
-from ..forgetting.table_rows import Removal
+from ..forgetting import rules, table_quotes, table_rows
 from ..index import indexed
 from ..short_term.table import remove_person
 
@@ -54,10 +52,10 @@ def set_privacy(
         if strictest == "full":  # only key and level stay
             gone = 0
             for name, keys in groups.items():
-                names = {each.display_name or "" for each in known(connection, name, keys, level).values()}
-                removal = Removal(connection, db, name)
+                names = frozenset(each.display_name or "" for each in known(connection, name, keys, level).values())
+                removal = table_rows.Removal(connection, db, name)
                 own = removal.find_values(_C.id, _C.participant_key.in_(sorted(keys)))
-                table_quotes.clean_replies(removal, Person(frozenset(keys), frozenset(names)), own)
+                table_quotes.clean_replies(removal, rules.Person(frozenset(keys), names), own)
                 nameless = update(participants).where(_P.persona_id == name, _P.participant_key.in_(sorted(keys)))
                 connection.execute(nameless.values(display_name=""))
                 gone += remove_person(connection, name, keys)[0]

@@ -13,7 +13,6 @@ from ..access import table_conversations
 from ..calls.call import Call, load_viewer
 from ..errors import MessageError, StoreError, TransferError
 from ..forgetting import table_followers
-from ..memories import instructions as standing
 from ..memories.rules import DEFAULT_KIND
 from ..memories.rules_instructions import Instruction
 from ..messages import new_message, table_batches, table_hidden, table_lines, table_recaps
@@ -362,7 +361,7 @@ def _read_instructions(call: Call, ready: _Ready) -> tuple[Instruction, ...]:
     message = ready.message
     if ready.line.is_service or message.metadata.keys() & {"bot", "forwarded"}:
         return ()
-    return standing.read_instructions(message.text, call.settings, role=message.role, excluded=message.excluded)
+    return new_message.read_instructions(call, message)
 
 
 def _add_versions(call: Call, row_id: int, line: Line) -> None:

@@ -17,6 +17,7 @@ from core.adapters import discord as discord_adapter
 from core.adapters import telegram as telegram_adapter
 from core.chat_history_cache import load_chat_history, save_message
 from core.context.incoming import IncomingMessage
+from core.conversations import list_saved_memories
 from core.database.engine import Database
 from core.errors import MessageError
 from core.scope import Scope
@@ -71,6 +72,22 @@ def test_r33_a_discord_message_brings_reply_mentions_and_files(world: World, db:
     assert save_message(made, db=db, scope=scope).stored
     line = load_chat_history("discord/20", db=db, scope=scope)[0]
     assert (line["sender_name"], line["metadata"]["reply_to"]["text"]) == ("Bea", "I like @Bea's tea")
+
+
+def test_c12_a_wish_on_discord_is_for_whom_it_mentions(world: World, db: Database, persona: str) -> None:
+    """The adapter knows the bot's account, whatever the persona's id; an edit asks the same of the same person."""
+    room, call = world.channel(20), {"db": db, "scope": Scope(persona, "discord/20", f"discord/{ANN}", server="1")}
+    people = {n: {"id": str(n), "username": name, "discriminator": "0", "avatar": None, "global_name": name.title()}
+              for n, name in ((BOT, "iris"), (BEA, "bea"))}  # fmt: skip
+    for n, (who, count) in enumerate(((BEA, 0), (BOT, 1))):
+        for wish in ("please always answer in German", "please always answer in French"):
+            text = f"<@{who}> {wish}"
+            said = world.message(text, room, number=1700 + n, mentions=[people[who]])
+            stored = save_message(discord_adapter.message_of(said), db=db, scope=Scope(persona)).stored
+            assert stored or asyncio.run(discord_adapter.on_edit(said, db=db, scope=Scope(persona))).stored
+            held = [each["text"] for each in list_saved_memories(kind="instruction", **call)]
+            assert held == [f"@Iris {wish}"] * count
+    assert discord_adapter.message_of(world.message("hi", room))["is_addressed"] is None
 
 
 def test_r33_edits_and_deletions_on_discord_reach_the_line(world: World, db: Database, persona: str) -> None:

@@ -19,7 +19,7 @@ from core.database.engine import Database
 from core.database.rows import read_object
 from core.database.schema import audiences, chat_history_cache, conversations, memories, message_alternatives
 from core.errors import TransferError
-from core.privacy import set_conversation_privacy
+from core.privacy import set_conversation_privacy, set_privacy
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from core.stories import refresh_memory
@@ -468,6 +468,25 @@ def test_r25_a_group_that_was_opened_stays_open_when_a_newer_export_comes(db: Da
     assert _audience(db, scope, "whatsapp/ios")[0] == "server"
 
 
+def test_c12_f20_a_reply_of_an_export_is_read_as_one_said_live(db: Database, tmp_path: Path) -> None:
+    """A wish said to Anna is not the persona's, and the words of somebody at level `full` are kept nowhere."""
+    scope = own_scope()
+    set_privacy("telegram/913", "full", db=db, scope=scope)
+    said = [("Anna", 1, "hello", None), ("Kim", 2, "please answer me in English", 1), ("Iris", 9, "hello Kim", None),
+            ("Kim", 2, "call me Jo", 3), ("Lee", 913, "my secret", None), ("Kim", 2, "oh", 5)]  # fmt: skip
+    lines = [
+        {"id": n, "type": "message", "date": f"2025-04-01T08:0{n}:00", "date_unixtime": str(1743494400 + 60 * n),
+         "from": name, "from_id": f"user{who}", "text": text} | ({"reply_to_message_id": to} if to else {})
+        for n, (name, who, text, to) in enumerate(said, 1)
+    ]  # fmt: skip
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps({"name": "Tea", "type": "public_supergroup", "id": 5, "messages": lines}), "utf-8")
+    done = _import(db, scope, path, persona="Iris")
+    rows = {row.message_text: row for row in _rows(db, scope)}
+    assert done.instructions == 1 and len(rows) == 5
+    assert _facts(rows["call me Jo"])["reply_to"]["role"] == "persona" and "reply_to" not in _facts(rows["oh"])
+
+
 def test_r25_bots_service_lines_replies_reactions_and_edits_come_along(db: Database) -> None:
     scope, _ = _import_new(db, SAMPLES / "discord")
     rows = {row.message_text: row for row in _rows(db, scope, "discord/701")}
@@ -485,6 +504,7 @@ def test_r25_bots_service_lines_replies_reactions_and_edits_come_along(db: Datab
     nice = _facts(rows["Nice!"])
     assert nice["reply_to"]["username"] == "Ann"
     assert nice["reply_to"]["text"] == "Hello @Bob, look :leaf:"
+    assert (nice["reply_to"]["sender_id"], nice["reply_to"]["role"]) == ("501", "user")
     assert nice["reactions"] == [{"emoji": "👍", "count": 2}]
     assert nice["imported"]["edited"] == "2025-04-01T08:03:00+00:00"
     slack = own_scope()

@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import text as sql_text
 
 from core import chat_history_cache, conversations, lifelong
+from core.chat_history_cache import edit_chat_message, save_message
 from core.config import Settings
 from core.conversations import (
     add_recent_conversation,
@@ -31,7 +32,7 @@ from core.privacy import link_participants, set_privacy
 from core.scope import Scope
 from core.shapes import ToolCall
 from core.synth_core_memory import silently_record_memory
-from tests.spec.stage import HERE, NOW, Stage, at_once, failed, reasons
+from tests.spec.stage import HERE, MINUTE, NOW, Stage, at_once, failed, message, reasons
 from tests.store.world import Clock, count, open_db
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -446,6 +447,53 @@ def test_c12_which_wishes_hold(stage: Stage, said: list[Any], holding: list[str]
     assert [each["text"] for each in gone] == ended
     if said == ["I am vegan", "i am  vegan"]:
         assert [item["saved_at"] for item in items] == [(NOW - timedelta(minutes=89)).isoformat()]
+
+
+ANNA = {"id": "anna", "full_name": "Anna"}
+TO_OTHERS: list[tuple[str, dict[str, Any], bool]] = [
+    ("@Anna please answer me in English", {}, False), ("@Anna Lee, call me Jo", {}, False),
+    ("<@77> please answer me in English", {}, False), ("<@1000> please answer me in English", {}, True),
+    ("@Iris please answer me in English", {}, True), ("@iris_tea please answer me in English", {}, True),
+    ("@tea_house_bot please answer me in English", {}, True),
+    ("@Luna please answer me in English", {"is_addressed": True}, True),
+    ("please answer me in English", {"reply_to_message": {"text": "hi", "from_user": ANNA}}, False),
+    ("please answer me in English", {"reply_to_message": {"text": "hi", "from_user": {"id": "ann"}}}, True),
+    ("please answer me in English", {"reply_to_message": {"text": "hi", "sender_id": "self"}}, True),
+    ("please answer me in English", {"reply_to_message": {"message_id": "own", "from_user": {"id": "99"}}}, True),
+    ("Iris, call me Jo", {"reply_to_message": {"text": "hi", "from_user": ANNA}}, True),
+    ("I'm allergic to nuts", {"reply_to_message": {"text": "hi", "from_user": ANNA}}, True),
+    ("@Anna I'm vegan", {}, True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "more", "holds"), TO_OTHERS, ids=str)
+def test_c12_what_is_said_to_another_person_is_no_instruction(
+    stage: Stage, text: str, more: dict[str, Any], holds: bool
+) -> None:
+    """`@Anna please answer me in English` was from then on asked of the persona. A fact about the speaker is kept."""
+    stage = Stage(stage.db, f"iris-{stage.persona}")
+    asking: dict[str, Any] = {"db": stage.db, "scope": Scope(stage.persona)}
+    stage.say("welcome", who="self", message_id="own", minutes=40)
+    stage.say("hello", who="77", minutes=30)
+    said = {**message("please always answer me in German"), "date": NOW - 20 * MINUTE, "message_id": "m1"}
+    assert save_message(said, **asking).stored
+    assert save_message({**said, "text": text, "date": NOW - 9 * MINUTE, "message_id": "m2", **more}, **asking).stored
+    held = ["please always answer me in German"]
+    assert [each for each in listed(stage) if each not in held] == ([text] if holds else [])
+    assert holds or listed(stage) == held
+    assert edit_chat_message("m2", text + "!", interface_path=HERE, **asking).stored
+    assert [each for each in listed(stage) if each not in held] == ([text + "!"] if holds else [])
+
+
+def test_c12_an_unknown_name_after_the_sign_may_be_that_of_the_default_persona(stage: Stage) -> None:
+    said = {**message("@Luna please answer me in English"), "date": NOW - 20 * MINUTE}
+    asking: dict[str, Any] = {"db": stage.db, "scope": Scope()}
+    for is_addressed, held in ((False, 0), (None, 1)):
+        assert save_message({**said, "message_id": f"a{is_addressed}", "is_addressed": is_addressed}, **asking).stored
+        found = conversations.list_saved_memories(
+            kind="instruction", db=stage.db, scope=Scope("default", HERE, "tg/ann")
+        )
+        assert len(found) == held
 
 
 def test_f12_a_wish_of_a_direct_message_holds_there_alone_and_a_public_one_in_its_server(stage: Stage) -> None:

@@ -21,6 +21,7 @@ from core.database.engine import Database
 from core.database.ids import BITS
 from core.database.schema import chat_history_cache, conversations, participants
 from core.errors import MessageError, StoreError
+from core.memories import instructions
 from core.messages import new_message, table_batches
 from core.messages import table as messages_table
 from core.scope import Scope
@@ -243,14 +244,14 @@ def test_others_write_while_a_list_of_messages_is_read(
     db: Database, scope: Scope, migrated_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Reading 500 texts takes a second; SQLite has one writer."""
-    read, lines = door.standing.read_instructions, [{"text": f"line {n}", "interface_path": "tg/1"} for n in range(3)]
+    read, lines = instructions.read_instructions, [{"text": f"line {n}", "interface_path": "tg/1"} for n in range(3)]
     with closing(Database(migrated_url, timeout_seconds=1)) as other:
 
         def write_beside(text: str, *given: Any, **more: Any) -> Any:
             assert "line" not in text or save(other, scope, "tg/2", text.replace("line", "beside")).stored
             return read(text, *given, **more)
 
-        monkeypatch.setattr(door.standing, "read_instructions", write_beside)
+        monkeypatch.setattr(instructions, "read_instructions", write_beside)
         assert all(each.stored for each in door.save_together([(line, scope) for line in lines], db=db))
 
 
