@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import stat
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -41,6 +42,13 @@ def file(tmp_path: Path) -> Path:
     with closing(open_database(f"sqlite:///{path}")) as db:
         insert_memory("Ann likes green tea", "ann", "chat", ["tea"], db=db)
     return path
+
+
+@pytest.mark.parametrize("now", [datetime.now, time.time])
+def test_g28_a_clock_without_a_zone_is_refused_where_it_is_given(now: Any) -> None:
+    """It failed later, in a call that does not name the clock."""
+    with pytest.raises(ValueError, match=r"clock returns no time with a zone.*datetime\.now\(timezone\.utc\)"):
+        open_database("sqlite://", clock=now)
 
 
 def test_g28_a_clock_before_2025_still_gives_each_process_ids_of_its_own() -> None:
