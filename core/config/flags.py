@@ -129,7 +129,7 @@ class Settings(FlagValues):
     )
     snippet_chars: int = flag(400, "Number of characters shown of a memory.", (80, 4000), "characters")
     snippet_window: SnippetWindow = flag(
-        "start", "Part of a long text that is shown: its start, or the part around the match."
+        "match", "Part of a long text that is shown: the part around the match, or its start."
     )
 
     enable_upcoming: bool = flag(True, "Show up to three earlier lines about one of the next seven days.")

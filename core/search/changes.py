@@ -12,7 +12,7 @@ from ..index.state import IndexState
 from ..index.visible import Visible
 from ..text.languages import likely_languages
 from ..text.question_words import asked_words, holds
-from ..text.time import time_words
+from ..text.time import may_name_time
 from ..text.words import list_terms, stop_words
 from .ranking.rows import FoundRow
 from .table import read_rows
@@ -61,7 +61,7 @@ def find_changes(
 def _list_rarest(plan: FoundRow, index: IndexState, languages: Sequence[str]) -> list[str]:
     """Return the rarest words of a plan that other rows have too, without its words of time."""
     terms = {term for term in list_terms(plan.folded) if term.isalpha()}
-    known = terms.difference(*map(stop_words, languages), *map(time_words, languages))
+    known = terms.difference(*map(stop_words, languages), *map(may_name_time, languages))
     docs = index.lexicon.count_rows(known)
     return sorted((term for term in known if 1 < docs[term] <= MOST_ROWS), key=lambda term: (docs[term], term))[
         :MOST_WORDS

@@ -45,13 +45,13 @@ _RULED_BY = {"wishes": "not_wishes", **dict.fromkeys(_BEGUN[1:-1], "not_endings"
 _PARTS = ("stays", "narrows", "joins", "ands", "instead", "leads", "openings", "asks", "vague", "synonyms", "adverbs")
 GROUPS = (*WANTED_GROUPS, REFUSALS, *_BEGUN[1:], *_PARTS, *_RULED_OUT, *TOPICS, HEALTH, MEDICAL, DOUBTS, THAT_NAME)
 """wishes: begin a standing instruction. endings: revoke it. returns: revoke it; with a name, ask for the name again.
-stops: revoke an instruction, unless it has a word of `stays`, which forbids something or is about the person. permits:
-revoke one that forbids the same thing, or has another value of its topic. narrows: precede the only part to revoke.
-joins: join a fact to a wish. ands: join a wish about health or diet to a sentence. instead: precede a former name.
-leads: may precede all these phrases. openings: have no content. asks: begin a question or a task. vague: words that
-name nothing to revoke. synonyms: each phrase has words for one thing. adverbs: may be inside a fact. The others exclude a sentence: ruled_out from
-all statements, not_wishes from instructions, not_endings from revoking, not_facts from facts and tastes. fiction
-excludes the sentence and all that follow.
+stops: revoke an instruction, unless it has a word of `stays`, which forbids something or is about the person.
+permits: revoke one that forbids the same thing, or has another value of its topic. narrows: precede the only part to
+revoke. joins: join a fact to a wish. ands: join a wish about health or diet to a sentence. instead: precede a former
+name. leads: may precede all these phrases. openings: have no content. asks: begin a question or a task. vague: words
+that name nothing to revoke. synonyms: each phrase has words for one thing. adverbs: may be inside a fact. The others
+exclude a sentence: ruled_out from all statements, not_wishes from instructions, not_endings from revoking, not_facts
+from facts and tastes. fiction excludes the sentence and all that follow.
 """
 
 Phrases = Mapping[str, Sequence[str]]

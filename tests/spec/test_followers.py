@@ -12,6 +12,7 @@ from sqlalchemy import select
 
 from core import ai_diary, chat_history_cache, conversations, jobs, lifelong, short_term, stories
 from core.chat_history_cache import load_chat_history, save_chat_message
+from core.config import Settings
 from core.database.registry import REGISTRY
 from core.database.schema import TABLES, memories, message_recaps
 from core.database.schema_base import metadata
@@ -110,7 +111,8 @@ def test_p69_an_edited_message_takes_along_all_that_was_made_of_it(stage: Stage,
     assert search_memories(keywords=[CANARY], db=stage.db, scope=stage.scope(HERE)) == []
     # what an operation made of others too is gone until it is made anew
     assert left(stage) == ({"message_alternatives"} if way == "choose" else set())
-    found = search_memories(keywords=["looking"], include_chat=False, db=stage.db, scope=stage.scope(HERE))
+    here = {"settings": Settings(snippet_window="start"), "db": stage.db, "scope": stage.scope(HERE)}
+    found = search_memories(keywords=["looking"], include_chat=False, **here)
     assert {hit["snippet"] for hit in found} == {"I am looking for a cat", "A quiet day."}
     types = [job["type"] for job in jobs.list_operations(db=stage.db, scope=stage.scope(HERE))]
     assert types.count("CONSOLIDATION") == 1

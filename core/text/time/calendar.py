@@ -165,6 +165,12 @@ def time_words(language: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=64)
+def may_name_time(language: str) -> frozenset[str]:
+    """Return the single words for a time, also those with another meaning, such as `march`."""
+    return _find_words(language, lambda kinds: bool((_TELLING | set(_UNSURE.values())) & kinds.keys()))
+
+
+@lru_cache(maxsize=64)
 def name_words(language: str) -> frozenset[str]:
     """Return the single words for a time or a unit, without `day`: `How was my day?` names no time."""
     return _find_words(language, lambda kinds: bool(_NAMING & kinds.keys()) or kinds.get("U", "day") != "day")
