@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, bindparam, null, select
 
 from ..database.dialects import insert_ignore
 from ..database.engine import Database
 from ..database.failures import DUPLICATE_KEY
 from ..database.schema import audiences
+from ..database.sources import ALL, open_to
 from ..errors import DuplicateKeyError
 from .rules import AudienceKey
+from .view import Viewer
 
 _A = audiences.c
 _OF_PERSONA = _A.persona_id == bindparam("persona")
@@ -50,3 +52,17 @@ _LOCK = select(_A.audience_id).where(_OF_PERSONA, _A.audience_id == bindparam("i
 def read_keys(db: Database, persona: str) -> dict[int, AudienceKey]:
     rows = db.read(select(_A.audience_id, _A.kind, _A.server_id, _A.ref).where(_A.persona_id == persona))
     return {int(row[0]): AudienceKey(*row[1:]) for row in rows}
+
+
+def is_foreign(db: Database, viewer: Viewer, row_id: int) -> bool:
+    """Return whether a visible row is neither of the viewer's words nor of their direct conversation."""
+    own = viewer.own if viewer.privacy in ("direct", "separate") else None
+    for source in ALL:
+        c = source.table.c
+        who = c.participant_key if "participant_key" in c else null()
+        there = source.table.join(audiences, _A.audience_id == c.audience_id)
+        seen = (c.persona_id == viewer.scope.persona, c.audience_id.in_(viewer.audiences), open_to(source))
+        chosen = select(who, _A.kind, _A.server_id, _A.ref).select_from(there).where(c.id == row_id, *seen)
+        for row in db.read(chosen, {"local_only": int(viewer.sees_local_only)}):
+            return row[0] not in viewer.identities and row.kind != "saved" and AudienceKey(*row[1:]) != own
+    return False

@@ -297,7 +297,7 @@ def mcp(
     def make_speaker() -> mcp_speaker.Speaker:
         try:
             scope = build_scope(run.settings.persona_id if run.persona is None else run.persona)
-            return mcp_speaker.Speaker(scope, name, run.db)
+            return mcp_speaker.Speaker(scope, name, run.db, is_host=participant is None)
         except CoreError as error:
             output.note(str(error), style="red")
             raise

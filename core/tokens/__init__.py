@@ -10,9 +10,10 @@ import secrets
 from dataclasses import replace
 from hmac import compare_digest
 
+from ..access.table import is_foreign
 from ..base.hints import shown
 from ..calls import defaults
-from ..calls.call import GivenSettings, open_call
+from ..calls.call import GivenSettings, load_viewer, open_call
 from ..database.engine import Database
 from ..database.ids import retry_duplicates
 from ..errors import MessageError, ScopeError
@@ -150,6 +151,12 @@ def narrow_scope(
     if token.conversation is not None or not shapes.is_own_place(conversation, own.participant or ""):
         raise ScopeError(_NOT_FOR.format("conversation"))
     return replace(own, conversation=conversation, privacy="separate" if privacy == "separate" else "direct")
+
+
+def may_change(row_id: int, *, db: Database | None, settings: GivenSettings, scope: Scope) -> bool:
+    """Return whether the scope's person may change a row; True for one that the scope does not see."""
+    call = open_call(db, settings, scope)
+    return not is_foreign(call.db, load_viewer(call), row_id)
 
 
 _NOT_FOR = "The token does not stand for this {}."

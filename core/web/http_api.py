@@ -16,6 +16,7 @@ from ..privacy import scope_of
 from ..scope import KEY_BYTES, Scope
 from ..shapes import WriteResult
 from ..text.strict_json import make_strict
+from ..tokens import may_change
 from ..tokens.shapes import is_own_place
 from ..transcripts import build_reply
 from ..transcripts import save_turn as store_turn
@@ -191,8 +192,10 @@ def read_profile(asking: Asking, asked: Annotated[bodies.ProfileQuery, Query()])
 
 
 @router.delete("/memories/{id}", responses=bodies.NOT_FOUND)
-def delete_memory(asking: Asking, id: Annotated[bodies.ItemId, Path()]) -> answers.DeletedAnswer:  # noqa: A002 - as above
+def delete_memory(host: Host, asking: Asking, id: Annotated[bodies.ItemId, Path()]) -> answers.DeletedAnswer:  # noqa: A002 - as above
     """Archive a memory item; an operator can restore it."""
+    if host.token.kind == "scope" and not may_change(id, **asking):
+        raise Refused(403, access.FORBIDDEN)
     done = lifelong.delete_items([id], **asking)
     if done.unknown:
         raise ItemNotFoundError(id)

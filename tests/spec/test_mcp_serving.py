@@ -23,7 +23,8 @@ from mcp import Client, StdioServerParameters
 from starlette.responses import StreamingResponse
 
 import core.cli
-from core import tokens
+from core import lifelong, privacy, tokens
+from core.ai_diary import add_diary_entry
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.cli import app as command_app
 from core.conversations import list_saved_memories
@@ -129,6 +130,43 @@ def test_r6_a_token_of_a_conversation_speaks_there(db: Database, persona: str, h
     assert [(line["sender_name"], line["text"]) for line in lines] == [
         ("Cy", "Tea at five?"), ("dan", "Yes!"), (persona, "See you."),
     ]  # fmt: skip
+
+
+def test_r38_tools_change_what_the_person_said_and_nothing_of_others(
+    db: Database, persona: str, http: HttpServer
+) -> None:
+    """Bob's token could rewrite, and delete for good, what Gus said in a public channel."""
+
+    def say(who: str, text: str) -> int | None:
+        return save_chat_message("web/club", text, who, who, db=db, scope=Scope(persona, "web/club", f"web/{who}")).id
+
+    club = {"db": db, "scope": Scope(persona, "web/club", privacy="public")}
+    everybody = {"db": db, "scope": Scope(persona)}
+    (seats,) = lifelong.add_facts_with_meta(["The zqclub room has 30 seats."], **everybody).ids
+    entry = add_diary_entry("A zqclub day.", **club).id
+    foreign = [say("gus", "The zqclub has 900 euros."), seats, entry]
+    privacy.link_participants("tg/bob", BOB, **everybody)
+    (linked,) = lifelong.add_facts_with_meta(
+        ["Bob likes the zqclub."], db=db, scope=Scope(persona, "web/club", "tg/bob", privacy="public")
+    ).ids
+    own = [say("bob", "I like the zqclub."), linked]
+
+    def ask(tool: str, **arguments: Any) -> Any:
+        return http.post(http.headers(BOB), asked(tool, **arguments)).json()["result"]
+
+    hits = json.loads(ask("memory_search", query="zqclub", limit=50)["content"][0]["text"])["hits"]
+    assert {hit["id"] for hit in hits} == {*foreign, *own}
+    for row in foreign:
+        for tool, more in (("memory_update", {"text": "hacked"}), ("memory_delete", {})):
+            answer = ask(tool, id=row, **more)
+            assert answer["isError"] and f"id {row} belongs to others" in answer["content"][0]["text"]
+    assert ask("memory_save", text="The zqclub room has 30 seats.", tags=["zqtag"])["structuredContent"]["id"]
+    assert lifelong.get_item(seats, **everybody)["tags"] == []
+    for row in own:
+        assert ask("memory_update", id=row, text=f"zqown {row}")["structuredContent"]["done"]
+        assert ask("memory_delete", id=row)["structuredContent"]["done"]
+    host = Speaker(build_scope(persona), db=db, is_host=True)
+    assert tools.memory_delete(host, tools.DeleteArguments(id=seats)).done
 
 
 def test_requests_that_are_none_are_refused_and_the_server_goes_on(http: HttpServer) -> None:

@@ -294,6 +294,24 @@ def test_r12_a_token_reads_and_changes_nothing_of_others(world: World) -> None:
     assert other.post("/v1/search", {"query": "pin"})["hits"] == []
 
 
+def test_r12_a_participants_token_deletes_no_memory_of_others(world: World) -> None:
+    host, bob = world.visitor(), world.visitor("scope", "web/bob")
+    shared = [
+        host.post("/v1/memories", {"text": f"The room has {n} seats.", "participant": who})["id"]
+        for n, who in enumerate((None, "web/ann"))
+    ]
+    own = [
+        host.post("/v1/memories", {"text": "Bob has a seat.", "participant": "web/bob"})["id"],
+        bob.post("/v1/memories", {"text": "I have a seat."})["id"],
+    ]
+    assert {each["id"] for each in bob.ask("GET", "/v1/memories")["items"]} == {*shared, *own}
+    for each in shared:
+        assert bob.ask("DELETE", f"/v1/memories/{each}", 403)["error"] == "forbidden"
+        assert host.ask("DELETE", f"/v1/memories/{each}") == {"deleted": 1}
+    for each in own:
+        assert bob.ask("DELETE", f"/v1/memories/{each}") == {"deleted": 1}
+
+
 def test_r13_errors_have_one_shape(world: World) -> None:
     host = world.visitor()
     for method, path, content, status in (

@@ -26,6 +26,8 @@ class Speaker:
     """Name of the person in stored lines; blank uses the last part of the participant's key."""
     db: Database | None = None
     settings: GivenSettings = None
+    is_host: bool = False
+    """Whether nobody was named at the start: the host's own process may change every row that it sees."""
 
     @property
     def asking(self) -> Mapping[str, Any]:

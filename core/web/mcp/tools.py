@@ -24,6 +24,7 @@ from ...prompt.pipeline import build_records
 from ...prompt.request import PromptRequest
 from ...shapes import SimilarMemory, WriteResult
 from ...synth_core_memory import search_memories
+from ...tokens import may_change
 from ...transcripts import build_reply, save_turn
 from ..answers import WrittenAnswer
 from ..problems import NOT_BOOL, describe_problem
@@ -291,7 +292,7 @@ def memory_save(speaker: Speaker, asked: SaveArguments) -> WriteAnswer:
     that one with memory_delete."""
     done = add_saved_memory(asked.text, **speaker.asking)
     tags = [*asked.tags, *([asked.subject] if asked.subject.strip() else [])]
-    if tags and done.id is not None:
+    if tags and done.id is not None and may_change(done.id, **speaker.asking):
         retag_items([done.id], add=tags, **speaker.asking)
     return WriteAnswer.of_result(done)
 
@@ -324,6 +325,7 @@ def memory_update(speaker: Speaker, asked: UpdateArguments) -> WriteAnswer:
     """Replace the text of one memory or one chat line, by its id from a search or list."""
     if not asked.text.strip():
         raise MessageError("text is blank. Write one, or call memory_delete.", fields=("text",))
+    _check_own(speaker, asked.id)
     with suppress(ItemNotFoundError):
         return WriteAnswer.of_result(edit_item(asked.id, asked.text, editor="mcp", **speaker.asking))
     return WriteAnswer.of_result(
@@ -338,9 +340,15 @@ def memory_delete(speaker: Speaker, asked: DeleteArguments) -> WriteAnswer:
     """Delete one memory by its id, because the person asked for it; an operator can restore it. A chat line is deleted
     for good, with everything made from it."""
     row_id = asked.id
+    _check_own(speaker, row_id)
     is_archived = delete_items([row_id], **speaker.asking).count or archive_diary_entry(row_id, **speaker.asking)
     done = WriteResult(True, row_id) if is_archived else _or_none(delete_chat_message(row_id, **speaker.asking))
     return WriteAnswer.of_result(done or _refuse_id(row_id))
+
+
+def _check_own(speaker: Speaker, row_id: int) -> None:
+    if not speaker.is_host and not may_change(row_id, **speaker.asking):
+        raise MessageError(f"id {row_id} belongs to others. Change only what this person said.", fields=("id",))
 
 
 def _or_none(result: WriteResult) -> WriteResult | None:
