@@ -222,6 +222,16 @@ def test_r38_numbers_and_lists_sent_as_text_are_taken_and_tags_are_saved(world: 
         assert hit["id"] == saved["id"] and {"pets", "tofu"} <= set(hit["tags"])
 
 
+def test_r38_a_search_says_how_much_there_is_and_what_is_not(world: World, call: Caller) -> None:
+    """Ten of fifteen notes looked like all, and a day without rows like a search that failed."""
+    lifelong.add_facts_with_meta([f"Piano note {n}: practise piece {n}." for n in range(15)], **world.asking)
+    for limit, count in ((10, 10), (50, 15)):
+        answer = told(call("memory_search", query="How many piano notes do I have?", limit=limit))
+        assert (answer["count"], answer["total"], answer["notes"]) == (count, 15, [])
+    none = told(call("memory_search", query="What did I do on 12 October 2025?"))
+    assert (none["count"], none["total"], none["notes"]) == (0, 0, ["Nothing is stored of 2025-10-12."])
+
+
 def test_c12_a_turn_begins_and_ends_an_instruction_and_a_saved_fact_does_not(call: Caller) -> None:
     """What a model saves may come from a page that it read: only the person's own words instruct."""
 
@@ -308,11 +318,11 @@ def test_r10_what_is_recalled_is_data(call: Caller) -> None:
 def test_a_slow_call_holds_up_no_other(call: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     began, listed = threading.Event(), threading.Event()
 
-    def wait(**_: Any) -> list[Any]:
+    def wait(**_: Any) -> Any:
         began.set()
-        return [] if listed.wait(120) else pytest.fail("it waited")
+        return ([], {"notes": []}) if listed.wait(120) else pytest.fail("it waited")
 
-    monkeypatch.setattr(tools, "search_memories", wait)
+    monkeypatch.setattr(tools, "explain_search", wait)
     with ThreadPoolExecutor() as pool:
         waiting = pool.submit(call, "memory_search", query="x")
         assert began.wait(60)

@@ -23,7 +23,7 @@ from ...memories.rules import INSTRUCTION, KINDS
 from ...prompt.pipeline import build_records
 from ...prompt.request import PromptRequest
 from ...shapes import SimilarMemory, WriteResult
-from ...synth_core_memory import search_memories
+from ...synth_core_memory import explain_search
 from ...tokens import may_change
 from ...transcripts import build_reply, save_turn
 from ..answers import WrittenAnswer
@@ -263,26 +263,25 @@ def memory_context(speaker: Speaker, asked: ContextArguments) -> str:
 @_tool("Search memory", reads_only=True)
 def memory_search(speaker: Speaker, asked: SearchArguments) -> dict[str, Any]:
     """Search everything remembered and said for a question or words, tags, or both, within a span of time. Call it when
-    the context does not hold what you need. Give query, tags, or both. The hits come newest first.
+    the context does not hold what you need. Give query, tags, or both. The hits come newest first; total above count
+    says that a higher limit gives more.
     """
     if not asked.query.strip() and not asked.tags:
         raise MessageError("query is blank. Give query, tags, or both.", fields=("query",))
+    times = {"since": asked.since or None, "until": asked.until or None}
+    wanted: Any = {"query": asked.query or None, "tags": asked.tags or None, **times, **speaker.asking}
     try:
-        rows = search_memories(
-            query=asked.query or None,
-            tags=asked.tags or None,
-            since=asked.since or None,
-            until=asked.until or None,
-            limit=asked.limit,
-            **speaker.asking,
-        )
+        rows, report = explain_search(limit=asked.limit, **wanted)
+        total = len(rows)
+        if total == asked.limit:
+            total = max(total, explain_search(limit=1, mode="all", **wanted)[1]["total"])
     except ValueError as error:
         raise MessageError(str(error)) from None
     hits = []
     for row in rows:
         hit = {"id": row["id"], "source": row["source"], "timestamp": row["timestamp"], "tags": row["tags"]}
         hits.append({**hit, "speaker": speaker.name_person(row.get("speaker") or ""), "text": row["snippet"]})
-    return {"count": len(hits), "hits": hits}
+    return {"count": len(hits), "total": total, "notes": report["notes"], "hits": hits}
 
 
 @_tool("Remember")
