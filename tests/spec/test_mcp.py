@@ -45,7 +45,14 @@ def call(world: World) -> Iterator[Caller]:
 
 RIGHT: dict[str, dict[str, Any]] = {
     "memory_context": {"message": "What is my cat called?", "max_chars": 4000},
-    "memory_search": {"query": "cat", "limit": 5, "since": "2020-01-01", "until": "2090-01-01", "tags": []},
+    "memory_search": {
+        "query": "cat",
+        "limit": 5,
+        "since": "2020-01-01",
+        "until": "2090-01-01",
+        "tags": [],
+        "text_chars": 400,
+    },
     "memory_save": {"text": "Ann likes green tea", "tags": ["tea"], "subject": "Ann"},
     "memory_profile": {"limit": 50},
     "memory_list": {"kind": "saved", "limit": 50, "cursor": ""},
@@ -232,6 +239,19 @@ def test_r38_a_search_says_how_much_there_is_and_what_is_not(world: World, call:
     assert (none["count"], none["total"], none["notes"]) == (0, 0, ["Nothing is stored of 2025-10-12."])
 
 
+def test_r38_a_long_text_is_shown_around_the_match_and_cut_visibly(call: Caller) -> None:
+    """The answer stood behind the part shown, and an update with that part lost the rest."""
+    recipe = f"Recipe for the plum cake.{' Mix flour and butter.' * 50} Bake it at 187 degrees.{' Let it cool.' * 30}"
+    saved = told(call("memory_save", text=recipe))["id"]
+    wanted = {"query": "How many degrees?", "limit": 1}
+    (hit,) = told(call("memory_search", **wanted))["hits"]
+    assert hit["id"] == saved and "187" in hit["text"] and len(hit["text"]) < 450
+    assert hit["text"].startswith("...") and hit["text"].endswith("...")
+    assert told(call("memory_search", **wanted, text_chars=4000))["hits"][0]["text"] == recipe
+    schema = next(tool for tool in call.list_tools() if tool.name == "memory_save").input_schema
+    assert schema["properties"]["text"]["maxLength"] == 4000
+
+
 def test_c12_a_turn_begins_and_ends_an_instruction_and_a_saved_fact_does_not(call: Caller) -> None:
     """What a model saves may come from a page that it read: only the person's own words instruct."""
 
@@ -282,8 +302,7 @@ def test_r10_a_refusal_is_an_answer_with_the_reason(world: World, call: Caller) 
     assert first["similar"] is None
     other = told(call("memory_save", text="Ann likes green tea now"))
     assert other["similar"]["id"] == first["id"] and other["similar"]["text"] == "Ann likes tea"
-    long = told(call("memory_save", text="x" * 5000))
-    assert long["reason"] == "too_long" and "4000" in long["notes"][0]
+    assert refused(call("memory_save", text="x" * 4001)) == "text: string should have at most 4000 characters."
     assert told(call("memory_save", text=" \n "))["reason"] == "empty"
     longer = told(call("memory_update", id=first["id"], text="x" * 5000))
     assert (longer["done"], longer["reason"]) == (False, "too_long") and "4000" in longer["notes"][0]

@@ -15,11 +15,12 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from ...ai_diary import archive_diary_entry, edit_diary_entry
 from ...base.wire_ids import LARGEST_ID
+from ...calls.defaults import settings_for
 from ...chat_history_cache import delete_chat_message, edit_chat_message
 from ...conversations import add_saved_memory
 from ...errors import ItemNotFoundError, MessageError
 from ...lifelong import delete_items, edit_item, profile, retag_items, search_items
-from ...memories.rules import INSTRUCTION, KINDS
+from ...memories.rules import INSTRUCTION, KINDS, SAVED_MEMORY_CHARS
 from ...prompt.pipeline import build_records
 from ...prompt.request import PromptRequest
 from ...shapes import SimilarMemory, WriteResult
@@ -84,6 +85,7 @@ class SearchArguments(Arguments):
     )
     until: str = Field("", max_length=64, description="Only hits before this time: ISO 8601.")
     tags: TextList = Field([], max_length=48, description="Also return hits that have one of these tags.")
+    text_chars: Number = Field(400, ge=80, le=4000, description="Maximum size of a hit's text in characters.")
 
 
 class ProfileArguments(Arguments):
@@ -91,7 +93,7 @@ class ProfileArguments(Arguments):
 
 
 class SaveArguments(Arguments):
-    text: str = Field(max_length=TEXT_CHARS, description="One fact in one sentence that makes sense by itself.")
+    text: str = Field(max_length=SAVED_MEMORY_CHARS, description="One fact in one sentence that makes sense by itself.")
     tags: TextList = Field([], max_length=20, description="Words to find it by, in addition to the words of the text.")
     subject: str = Field("", max_length=255, description="Subject of the fact, such as a person, a pet or a project.")
 
@@ -264,12 +266,14 @@ def memory_context(speaker: Speaker, asked: ContextArguments) -> str:
 def memory_search(speaker: Speaker, asked: SearchArguments) -> dict[str, Any]:
     """Search everything remembered and said for a question or words, tags, or both, within a span of time. Call it when
     the context does not hold what you need. Give query, tags, or both. The hits come newest first; total above count
-    says that a higher limit gives more.
+    says that a higher limit gives more. A text that begins or ends with ... is cut: a higher text_chars gives more.
     """
     if not asked.query.strip() and not asked.tags:
         raise MessageError("query is blank. Give query, tags, or both.", fields=("query",))
+    settings = settings_for(speaker.settings).replace(snippet_window="match", snippet_chars=asked.text_chars)
     times = {"since": asked.since or None, "until": asked.until or None}
     wanted: Any = {"query": asked.query or None, "tags": asked.tags or None, **times, **speaker.asking}
+    wanted["settings"] = settings
     try:
         rows, report = explain_search(limit=asked.limit, **wanted)
         total = len(rows)
@@ -321,7 +325,8 @@ def memory_list(speaker: Speaker, asked: ListArguments) -> dict[str, Any]:
 
 @_tool("Change a memory", destroys=True)
 def memory_update(speaker: Speaker, asked: UpdateArguments) -> WriteAnswer:
-    """Replace the text of one memory or one chat line, by its id from a search or list."""
+    """Replace the whole text of one memory or one chat line, by its id from a search or list: read a cut text whole
+    first."""
     if not asked.text.strip():
         raise MessageError("text is blank. Write one, or call memory_delete.", fields=("text",))
     _check_own(speaker, asked.id)
