@@ -20,7 +20,7 @@ from ..memories.similar import find_similar
 from ..scope import Scope
 from ..shapes import SavedMemory, WriteResult
 from ..templates.words import phrases_for
-from ..text.folding import one_line
+from ..text.folding import clean, one_line
 from ..text.remember_phrases import is_request
 from ..text.times import iso_text
 from . import memory_files, table_saved
@@ -42,7 +42,7 @@ def add_saved_memory(
     """Save one fact at once because a person asked for it.
 
     Args:
-        text: trimmed, line breaks become spaces; at most 4,000 characters, never cut.
+        text: trimmed; at most 4,000 characters, never cut. An instruction is stored on one line.
         kind: `saved`, or `instruction` for a rule in every prompt that answers the scope's person, such as "Call me
             Jo"; at most 300 characters. A newer instruction replaces an older one on the same subject.
         said: the person's message; it must contain a phrase that asks to remember and none that asks not to. None
@@ -92,7 +92,7 @@ def _read_fact(settings: Settings, text: object, said: object, kind: str) -> str
     for name, value in (("text", text), ("said", said)):
         if not isinstance(value, str) and not (name == "said" and value is None):
             raise MessageError.of_type(name, value, "a text")
-    fact = one_line(str(text)).strip()
+    fact = (one_line if kind == INSTRUCTION else clean)(str(text)).strip()
     if not settings.enable_saved_memory or (kind == INSTRUCTION and not is_recorded(settings)):
         return WriteResult(False, None, "disabled")
     if not fact:

@@ -252,6 +252,15 @@ def test_r38_a_long_text_is_shown_around_the_match_and_cut_visibly(call: Caller)
     assert schema["properties"]["text"]["maxLength"] == 4000
 
 
+def test_c11_a_saved_text_keeps_its_lines(call: Caller) -> None:
+    """A list or a program became one line, while an update kept its lines."""
+    text = "Shopping list:\n- milk\n- eggs\n\n```\nif hungry:\n    bake()\n```"
+    told(call("memory_save", text=f" {text}\n"))
+    assert [each["text"] for each in told(call("memory_list"))["memories"]] == [text]
+    shown = told(call("memory_context", message="What is on the shopping list?"))["context"]
+    assert any("- milk - eggs" in line for line in shown.split("\n"))
+
+
 def test_c12_a_turn_begins_and_ends_an_instruction_and_a_saved_fact_does_not(call: Caller) -> None:
     """What a model saves may come from a page that it read: only the person's own words instruct."""
 

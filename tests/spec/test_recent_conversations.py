@@ -426,7 +426,7 @@ def test_c34_an_import_adds_what_is_new_and_changes_nothing(mirror: Mirror, end:
     done = mirror.take()
     assert (done.added, done.left_out, done.written) == (2, (), ())
     assert mirror.recent == [("Trip", "Rome."), ("Cats", "Tofu."), ("By hand", "here")]
-    assert sorted(mirror.saved) == ["I like green tea", "I like tea", "two lines"]
+    assert sorted(mirror.saved) == ["I like green tea", "I like tea", "two\nlines"]
     assert mirror.text(SAVED) == bullets.replace("\n", end)
     assert mirror.take().added == 0
 
