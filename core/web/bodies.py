@@ -86,14 +86,21 @@ def _read_date(value: object) -> object:
     raise PydanticCustomError("time", "Input should be an ISO 8601 time such as 2026-03-10T12:00:00Z")
 
 
+def _check_interface(key: str) -> str:
+    if key and not all(key.partition("/")):
+        raise PydanticCustomError("key", "Input should have an interface before a slash, such as web/ann")
+    return key
+
+
 Whole = Annotated[int, NOT_BOOL]
 MostSize = Annotated[int, NOT_BOOL, Field(ge=1, le=100_000_000)]
 ItemId = Annotated[
     int, NOT_BOOL, Field(ge=0, le=LARGEST_ID, description="Item id from an earlier answer.", examples=[7012345678901])
 ]
 Text = Annotated[str, Field(max_length=1_000_000)]
-Key = Annotated[str, Field(max_length=512)]
-ParticipantKey = Annotated[str, Field(max_length=255)]
+Name = Annotated[str, Field(max_length=255)]
+Key = Annotated[str, Field(max_length=512), AfterValidator(_check_interface)]
+ParticipantKey = Annotated[Name, AfterValidator(_check_interface)]
 ServerId = Annotated[str, Field(max_length=191)]
 Tags = Annotated[list[Annotated[str, Field(max_length=255)]], Field(max_length=100)]
 PlatformId = Annotated[
@@ -230,14 +237,14 @@ class RelationshipBody(Body):
     user_id: str = Field(min_length=1, max_length=255, description="Key: interface/id", examples=["telegram_bot/u1"])
     affinity_delta: Whole = Field(default=0, ge=-1000, le=1000, description="Change; the result stays in -100 to 100.")
     trust_delta: Whole = Field(default=0, ge=-1000, le=1000, description="Change; the result stays in 0 to 100.")
-    username: ParticipantKey | None = Field(default=None, description="New name; blank and null keep the present one.")
+    username: Name | None = Field(default=None, description="New name; blank and null keep the present one.")
 
 
 class ForgetBody(Body):
     """Target to forget for good: exactly one of the four fields."""
 
-    participant: ParticipantKey | None = Field(default=None, examples=["telegram_bot/u1"])
-    conversation: Key | None = None
+    participant: Name | None = Field(default=None, examples=["telegram_bot/u1"])
+    conversation: Annotated[str, Field(max_length=512)] | None = None
     server: ServerId | None = None
     memory: ItemId | None = Field(default=None, description="Id of a memory item.")
 

@@ -338,6 +338,24 @@ def test_r13_errors_have_one_shape(world: World) -> None:
         assert world.client.put(path, headers=bearer(host.token)).headers["Allow"] == methods
 
 
+def test_r13_a_key_without_an_interface_is_refused(world: World) -> None:
+    """`olga` was a public conversation of no chat, in which everybody could read what Olga told in private."""
+    host = world.visitor()
+    reply, search = {"text": "Ok."}, {"query": "therapist"}
+    for path, body, name in (
+        ("/v1/turns", {"message": said("My therapist is Dr Quill.", path="olga"), "reply": reply},
+         "message.interface_path"),
+        ("/v1/prompt", {"message": said("Hi", path="/olga")}, "message.interface_path"),
+        ("/v1/search", {**search, "conversation": "olga"}, "conversation"),
+        ("/v1/search", {**search, "participant": "web/"}, "participant"),
+    ):  # fmt: skip
+        answer = host.post(path, body, 422)
+        assert (answer["fields"], answer["message"]) == (
+            [name], f"{name}: input should have an interface before a slash, such as web/ann."
+        )  # fmt: skip
+    assert host.post("/v1/search", search)["hits"] == []
+
+
 def test_r13_what_a_route_does_not_read_is_refused_with_what_may_be_meant(world: World) -> None:
     """Of a filter that is misspelt, a list of everything would be the answer; whatever the method."""
     host = world.visitor()
