@@ -18,6 +18,7 @@ from mcp import MCPError
 from core import ai_diary, conversations, lifelong, privacy, short_term
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.database.engine import Database
+from core.memories import table_reading
 from core.scope import Scope
 from core.text.words import read_lists
 from core.web.mcp import tools
@@ -291,6 +292,22 @@ def test_r38_a_list_comes_in_pages_and_each_text_once(world: World, call: Caller
         seen += [memory["text"] for memory in page["memories"]]
         cursor = page["next_cursor"]
     assert sorted(seen) == texts
+
+
+def test_r38_a_list_ends_at_its_last_page_however_many_are_counted(
+    world: World, call: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 20,000 memories the pages ended at 10,200, since more are not counted."""
+    monkeypatch.setattr(table_reading, "MOST_COUNTED", 10)
+    lifelong.add_facts_with_meta([f"fact {number}" for number in range(30)], **world.asking)
+    for limit in (7, 10):
+        seen: list[str] = []
+        cursor: str | None = ""
+        while cursor is not None:
+            page = told(call("memory_list", cursor=cursor, limit=limit))
+            seen += [memory["text"] for memory in page["memories"]]
+            cursor = page["next_cursor"]
+        assert len(set(seen)) == len(seen) == 30
 
 
 def test_r8_the_id_of_an_instruction_stays_when_it_is_edited(world: World, call: Caller) -> None:

@@ -311,7 +311,8 @@ def memory_profile(speaker: Speaker, asked: ProfileArguments) -> dict[str, Any]:
 
 @_tool("List memories", reads_only=True)
 def memory_list(speaker: Speaker, asked: ListArguments) -> dict[str, Any]:
-    """List memories with their ids, newest first, all or of one kind. next_cursor gives the next page."""
+    """List memories with their ids, newest first, all or of one kind. next_cursor gives the next page; a total over
+    10,000 is not exact."""
     kinds, offset = None if asked.kind == "all" else asked.kind, int(asked.cursor or 0)
     page = search_items(kinds=kinds, limit=asked.limit, offset=offset, **speaker.asking)
     memories = []
@@ -319,7 +320,8 @@ def memory_list(speaker: Speaker, asked: ListArguments) -> dict[str, Any]:
         memory = {"id": item["id"], "kind": item["kind"], "text": item["text"], "timestamp": item["timestamp"]}
         memories.append({**memory, "tags": item["tags"], "speaker": speaker.name_person(item["participant"] or "")})
     end = offset + len(memories)
-    following = str(end) if memories and end < page["total"] else None
+    has_more = end < page["total"] or ("at_least" in page and len(memories) == asked.limit)
+    following = str(end) if memories and has_more else None
     return {"count": len(memories), "total": page["total"], "next_cursor": following, "memories": memories}
 
 
