@@ -208,13 +208,18 @@ def _delete_rows(
 
 
 def _withdraw_answers(removal: Removal, deleted: Mapping[SourceTable, Collection[int]]) -> None:
-    """Hide the answers whose prompts contained deleted rows, and delete what was made from these answers."""
-    connection, persona = removal.connection, removal.persona
-    answers: dict[str, list[Any]] = {}
+    """Hide the answers whose prompts contained deleted rows."""
     names = {f"{source.number}/{row}" for source, rows in deleted.items() for row in rows}
     removal.shown |= names
     first = min((row for rows in deleted.values() for row in rows), default=0)
-    for row in table_quotes.find_answers(removal, names, first) if names else ():
+    hide_answers(removal, table_quotes.find_answers(removal, names, first) if names else ())
+
+
+def hide_answers(removal: Removal, found: Iterable[Any]) -> None:
+    """Hide answers, rows of `table_quotes.ANSWER`, and delete what was made from them."""
+    connection, persona = removal.connection, removal.persona
+    answers: dict[str, list[Any]] = {}
+    for row in found:
         answers.setdefault(row.interface_path, []).append(row)
     ids = {row.id for rows in answers.values() for row in rows}
     lock_conversations(removal, answers)

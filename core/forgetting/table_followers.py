@@ -10,12 +10,14 @@
 | scene recaps, running recap | deleted, made again | deleted, made again; kept if a person wrote them |
 | summaries of the conversation and of its short-term entries | deleted, made again | deleted, made again |
 | quotes of it in replies | deleted | edited too |
+| answers right after it, or made with it, that share a word with it | hidden | kept |
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any
 
 from sqlalchemy import Connection, String, case, cast, false, null, or_, select, update
@@ -35,6 +37,7 @@ from ..memories import shown_texts, table_instructions
 from ..memories.rules import INSTRUCTION, SAVED
 from ..messages import new_message, table_hidden, table_lines, table_recaps
 from ..messages import table as messages_table
+from ..messages.new_message import PERSONA_ROLES
 from ..messages.table_lines import Line
 from ..scope import Scope
 from ..shapes import WriteResult
@@ -43,6 +46,7 @@ from ..stories.calls import NO_MESSAGE, StoryCall
 from ..stories.refresh import refresh_within
 from ..text.folding import fold
 from ..text.hits import content_digest
+from ..text.search_words import salient_words
 from . import table, table_items, table_quotes, table_stories
 from .table_rows import MADE, Removal
 
@@ -50,6 +54,8 @@ CHANGED = "changed"
 """Reason stored with the queued consolidation of messages after an edit."""
 _TAKES_PLACE = (INSTRUCTION, SAVED)
 """Kinds of items that replace older items; when one is deleted, the replaced items become valid again."""
+_NEXT = 10
+"""Maximum number of lines after a deleted message among which its answers are looked for."""
 _M, _D, _C = memories.c, ai_diary.c, chat_history_cache.c
 
 
@@ -58,6 +64,7 @@ def delete_message(call: Call, viewer: Viewer, conversation: str, row_id: int) -
 
     def work(removal: Removal, line: Line) -> WriteResult:
         _change_followers(removal, line, None)
+        _hide_answers(removal, line, call.settings.languages)
         removal.delete_rows(CHAT, [row_id])
         tombstones.keep(removal.connection, call.db, call.persona, conversations=[conversation])
         _drop_summaries(removal, line)
@@ -67,6 +74,19 @@ def delete_message(call: Call, viewer: Viewer, conversation: str, row_id: int) -
 
     done = _change(call, viewer, conversation, row_id, work)
     return WriteResult(True, row_id, notes=call.db.empty_journal()) if done.stored else done
+
+
+def _hide_answers(removal: Removal, line: Line, languages: Sequence[str]) -> None:
+    """Hide the answers with a word of the message that are next in the conversation, or had it in their prompts."""
+    here = (_C.persona_id == removal.persona, _C.interface_path == line.conversation, _C.id > line.row_id)
+    later = select(*table_quotes.ANSWER, _C.role).where(*here, _C.timestamp >= (line.at or EPOCH))
+    following = removal.read_rows(later.order_by(_C.timestamp, _C.id).limit(_NEXT))
+    answers = [*takewhile(lambda row: row.role in PERSONA_ROLES, following)]
+    removal.shown.add(f"{CHAT.number}/{line.row_id}")
+    answers += table_quotes.find_answers(removal, removal.shown, line.row_id)
+    said = set(salient_words(line.text, languages))
+    quoting = {row.id: row for row in answers if not said.isdisjoint(salient_words(row.message_text, languages))}
+    table.hide_answers(removal, quoting.values())
 
 
 def edit_message(call: Call, viewer: Viewer, conversation: str, row_id: int, text: str) -> WriteResult:
@@ -157,7 +177,7 @@ def _change(
 
     result, removal = db.idempotent_transaction(run, source="chat_history_cache")
     if result.stored:
-        shown_texts.forget_turns(db, persona)
+        shown_texts.forget_turns(db, persona, removal.shown)
         if removal.counts["memories"] or removal.counts["conversation_summaries"]:
             memory_files.rewrite_files(call)
     return result

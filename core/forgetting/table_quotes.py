@@ -22,6 +22,7 @@ from .rules import Person
 from .table_rows import Removal
 
 _D, _C, _J = ai_diary.c, chat_history_cache.c, memory_jobs.c
+ANSWER = (_C.id, _C.interface_path, _C.timestamp, _C.message_text)
 
 
 def _pages(removal: Removal, statement: Any, column: Any) -> Iterator[Any]:
@@ -93,7 +94,7 @@ def find_answers(removal: Removal, names: set[str], first: int) -> list[Any]:
         names: the rows, as `source number/id`.
         first: the lowest of their ids; an answer has a higher one.
     """
-    chosen = select(_C.id, _C.interface_path, _C.timestamp, _C.message_text, _C.made_with).where(
+    chosen = select(*ANSWER, _C.made_with).where(
         _C.persona_id == removal.persona, _C.made_with.is_not(None), _C.hidden < WITHDRAWN
     )
     later = _pages(removal, chosen.where(_C.id > first), _C.id)

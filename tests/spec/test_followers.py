@@ -285,6 +285,28 @@ def test_f87_an_answer_made_with_what_is_forgotten_is_recalled_no_more(stage: St
     assert canary not in str(conversations.list_recent_conversations(**bob))
 
 
+@pytest.mark.engines()
+def test_f87_an_answer_that_repeats_a_deleted_message_is_hidden(stage: Stage) -> None:
+    """Only right behind it, or if its prompt contained it; an answer without its words stays."""
+    said = stage.say("The zqharbour opens at nine", HERE, "Ann", minutes=30)
+    stage.say("Nine, then: the zqharbour.", HERE, "self", minutes=29)
+    stage.say("I see.", HERE, "self", minutes=28)
+    stage.say("Is there tea?", HERE, "Ann", minutes=27)
+    other = stage.say("Tea at the zqharbour.", HERE, "self", minutes=26)
+    assert chat_history_cache.delete_chat_message(said, **by(stage)).stored
+    texts = [line["text"] for line in load_chat_history(HERE, **by(stage))]
+    assert texts == ["I see.", "Is there tea?", "Tea at the zqharbour."]
+    assert {hit["id"] for hit in search_memories(query="zqharbour", **by(stage))} == {other}
+
+
+def test_f87_an_answer_to_come_is_hidden_whose_prompt_contained_a_deleted_message(stage: Stage) -> None:
+    said = stage.say("The zqharbour opens at nine", HERE, "Ann", minutes=30)
+    assert "at nine" in str(build_messages(message("When does it open?", HERE, who="Ann"), **by(stage)))
+    assert chat_history_cache.delete_chat_message(said, **by(stage)).stored
+    assert save_chat_message(HERE, "At nine.", "Iris", "self", **by(stage)).stored
+    assert load_chat_history(HERE, **by(stage)) == []
+
+
 @pytest.mark.parametrize("seconds", [0, 600], ids=["now", "dated as the question"])
 @pytest.mark.engines()
 def test_f87_an_answer_is_hidden_that_is_stored_after_its_source_was_forgotten(stage: Stage, seconds: int) -> None:
