@@ -54,8 +54,6 @@ CHANGED = "changed"
 """Reason stored with the queued consolidation of messages after an edit."""
 _TAKES_PLACE = (INSTRUCTION, SAVED)
 """Kinds of items that replace older items; when one is deleted, the replaced items become valid again."""
-_NEXT = 10
-"""Maximum number of lines after a deleted message among which its answers are looked for."""
 _M, _D, _C = memories.c, ai_diary.c, chat_history_cache.c
 
 
@@ -80,7 +78,7 @@ def _hide_answers(removal: Removal, line: Line, languages: Sequence[str]) -> Non
     """Hide the answers with a word of the message that are next in the conversation, or had it in their prompts."""
     here = (_C.persona_id == removal.persona, _C.interface_path == line.conversation, _C.id > line.row_id)
     later = select(*table_quotes.ANSWER, _C.role).where(*here, _C.timestamp >= (line.at or EPOCH))
-    following = removal.read_rows(later.order_by(_C.timestamp, _C.id).limit(_NEXT))
+    following = removal.read_rows(later.order_by(_C.timestamp, _C.id).limit(10))
     answers = [*takewhile(lambda row: row.role in PERSONA_ROLES, following)]
     removal.shown.add(f"{CHAT.number}/{line.row_id}")
     answers += table_quotes.find_answers(removal, removal.shown, line.row_id)

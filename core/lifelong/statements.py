@@ -62,7 +62,7 @@ def profile(
     call = open_call(db, settings, scope)
     who = call.scope.participant if participant is None else checked_key(participant)
     if not who:
-        raise MessageError("participant is missing. Name a person, as `interface/id`.", fields=("participant",))
+        raise MessageError("participant is missing. Give `interface/id` (HTTP: about).", fields=("participant",))
     most = rules.read_number(limit, "limit", 1, MOST_STATEMENTS, 50)
     query = searching.prepare(searching.SearchRequest(ranking="relevance"), call.settings)
     viewer, keys = load_viewer(call), audience_table.read_keys(call.db, call.persona)

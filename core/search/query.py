@@ -147,6 +147,9 @@ def prepare(request: SearchRequest, settings: Settings, clock: Callable[[], date
         zone, spoken = times.zone(settings.timezone) or UTC, likely_languages(said, languages)
         return read_moment(said, clock(), zone, (*spoken, *languages, *CALENDARS))
 
+    since, until = read_time(request.since, "since", read_words), read_time(request.until, "until", read_words)
+    if since is not None and until is not None and since >= until:
+        notes.append("since is not before until, so nothing can match")
     count, bad_limit = read_limit(request.limit)
     mode, bad_mode = read_mode(request.ranking, settings)
     may_ask = mode == "relevance" and any(map(str.isalnum, text))
@@ -164,8 +167,8 @@ def prepare(request: SearchRequest, settings: Settings, clock: Callable[[], date
         ranking=mode,
         sources=sources.ALL if yes_no(request.include_chat, "include_chat") else (sources.MEMORIES, sources.AI_DIARY),
         exclude=read_exclude(request.exclude),
-        since=read_time(request.since, "since", read_words),
-        until=read_time(request.until, "until", read_words),
+        since=since,
+        until=until,
         text=text,
         languages=languages,
         is_question=about_person or (may_ask and is_asking),

@@ -78,7 +78,7 @@ def build_prompt(host: Host, body: bodies.PromptBody) -> answers.PromptAnswer:
 @router.post("/messages")
 def save_messages(host: Host, body: bodies.MessagesBody) -> answers.SavedMessagesAnswer:
     """Store messages, oldest first, each once, with the persona's replies; all or none."""
-    lines = [_read_lines(host, each) for each in body.messages]
+    lines = [_read_lines(host, each, f"messages.{at}.message.") for at, each in enumerate(body.messages)]
     results = iter(chat_history_cache.save_together([*chain.from_iterable(lines)], **host.asking))
     return answers.SavedMessagesAnswer(messages=[_answer(*islice(results, len(each))) for each in lines])
 
@@ -90,12 +90,13 @@ def save_turn(host: Host, body: bodies.TurnBody) -> answers.SavedAnswer:
     return _answer(*store_turn(message, reply, name=body.reply.name, scope=scope, **host.asking))
 
 
-def _read_lines(host: HostCall, new: bodies.NewMessage) -> list[tuple[dict[str, Any], Scope]]:
+def _read_lines(host: HostCall, new: bodies.NewMessage, inside: str = "message.") -> list[tuple[dict[str, Any], Scope]]:
     """Return a message with its conversation filled in, and the persona's reply as a message, each with its scope."""
     message, scope = host.read_message(new.message)
     path = message.get("interface_path") or scope.conversation
     if not path:
-        raise Refused(422, "interface_path is missing. A stored message needs one.", fields=("interface_path",))
+        field = f"{inside}interface_path"
+        raise Refused(422, f"{field} is missing. A stored message needs one.", fields=(field,))
     messages = [{**message, "interface_path": path}]
     if new.reply is not None:
         at = read_part(message, "time") if new.reply.date is None else new.reply.date

@@ -71,7 +71,8 @@ WRONG: tuple[tuple[str, str, Any], ...] = (
     ("memory_search", "limit", True), ("memory_search", "limit", "5.5"), ("memory_search", "since", "yesterdayish"),
     ("memory_search", "tags", "{}"), ("memory_search", "tags", ["x"] * 49),
     ("memory_list", "cursor", "W10x"), ("memory_list", "kind", "secrets"), ("memory_save", "text", "x" * 1_000_001),
-    ("memory_update", "id", "1 OR 1=1"), ("memory_update", "id", 1.5), ("memory_update", "text", None),
+    ("memory_save", "text", ""), ("memory_update", "id", "1 OR 1=1"), ("memory_update", "id", 1.5),
+    ("memory_update", "text", None),
     ("memory_update", "text", " "), ("memory_delete", "id", "9" * 30), ("turn_save", "message_id", "m" * 151),
     ("turn_save", "message_id", {"id": 1}),
 )  # fmt: skip
@@ -236,6 +237,8 @@ def test_r38_a_search_says_how_much_there_is_and_what_is_not(world: World, call:
     for limit, count in ((10, 10), (50, 15)):
         answer = told(call("memory_search", query="How many piano notes do I have?", limit=limit))
         assert (answer["count"], answer["total"], answer["notes"]) == (count, 15, [])
+    turned = told(call("memory_search", query="piano", since="2026-02-01", until="2026-01-01"))
+    assert (turned["count"], turned["notes"]) == (0, ["since is not before until, so nothing can match"])
     none = told(call("memory_search", query="What did I do on 12 October 2025?"))
     assert (none["count"], none["total"], none["notes"]) == (0, 0, ["Nothing is stored of 2025-10-12."])
 

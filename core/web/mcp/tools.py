@@ -93,7 +93,7 @@ class ProfileArguments(Arguments):
 
 
 class SaveArguments(Arguments):
-    text: str = Field(max_length=SAVED_MEMORY_CHARS, description="One fact in one sentence that makes sense by itself.")
+    text: str = Field(min_length=1, max_length=SAVED_MEMORY_CHARS, description="One fact, in one clear sentence.")
     tags: TextList = Field([], max_length=20, description="Words to find it by, in addition to the words of the text.")
     subject: str = Field("", max_length=255, description="Subject of the fact, such as a person, a pet or a project.")
 
@@ -271,9 +271,8 @@ def memory_search(speaker: Speaker, asked: SearchArguments) -> dict[str, Any]:
     if not asked.query.strip() and not asked.tags:
         raise MessageError("query is blank. Give query, tags, or both.", fields=("query",))
     settings = settings_for(speaker.settings).replace(snippet_window="match", snippet_chars=asked.text_chars)
-    times = {"since": asked.since or None, "until": asked.until or None}
-    wanted: Any = {"query": asked.query or None, "tags": asked.tags or None, **times, **speaker.asking}
-    wanted["settings"] = settings
+    given = asked.model_dump(include={"query", "tags", "since", "until"}).items()
+    wanted: Any = {name: value or None for name, value in given} | {**speaker.asking, "settings": settings}
     try:
         rows, report = explain_search(limit=asked.limit, **wanted)
         total = len(rows)
