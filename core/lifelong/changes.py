@@ -31,7 +31,9 @@ def edit_item(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Replace the text of an item. The item keeps id, tags, kind, importance and time; its history keeps the old text.
+    """Replace the text of an item, which keeps id, tags, kind and importance; its history keeps the old text.
+
+    It keeps its time, too, unless the text has words that depend on it, such as `tomorrow`: then its time is now.
 
     Args:
         id: the item's id.

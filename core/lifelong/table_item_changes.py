@@ -40,7 +40,7 @@ def _is_archived(row: Any) -> bool:
 
 
 def edit(call: Call, seen: ReadScope, row_id: int, text: str, *, editor: str, operator: bool) -> WriteResult | None:
-    """Replace the text of an item; id, tags, kind, importance and time stay. Return None if there is no such item."""
+    """Replace the text of an item, as `edit_item` says. Return None if there is no such item."""
     db, settings = call.db, call.settings
     columns: dict[str, Any] = {"content": text, **index_entries.derive_columns([text])}
     rows.check_size(columns["text_folded"], "new_content in its folded form")
@@ -61,6 +61,9 @@ def edit(call: Call, seen: ReadScope, row_id: int, text: str, *, editor: str, op
         if row.kind == INSTRUCTION:
             topics = sorted(read_instruction(text, settings).topics)
             columns["metadata"] = {**(rows.read_object(row.metadata) or {}), "topics": topics}
+        find_days, folded = index_entries.calendar_of(db).find_places, columns["text_folded"]
+        if [*find_days(folded, row.timestamp)] != [*find_days(folded, db.clock())]:  # `tomorrow` counts from now on
+            columns["timestamp"] = db.clock()
         indexed.set_columns(connection, db, MEMORIES, seen.persona, [row_id], **columns, updated_at=db.clock())
         table_sources.close_sources(connection, seen.persona, [row_id])
         return WriteResult(True, row_id)

@@ -111,6 +111,18 @@ def test_l5_more_than_are_counted_is_said(life: Life, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.engines()
+@pytest.mark.engines()
+def test_l6_a_correction_with_a_day_counted_from_now_is_said_now(life: Life) -> None:
+    """On 10 March the plumber who comes `tomorrow` came on the day after the first saving, 3 March."""
+    plumber = life.item("The plumber comes tomorrow at ten.", days=8)
+    visit = life.item("The electrician comes on 2026-03-20.", days=8)
+    before = life.get_item(visit)["timestamp"]
+    assert life.edit_item(plumber, "The plumber comes tomorrow at eleven.").stored
+    assert life.edit_item(visit, "The electrician comes on 2026-03-11.").stored
+    assert (life.get_item(plumber)["timestamp"], life.get_item(visit)["timestamp"]) == (NOW.isoformat(), before)
+    assert index_differences(life.db, life.persona) == []
+
+
 def test_l6_d24_an_edit_keeps_everything_but_the_text(life: Life) -> None:
     one = life.item("first words", days=3, kind="KeyFacts", importance=0.7, tags=["x"])
     before = life.get_item(one)
