@@ -10,14 +10,13 @@
 | scene recaps, running recap | deleted, made again | deleted, made again; kept if a person wrote them |
 | summaries of the conversation and of its short-term entries | deleted, made again | deleted, made again |
 | quotes of it in replies | deleted | edited too |
-| answers right after it, or made with it, that share a word with it | hidden | kept |
+| the next answer, and answers made with it, that share a word with it | hidden | kept |
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import takewhile
 from typing import Any
 
 from sqlalchemy import Connection, String, case, cast, false, null, or_, select, update
@@ -37,7 +36,6 @@ from ..memories import shown_texts, table_instructions
 from ..memories.rules import INSTRUCTION, SAVED
 from ..messages import new_message, table_hidden, table_lines, table_recaps
 from ..messages import table as messages_table
-from ..messages.new_message import PERSONA_ROLES
 from ..messages.table_lines import Line
 from ..scope import Scope
 from ..shapes import WriteResult
@@ -75,16 +73,14 @@ def delete_message(call: Call, viewer: Viewer, conversation: str, row_id: int) -
 
 
 def _hide_answers(removal: Removal, line: Line, languages: Sequence[str]) -> None:
-    """Hide the answers with a word of the message that are next in the conversation, or had it in their prompts."""
+    """Hide the answers with a word of the message: the next in the conversation, and those made with it."""
     here = (_C.persona_id == removal.persona, _C.interface_path == line.conversation, _C.id > line.row_id)
-    later = select(*table_quotes.ANSWER, _C.role).where(*here, _C.timestamp >= (line.at or EPOCH))
-    following = removal.read_rows(later.order_by(_C.timestamp, _C.id).limit(10))
-    answers = [*takewhile(lambda row: row.role in PERSONA_ROLES, following)]
+    answers = select(*table_quotes.ANSWER).where(*here, _C.role == "persona", _C.timestamp >= (line.at or EPOCH))
+    following = removal.read_rows(answers.order_by(_C.timestamp, _C.id).limit(1))
     removal.shown.add(f"{CHAT.number}/{line.row_id}")
-    answers += table_quotes.find_answers(removal, removal.shown, line.row_id)
+    found = [*following, *table_quotes.find_answers(removal, removal.shown, line.row_id)]
     said = set(salient_words(line.text, languages))
-    quoting = {row.id: row for row in answers if not said.isdisjoint(salient_words(row.message_text, languages))}
-    table.hide_answers(removal, quoting.values())
+    table.hide_answers(removal, (r for r in found if not said.isdisjoint(salient_words(r.message_text, languages))))
 
 
 def edit_message(call: Call, viewer: Viewer, conversation: str, row_id: int, text: str) -> WriteResult:

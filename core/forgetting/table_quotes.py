@@ -94,10 +94,8 @@ def find_answers(removal: Removal, names: set[str], first: int) -> list[Any]:
         names: the rows, as `source number/id`.
         first: the lowest of their ids; an answer has a higher one.
     """
-    chosen = select(*ANSWER, _C.made_with).where(
-        _C.persona_id == removal.persona, _C.made_with.is_not(None), _C.hidden < WITHDRAWN
-    )
-    later = _pages(removal, chosen.where(_C.id > first), _C.id)
+    made = (_C.persona_id == removal.persona, _C.made_with.is_not(None), _C.hidden < WITHDRAWN)
+    later = _pages(removal, select(*ANSWER, _C.made_with).where(*made, _C.id > first), _C.id)
     return [row for row in later if not names.isdisjoint(read_list(row.made_with))]
 
 

@@ -31,9 +31,7 @@ def edit_item(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Replace the text of an item, which keeps id, tags, kind and importance; its history keeps the old text.
-
-    It keeps its time, too, unless the text has words that depend on it, such as `tomorrow`: then its time is now.
+    """Replace the text of an item; its history keeps the old one. Its time is now if `tomorrow` or the like is in it.
 
     Args:
         id: the item's id.

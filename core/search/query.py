@@ -148,8 +148,7 @@ def prepare(request: SearchRequest, settings: Settings, clock: Callable[[], date
         return read_moment(said, clock(), zone, (*spoken, *languages, *CALENDARS))
 
     since, until = read_time(request.since, "since", read_words), read_time(request.until, "until", read_words)
-    if since is not None and until is not None and since >= until:
-        notes.append("since is not before until, so nothing can match")
+    notes += ["since is not before until, so nothing can match"] if since and until and since >= until else []
     count, bad_limit = read_limit(request.limit)
     mode, bad_mode = read_mode(request.ranking, settings)
     may_ask = mode == "relevance" and any(map(str.isalnum, text))

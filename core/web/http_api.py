@@ -25,8 +25,6 @@ from .errors import Refused, refuse_bad_values
 
 router: APIRouter = APIRouter(prefix="/v1", tags=["For hosts"])
 
-SOURCE = "api"
-
 
 class HostCall:
     """The token of a request, and the common arguments of public functions."""
@@ -95,8 +93,7 @@ def _read_lines(host: HostCall, new: bodies.NewMessage, inside: str = "message."
     message, scope = host.read_message(new.message)
     path = message.get("interface_path") or scope.conversation
     if not path:
-        field = f"{inside}interface_path"
-        raise Refused(422, f"{field} is missing. A stored message needs one.", fields=(field,))
+        raise Refused(422, f"{inside}interface_path is missing.", fields=(f"{inside}interface_path",))
     messages = [{**message, "interface_path": path}]
     if new.reply is not None:
         at = read_part(message, "time") if new.reply.date is None else new.reply.date
@@ -167,7 +164,7 @@ def add_memory(host: Host, body: bodies.MemoryBody) -> answers.StoredMemoryAnswe
     asking = host.by(body)
     with refuse_bad_values():
         row = insert_memory(
-            body.text, body.author, SOURCE, body.tags, timestamp=body.date, pinned=body.pinned, **more, **asking
+            body.text, body.author, "api", body.tags, timestamp=body.date, pinned=body.pinned, **more, **asking
         )
     return answers.StoredMemoryAnswer(id=row)
 

@@ -7,7 +7,6 @@ memory does not grow with the number of clients. An answer is one JSON body, nev
 from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 from urllib.parse import unquote
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -54,7 +53,6 @@ class McpEndpoint:
             raise Refused(403, NO_PERSON)
         # a token without a conversation speaks in its participant's direct messages
         own = access.read_scope(token, conversation=token.conversation or token.participant)
-        own = replace(own, server="") if token.conversation is None else own
         name = unquote(access.read_header(request.headers, "X-User-Name"))
         scope[_SPEAKER] = Speaker(own, name, self._context.db, self._context.settings)
         await self._sessions.handle_request(scope, receive, send)

@@ -34,7 +34,6 @@ from .speaker import Speaker
 ANSWER_ID = "/answer"
 """Suffix that makes an answer's id from the id of the message it answers."""
 TEXT_CHARS = 1_000_000
-BLOCK_CHARS = 8_000
 MOST_HITS = 200
 PAGE = 50
 """Default number of rows on a page of a list."""
@@ -73,7 +72,7 @@ class Arguments(BaseModel):
 
 class ContextArguments(Arguments):
     message: Text = Field(description="The person's latest message, word for word.")
-    max_chars: Number = Field(BLOCK_CHARS, ge=500, le=200_000, description="Maximum size of the context in characters.")
+    max_chars: Number = Field(8_000, ge=500, le=200_000, description="Maximum size of the context in characters.")
 
 
 class SearchArguments(Arguments):
@@ -93,7 +92,7 @@ class ProfileArguments(Arguments):
 
 
 class SaveArguments(Arguments):
-    text: str = Field(min_length=1, max_length=SAVED_MEMORY_CHARS, description="One fact, in one clear sentence.")
+    text: str = Field(min_length=1, max_length=SAVED_MEMORY_CHARS, description="One fact in a standalone sentence.")
     tags: TextList = Field([], max_length=20, description="Words to find it by, in addition to the words of the text.")
     subject: str = Field("", max_length=255, description="Subject of the fact, such as a person, a pet or a project.")
 
@@ -265,26 +264,22 @@ def memory_context(speaker: Speaker, asked: ContextArguments) -> str:
 @_tool("Search memory", reads_only=True)
 def memory_search(speaker: Speaker, asked: SearchArguments) -> dict[str, Any]:
     """Search everything remembered and said for a question or words, tags, or both, within a span of time. Call it when
-    the context does not hold what you need. Give query, tags, or both. The hits come newest first; total above count
-    says that a higher limit gives more. A text that begins or ends with ... is cut: a higher text_chars gives more.
-    """
+    the context does not hold what you need. Hits come newest first. If total is above count, a higher limit gives more;
+    a text that begins or ends with ... is cut, and a higher text_chars gives more of it."""
     if not asked.query.strip() and not asked.tags:
         raise MessageError("query is blank. Give query, tags, or both.", fields=("query",))
-    settings = settings_for(speaker.settings).replace(snippet_window="match", snippet_chars=asked.text_chars)
-    given = asked.model_dump(include={"query", "tags", "since", "until"}).items()
-    wanted: Any = {name: value or None for name, value in given} | {**speaker.asking, "settings": settings}
+    wanted: Any = {**asked.model_dump(exclude={"limit", "text_chars"}, exclude_defaults=True), **speaker.asking}
+    wanted["settings"] = settings_for(speaker.settings).replace(snippet_window="match", snippet_chars=asked.text_chars)
     try:
         rows, report = explain_search(limit=asked.limit, **wanted)
-        total = len(rows)
-        if total == asked.limit:
-            total = max(total, explain_search(limit=1, mode="all", **wanted)[1]["total"])
+        total = len(rows) if len(rows) < asked.limit else explain_search(limit=1, mode="all", **wanted)[1]["total"]
     except ValueError as error:
         raise MessageError(str(error)) from None
     hits = []
     for row in rows:
         hit = {"id": row["id"], "source": row["source"], "timestamp": row["timestamp"], "tags": row["tags"]}
         hits.append({**hit, "speaker": speaker.name_person(row.get("speaker") or ""), "text": row["snippet"]})
-    return {"count": len(hits), "total": total, "notes": report["notes"], "hits": hits}
+    return {"count": len(hits), "total": max(total, len(hits)), "notes": report["notes"], "hits": hits}
 
 
 @_tool("Remember")
@@ -310,8 +305,7 @@ def memory_profile(speaker: Speaker, asked: ProfileArguments) -> dict[str, Any]:
 
 @_tool("List memories", reads_only=True)
 def memory_list(speaker: Speaker, asked: ListArguments) -> dict[str, Any]:
-    """List memories with their ids, newest first, all or of one kind. next_cursor gives the next page; a total over
-    10,000 is not exact."""
+    """List memories with their ids, newest first, all or of one kind. next_cursor: next page. Totals stop at 10,001."""
     kinds, offset = None if asked.kind == "all" else asked.kind, int(asked.cursor or 0)
     page = search_items(kinds=kinds, limit=asked.limit, offset=offset, **speaker.asking)
     memories = []
@@ -319,15 +313,13 @@ def memory_list(speaker: Speaker, asked: ListArguments) -> dict[str, Any]:
         memory = {"id": item["id"], "kind": item["kind"], "text": item["text"], "timestamp": item["timestamp"]}
         memories.append({**memory, "tags": item["tags"], "speaker": speaker.name_person(item["participant"] or "")})
     end = offset + len(memories)
-    has_more = end < page["total"] or ("at_least" in page and len(memories) == asked.limit)
-    following = str(end) if memories and has_more else None
+    following = str(end) if memories and (end < page["total"] or "at_least" in page) else None
     return {"count": len(memories), "total": page["total"], "next_cursor": following, "memories": memories}
 
 
 @_tool("Change a memory", destroys=True)
 def memory_update(speaker: Speaker, asked: UpdateArguments) -> WriteAnswer:
-    """Replace the whole text of one memory or one chat line, by its id from a search or list: read a cut text whole
-    first."""
+    """Replace the whole text of a memory or chat line, by its id from a search or list. Read a cut text whole first."""
     if not asked.text.strip():
         raise MessageError("text is blank. Write one, or call memory_delete.", fields=("text",))
     _check_own(speaker, asked.id)
