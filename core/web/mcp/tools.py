@@ -305,7 +305,7 @@ def memory_profile(speaker: Speaker, asked: ProfileArguments) -> dict[str, Any]:
 
 @_tool("List memories", reads_only=True)
 def memory_list(speaker: Speaker, asked: ListArguments) -> dict[str, Any]:
-    """List memories with their ids, newest first, all or of one kind. next_cursor: next page. Totals stop at 10,001."""
+    """List memories with ids, newest first, all or of one kind. next_cursor: next page. Totals over 10,000 are low."""
     kinds, offset = None if asked.kind == "all" else asked.kind, int(asked.cursor or 0)
     page = search_items(kinds=kinds, limit=asked.limit, offset=offset, **speaker.asking)
     memories = []
