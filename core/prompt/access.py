@@ -51,6 +51,7 @@ def load_visible(call: PromptCall) -> VisibleContext:
     if ((query and query.words) or tags or s.enable_upcoming) and s.enable_memories and s.memory_ranking == "relevance":
         index = searching.read_index(seen.viewer, db)[0]
     if query is not None:
+        query = query if index is None else searching.leave_persona(query, call.scope.persona, index)
         normal, notes = read_tags(tags)
         keywords = fold_words(choose_words(query.words, query.languages, index))
         notes = [*query.notes, *notes]

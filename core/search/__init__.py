@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .choose import choose_hits as choose_hits
     from .rank import Ranked as Ranked
     from .resolve import build_search as build_search
+    from .resolve import leave_persona as leave_persona
     from .resolve import load_viewer as load_viewer
     from .resolve import read_index as read_index
     from .rounds import run as run
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "choose": ("Selection", "build_empty", "build_report", "choose_hits"),
-    "resolve": ("build_search", "load_viewer", "read_index"),
+    "resolve": ("build_search", "leave_persona", "load_viewer", "read_index"),
     "rounds": ("run", "start"),
 }
 

@@ -348,15 +348,13 @@ def named(text: str, names: Collection[str], languages: Sequence[str]) -> frozen
 
 
 def find_called(text: str, names: Collection[str], languages: Sequence[str]) -> frozenset[str]:
-    """Return the names that a question addresses at its beginning, or after a comma at its end."""
+    """Return the names that a question addresses and does not mention otherwise."""
     if not names:
         return frozenset()
-    words, said = question_words.asked_words(text), bare(text)
-    called = set()
+    words, said, called = question_words.asked_words(text), bare(text), set()
     for name in names:
         for part in {" ".join(_read_name(name).parts), *_read_name(name).parts[:1]} - {""}:
-            is_marked = re.search(rf"^\s*@{re.escape(part)}\b|,\s*{re.escape(part)}\W*$", said) is not None
-            if words.count(f" {part} ") == 1 and (is_marked or question_words.begins_with_call(words, part, languages)):
+            if words.count(f" {part} ") == 1 and question_words.leave_call(said, (part,), languages) != said:
                 called.add(name)
     return frozenset(called)
 

@@ -19,10 +19,11 @@ from ..llm.embedder import Embedder
 from ..scope import NO_SERVER
 from ..tags import rules as tag_rules
 from ..tags import table as tags_table
+from ..text.question_words import leave_call
 from ..text.search_words import KEYWORD_LIMIT, least_pairs
 from .lookup import find_terms, loosen_terms, widen_terms
-from .query import Query, choose_words, fold_words
-from .ranking.rows import FOLDED_CHARS
+from .query import Query, asks, choose_words, fold_words, list_words
+from .ranking.rows import FOLDED_CHARS, PERSONA
 from .terms import QueryTerm
 
 WHOLE = 2**24
@@ -126,6 +127,19 @@ def read_index(viewer: Viewer, db: Database) -> tuple[IndexState | None, StoreRe
         return None, error
 
 
+def leave_persona(query: Query, persona: str, index: IndexState | None) -> Query:
+    """Return the query without the id and the names of the persona where its text addresses the persona by them."""
+    views = [] if index is None else [one.view for one in index.audiences.values()]
+    names = {view.speakers[n].name for view in views for n in view.find_speakers("role", (PERSONA,))}
+    text = leave_call(query.text, {persona, *names} - {""}, query.languages)
+    if text == query.text:
+        return query
+    words = list_words(text, query.languages) if query.is_of_text else ()
+    keywords = fold_words(choose_words(words, query.languages, None)) if words else query.keywords
+    is_question = query.is_question or (query.ranking == "relevance" and asks(text, query.languages))
+    return replace(query, text=text, words=tuple(words), keywords=keywords, is_question=is_question)
+
+
 def build_search(
     query: Query,
     viewer: Viewer,
@@ -139,6 +153,7 @@ def build_search(
     error = None
     if index is None:
         index, error = read_index(viewer, db)
+    query = leave_persona(query, viewer.scope.persona, index)
     # In recency mode the index only selects the rows to compare.
     words_of = None if query.ranking == "recency" else index
     if words_of is not None and len(query.words) > KEYWORD_LIMIT:

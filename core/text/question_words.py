@@ -219,13 +219,31 @@ def _has_words(sentence: str) -> bool:
     return len(found) > 2 or (len(found) == 1 and SPACELESS_PATTERN.search(sentence) is not None)
 
 
-def begins_with_call(words: str, name: str, languages: Sequence[str]) -> bool:
-    """Return whether a question begins by addressing `name`: `hey Iris what did I say`."""
-    for language in languages:
-        called = re.match(rf"{_any_of(language, 'starters')}* {re.escape(name)}(?= )", words)
-        if called and opens_late(words[called.end() :], (language,)):
-            return True
-    return False
+def leave_call(text: str, names: Collection[str], languages: Sequence[str]) -> str:
+    """Return a text without these names at the beginning or end of a sentence that addresses them.
+
+    `@Iris what did I say?`, `Hey Iris, who won?`, `Who won, Iris?`; not `What did Iris say?` or `Who is Iris?`
+    """
+    forms = {form for name in names for each in (name, bare(name)) for form in (each, *each.split()[:1])}
+    listed = "|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True)) or "(?!)"
+
+    def leave(called: re.Match[str]) -> str:
+        begin, end = called.span()
+        comma, mark = called.groups()
+        words = asked_words(_SENTENCE_END.split(text[max(0, begin - SHORT_CHARS) : begin])[-1])
+        after = asked_words(_SENTENCE_END.split(mark + text[end : end + SHORT_CHARS])[0])
+        is_marked = "@" in called[0]
+        if words.isspace() or any(re.fullmatch(f"{_any_of(code, 'starters')}+ ", words) for code in languages):
+            asks = opens_late(after, languages) or any(_asking(code)[2].match(after) for code in languages)
+            return " " if is_marked or mark or asks else called[0]
+        return mark if after.isspace() and (is_marked or comma) else called[0]
+
+    pattern = rf"(?i)([,、，،]?) ?(?<![\w@])@?(?:{listed})(?![\w'’-]) ?([,!、，،！]?)"
+    left = re.sub(pattern, leave, text).strip()
+    return left if all_runs(left) else text
+
+
+_SENTENCE_END = lazy_pattern("[.!?。！？؟\\n]")
 
 
 def opens_late(words: str, languages: Sequence[str]) -> bool:
@@ -240,8 +258,9 @@ def _any_of(language: str, *names: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def _asking(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return patterns of question words (`ok so what`), and of verb and person (`ok did I`, `since May have I`)."""
+def _asking(language: str) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """Return patterns of question words (`ok so what`), and of verb and person, in a text and at its beginning."""
     verbs, starters = _any_of(language, "verbs"), _any_of(language, "starters")
     words, persons = f"(?!{verbs} ){_any_of(language, 'opens')}", _any_of(language, "self", "other", "subjects")
-    return (re.compile(rf"{starters}*{words} (?=\S)"), re.compile(f"(?:^{starters}+|{words}){verbs}{persons} "))
+    begins, asks = f"{verbs}{persons} ", f"(?:^{starters}+|{words}){verbs}{persons} "  # `ok did I`, `since May have I`
+    return re.compile(rf"{starters}*{words} (?=\S)"), re.compile(asks), re.compile(begins)

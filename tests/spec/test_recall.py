@@ -333,3 +333,21 @@ def test_t65_a_chat_in_finnish_needs_no_setting(stage: Stage) -> None:
         stage.say(text, minutes=800 - n)
     stage.say("Kävelin kadulla illalla", minutes=700)
     assert best(stage, "katu") == "Kävelin kadulla illalla"
+
+
+@pytest.mark.parametrize("form", ["@{name} {asked}", "{name}, {asked}", "hey {name} {asked}", "{asked}, {name}?"])
+@pytest.mark.parametrize("has_spoken", [True, False])
+def test_t16_the_name_of_the_persona_that_is_asked_is_no_search_word(stage: Stage, form: str, has_spoken: bool) -> None:
+    """`@Nova how often did Max win?` counted every line that was said to Nova."""
+    name = "Nova" if has_spoken else stage.persona
+    if has_spoken:
+        stage.say("Hi!", who=name, role="persona")
+    stage.say(f"My goldfish was named {name}", who="Ben", minutes=90)
+    for n in range(3):
+        stage.say(f"I won kart round {n}", who="Max", minutes=200 + n)
+        stage.say(f"@{name} sing {n}", who="Ben", minutes=100 + n)
+    asked = form.format(name=name, asked="how often did Max win")
+    hits, report = explain_search(asked, mode="all", **stage.asking(HERE))
+    assert ["won" in hit["snippet"] for hit in hits] == [True] * 3 == [True] * report["total"]
+    assert stage.explain(asked)[1]["search"]["words"] == ["max", "win"]
+    assert "goldfish" in str(search_memories(f"Who was named {name}?", **stage.asking(HERE)))

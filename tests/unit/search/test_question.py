@@ -11,7 +11,7 @@ import pytest
 
 from core.search.query import asks, shorten_asked
 from core.search.question import Question, find_called, has_number, named, read_question, tells_time
-from core.text.question_words import asked_words, counting_words
+from core.text.question_words import asked_words, counting_words, leave_call
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)  # a Tuesday
 NAMES = (
@@ -217,6 +217,23 @@ def test_t16_when_and_how_many_are_understood(text: str) -> None:
 def test_t16_who_is_asked_is_not_who_is_asked_about(text: str, called: set[str]) -> None:
     """`Iris, what did I do yesterday?` preferred the lines of Iris."""
     assert find_called(text, NAMES, ["en"]) == called
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("@Nova what did Max say?", "what did Max say?"), ("Nova do you know Ann?", "do you know Ann?"),
+        ("Nova, any news?", "any news?"), ("I am back. What did Max say, nova?", "I am back. What did Max say?"),
+        ("Who is it @Nova Star? Max?", "Who is it? Max?"), ("@Nova I got a bike", "I got a bike"),
+        ("Nova was hat Max gesagt?", "was hat Max gesagt?"), ("Zoe, wer ist das?", "wer ist das?"),
+        *((same, same) for same in (
+            "@Nova", "Who gave Nova her name?", "Who is Nova?", "Nova's name?", "Nova is what?", "Nova Scotia, when?",
+            "Who has me@nova.com?", "Ask Nova or Max, who knows?",
+        )),
+    ],
+)  # fmt: skip
+def test_t16_a_name_is_left_out_where_a_text_addresses_it(text: str, left: str) -> None:
+    assert leave_call(text, ("nova", "Nova Star", "Zoé"), ("en", "de")) == left
 
 
 @pytest.mark.parametrize(
