@@ -44,6 +44,8 @@ class Hit(TypedDict):
     tags: list[str]
     speaker: NotRequired[str]
     """The speaker's name, or the persona's for its own lines, as in lines of the history. Absent if unknown."""
+    reply: NotRequired[str]
+    """In a prompt, for a message that replies to another: `[replied to Ann: "..."]`, as in lines of the history."""
 
 
 StatementKind = Literal["fact", "taste", "instruction"]

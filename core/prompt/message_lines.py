@@ -165,7 +165,8 @@ class MessageLines:
         head, text = f"[{mark}] {time}" if mark else time, one_line(hit["snippet"])
         if not hit.get("speaker"):
             return Line(MEMORIES, mark_opening(text), head, hit, mark=mark)
-        return Line(MEMORIES, text, f"{head}{hit['speaker']}: ", hit, mark=mark)
+        said_by = f"{hit['speaker']} {hit['reply']}" if "reply" in hit else hit["speaker"]
+        return Line(MEMORIES, text, f"{head}{said_by}: ", hit, mark=mark)
 
     def _name_hits(self, fitted: Fitted) -> Fitted:
         """Return `fitted` with the search hits shown in its lines as `memories`, and with those lines' citations."""

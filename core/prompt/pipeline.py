@@ -27,7 +27,8 @@ from ..context import section_diary, section_thoughts
 from ..context.context import OWN_KEYS, is_empty, order_context
 from ..context.history import HistoryLists
 from ..context.incoming import describe_reply
-from ..context.lines import has_name
+from ..context.lines import has_name, reply_note
+from ..context.live import note_reply
 from ..context.section_base import Asked, Built, Section
 from ..context.table import StoredLines
 from ..conversations import section_recent as section_conversations
@@ -35,6 +36,7 @@ from ..conversations import section_saved
 from ..database import stored_values
 from ..database.compiled import Branch
 from ..database.engine import Database
+from ..database.rows import read_object
 from ..database.sources import AI_DIARY, BY_NAME, CHAT, MEMORIES
 from ..errors import PromptTooLargeError
 from ..memories import section_instructions, shown_texts
@@ -285,7 +287,7 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
 
 
 def _finish_hits(call: PromptCall, recalled: Recalled, lists: HistoryLists) -> list[Hit]:
-    """Return the hits with the speaker names used in the history, and with the dates of words such as `tomorrow`."""
+    """Return the hits with speakers and replies as in the history, and with the dates of words such as `tomorrow`."""
     chosen = {(one.hit["source"], one.hit["id"]): one for one in recalled.chosen}
     zone, finished = with_asker_zone(call).zone, list[Hit]()
     for hit in reversed(recalled.hits):  # names are given from the oldest hit on
@@ -294,6 +296,8 @@ def _finish_hits(call: PromptCall, recalled: Recalled, lists: HistoryLists) -> l
             more["speaker"] = lists.names.label_participant("" if one is None else one.row.said_by_key, speaker)
         if (one is None or one.rank <= MOST_DATED) and (day := _find_day(call, hit, zone)):
             more["snippet"] = f"{hit['snippet']} ({day})"
+        if one is not None and one.row.reply and (reply := note_reply(read_object(one.row.reply))):
+            more["reply"] = reply_note(lists.names.label_reply(reply, one.row.conversation), reply.text)
         finished.append({**hit, **more} if more else hit)  # type: ignore[typeddict-item]
     return finished[::-1]
 

@@ -99,7 +99,7 @@ def list_columns(number: int) -> list[ColumnElement[Any]]:
     if number == _CHAT:
         others: tuple[ColumnElement[Any], ...] = (
             row.interface_path, row.sender_id, row.message_id, row.sender_name, row.participant_key, row.role,
-            row.hidden + row.excluded,
+            row.hidden + row.excluded, case((func.instr(row.metadata, "reply_to") > 0, row.metadata)),
         )  # fmt: skip
     elif number == _MEMORIES:
         p, key = participants.c, func.coalesce(row.participant_key, literal("", Key(255)))
@@ -131,7 +131,7 @@ def read_row(number: int, row: Sequence[Any], persona: str) -> FoundRow:
         number, row_id, _stored_us(at), (), folded or "", bytes(digest) if isinstance(digest, bytes) else None
     )
     if number == _CHAT:
-        text, conversation, sender, found.message_id, name, participant, role, hidden = values
+        text, conversation, sender, found.message_id, name, participant, role, hidden, found.reply = values
         found.is_hidden = bool(hidden)
         found.texts, found.conversation, found.sender = (text or "",), conversation or "", sender or ""
         found.said_by, found.said_by_key = _tell_sender(name or "", participant or "", role, found.sender, persona)

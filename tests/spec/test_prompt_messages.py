@@ -588,6 +588,21 @@ def test_f83_a_reply_has_the_mark_of_whom_it_answers(stage: Stage) -> None:
     assert f"[replied to {stage.persona.capitalize()} (2): " in last
 
 
+def test_p71_a_memory_shows_what_it_replies_to_as_the_history_does(stage: Stage) -> None:
+    """`that one is the best` says nothing without the line it answers."""
+    said_by(stage, "k1", "Kai", "I play the witch", 9000)
+    said_by(stage, "k2", "Kai", "I play the knight", 8000)
+    answered = {"text": "I play the knight", "from_user": {"id": "k2", "full_name": "Kai"}}
+    reply = message("that role is the best", who="Bob", message_id="m1", date=NOW - 7000 * MINUTE)
+    assert save_message({**reply, "reply_to_message": answered}, db=stage.db, scope=stage.scope()).stored
+    made = ask(stage, "Which role is the best?", path="tg/77", ENABLE_HISTORY_RECENT=False)
+    note = '[replied to Kai (2): "I play the knight"]'
+    assert f"Bob {note}: that role is the best" in contents(made)[-1]
+    hits = stage.context("Which role is the best?", path="tg/77", ENABLE_HISTORY_RECENT=False)["memories"]
+    assert {hit["snippet"]: hit.get("reply") for hit in hits}["that role is the best"] == note
+    assert not any("reply" in hit for hit in hits if hit["speaker"] != "Bob")
+
+
 def test_p74_each_memory_line_leads_to_its_row_where_marks_are_asked_for(stage: Stage) -> None:
     """A host that shows where an answer comes from needs the row, and the model a word for it."""
     said = stage.say("The spare key hangs in the shed.", path="tg/77", minutes=3 * DAY)

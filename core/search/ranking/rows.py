@@ -94,6 +94,8 @@ class FoundRow:
     """Source messages of a memory as stored: JSON text; None if unknown, and for other sources."""
     kind: str = ""
     """Kind of a memory; "" for other sources."""
+    reply: str | None = None
+    """Metadata of a message that replies to another, as JSON text; None for other rows."""
 
     @property
     def shown_text(self) -> str:
