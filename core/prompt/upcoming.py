@@ -27,7 +27,7 @@ from ..text.folding import one_line
 from ..text.hits import snippet, snippet_around
 from ..text.languages import likely_languages
 from ..text.question_words import asked_words, says_only
-from ..text.time import LOOKED_AT
+from ..text.time import LOOKED_AT, name_recurring
 from .call import PromptCall, Recalled, VisibleContext, with_asker_zone
 
 KEY = "upcoming"
@@ -39,7 +39,7 @@ AT_ONCE, MOST_READ = 24, 240
 """Number of rows read at once, and maximum in total, to choose the section from; the nearest days come first."""
 _CLAUSE_END, _DIGIT = lazy_pattern(r"[,.;:!?\n\u3001\u3002\uff01\uff1f]"), lazy_pattern(r"\d")
 OLDEST = timedelta(days=366)
-"""Greatest age of a row: older ones seldom mean the coming days."""
+"""Greatest age of a row without a birthday: older ones seldom mean the coming days."""
 
 
 def build_upcoming(
@@ -48,7 +48,7 @@ def build_upcoming(
     """Return what people said earlier about the next days, without rows that the prompt shows or `drop` leaves out."""
     call, db, index, viewer = with_asker_zone(call), call.db, seeing.index, seeing.viewer
     assert db is not None and index is not None and viewer is not None
-    about = sorted((day, -at_us, row) for day, at_us, row in _find_rows(call, viewer, index))[:MOST_READ]
+    about = sorted({(day, -at_us, row) for day, at_us, row in _find_rows(call, viewer, index)})[:MOST_READ]
     chars = call.settings.snippet_chars
     values = read_values(viewer, db, max(chars + 1, LOOKED_AT))
     shown = {one.row.digest for one in recalled.chosen if one.scored.tier < FILLING} - {None}
@@ -65,7 +65,8 @@ def build_upcoming(
             if row is None or row.digest in shown or drop(row):
                 continue
             said = row.shown_text
-            begin, end = calendar_of(db).find_places(said, from_microseconds(row.at_us)).get(day, (0, 0))
+            places = calendar_of(db).find_places(said, from_microseconds(row.at_us))
+            begin, end = places.get(day) or places.get(name_recurring(day[5:]), (0, 0))
             text = one_line(said if len(said) <= chars else snippet_around(said, begin, end - begin, chars))
             languages = likely_languages(text, call.settings.languages)
             if text.strip() and not asks(text, languages) and not _is_goodbye(said, begin, end, people, languages):
@@ -100,19 +101,21 @@ def _is_goodbye(text: str, begin: int, end: int, people: str, languages: Sequenc
 
 
 def _find_rows(call: PromptCall, viewer: Viewer, index: IndexState) -> Iterator[tuple[str, int, RowId]]:
-    """Yield (day, time, row) for rows of the last year that are about one of the next days, said before that day."""
+    """Yield (day, time, row) for rows about one of the next days, said before it: of the last year, or yearly."""
     today = call.message.date.astimezone(call.zone).date()
-    terms = [(DAY, (today + timedelta(days=step)).isoformat()) for step in range(DAYS + 1)]
+    days = [(today + timedelta(days=step)).isoformat() for step in range(DAYS + 1)]
+    terms = {(DAY, name): day for day in days for name in (day, name_recurring(day[5:]))}
     oldest = microseconds(call.message.date - OLDEST)
-    for view, postings in index.read(terms):
-        for term in terms:
+    for view, postings in index.read(list(terms)):
+        for term, day in terms.items():
             rows = postings.find(term)[0]
             rows = take(rows, _may_read(viewer, view)(rows))
             facts = (view.source, view.row_id, view.at_us, view.speaker)
             for source, row_id, at_us, who in zip(*(fact[rows].tolist() for fact in facts), strict=True):
                 said_at = from_microseconds(at_us)
                 roles = {MEMORIES.number: "user", CHAT.number: view.speakers[who].role}
-                if said_at is None or at_us < oldest or roles.get(source) != "user":
+                is_old = at_us < oldest and term[1] == day
+                if said_at is None or is_old or roles.get(source) != "user":
                     continue
-                if said_at.astimezone(call.zone).date().isoformat() < term[1]:
-                    yield term[1], at_us, (source, row_id)
+                if said_at.astimezone(call.zone).date().isoformat() < day:
+                    yield day, at_us, (source, row_id)

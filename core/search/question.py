@@ -31,7 +31,7 @@ from ..text import question_words
 from ..text.folding import all_runs, clean, fold, runs
 from ..text.languages import bare, common_words, read_language
 from ..text.stems import script_language
-from ..text.time import CALENDARS, Span, name_days, name_weekday, name_words, names_feast, read_spans, time_words
+from ..text.time import CALENDARS, Span, name_days, name_recurring, name_words, names_feast, read_spans, time_words
 from ..text.words import read_lists
 
 
@@ -237,7 +237,7 @@ _DAY = timedelta(days=1)
 def list_days(spans: Sequence[Span], now: datetime, zone: tzinfo) -> tuple[str, ...]:
     """Return the days, weeks and months of spans; of an open span, SOON_DAYS after a future start or before the end.
 
-    For a day or a week that is not over, also the weekdays that recur.
+    For a day or a week that is not over, also the days that recur every week or year.
     """
     days: dict[str, None] = {}
     for span in spans:
@@ -251,7 +251,8 @@ def list_days(spans: Sequence[Span], now: datetime, zone: tzinfo) -> tuple[str, 
         last = min(last, date.fromordinal(min(first.toordinal() + MOST_DAYS - len(days) - 1, date.max.toordinal())))
         days |= dict.fromkeys(name_days(first, last, span.precision))
         if last >= now.astimezone(zone).date() and (last - first).days < 7:
-            days |= dict.fromkeys(name_weekday((first.weekday() + n) % 7) for n in range((last - first).days + 1))
+            each = (first + n * _DAY for n in range((last - first).days + 1))
+            days |= dict.fromkeys(name_recurring(name) for day in each for name in (day.weekday(), f"{day:%m-%d}"))
     return tuple(days)
 
 

@@ -413,6 +413,18 @@ def test_t62_what_was_said_weeks_ago_about_the_next_days_comes_up(stage: Stage, 
     assert coming(stage, ENABLE_HISTORY_RECENT=0, ENABLE_UPCOMING=0) == "absent"
 
 
+@pytest.mark.parametrize("is_packed", [False, True])
+@pytest.mark.parametrize("text", ["My birthday is on 13 March.", "I was born on 13 March 1999."])
+def test_t62_a_birthday_comes_up_and_is_found_every_year(stage: Stage, text: str, is_packed: bool) -> None:
+    stage.say(text, ELSEWHERE, minutes=120 * WEEK)
+    stage.say("On 12 March the shop is closed.", ELSEWHERE, minutes=WEEK)
+    if is_packed:
+        pack(stage.db, stage.scope(HERE))
+    assert [line[:10] for line in coming(stage, ENABLE_HISTORY_RECENT=0)] == ["2026-03-12", "2026-03-13"]
+    hits = stage.context("Are there any birthdays this week?", ENABLE_HISTORY_RECENT=0)["memories"]
+    assert text in [hit["snippet"] for hit in hits]
+
+
 @pytest.mark.parametrize(("said", "zone"), [("On 13 March I sail.", None), ("In 9 days I sail.", "Pacific/Auckland")])
 def test_t62_of_a_long_text_the_words_about_the_day_come_up(stage: Stage, said: str, zone: str | None) -> None:
     stage.say(f"{'A new ship is a fine thing. ' * 60}{said} {'Far away. ' * 60}", ELSEWHERE, minutes=WEEK - 60)

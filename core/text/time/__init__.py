@@ -15,4 +15,4 @@ from .reader import read_moment as read_moment
 from .reader import read_spans as read_spans
 from .spans import Span as Span
 from .spans import name_days as name_days
-from .spans import name_weekday as name_weekday
+from .spans import name_recurring as name_recurring

@@ -105,6 +105,12 @@ class Lexicon:
         return kinds, 1, next((added for each, added in self.suffixes.items() if ending.endswith(each)), None)
 
 
+def is_yearly(folded: str, languages: Sequence[str]) -> bool:
+    """Return whether a folded text has a word such as `birthday`, whose day recurs every year."""
+    lists = (bare(read_lists(f"calendar/{code}").get("yearly", "")).split() for code in languages)
+    return any(word.replace("_", " ") in f" {folded} " for words in lists for word in words)
+
+
 def find_words(folded: str) -> set[str]:
     return set((_ASCII_WORD if folded.isascii() else _WORD).findall(folded))
 

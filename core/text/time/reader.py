@@ -16,7 +16,7 @@ from .calendar import BREAK
 from .grammar import EVERY, read_parts
 from .parts import TimePart, cut
 from .patterns import Found, Moment
-from .spans import DAY, Role, Span, in_utc, name_days, name_weekday
+from .spans import DAY, Role, Span, in_utc, name_days, name_recurring
 from .tense import read_tenses
 
 LOOKED_AT = 4_000
@@ -77,7 +77,7 @@ def read_spans(text: str, now: datetime, zone: tzinfo, languages: Sequence[str])
 def find_about_days(text: str, said_at: datetime, zone: tzinfo, languages: Sequence[str]) -> dict[str, tuple[int, int]]:
     """Return the days, weeks and months that a stored text is about, each with the position of the words for it.
 
-    `every Friday` gives the name of a weekday (`name_weekday`).
+    `every Friday`, and a day beside words such as `birthday`, also give a day that recurs (`name_recurring`).
     """
     days: dict[str, tuple[int, int]] = {}
     folds = _Folds(text[:LOOKED_AT])
@@ -102,7 +102,9 @@ def find_about_days(text: str, said_at: datetime, zone: tzinfo, languages: Seque
                 days.setdefault(day, folds.place(part.begin, part.end))
     for part, _ in read:
         if EVERY in part.kinds:
-            days.setdefault(name_weekday(part.kinds[EVERY]), folds.place(part.begin, part.end))
+            days.setdefault(name_recurring(part.kinds[EVERY]), folds.place(part.begin, part.end))
+    if days and calendar.is_yearly(folds.text, languages):
+        days |= {name_recurring(day[5:]): place for day, place in days.items() if day[:1].isdigit() and len(day) == 10}
     return days
 
 

@@ -145,9 +145,9 @@ def name_days(first: date, last: date, precision: Precision) -> Iterator[str]:
         yield day.isoformat()
 
 
-def name_weekday(weekday: int) -> str:
-    """Return the name of a day that recurs every week; 0 is Monday."""
-    return f"every-{weekday}"
+def name_recurring(day: int | str) -> str:
+    """Return the name of a day that recurs every week (0 is Monday) or every year (`03-12`)."""
+    return f"every-{day}"
 
 
 def of_clock(day: Range, minutes: int) -> Range:

@@ -244,7 +244,7 @@ def test_t62_words_that_only_look_like_times_name_none(expected: str, language: 
 @pytest.mark.parametrize(("expected", "language", "text"), _rows("stored"))
 def test_t62_a_stored_text_is_about_days(expected: str, language: str, text: str) -> None:
     days = [] if expected == "-" else [day if day[:2] == "20" else f"2026-{day}" for day in expected.split()]
-    assert list(find_about_days(text, NOW, UTC, (language,))) == days
+    assert [day for day in find_about_days(text, NOW, UTC, (language,)) if not day.startswith("every")] == days
 
 
 HAVE = [
@@ -271,6 +271,25 @@ RECURRING = [
 @pytest.mark.parametrize(("language", "text"), RECURRING)
 def test_t62_a_stored_text_is_about_a_weekday_that_recurs(language: str, text: str) -> None:
     assert list(find_about_days(text, NOW, UTC, (language,))) == ["every-2"]
+
+
+YEARLY = [
+    ("en", "My birthday is on 3 October"), ("en", "I was born on 3 October 1999"), ("en", "Our anniversary: 3 October"),
+    ("de", "Am 3. Oktober ist ihre Geburtstagsfeier"), ("fr", "Mon anniversaire est le 3 octobre"),
+    ("es", "Nací el 3 de octubre de 1999"), ("nl", "Ik ben jarig op 3 oktober"), ("ru", "Мой день рождения 3 октября"),
+    ("pl", "Moje urodziny są 3 października"), ("ja", "誕生日は10月3日です"), ("zh", "我的生日是10月3日"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("language", "text"), YEARLY)
+def test_t62_a_birthday_is_about_a_day_that_recurs_every_year(language: str, text: str) -> None:
+    day, yearly = find_about_days(text, NOW, UTC, (language,))
+    assert (day[4:], yearly) == ("-10-03", "every-10-03")
+
+
+@pytest.mark.parametrize("text", ["The party is on 3 October", "He was stubborn on 3 October", "My birthday is in May"])
+def test_t62_no_other_day_recurs_every_year(text: str) -> None:
+    assert not any(day.startswith("every") for day in find_about_days(text, NOW, UTC, ("en",)))
 
 
 STORED = [
