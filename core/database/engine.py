@@ -111,7 +111,7 @@ class Database:
     ) -> None:
         if not isinstance(pool_size, int) or pool_size < 1:
             raise ValueError(f"pool_size is {shown(pool_size)}. It must be a whole number of connections, 1 or more.")
-        if getattr(clock(), "tzinfo", None) is None:
+        if (moment := clock()) is not None and getattr(moment, "tzinfo", None) is None:
             raise ValueError("clock returns no time with a zone. Return one, such as datetime.now(timezone.utc).")
         self.target: Target = url if isinstance(url, Target) else connections.parse_url(url)
         self.family = self.target.family
