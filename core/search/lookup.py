@@ -63,7 +63,8 @@ SHORTEST_BEGINNING = 3
 def find_terms(query: Query, index: IndexState | None) -> tuple[QueryTerm, ...]:
     """Return the terms of a query, each with the words of the index that match it."""
     languages = query.languages
-    terms = _list_words(query)
+    said = plain_words(query.text)
+    terms = _list_words(query, said)
     tags = [QueryTerm(t, "tag", index_terms={(TAG, t): True}, stem=stem(fold(t), languages)) for t in query.tags]
     if index is not None:
         lexicon = index.lexicon
@@ -76,22 +77,22 @@ def find_terms(query: Query, index: IndexState | None) -> tuple[QueryTerm, ...]:
             words = filter(may_be_misspelt, (term.text for term in terms if term.is_keyword))
             for word in sorted(words, key=lambda each: (-len(each), each))[:MOST_NEAR]:
                 terms = _respell(word, terms, lexicon, languages)
-            terms += [*_find_minor(query, terms, lexicon, languages, rows), *_find_kinds(query, lexicon, languages)]
+            terms += _find_minor(query, said, terms, lexicon, rows) + _find_kinds(query, said, lexicon)
     return _group([*terms, *tags], languages)
 
 
-def _list_words(query: Query) -> list[QueryTerm]:
+def _list_words(query: Query, said: Sequence[str]) -> list[QueryTerm]:
     """Return the keywords and tags of a query as terms, each stem replaced by its word in the message."""
-    said: dict[str, str] = {}
-    for word in plain_words(query.text):
-        said.setdefault(search_form(word, query.languages), word)
     written = _list_written(query.text) if said else {}
     tags = fold_words(query.tags)
     kinds: dict[str, Kind] = {text: "keyword and tag" if text in tags else "keyword" for text in query.keywords}
     if sources.CHAT in query.sources:
         kinds = {**kinds, **{text: "tag word" for text in tags if text not in kinds}}
-    words = [(said.get(text, text), kind) for text, kind in kinds.items()]
-    return [QueryTerm(word, kind, written=written.get(word, "")) for word, kind in words]
+    terms = []
+    for text, kind in kinds.items():
+        words = [word for word in said if text in word and search_form(word, query.languages) == text] or [text]
+        terms.append(QueryTerm(words[0], kind, written=written.get(words[0], "")))
+    return terms
 
 
 def _group(terms: Sequence[QueryTerm], languages: Sequence[str]) -> tuple[QueryTerm, ...]:
@@ -228,14 +229,15 @@ def _respell(word: str, terms: list[QueryTerm], lexicon: Lexicon, languages: Seq
 
 
 def _find_minor(
-    query: Query, terms: Sequence[QueryTerm], lexicon: Lexicon, languages: Sequence[str], rows: int
+    query: Query, said: Sequence[str], terms: Sequence[QueryTerm], lexicon: Lexicon, rows: int
 ) -> list[QueryTerm]:
     """Return the rarest stop words of a short question as terms, except very common words and words in many rows."""
     if len(query.keywords) >= 2 * ENOUGH_WORDS:
         return []
+    languages = query.languages
     taken = {stem(word, languages) for word in query.keywords}
     most, found = MINOR_SHARE * rows, []
-    beside = dict.fromkeys(stem(word, languages) for word in minor_words(query.text, languages, 3 * MOST_MINOR))
+    beside = dict.fromkeys(stem(word, languages) for word in minor_words(said, languages, 3 * MOST_MINOR))
     for form in [form for form in beside if form not in taken][:MOST_MINOR]:
         # The words may lack the last letter of the stem: `hike` of hiking, `studi` of study.
         beginning = form[:-1] if len(form) > SHORTEST_STEM and form[-1] in "ei" else form
@@ -257,11 +259,11 @@ def _find_minor(
     return [term for _, _, term in found[: max(0, ENOUGH_WORDS - len(telling))]]
 
 
-def _find_kinds(query: Query, lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:
+def _find_kinds(query: Query, said: Sequence[str], lexicon: Lexicon) -> list[QueryTerm]:
     """Return a term for each class noun of a question (`pet`); its kinds (`dog`) count like letters inside a word."""
-    found = []
-    for noun, kinds in find_kinds(query.text, languages).items() if query.is_question else ():
-        read = [(kind, *_read_kind(kind, tuple(languages))) for kind in sorted(kinds)]
+    found, languages = list[QueryTerm](), query.languages
+    for noun, kinds in find_kinds(query.text, said, languages).items() if query.is_question else ():
+        read = [(kind, *_read_kind(kind, languages)) for kind in sorted(kinds)]
         known, words = lexicon.may_begin([beginning for *_, beginning in read]), dict[IndexTerm, bool]()
         for kind, pieces, form, beginning in read:
             if pieces[0].kind != "word":  # of a script without spaces: the words of its characters
@@ -287,7 +289,7 @@ def _read_kind(kind: str, languages: tuple[str, ...]) -> tuple[Sequence[Fragment
 def _list_written(text: str) -> dict[str, str]:
     """Return the written form of each folded word of a message; a sentence's first word loses its capital."""
     names = set(inner_names(text))
-    spelt = {fold(word): word for word in word_runs(fold_case(text))}
+    spelt = {word if word.isascii() else fold(word): word for word in word_runs(fold_case(text))}
     return spelt | {fold(name): name for name in names}
 
 

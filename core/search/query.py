@@ -139,7 +139,7 @@ def prepare(request: SearchRequest, settings: Settings, clock: Callable[[], date
     languages = spoken_in(text, settings.languages)
     is_of_text = bool(text) and not (wanted_tags or wanted_words)
     is_asking = bool(text) and asks(text, languages)
-    words = list_words(text, languages) if is_of_text else []
+    words = list_words(text, languages, is_asking=is_asking) if is_of_text else []
     if is_of_text:
         wanted_words = choose_words(words, languages, None)
 
@@ -227,27 +227,27 @@ def read_mode(value: object, settings: Settings) -> tuple[str, str]:
 # Words of a message for searching; shared by prompt and search
 
 
-def list_words(text: str, languages: Sequence[str]) -> list[str]:
+def list_words(text: str, languages: Sequence[str], *, is_asking: bool) -> list[str]:
     """Return the words of a message to search for; if there are none, its stop words or symbols.
 
     If the question names only a time, words of the other sentences are not searched for.
     """
     asked = question_words.find_asked(text, languages)
-    words, masked = _list_asked_words(asked, languages), mask_time(asked, languages)
+    masked = mask_time(asked, languages) if is_asking else asked
+    words = _list_asked_words(asked, masked, languages, is_asking=is_asking)
     if asked == text or (masked != asked and not search_words.salient_words(masked, languages, 1)):
         return words
     return list(dict.fromkeys([*words, *search_words.salient_words(text, languages, MOST_WORDS)]))
 
 
-def _list_asked_words(text: str, languages: Sequence[str]) -> list[str]:
-    is_asking = asks(text, languages)
-    if is_asking:
-        masked = mask_time(text, languages)
-        text = text if _names_others(text, masked, languages) else masked
+def _list_asked_words(text: str, masked: str, languages: Sequence[str], *, is_asking: bool) -> list[str]:
+    if is_asking and not _names_others(text, masked, languages):
+        text = masked
     words = search_words.salient_words(text, languages, MOST_WORDS)
-    counting = question_words.counting_words(question_words.asked_words(text), languages) if is_asking else ()
+    if is_asking and (counting := question_words.counting_words(question_words.asked_words(text), languages)):
+        words = [word for word in words if bare(word) not in counting]
     return (
-        [word for word in words if bare(word) not in counting]
+        words
         or search_words.common_words_asked(text, languages, TAGS_LIMIT)
         or search_words.telling_symbols(text, TAGS_LIMIT)
     )

@@ -12,7 +12,7 @@ from functools import lru_cache
 from .folding import fold
 from .question_words import WITHOUT_SPACES
 from .stems import stem
-from .words import iter_words, read_lists
+from .words import read_lists
 
 MOST_CLASSES = 3
 
@@ -32,16 +32,16 @@ def _read_classes(language: str) -> Mapping[str, frozenset[str]]:
     return {form: frozenset(kinds) for form, kinds in (classes | stems).items()}
 
 
-def find_kinds(text: str, languages: Sequence[str]) -> dict[str, frozenset[str]]:
+def find_kinds(text: str, words: Sequence[str], languages: Sequence[str]) -> dict[str, frozenset[str]]:
     """Return the kinds of each class noun in a text, such as clarinet for `instruments`, by the folded noun."""
     found: dict[str, frozenset[str]] = {}
-    folded = fold(text)
     for language in languages:
         classes = _read_classes(language)
         if language in WITHOUT_SPACES:
+            folded = fold(text)
             named = {noun: noun for noun in classes if noun in folded}
         else:
-            named = {word: stem(word, (language,)) for word in iter_words(folded)} if classes else {}
+            named = {word: stem(word, (language,)) for word in words} if classes else {}
         for word, form in named.items():
             if kinds := classes.get(word) or classes.get(form):
                 found[word] = found.get(word, frozenset()) | kinds

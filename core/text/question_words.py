@@ -206,6 +206,8 @@ def find_asked(text: str, languages: Sequence[str]) -> str:
     if len(text) > SHORT_CHARS or not MARKS.intersection(text):
         return text
     every = list(sentences(text))
+    if len(every) < 2:
+        return text
     asking = [each for each in every if is_question(each, languages)]
     is_sure = any(_END_MARK.search(each) and _has_words(each) for each in asking) and all(map(_has_words, asking))
     return " ".join(asking) if is_sure and len(asking) < len(every) else text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 
@@ -55,12 +55,9 @@ def salient_words(text: str, languages: Sequence[str], limit: int | None = None)
     """Return the salient words: not stop words of the languages, unique, in first-seen order."""
     accented = _find_accented(text)
     stops = [stop_words(one) - accented if one == "en" else stop_words(one) for one in languages]
-    found = (
-        word
-        for word, is_certain in _salient(text, languages, accented)
-        if is_certain or not any(word in known for known in stops)
-    )
-    return list(islice(dict.fromkeys(found), limit))
+    words, certain = _find_salient(text, languages, accented)
+    telling = {*words}.difference(*stops) | certain
+    return list(islice(dict.fromkeys(filter(telling.__contains__, words)), limit))
 
 
 def _find_accented(text: str) -> frozenset[str]:
@@ -69,30 +66,34 @@ def _find_accented(text: str) -> frozenset[str]:
     return frozenset(fold(" ".join(found)).split())
 
 
-def _salient(text: str, languages: Sequence[str], accented: frozenset[str]) -> Iterator[tuple[str, bool]]:
-    """Yield words that may be salient, and for each whether it is salient even if it is a stop word."""
+def _find_salient(text: str, languages: Sequence[str], accented: frozenset[str]) -> tuple[list[str], set[str]]:
+    """Return words that may be salient, and those of them that are salient even if they are stop words."""
     said = clean(text)
     folded = fold(said)
     names = _short_names(said) | {fold(name) for name in inner_names(said)}
     numbers = _numbers(folded, languages)
     # With an accent, a word of two letters may be a noun: `gà`, `kő`.
     nothing = small_words("two_letters") - (accented - common_words("vi"))
-    yield from ((name, True) for name in _SIGNED.findall(folded))
+    words: list[str] = _SIGNED.findall(folded)
+    certain = {*words, *names, *numbers}
     for run, spaceless in runs(folded):
         if spaceless:
-            yield from ((sign, True) for sign in _single_signs(run))
+            signs = _single_signs(run)
+            words += signs
+            certain.update(signs)
         elif run in names:
-            yield run, True
+            words.append(run)
             continue
         elif len(run) == 1 and script_language(run) == "ko":
-            yield run, False
+            words.append(run)
         elif len(run) <= _SHORT or run.isdigit():
             if run in numbers:
-                yield run, True
+                words.append(run)
             elif len(run) == _SHORT and not run.isdigit() and run not in nothing:
-                yield from ((word, False) for word in candidates_of(run, spaceless, _SHORT))
+                words += candidates_of(run, spaceless, _SHORT)
             continue
-        yield from ((word, False) for word in candidates_of(run, spaceless))
+        words += candidates_of(run, spaceless)
+    return words, certain
 
 
 def _short_names(said: str) -> frozenset[str]:
@@ -169,17 +170,12 @@ def telling_symbols(text: str, limit: int) -> list[str]:
 # Stop words, for messages with few other words
 
 
-def minor_words(text: str, languages: Sequence[str], limit: int) -> list[str]:
+def minor_words(words: Sequence[str], languages: Sequence[str], limit: int) -> list[str]:
     """Return the less common stop words of a message: stop words that are not among the commonest words."""
-    common = small_words("courtesy").union(*(common_words(language) for language in languages))
-    stops = [stop_words(language) for language in languages]
-    nothing = small_words("tells_nothing")
-    found = (
-        word
-        for word in iter_words(text)
-        if bare(word) not in common and word not in nothing and any(word in known for known in stops)
-    )
-    return list(islice(found, limit))
+    others = {*words}.difference(*map(stop_words, languages)) | small_words("tells_nothing")
+    stops = [(word, bare(word)) for word in words if word not in others]
+    rare = {form for _, form in stops}.difference(small_words("courtesy"), *map(common_words, languages))
+    return [word for word, form in stops if form in rare][:limit]
 
 
 def common_words_asked(text: str, languages: Sequence[str], limit: int) -> list[str]:
@@ -188,7 +184,7 @@ def common_words_asked(text: str, languages: Sequence[str], limit: int) -> list[
     The first language is the message's. The result is its less common stop words; without any, a question gives less
     common words, a request or courtesy no words, and another message all its words if it is short (FEW_WORDS).
     """
-    found = minor_words(text, languages, limit)
+    found = minor_words([*iter_words(text)], languages, limit)
     if found:
         return found
     said = asked_words(text)

@@ -8,6 +8,7 @@ import pytest
 
 from core.base import resources
 from core.text.kinds import find_kinds
+from core.text.words import words
 
 FOLDER = resources.find("prompts") / "kinds"
 
@@ -53,7 +54,7 @@ FOLDER = resources.find("prompts") / "kinds"
     ],
 )  # fmt: skip
 def test_t64_a_class_noun_names_its_kinds(language: str, question: str, noun: str, kind: str) -> None:
-    assert kind in find_kinds(question, [language])[noun]
+    assert kind in find_kinds(question, words(question), [language])[noun]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +62,7 @@ def test_t64_a_class_noun_names_its_kinds(language: str, question: str, noun: st
     ["Who called yesterday?", "What are these?", "Whom did I see?", "¿Cómo fue?", "Tell me a joke", "", "Why?"],
 )
 def test_t64_a_question_without_a_class_noun_names_no_kinds(question: str) -> None:
-    assert find_kinds(question, [file.stem for file in FOLDER.glob("*.txt")]) == {}
+    assert find_kinds(question, words(question), [file.stem for file in FOLDER.glob("*.txt")]) == {}
 
 
 @pytest.mark.parametrize("file", sorted(FOLDER.glob("*.txt")), ids=lambda file: str(file.stem))
