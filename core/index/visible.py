@@ -239,7 +239,7 @@ class Postings(NamedTuple):
     def count_rows(self) -> dict[IndexTerm, int]:
         return dict(zip(self.numbers, (self.starts[1:] - self.starts[:-1]).tolist(), strict=True))
 
-    def list_held(self, rows: Sequence[int], count: int) -> dict[int, dict[IndexTerm, int]]:
+    def list_held(self, rows: Sequence[int], count: int) -> Iterable[dict[IndexTerm, int]]:
         """Return the terms of each row, with the number of times; `count` is the number of rows in the view."""
         wanted = np.zeros(count, bool)
         wanted[rows] = True
@@ -249,7 +249,7 @@ class Postings(NamedTuple):
         columns = self.rows[mine].tolist(), numbers.tolist(), self.times[mine].tolist()
         for row, number, times in zip(*columns, strict=True):
             held_by_row[row][terms[number]] = times
-        return held_by_row
+        return held_by_row.values()
 
 
 @dataclass(eq=False)

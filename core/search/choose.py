@@ -100,10 +100,10 @@ def choose_hits(read: Ranked, drop: Drop | None = None) -> Selection:
     found = [(c, row) for c in newest_first(read.candidates) if (row := read.rows.get((c.source, c.id)))]
     asked = read.query if query.text else None
     alone = read.alone if asked is None else None
-    scored = [_complete(search, c, row, alone) for c, row in found]
+    scored = _complete(search, found, alone)
     if found and not any(c.matched for c in scored):
         search = replace(search, terms=loosen_terms(search.terms))
-        scored = [_complete(search, c, row, alone) for c, row in found]
+        scored = _complete(search, found, alone)
     if asked is not None:
         # Neighbours without text say nothing: tool calls, pictures.
         scored = [c for c in scored if not c.context or c.row.folded.strip()]
@@ -128,20 +128,23 @@ def choose_hits(read: Ranked, drop: Drop | None = None) -> Selection:
     return Selection(read, chosen, left, is_done, repeated)
 
 
-def _complete(search: Search, c: Candidate, row: FoundRow, alone: WordScorer | None) -> ScoredRow:
-    """Return a row with its tier and the matches in its stored text and tags; `alone` scores it without a message."""
-    matched, folded, languages = dict(c.matched), row.folded, search.query.languages
-    for i in search.tag_ids if row.tags else ():
-        if search.terms[i].text in row.tags:
-            matched.setdefault(i, (1, True))
-    for i, text, term in search.proofs:
-        if i not in matched and text in folded and term.applies(c.source) and holds_term(folded, term, languages):
-            matched[i] = 1, term.least == "word" or bool(term.pieces)
-    kept = _leave_other_words(search, matched, row.texts) if search.has_other_words else matched
-    tags = search.tags_in_chat if c.source == CHAT else search.tag_ids
-    tier = c.tier if tags.isdisjoint(kept) or search.keyword_ids.isdisjoint(kept) else 1
-    score = c.score if alone is None else alone.score(kept, c.words)
-    return ScoredRow(c, row, kept, tier, c.context, score, c.reasons, kept=c.kept)
+def _complete(search: Search, found: Sequence[tuple[Candidate, FoundRow]], alone: WordScorer | None) -> list[ScoredRow]:
+    """Return rows with their tiers and the matches in their texts and tags; `alone` scores them without a message."""
+    languages, made = search.query.languages, list[ScoredRow]()
+    for c, row in found:
+        matched, folded = dict(c.matched), row.folded
+        for i in search.tag_ids if row.tags else ():
+            if search.terms[i].text in row.tags:
+                matched.setdefault(i, (1, True))
+        for i, text, term in search.proofs:
+            if i not in matched and text in folded and term.applies(c.source) and holds_term(folded, term, languages):
+                matched[i] = 1, term.least == "word" or bool(term.pieces)
+        kept = _leave_other_words(search, matched, row.texts) if search.has_other_words else matched
+        tags = search.tags_in_chat if c.source == CHAT else search.tag_ids
+        tier = c.tier if tags.isdisjoint(kept) or search.keyword_ids.isdisjoint(kept) else 1
+        score = c.score if alone is None else alone.score(kept, c.words)
+        made.append(ScoredRow(c, row, kept, tier, c.context, score, c.reasons, kept=c.kept))
+    return made
 
 
 def _leave_other_words(search: Search, matched: Matched, texts: Sequence[str]) -> Matched:
@@ -202,13 +205,15 @@ def _remove_copies(
         if content is None:
             kept.append(c)
             continue
-        equal, said = by_text[content], _identify(c, is_listing=is_listing)
+        equal, said = by_text[content], None
+        if row.source == CHAT and c.matched:
+            said = row.said_by_key or row.said_by, c.candidate.at_us // DAY_US if is_listing else 0
         at = equal.get(said)
         if said is None:
             at = next(iter(equal.values()), None)
         elif at is None and None in equal and kept[equal[None]].row.said_by_key in ("", said[0]):
             at = equal[said] = equal.pop(None)  # a memory made of this message
-        elif at is None and not is_counting:
+        elif at is None and len(equal) >= MOST_EQUAL and not is_counting:
             others = [n for one, n in equal.items() if one is None or one[0] == said[0] or not is_listing]
             at = others[0] if len(others) >= MOST_EQUAL else None
         if at is None:
@@ -224,12 +229,6 @@ def _remove_copies(
                 same = replace(same, neighbour=c.neighbour or c.candidate, reasons=c.reasons, parts=c.parts)
             kept[at] = same
     return kept, copies
-
-
-def _identify(c: ScoredRow, *, is_listing: bool) -> Statement | None:
-    if c.row.source != CHAT or not c.matched:
-        return None
-    return c.row.said_by_key or c.row.said_by, c.candidate.at_us // DAY_US if is_listing else 0
 
 
 def _find_content(search: Search, row: FoundRow) -> bytes | None:

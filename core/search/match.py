@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,22 +33,25 @@ class Matches:
     docs: Mapping[IndexTerm, int]
     """Document frequency of each word, tag, phrase and day among the readable rows."""
 
-    def read_held(self, source: int, held: Mapping[IndexTerm, int]) -> tuple[Matched, bool]:
-        """Return the query terms that a row's index terms match, with counts, and whether no index term matches."""
-        matched: dict[int, tuple[int, bool]] = {}
-        is_offered = True
-        for one, times in held.items():
-            for i in self.owners[one]:
-                term, is_offered = self.terms[i], False
-                if (term.kind == "tag word" and source != CHAT) or (term.is_exact and one[0] == PHRASE):
-                    continue
-                # The counts of whole words add up; letters inside other words count only without a whole word.
-                is_whole, before = term.index_terms[one], matched.get(i)
-                if before is None or (is_whole and not before[1]):
-                    matched[i] = times, is_whole
-                elif is_whole == before[1]:
-                    matched[i] = before[0] + times, is_whole
-        return matched, is_offered
+    def read_held(self, sources: Iterable[int], held: Iterable[Mapping[IndexTerm, int]]) -> list[tuple[Matched, bool]]:
+        """Return the query terms that each row's index terms match, with counts, and whether no index term matches."""
+        found = list[tuple[Matched, bool]]()
+        for source, times_of in zip(sources, held, strict=True):
+            matched: dict[int, tuple[int, bool]] = {}
+            is_offered = True
+            for one, times in times_of.items():
+                for i in self.owners[one]:
+                    term, is_offered = self.terms[i], False
+                    if (term.kind == "tag word" and source != CHAT) or (term.is_exact and one[0] == PHRASE):
+                        continue
+                    # The counts of whole words add up; letters inside other words count only without a whole word.
+                    is_whole, before = term.index_terms[one], matched.get(i)
+                    if before is None or (is_whole and not before[1]):
+                        matched[i] = times, is_whole
+                    elif is_whole == before[1]:
+                        matched[i] = before[0] + times, is_whole
+            found.append((matched, is_offered))
+        return found
 
     def find_times(self, ids: Sequence[RowId]) -> dict[RowId, int]:
         """Return the time of each of these rows that may be read."""

@@ -203,6 +203,13 @@ def _list_times(languages: tuple[str, ...]) -> frozenset[str]:
     return frozenset(fold(word) for language in languages for word in name_words(language))
 
 
+@lru_cache(maxsize=16)
+def _list_now(spoken: tuple[str, ...], languages: tuple[str, ...]) -> frozenset[str]:
+    """Return the words such as `now` of the spoken languages, and their stems in `languages`."""
+    now = {fold(word) for language in spoken for word in list_phrases("now", language)}
+    return frozenset(now | {stem(word, languages) for word in now})
+
+
 def _list_candidates(current: Round, found: Matches, ranked: Ranking) -> tuple[list[Candidate], bool]:
     """Return the rows to read as candidates, and whether these are all that match."""
     search, question, around = current.search, current.question, ranked.around
@@ -332,7 +339,7 @@ def is_by_name_alone(ranked: Ranked) -> bool:
     if query is None or found is None or not query.question.people:
         return False
     parts = _list_name_parts(query.question, search.query.languages)
-    others = (term for term in search.terms if term.kind == "tag" or fold(term.text) not in parts)
+    others = (term for term in search.terms if term.kind == "tag" or term.text not in parts)
     return not any(count_alone(term, lambda one: found.docs.get(one, 0)) for term in others)
 
 
@@ -479,11 +486,10 @@ def _leave_names(
     """
     parts = _list_name_parts(question, languages)
     if question.is_present:  # the word `now` does not make a row better
-        now = {fold(word) for code in question.languages for word in list_phrases("now", code)}
-        parts |= now | {stem(word, languages) for word in now}
+        parts |= _list_now(question.languages, tuple(languages))
     if question.beside:  # nor `week` in `the week after the flood`
         parts |= _list_times(question.languages)
     words_of = {i: term for i, term in enumerate(terms) if term.kind != "tag"}
-    groups = {term.group for term in words_of.values() if fold(term.text) in parts}
+    groups = {term.group for term in words_of.values() if term.text in parts}
     left = [0.0 if i in words_of and terms[i].group in groups else weight for i, weight in enumerate(weights)]
     return left if any(left[i] for i in words_of) else weights

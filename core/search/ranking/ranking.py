@@ -6,7 +6,7 @@ with their neighbours. The best rows of all audiences are returned with their ra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -32,8 +32,8 @@ from .reasons import (
 from .rows import Candidate, Kept, Matched, RankingQuery
 from .weights import LEAST_CONTEXT, SHORT_ROW, saturation
 
-ReadHeld = Callable[[int, Mapping[IndexTerm, int]], tuple[Matched, bool]]
-"""Returns the query terms that a row of a source holds, given its index terms, and whether it holds no term."""
+ReadHeld = Callable[[Iterable[int], Iterable[Mapping[IndexTerm, int]]], list[tuple[Matched, bool]]]
+"""Returns the query terms that rows hold, given their sources and index terms, and whether each holds no term."""
 
 LEADING = 200
 """Number of best rows of each audience, by their own words, that are scored again with their neighbours."""
@@ -175,9 +175,9 @@ def build_candidates(
         row_id[here] = view.row_id[own]
         session_rows[here] = view.session_start[session + 1] - view.session_start[session]
         if read_held is not None:
-            of_rows, sources = seen[n].matches.postings.list_held(own.tolist(), len(view)), view.source[own].tolist()
-            for at, row, source in zip(here.tolist(), own.tolist(), sources, strict=True):
-                held[at] = read_held(source, of_rows[row])
+            of_rows = seen[n].matches.postings.list_held(own.tolist(), len(view))
+            for at, matched in zip(here.tolist(), read_held(view.source[own].tolist(), of_rows), strict=True):
+                held[at] = matched
     context, why = (~around.is_match[rows]).tolist(), kept or {}
     names = list(around.reasons)
     values = np.array([around.reasons[name][rows] for name in names], np.float64).T.tolist() or [()] * len(rows)

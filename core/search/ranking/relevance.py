@@ -82,10 +82,8 @@ def rank_rows(rows: Sequence[ScoredRow], query: RankingQuery, near: Near | None 
     parts = weigh(columns, fitting, long, by_meaning=by_meaning)
     told: list[dict[str, float]] = [{} for _ in kept]
     best: list[int] = np.argsort(-_add_up(parts, len(kept)), kind="stable")[:READ_CLOSELY].tolist()
-    words = [(i, term.written) for i, term in enumerate(query.terms) if term.written]
-    spelt = frozenset(i for i, word in words if not (word.isascii() and word.islower()))
-    for n in best:
-        told[n] = read_closely(rows[kept[n]], query, spelt)
+    for n, more in zip(best, read_closely([rows[kept[n]] for n in best], query), strict=True):
+        told[n] = more
     if query.weigh_texts is not None:  # prefer the most informative of all rows in the span
         texts = [list_terms(rows[kept[n]].row.folded[:CLOSE_CHARS]) for n in best]
         for n, weight in zip(best, query.weigh_texts(texts), strict=True):
@@ -215,23 +213,27 @@ def compare_meanings(rows: Sequence[Candidate], near: Near) -> list[dict[str, fl
     return reasons
 
 
-def read_closely(row: ScoredRow, query: RankingQuery, spelt: frozenset[int]) -> dict[str, float]:
-    """Return the reasons that need a row's text; in ASCII texts, only the spelling of terms in `spelt` is checked."""
-    question, long, languages = query.question, row.candidate.long, query.languages
-    text, reasons = row.row.folded[:CLOSE_CHARS], dict[str, float]()
-    if find_weight("first", long):
-        # A question often asks for what people say about themselves.
-        reasons["first"] = float(holds(asked_words(text), "self", languages))
-    shown = row.row.shown_text[:CLOSE_CHARS]
-    if not (shown.isascii() and spelt.isdisjoint(row.matched)):
-        written = [word for i in row.matched if (word := query.terms[i].written)]
-        if otherwise := share_spelt_otherwise(written, shown):
-            reasons["spelling"] = otherwise
-    if question.wants_time and find_weight("time", long):
-        reasons["time"] = float(tells_time(text, languages))
-    if question.wants_number and find_weight("number", long):
-        reasons["number"] = float(has_number(text, languages))
-    return reasons
+def read_closely(rows: Sequence[ScoredRow], query: RankingQuery) -> list[dict[str, float]]:
+    """Return the reasons that need the texts of rows."""
+    question, languages, made = query.question, query.languages, list[dict[str, float]]()
+    words = [(i, term.written) for i, term in enumerate(query.terms) if term.written]
+    # In ASCII texts, only the spelling of these terms is checked.
+    spelt = frozenset([i for i, word in words if not (word.isascii() and word.islower())])
+    for row in rows:
+        text, long, reasons = row.row.folded[:CLOSE_CHARS], row.candidate.long, dict[str, float]()
+        if find_weight("first", long):
+            # A question often asks for what people say about themselves.
+            reasons["first"] = float(holds(asked_words(text), "self", languages))
+        if not (spelt.isdisjoint(row.matched) and all(map(str.isascii, row.row.texts))):
+            written = [word for i in row.matched if (word := query.terms[i].written)]
+            if otherwise := share_spelt_otherwise(written, row.row.shown_text[:CLOSE_CHARS]):
+                reasons["spelling"] = otherwise
+        if question.wants_time and find_weight("time", long):
+            reasons["time"] = float(tells_time(text, languages))
+        if question.wants_number and find_weight("number", long):
+            reasons["number"] = float(has_number(text, languages))
+        made.append(reasons)
+    return made
 
 
 def space_rows(ordered: Sequence[ScoredRow]) -> list[ScoredRow]:
