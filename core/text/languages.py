@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
@@ -181,9 +181,9 @@ class SpokenCounts:
 
     def __init__(self, docs: Mapping[str, int]) -> None:
         """Count the words of `listed_words` that belong to few languages; `docs` has the number of rows by word."""
-        self.rows: Counter[tuple[str, bool]] = Counter()
+        self.rows: defaultdict[tuple[str, bool], float] = defaultdict(float)
         """Number of rows with counted words by (language, is it common); rows are split among a word's languages."""
-        self.words: Counter[tuple[str, bool]] = Counter()
+        self.words: defaultdict[tuple[str, bool], int] = defaultdict(int)
         """Number of different counted words by (language, is the word common)."""
         found, owners = set(docs), dict[str, list[tuple[str, bool]]]()
         for language, (common, words) in _list_words().items():
@@ -193,7 +193,7 @@ class SpokenCounts:
             languages = owners[word]
             if len(languages) == 1 or (len(languages) <= MOST_OWNERS and "en" not in dict(languages)):
                 for owner in languages:
-                    self.rows[owner] += count / len(languages)  # type: ignore[assignment]
+                    self.rows[owner] += count / len(languages)
                     self.words[owner] += 1
 
 
@@ -202,15 +202,16 @@ def spoken_languages(parts: Sequence[SpokenCounts], rows: int) -> tuple[str, ...
 
     If many rows are English, only common words of a language count, since others may also be English: Danish `dog`.
     """
-    scores, words = Counter[tuple[str, bool]](), Counter[tuple[str, bool]]()
+    scores, words = defaultdict[tuple[str, bool], float](float), defaultdict[tuple[str, bool], int](int)
     for part in parts:
-        scores.update(part.rows)
-        words.update(part.words)
+        for owner, score in part.rows.items():
+            scores[owner] += score
+            words[owner] += part.words[owner]
     is_english = scores["en", True] + scores["en", False] >= LITTLE * rows
-    spoken, telling = dict[str, float](), Counter[str]()
+    spoken, telling = defaultdict[str, float](float), defaultdict[str, int](int)
     for (language, is_common), score in scores.items():
         if language != "en" and (is_common or not is_english):
-            spoken[language] = spoken.get(language, 0.0) + score
+            spoken[language] += score
             telling[language] += words[language, is_common]
     enough = [code for code, score in spoken.items() if telling[code] >= LEAST_TELLING and score >= SHARE * rows]
     return tuple(sorted(enough, key=lambda code: (-spoken[code], code))[:MOST_SPOKEN])

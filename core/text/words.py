@@ -139,14 +139,16 @@ def fragments(folded_keyword: str) -> list[Fragment]:
     at, end = 0, len(folded_keyword)
     for run, spaceless in runs(folded_keyword):
         start = folded_keyword.index(run, at)
-        found.update(_symbols(folded_keyword[at:start]))
+        if start > at:
+            found.update(_symbols(folded_keyword[at:start]))
         at = start + len(run)
         if spaceless and len(run) > 1:
             # Pairs inside the keyword are pairs of the text too, whatever is next to the keyword.
             found.update(dict.fromkeys(Fragment(pair, "pair") for pair in pairs(simplify(run))))
         else:
             found[Fragment(simplify(run), "char" if spaceless else "word", at == end)] = None
-    found.update(_symbols(folded_keyword[at:]))
+    if at < end:
+        found.update(_symbols(folded_keyword[at:]))
     return list(found)
 
 

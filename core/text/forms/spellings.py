@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice, product
+from itertools import islice, pairwise, product
 
 from ...base.patterns import lazy_pattern
-from ..folding import fold, fold_case, runs
+from ..folding import all_runs, fold, fold_case
 from ..words import small_words
 from .paradigms import list_letters, read_families, read_numbers, read_rules, transliterate
 
@@ -47,7 +47,7 @@ def list_other_numbers(text: str, languages: Sequence[str]) -> dict[str, list[st
     folded = fold(text[:LOOKED_AT])
     made: dict[str, list[str]] = {}
     digits = dict.fromkeys(_NUMBER.findall(folded))
-    said = f" {' '.join(run for run, _ in runs(folded))} "
+    said = f" {' '.join(all_runs(folded))} "
     for language in languages:
         for number, words in read_numbers(language).items():
             if number in digits:
@@ -95,15 +95,16 @@ def list_joined(text: str) -> dict[str, list[str]]:
     """Return adjacent words joined into one, each with its parts: `icecream` for `ice cream`, `5km` for `5 km`."""
     folded = fold(text[:LOOKED_AT])
     made: dict[str, list[str]] = {}
-    spans = [(match.start(), match.end()) for match in _WORD.finditer(folded)]
-    for first in range(len(spans)):
-        for last in range(first + 1, min(first + MOST_PARTS, len(spans))):
-            pairs = [folded[spans[n][1] - 1 : spans[n + 1][1]] for n in range(first, last)]
-            parts = [folded[start:end] for start, end in spans[first : last + 1]]
+    spans = [match.span() for match in _WORD.finditer(folded)]
+    words = [folded[start:end] for start, end in spans]
+    joins = [_NEXT.fullmatch(folded[end - 1 : last]) is not None for (_, end), (_, last) in pairwise(spans)]
+    for first in range(len(words)):
+        for last in range(first + 1, min(first + MOST_PARTS, len(words))):
+            parts = words[first : last + 1]
             is_code = any(map(str.isdigit, parts))
             if not (is_code or last == first + 1) or not small_words("tells_nothing").isdisjoint(parts):
                 break
-            if sum(map(len, parts)) <= LONGEST_JOINED and all(map(_NEXT.fullmatch, pairs)):
+            if sum(map(len, parts)) <= LONGEST_JOINED and all(joins[first:last]):
                 made["".join(parts)] = parts
     return made
 

@@ -50,7 +50,7 @@ def find_forms(written: str, languages: Sequence[str], beginning: Beginning) -> 
     found: dict[str, None] = {}
     for language in languages_of_word(written, languages):
         paradigms = read_paradigms(language)
-        found |= dict.fromkeys(_find_of_stem(fold(written), language, beginning))
+        found |= _find_of_stem(fold(written), language, beginning)
         for paradigm in paradigms:
             for start, endings in list_patterns(written, language, paradigm).items():
                 found |= dict.fromkeys(match_words(start, endings, language, beginning))
@@ -64,15 +64,18 @@ def find_forms(written: str, languages: Sequence[str], beginning: Beginning) -> 
     return list(found)
 
 
-def _find_of_stem(word: str, language: str, beginning: Beginning) -> Iterator[str]:
-    """Yield the index words with the same Snowball stem as a word."""
+def _find_of_stem(word: str, language: str, beginning: Beginning) -> dict[str, None]:
+    """Return the index words with the same Snowball stem as a word."""
     (stem, *_) = stems(word, (language,))
+    found: dict[str, None] = {}
     if len(stem) < int(read_rules(language).get("stems", _SHORTEST_STEM)):
-        return
+        return found
     shorter = stem[:-1] if len(stem) > _SHORTEST_STEM else stem
-    apart = list_look_alikes(word, language)
-    for start in dict.fromkeys((shorter, *with_prefixes(stem))):
-        yield from (term for term in list_with_stem(beginning(start), stem, language) if term not in apart)
+    for start in (shorter, *with_prefixes(stem)):
+        found |= dict.fromkeys(list_with_stem(beginning(start), stem, language))
+    for other in list_look_alikes(word, language):
+        found.pop(other, None)
+    return found
 
 
 def list_look_alikes(word: str, language: str) -> frozenset[str]:
@@ -206,8 +209,8 @@ def find_relatives(written: str, language: str) -> list[str]:
                 if at == len(base) or (at >= paradigm.shortest and base[at:] in paradigm.endings):
                     numbers |= dict.fromkeys(known.get(base[:at], ()))
     families = read_families(language)
-    members = dict.fromkeys(member for number in numbers for member in families[number])
-    return list(members | others if word in members else members | others | dict.fromkeys(_list_longer(word, language)))
+    members = dict.fromkeys([member for number in numbers for member in families[number]])
+    return list(members | others if word in members else members | others | _list_longer(word, language))
 
 
 def _list_by_pattern(word: str, language: str) -> Iterator[str]:
@@ -227,15 +230,17 @@ def _patterns(language: str) -> dict[int, list[tuple[str, str]]]:
     return made
 
 
-def _list_longer(word: str, language: str) -> Iterator[str]:
-    """Yield the forms of a word that ends in an irregular form: `zerbrach`, `zerbrochen` for `zerbrechen`."""
+def _list_longer(word: str, language: str) -> dict[str, None]:
+    """Return the forms of a word that ends in an irregular form: `zerbrach`, `zerbrochen` for `zerbrechen`."""
     known, families = _relatives(language), read_families(language)
-    lost = read_rules(language).get("participle", "")
+    lost, found = read_rules(language).get("participle", ""), dict[str, None]()
     for at in range(_SHORTEST_BEGINNING, len(word) - _SHORTEST_STEM + 1):
         for rest in dict.fromkeys((word[at:], lost + word[at:])):
-            for family in (families[number] for number in known.get(rest, ()) if rest in families[number]):
-                yield from (word[:at] + member for member in family)
-                yield from (word[:at] + member.removeprefix(lost) for member in family if lost)
+            for number in known.get(rest, ()):
+                if rest in families[number]:
+                    found |= dict.fromkeys([word[:at] + member for member in families[number]])
+                    found |= dict.fromkeys([word[:at] + member.removeprefix(lost) for member in families[number]])
+    return found
 
 
 def list_compounds(written: str, languages: Sequence[str], holding: Beginning) -> list[str]:
