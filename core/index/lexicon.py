@@ -78,6 +78,12 @@ class SortedWords:
         last = int(self._heads.searchsorted(head, "right"))
         return first if first == last else bisect_left(range(last), beginning, first, key=self._word)
 
+    def _find_all(self, beginning: bytes) -> tuple[int, int]:
+        """Return the first of the words with a prefix, and the first word after them."""
+        if len(beginning) < _HEAD_BYTES:
+            return int(self._heads.searchsorted(beginning)), int(self._heads.searchsorted(beginning + _AFTER_ALL))
+        return self._find(beginning), self._find(beginning + _AFTER_ALL)
+
     def may_begin(self, keys: Sequence[bytes]) -> list[bytes]:
         """Return the prefixes with which a word begins; of a long prefix, only the first bytes are compared."""
         if len(self._text) < SMALL:
@@ -90,10 +96,9 @@ class SortedWords:
         """Add the document frequencies of the words with this prefix to `counts`."""
         if len(self._text) < SMALL and b"\n" + key not in self._text:
             return  # faster than binary search: most prefixes are missing here
-        first = self._find(key)
-        if first == len(self._starts) or not self._text.startswith(key, int(self._starts[first])):
+        first, last = self._find_all(key)
+        if first == last:
             return
-        last = self._find(key + _AFTER_ALL)
         end = int(self._starts[last]) if last < len(self._starts) else len(self._text)
         words = _decode(self._text[int(self._starts[first]) : end - 1]).split("\n")
         for word, docs in zip(words, self._docs[first:last].tolist(), strict=True):
@@ -120,7 +125,7 @@ class SortedWords:
             letters: the substring; a line break at its end means the end of the word.
             most: the search stops above this number of words.
         """
-        first, last = self._find(beginning), self._find(beginning + _AFTER_ALL)
+        first, last = self._find_all(beginning)
         if first == last:
             return
         end = int(self._starts[last]) if last < len(self._starts) else len(self._text)
@@ -167,9 +172,9 @@ class FreshWords:
                 self._rows.setdefault(term, []).append((one.source, one.row_id, times))
         self.words = sort_words({_encode(word): len(rows) for (kind, word), rows in self._rows.items() if kind == WORD})
 
-    def rows(self, term: IndexTerm) -> Sequence[tuple[int, int, int]]:
-        """Return the postings of a term: (source, id, number of times)."""
-        return self._rows.get(term, ())
+    def find(self, numbers: Mapping[IndexTerm, int]) -> list[tuple[int, int, int, int]]:
+        """Return the postings of terms: (number of the term, source, id, number of times)."""
+        return [(number, *row) for term, number in numbers.items() for row in self._rows.get(term, ())]
 
 
 class Lexicon:
@@ -232,4 +237,4 @@ class Lexicon:
         return self._rows
 
     def rows(self, word: str) -> int:
-        return self.count_rows((word,))[word]
+        return self._rows[word] if word in self._rows else self.count_rows((word,))[word]

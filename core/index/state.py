@@ -106,7 +106,7 @@ class IndexState:
         blocks = _retry(lambda: _read_blocks(self._db, self.audiences, numbers), self._load)
         matches = []
         for audience, one in self.audiences.items():
-            fresh = [(number, *row) for term, number in numbers.items() for row in one.fresh.rows(term)]
+            fresh = one.fresh.find(numbers)
             if every or fresh or audience in blocks:
                 matches.append((one.view, one.view.read_postings(numbers, fresh, blocks.get(audience, ()))))
         return matches
