@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from operator import itemgetter
 
@@ -101,7 +100,7 @@ def _group(terms: Sequence[QueryTerm], languages: Sequence[str]) -> tuple[QueryT
     made = []
     for i, term in enumerate(terms):
         form = term.stem or stem(term.text, languages)
-        made.append(replace(term, group=first.get(form, i) if term.kind == "tag" else first.setdefault(form, i)))
+        made.append(term._replace(group=first.get(form, i) if term.kind == "tag" else first.setdefault(form, i)))
     return tuple(made)
 
 
@@ -113,7 +112,7 @@ def widen_terms(terms: Sequence[QueryTerm], lexicon: Lexicon, languages: Sequenc
 
 def loosen_terms(terms: Sequence[QueryTerm]) -> tuple[QueryTerm, ...]:
     """Return the terms, with short words allowed to match inside other words."""
-    return tuple(replace(term, least="inside") if term.least == "beginning" else term for term in terms)
+    return tuple(term._replace(least="inside") if term.least == "beginning" else term for term in terms)
 
 
 def holds_term(folded: str, term: QueryTerm, languages: Sequence[str]) -> bool:
@@ -135,7 +134,7 @@ def _with_inner(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> 
     if languages:
         words += list_compounds(term.written or text, languages, lexicon.holding)
     inner = dict.fromkeys(((WORD, word) for word in words), False)
-    return replace(term, index_terms={**term.index_terms, **{o: False for o in inner if o not in term.index_terms}})
+    return term._replace(index_terms={**term.index_terms, **{o: False for o in inner if o not in term.index_terms}})
 
 
 def _find_words(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> QueryTerm:
@@ -143,7 +142,7 @@ def _find_words(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> 
     text, pieces = term.text, fragments(term.text)
     if len(pieces) == 1 and len(pieces[0].text) == len(text):
         if pieces[0].kind != "word":
-            return replace(term, index_terms=dict.fromkeys(_words_of(pieces[0], lexicon), True))
+            return term._replace(index_terms=dict.fromkeys(_words_of(pieces[0], lexicon), True))
         # Its forms are found by rules; other words that begin with it or its English stem may be compounds.
         start = search_form(text, ("en",)) if term.written and "en" in languages else text
         if len(start) <= SHORTEST_STEM:
@@ -165,12 +164,11 @@ def _find_words(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> 
         found: dict[IndexTerm, bool] = {
             (WORD, word): is_whole for word, is_whole in words.items() if is_whole or least != "word"
         }
-        return replace(term, index_terms=found, least=least)
+        return term._replace(index_terms=found, least=least)
     is_exact = term.is_exact or " ".join(word_runs(text)) != text
     if not pieces:
-        return replace(term, is_exact=is_exact)
-    return replace(
-        term,
+        return term._replace(is_exact=is_exact)
+    return term._replace(
         index_terms={(PHRASE, text): True},
         is_exact=is_exact,
         pieces=tuple(tuple(_words_of(piece, lexicon)) for piece in pieces),
@@ -206,9 +204,10 @@ def _respell(word: str, terms: list[QueryTerm], lexicon: Lexicon, languages: Seq
 
     A keyword that one row holds may be a rare word or a misspelling: it stays, and the most similar word is added.
     """
-    at = next((i for i, term in enumerate(terms) if term.text == word and not term.pieces), None)
-    if at is None or (rows := sum(lexicon.rows(found) for _, found in terms[at].index_terms)) > 1:
+    places = [i for i, term in enumerate(terms) if term.text == word and not term.pieces]
+    if not places or (rows := sum([lexicon.rows(found) for _, found in terms[places[0]].index_terms])) > 1:
         return terms
+    at = places[0]
     first, second = split_halves(word)
     alike = lexicon.beginning(first) | lexicon.ending(second, word[0])
     docs = {other: n for other, n in alike.items() if (WORD, other) not in terms[at].index_terms}
@@ -225,7 +224,7 @@ def _respell(word: str, terms: list[QueryTerm], lexicon: Lexicon, languages: Seq
     }
     if rows:
         return [*terms, QueryTerm(meant, "keyword", index_terms=index_terms, stem=form)]
-    return [*terms[:at], replace(terms[at], index_terms=index_terms), *terms[at + 1 :]]
+    return [*terms[:at], terms[at]._replace(index_terms=index_terms), *terms[at + 1 :]]
 
 
 def _find_minor(
@@ -303,13 +302,13 @@ def _add_forms(query: Query, terms: Sequence[QueryTerm], lexicon: Lexicon, langu
         for term in terms
     ]
     if "vi" in languages:
-        made = [replace(term, is_toned=not term.written.isascii()) for term in made]
+        made = [term._replace(is_toned=not term.written.isascii()) for term in made]
     place = {term.text: at for at, term in enumerate(made)}
     beside = [_find_words(QueryTerm(phrase, "keyword", is_exact=True), lexicon, own) for phrase in list_quoted(text)]
     for joined, parts in list_joined(text).items():
         places = {place[part] for part in parts if part in place}
         near = lexicon.beginning(joined) if places else ()
-        words = list_forms(near, joined, languages)
+        words = list_forms(near, joined, languages) if near else ()
         for at in places if words else ():
             made[at] = _add_words(made[at], words)
     others = [*list_other_numbers(text, languages).items(), *list_other_scripts(text, languages).items()]
@@ -338,7 +337,7 @@ def _is_word(term: QueryTerm) -> bool:
 
 
 def _add_words(term: QueryTerm, words: Iterable[str]) -> QueryTerm:
-    return replace(term, index_terms={**term.index_terms, **dict.fromkeys(((WORD, word) for word in words), True)})
+    return term._replace(index_terms={**term.index_terms, **dict.fromkeys(((WORD, word) for word in words), True)})
 
 
 def _split(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:
@@ -364,4 +363,4 @@ def _split(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> list[
     pieces = tuple(tuple((WORD, word) for word in words) for words in parts)
     kind: Kind = "keyword" if is_one else "minor"
     made = QueryTerm(word, kind, stem=stem(word, languages), pieces=pieces, is_exact=is_one)
-    return [replace(made, text=phrase, index_terms={(PHRASE, phrase): True}) for phrase in phrases]
+    return [made._replace(text=phrase, index_terms={(PHRASE, phrase): True}) for phrase in phrases]

@@ -6,9 +6,8 @@ number is the id of its first term: `recipe` and `recipes` count once.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from ..index.shapes import PHRASE, TAG, WORD, IndexTerm
@@ -25,14 +24,13 @@ Least = Literal["inside", "beginning", "word"]
 """inside: the letters anywhere; beginning: at the beginning of a word; word: a form of the word."""
 
 
-@dataclass(frozen=True, slots=True)
-class QueryTerm:
+class QueryTerm(NamedTuple):
     text: str
     """Folded text; for a minor word the prefix of its words, for a tag the tag."""
     kind: Kind
     group: int = -1
     """Id of the first term with the same stem; -1 until the table is complete."""
-    index_terms: Mapping[IndexTerm, bool] = field(default_factory=dict)
+    index_terms: Mapping[IndexTerm, bool] = {}
     """Index terms that match, each with whether it is the whole word."""
     pieces: tuple[tuple[IndexTerm, ...], ...] = ()
     """For a text of several words: the matching index words of each piece. A row must hold a word of each piece."""
@@ -95,7 +93,8 @@ def share_groups(
         if one[0] == TAG or not ids:
             continue
         by_group: dict[int, GroupShare] = {}
-        for term in [terms[i] for i in ids]:
+        for i in ids:
+            term = terms[i]
             share = GroupShare(term.group, 1.0 if term.index_terms[one] else INSIDE, term.kind == "tag word")
             same = by_group.get(term.group)
             if same is None or share.factor > same.factor or same.chat_only > share.chat_only:
@@ -108,7 +107,7 @@ def count_rows(
     terms: Sequence[QueryTerm], shares: Mapping[IndexTerm, Sequence[GroupShare]], docs: Mapping[IndexTerm, int]
 ) -> list[tuple[int, bool]]:
     """Return, for each term, the document frequency of its group or tag, and whether it was found as a whole word."""
-    whole, inner = Counter[int](), Counter[int]()
+    whole, inner = defaultdict[int, int](int), defaultdict[int, int](int)
     for one, of_groups in shares.items():
         for share in of_groups:
             (whole if share.factor == 1.0 else inner)[share.group] += docs.get(one, 0)
