@@ -103,7 +103,7 @@ def stored_form(value: object) -> tuple[list[str], list[int]]:
 
 def extract(text: str | None, *, vocabulary: Vocabulary | None, languages: Sequence[str]) -> list[str]:
     """Return the tags of a text in order, without stop words: known tags, or all words if `vocabulary` is None."""
-    if not text:
+    if not text or (vocabulary is not None and not (vocabulary.tags or vocabulary.aliases)):
         return []
     spoken = languages_of(text, languages)
     tags = iter_words(text) if vocabulary is None else dict.fromkeys(index_of(vocabulary, tuple(languages)).find(text))
