@@ -227,7 +227,8 @@ def _list_candidates(current: Round, found: Matches, ranked: Ranking) -> tuple[l
         corrected = np.concatenate([best[:MOST_CORRECTED], *(rows for rows, _ in ranked.kept)])
         after = np.minimum(corrected + 1, len(places) - 1)
         follows = (places[after] == places[corrected] + 1) & (thread[after] == thread[corrected])
-        following = take(ranked.best, np.isin(ranked.best, after[follows])).tolist()
+        next_rows = set(after[follows].tolist())
+        following = [row for row in ranked.best.tolist() if row in next_rows]
     chosen = [*(row for row in why if row not in chosen), *chosen]
     near = others[: max(NEAR_BEST, search.query.limit)].tolist()
     listed = LocalRows(np.array(list(dict.fromkeys([*chosen, *near, *following])), np.int64))

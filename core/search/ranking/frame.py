@@ -114,10 +114,10 @@ def build_frame(seen: Sequence[Seen], rows: Sequence[ViewRows]) -> Frame:
             view.is_chat[mine], thread + np.int64(one.first_thread), view.session[mine] + np.int64(one.first_session),
             one.long[thread], one.near[thread], person,
         ])  # fmt: skip
-    audience, row, words, at_us, source, is_chat, thread, session, long, near, person = (
+    audience, row, words, at_us, source, is_chat, thread, session, long, near, person = [
         parts[0] if len(parts) == 1 else np.concatenate(parts) for parts in zip(*columns, strict=True)
-    )
-    starts = np.cumsum([0, *(len(mine) for mine in rows)])
+    ]
+    starts = np.array([0, *map(len, rows)]).cumsum()
     told = np.where(is_chat, person, np.float32(0)) if seen[0].person is not None else None
     words = words.astype(np.float32)
     return Frame(starts, audience, row, words, at_us, source, is_chat, thread, session, long, near, told)
@@ -231,13 +231,13 @@ def read_words(
 ) -> HeldWords:
     """Return the terms of matching rows and of `offered` rows, which need no match."""
     found = [_read_audience(one, query, offered[n] if offered else None) for n, one in enumerate(audiences)]
-    starts = np.cumsum([0, *(len(one.rows) for one in found)])
+    starts = np.array([0, *[len(one.rows) for one in found]]).cumsum()
     words = _join([one.words for one in found])
     passage, mean_passage = np.minimum(words, PASSAGE), min(PASSAGE, query.mean_words)
     own: Floats
     turn: Floats
     share: Floats
-    own, turn, share = (np.zeros(len(words), np.float32) for _ in range(3))
+    own, turn, share = np.zeros((3, len(words)), np.float32)
     groups = {}
     for group in sorted({group for one in found for group in one.groups}):
         here = [(start, one.groups[group]) for start, one in zip(starts, found, strict=False) if group in one.groups]
@@ -248,7 +248,7 @@ def read_words(
         own[rows] += weight * saturation(times, passage[rows], mean_passage)
         share[rows] += weight * np.minimum(times, np.float32(1))
     tags = _join([one.tags for one in found])
-    own, turn, share = ((each + tags) / query.total for each in (own, turn, share))
+    own, turn, share = [(each + tags) / query.total for each in (own, turn, share)]
     return HeldWords([one.rows for one in found], starts, groups, own, turn, share, tags / query.total)
 
 
@@ -271,9 +271,9 @@ def _read_audience(one: AudienceMatches, query: RankingQuery, offered: ViewRows 
         for term, weight in zip(query.terms, query.weights, strict=True)
         if term.kind == "tag"
     ]
-    listed = [np.zeros(0, np.int64) if offered is None else offered, *(rows for rows, _, _ in tagged)]
+    listed = [np.zeros(0, np.int64) if offered is None else offered, *[rows for rows, _, _ in tagged]]
     matches = np.zeros(len(view), bool)
-    matches[np.concatenate([*listed, *(rows for part in parts.values() for rows, _, _ in part)])] = True
+    matches[np.concatenate([*listed, *[rows for part in parts.values() for rows, _, _ in part]])] = True
     every = ViewRows(matches.nonzero()[0])
     place = np.empty(len(view), np.int32)
     place[every] = np.arange(len(every), dtype=np.int32)
@@ -291,11 +291,10 @@ def _read_audience(one: AudienceMatches, query: RankingQuery, offered: ViewRows 
 
 def _add_up(part: Sequence[tuple[ViewRows, Column, float]], place: Column, count: int) -> tuple[Ints, Floats]:
     """Return the positions of the rows that hold a group, and the number of times, summed over the group's words."""
-    postings = [(place[rows], times.astype(np.float32) * np.float32(factor)) for rows, times, factor in part]
-    if len(postings) == 1:
-        return postings[0][0].astype(np.int64), postings[0][1]
-    together = np.zeros(count, np.float32)
-    for at, times in postings:
-        together[at] += times
+    at = np.concatenate([place[rows] for rows, _, _ in part])
+    times = np.concatenate([times * np.float32(factor) for _, times, factor in part])
+    if len(part) == 1:
+        return at.astype(np.int64), times
+    together = np.bincount(at, times, count).astype(np.float32)
     held = together.nonzero()[0]
     return held, together[held]

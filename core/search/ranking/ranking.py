@@ -181,12 +181,12 @@ def build_candidates(
     context, why = (~around.is_match[rows]).tolist(), kept or {}
     names = list(around.reasons)
     values = np.array([around.reasons[name][rows] for name in names], np.float64).T.tolist() or [()] * len(rows)
-    columns = {
+    columns = {  # in the order of the fields
         "source": frame.source[rows].tolist(),
         "id": row_id.tolist(),
         "at_us": frame.at_us[rows].tolist(),
         "words": frame.words[rows].astype(np.int64).tolist(),
-        "score": np.round(around.score[rows].astype(np.float64), 6).tolist(),
+        "score": around.score[rows].astype(np.float64).round(6).tolist(),
         "context": context,
         "place": frame.places[rows].tolist(),
         "session": frame.session[rows].tolist(),
@@ -198,7 +198,7 @@ def build_candidates(
         "is_offered": [offers and is_offered and not near for (_, is_offered), near in zip(held, context, strict=True)],
         "kept": [why.get(row, "") for row in rows.tolist()],
     }
-    return [Candidate(**dict(zip(columns, each, strict=True))) for each in zip(*columns.values(), strict=True)]
+    return list(map(Candidate, *columns.values()))
 
 
 # The best rows with their neighbours: an answer follows its question
@@ -229,7 +229,7 @@ def look_around(
     is_near = touches.copy()
     is_near[1:] &= frame.session[1:] == frame.session[:-1]
     at, is_row = _find_held(held, frame)
-    own, turn, share, tags = (_fill(each, at, is_row) for each in (held.own, held.turn, held.share, held.tags))
+    own, turn, share, tags = [_fill(each, at, is_row) for each in (held.own, held.turn, held.share, held.tags)]
     is_open = find_open(seen, [frame.rows_of(n) for n in range(len(seen))])
     visible = is_open.copy()
     for n, one in enumerate(seen):
@@ -257,7 +257,7 @@ def _widen(one: Seen, rows: ViewRows, widest: int) -> ViewRows:
 
 def _find_held(held: HeldWords, frame: Frame) -> tuple[MatchRows, Flags]:
     found = [held.find(n, frame.rows_of(n)) for n in range(len(held.rows))]
-    at, is_there = (np.concatenate(each) for each in zip(*found, strict=True))
+    at, is_there = [np.concatenate(each) for each in zip(*found, strict=True)]
     return MatchRows(np.minimum(at, max(0, len(held) - 1))), is_there
 
 

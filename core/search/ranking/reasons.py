@@ -113,11 +113,10 @@ def weigh_sessions(seen: Sequence[Seen], held: HeldWords, frame: Frame) -> Sessi
     times = [
         np.bincount(session_of[hits.rows], weights=hits.times, minlength=len(numbers)) for hits in held.groups.values()
     ]
-    docs = [int(np.count_nonzero(each)) for each in times]
-    weights = [rarity_weight(n, every) if n else 0.0 for n in docs]
+    rows_of = [counts.nonzero()[0] for counts in times]
+    weights = [rarity_weight(len(there), every) if len(there) else 0.0 for there in rows_of]
     total = sum(weights) or 1.0
-    for weight, counts in zip(weights, times, strict=True):
-        there = counts.nonzero()[0]
+    for weight, counts, there in zip(weights, times, rows_of, strict=True):
         worth[there] += weight * saturation(counts[there].astype(np.float64), sizes[there], mean) / total
     return SessionScores(numbers, worth)
 

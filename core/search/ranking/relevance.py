@@ -100,14 +100,14 @@ def rank_rows(rows: Sequence[ScoredRow], query: RankingQuery, near: Near | None 
 
 def _add_up(parts: Mapping[str, Vector], count: int) -> Vector:
     """Return the score of each row: the sum of what each ranking reason adds."""
-    return np.round(sum(parts.values(), np.zeros(count)), 6)
+    return sum(parts.values(), np.zeros(count)).round(6)
 
 
 def _list_parts(parts: Mapping[str, Vector], count: int) -> list[dict[str, float]]:
     """Return, for each row, how much each ranking reason adds to its score."""
     if not parts:
         return [{} for _ in range(count)]
-    rows = zip(*(part.tolist() for part in parts.values()), strict=True)
+    rows = zip(*[part.tolist() for part in parts.values()], strict=True)
     return [dict(compress(zip(parts, own, strict=True), own)) for own in rows]
 
 
