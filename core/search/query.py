@@ -258,7 +258,7 @@ def choose_words(words: Sequence[str], languages: Sequence[str], index: IndexSta
     if index is not None and len(words) > KEYWORD_LIMIT:
         rows = {word: _count_rows(word, index.lexicon, languages) for word in words}
         words = search_words.choose_rarest(words, rows, KEYWORD_LIMIT)
-    return list(dict.fromkeys(search_words.search_form(word, languages) for word in words[:KEYWORD_LIMIT]))
+    return list(dict.fromkeys([search_words.search_form(word, languages) for word in words[:KEYWORD_LIMIT]]))
 
 
 def _count_rows(word: str, lexicon: Lexicon, languages: Sequence[str]) -> int:

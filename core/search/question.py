@@ -305,7 +305,7 @@ class _Name(NamedTuple):
 def _read_name(name: str) -> _Name:
     found = list(runs(bare(name)))
     spaceless = bool(found) and all(kind for _, kind in found)
-    parts = tuple(part for run, _ in found for part in re.split(r"[_\d]+", run) if part)
+    parts = tuple(re.sub(r"[_\d]+", " ", " ".join([run for run, _ in found])).split())
     naming = [
         (part, script_language(part) or "latin")
         for at, part in enumerate(parts)
@@ -318,7 +318,7 @@ def named(text: str, names: Collection[str], languages: Sequence[str]) -> frozen
     if not names:
         return frozenset()
     said = bare(text)
-    words = [part for run, _ in runs(said) for part in re.split(r"[_\d]+", run) if part]
+    words = re.sub(r"[_\d]+", " ", " ".join(all_runs(said))).split()
     capitals = {bare(word) for word in re.findall(r"(?<=[\w,;:] )[A-Z]\w+", text)}  # not at the start of a sentence
     known = set(words)
     by_letter: dict[str, list[str]] = {}

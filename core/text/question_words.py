@@ -131,7 +131,8 @@ def asks_about_person(words: str, people: Collection[str], languages: Sequence[s
 
 def may_ask_about_person(words: str) -> list[str]:
     """Return the languages in which `words` contains all words, but for the name, of a question about a person."""
-    known, likely = [], set[str]().union(*(_languages_by_word().get(word, ()) for word in words.split()))
+    by_word = _languages_by_word()
+    known, likely = [], set[str]().union(*[by_word[word] for word in words.split() if word in by_word])
     for language in ABOUT:
         is_likely = language in likely or (language in WITHOUT_SPACES and not words.isascii())
         for parts in _parts_around_who(language) if is_likely else ():
