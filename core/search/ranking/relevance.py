@@ -72,8 +72,7 @@ def rank_rows(rows: Sequence[ScoredRow], query: RankingQuery, near: Near | None 
     if near is not None:
         for mine, more in zip(reasons, compare_meanings(candidates, near), strict=True):
             mine.update(more)
-    ranges = list_ranges(query.question)
-    kept = [n for n, row in enumerate(rows) if not row.context or is_answer(row, reasons[n], query, ranges)]
+    kept = _list_answers(rows, reasons, query)
     for n in _list_without_quotes(rows, kept, query):
         reasons[n]["quote"] = 1.0
     known = [reasons[n] for n in kept]
@@ -90,8 +89,9 @@ def rank_rows(rows: Sequence[ScoredRow], query: RankingQuery, near: Near | None 
             told[n]["told"] = weight
     parts |= weigh(_list_columns(told), fitting, long, by_meaning=by_meaning)
     scores, made = _add_up(parts, len(kept)).tolist(), []
-    for n, mine, more, score, own in zip(kept, known, told, scores, _list_parts(parts, len(kept)), strict=True):
-        row = rows[n]
+    added = zip(*[part.tolist() for part in parts.values()], strict=True)
+    for n, mine, more, score, values in zip(kept, known, told, scores, added, strict=True):
+        row, own = rows[n], dict(compress(zip(parts, values, strict=True), values))
         why = "" if row.kept == "correction" and not _takes_back(row, query) else row.kept
         context = row.context and not (row.matched or why)
         made.append(ScoredRow(row.candidate, row.row, row.matched, row.tier, context, score, mine | more, own, why))
@@ -101,14 +101,6 @@ def rank_rows(rows: Sequence[ScoredRow], query: RankingQuery, near: Near | None 
 def _add_up(parts: Mapping[str, Vector], count: int) -> Vector:
     """Return the score of each row: the sum of what each ranking reason adds."""
     return sum(parts.values(), np.zeros(count)).round(6)
-
-
-def _list_parts(parts: Mapping[str, Vector], count: int) -> list[dict[str, float]]:
-    """Return, for each row, how much each ranking reason adds to its score."""
-    if not parts:
-        return [{} for _ in range(count)]
-    rows = zip(*[part.tolist() for part in parts.values()], strict=True)
-    return [dict(compress(zip(parts, own, strict=True), own)) for own in rows]
 
 
 def _list_columns(reasons: Sequence[Mapping[str, float]]) -> dict[str, Vector]:
@@ -134,12 +126,14 @@ def _takes_back(row: ScoredRow, query: RankingQuery) -> bool:
     return begins_with(asked_words(row.row.folded[:OPENING_CHARS]), "corrects", query.languages)
 
 
-def is_answer(
-    row: ScoredRow, reasons: Mapping[str, float], query: RankingQuery, ranges: Sequence[tuple[int, int]]
-) -> bool:
-    """Return whether a row without a match may answer the question: next to a match, or said in a question's span."""
-    is_near = reasons.get("context", 0.0) >= LEAST_CONTEXT
-    return query.has_answers and (is_near or any(start <= row.candidate.at_us < end for start, end in ranges))
+def _list_answers(rows: Sequence[ScoredRow], reasons: Sequence[Mapping[str, float]], query: RankingQuery) -> list[int]:
+    """Return the rows that match, and those that may answer the question: next to a match, or said in its spans."""
+    ranges, kept = list_ranges(query.question), list[int]()
+    for n, row in enumerate(rows):
+        is_near, at_us = reasons[n].get("context", 0.0) >= LEAST_CONTEXT, row.candidate.at_us
+        if not row.context or (query.has_answers and (is_near or any(since <= at_us < end for since, end in ranges))):
+            kept.append(n)
+    return kept
 
 
 def read_passages(row: ScoredRow, query: RankingQuery) -> dict[str, float]:
