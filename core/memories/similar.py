@@ -10,7 +10,7 @@ from ..shapes import SimilarMemory
 from ..text.languages import languages_of
 from ..text.search_words import minor_words, salient_words
 from ..text.stems import stem
-from ..text.words import iter_words
+from ..text.words import words as plain_words
 from .rules import INSTRUCTION
 from .table_reading import ItemFilter, ReadScope, search
 
@@ -46,5 +46,5 @@ def find_similar(call: Call, text: str, row_id: int | None = None) -> SimilarMem
 
 def list_subject_words(text: str, languages: Sequence[str]) -> set[str]:
     """Return the stems of a text's subject words; numbers are values, not subjects."""
-    said = [*salient_words(text, languages, MOST_WORDS), *minor_words([*iter_words(text)], languages, MOST_WORDS)]
+    said = [*salient_words(text, languages, MOST_WORDS), *minor_words(plain_words(text), languages, MOST_WORDS)]
     return {stem(word, languages) for word in said if not any(map(str.isdecimal, word))}

@@ -20,7 +20,8 @@ from ..text.host_values import all_items
 from ..text.languages import common_words, languages_of
 from ..text.search_words import TAGS_LIMIT
 from ..text.stems import stems
-from ..text.words import MIN_CHARS, iter_words, stop_words
+from ..text.words import MIN_CHARS, stop_words
+from ..text.words import words as plain_words
 
 TAG_BYTES = 255
 """Maximum number of UTF-8 bytes of a stored tag."""
@@ -106,7 +107,7 @@ def extract(text: str | None, *, vocabulary: Vocabulary | None, languages: Seque
     if not text or (vocabulary is not None and not (vocabulary.tags or vocabulary.aliases)):
         return []
     spoken = languages_of(text, languages)
-    tags = iter_words(text) if vocabulary is None else dict.fromkeys(index_of(vocabulary, tuple(languages)).find(text))
+    tags = plain_words(text) if vocabulary is None else dict.fromkeys(index_of(vocabulary, tuple(languages)).find(text))
     telling = (tag for tag in tags if not any(_is_stop_word(tag, language) for language in spoken))
     return list(islice(telling, TAGS_LIMIT))
 

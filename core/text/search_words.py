@@ -15,7 +15,8 @@ from .languages import bare, common_words
 from .question_words import MARKS, asked_words, begins_with, holds, is_question
 from .stems import script_language, stem
 from .time import mask_time
-from .words import candidates_of, iter_words, list_symbols, pairs, small_words, stop_words
+from .words import candidates_of, list_symbols, pairs, small_words, stop_words
+from .words import words as plain_words
 
 TAGS_LIMIT = 12
 KEYWORD_LIMIT = 24
@@ -184,13 +185,13 @@ def common_words_asked(text: str, languages: Sequence[str], limit: int) -> list[
     The first language is the message's. The result is its less common stop words; without any, a question gives less
     common words, a request or courtesy no words, and another message all its words if it is short (FEW_WORDS).
     """
-    found = minor_words([*iter_words(text)], languages, limit)
+    found = minor_words(plain_words(text), languages, limit)
     if found:
         return found
     said = asked_words(text)
     if small_words("courtesy").intersection(said.split()) or begins_with(said, "request", languages):
         return []
-    plain = [word for word in iter_words(text, _SHORT) if word not in small_words("two_letters")]
+    plain = [word for word in plain_words(text, _SHORT) if word not in small_words("two_letters")]
     if not is_question(text, languages):
         return plain[:limit] if len(said.split()) <= FEW_WORDS else []
     common = common_words(languages[0]) if languages else frozenset[str]()

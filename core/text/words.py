@@ -53,19 +53,12 @@ def _without_leading_marks(word: str) -> str:
     return word[at:].strip("_") if at else word
 
 
-def iter_words(text: str, min_chars: int = MIN_CHARS) -> Iterator[str]:
-    """Yield the words of `words` one by one, for callers that need the first few of a long text."""
-    seen: set[str] = set()
-    for run, spaceless in runs(fold(clean(text))):
-        for word in candidates_of(run, spaceless, min_chars):
-            if word not in seen:
-                seen.add(word)
-                yield word
-
-
 def words(text: str, min_chars: int = MIN_CHARS) -> list[str]:
     """Return the folded words of a text, unique, in first-seen order."""
-    return list(iter_words(text, min_chars))
+    found: dict[str, None] = {}
+    for run, spaceless in runs(fold(clean(text))):
+        found |= dict.fromkeys(candidates_of(run, spaceless, min_chars))
+    return list(found)
 
 
 @lru_cache(maxsize=64)
