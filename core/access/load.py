@@ -85,7 +85,7 @@ def _ask(db: Database, scope: Scope, request: Request, destination: str, setting
 
 
 def _is_waiting(rows: Sequence[Any]) -> bool:
-    return any(row[0] == INSERTED for row in rows)
+    return INSERTED in [row[0] for row in rows]
 
 
 def _values(scope: Scope, request: Request, destination: str, settings: Settings) -> dict[str, Any]:

@@ -78,12 +78,6 @@ class SortedWords:
         last = int(self._heads.searchsorted(head, "right"))
         return first if first == last else bisect_left(range(last), beginning, first, key=self._word)
 
-    def _find_all(self, beginning: bytes) -> tuple[int, int]:
-        """Return the first of the words with a prefix, and the first word after them."""
-        if len(beginning) < _HEAD_BYTES:
-            return int(self._heads.searchsorted(beginning)), int(self._heads.searchsorted(beginning + _AFTER_ALL))
-        return self._find(beginning), self._find(beginning + _AFTER_ALL)
-
     def may_begin(self, keys: Sequence[bytes]) -> list[bytes]:
         """Return the prefixes with which a word begins; of a long prefix, only the first bytes are compared."""
         if len(self._text) < SMALL:
@@ -96,9 +90,10 @@ class SortedWords:
         """Add the document frequencies of the words with this prefix to `counts`."""
         if len(self._text) < SMALL and b"\n" + key not in self._text:
             return  # faster than binary search: most prefixes are missing here
-        first, last = self._find_all(key)
-        if first == last:
+        first = self._find(key)
+        if first == len(self._starts) or not self._text.startswith(key, int(self._starts[first])):
             return
+        last = self._find(key + _AFTER_ALL)
         end = int(self._starts[last]) if last < len(self._starts) else len(self._text)
         words = _decode(self._text[int(self._starts[first]) : end - 1]).split("\n")
         for word, docs in zip(words, self._docs[first:last].tolist(), strict=True):
@@ -125,7 +120,7 @@ class SortedWords:
             letters: the substring; a line break at its end means the end of the word.
             most: the search stops above this number of words.
         """
-        first, last = self._find_all(beginning)
+        first, last = self._find(beginning), self._find(beginning + _AFTER_ALL)
         if first == last:
             return
         end = int(self._starts[last]) if last < len(self._starts) else len(self._text)

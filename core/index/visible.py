@@ -376,7 +376,7 @@ class Visible(Rows):
         """Return the speaker names that a text may contain: those with a word that begins like a word of the text."""
         by_beginning = self.table.names_by_beginning
         new = {who.name for who in self.speakers[len(self.table.speakers) :]}
-        return new.union(*(by_beginning.get(one, ()) for one in ("", *_list_beginnings(text[:4000]))))
+        return new.union(*[by_beginning.get(one, ()) for one in ("", *_list_beginnings(text[:4000]))])
 
     def nearness(self, here: str, asker: Collection[str]) -> Floats:
         """Return the nearness of each conversation: 1 (the current one), TAKES_PART (the asker spoke in it) or 0."""

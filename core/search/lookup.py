@@ -73,7 +73,7 @@ def find_terms(query: Query, index: IndexState | None) -> tuple[QueryTerm, ...]:
             spoken = tuple(dict.fromkeys((*languages, *lexicon.spoken_languages(rows))))
             terms = _add_forms(query, terms, lexicon, spoken)
         if query.text and query.keywords:
-            words = filter(may_be_misspelt, (term.text for term in terms if term.is_keyword))
+            words = filter(may_be_misspelt, [term.text for term in terms if term.is_keyword])
             for word in sorted(words, key=lambda each: (-len(each), each))[:MOST_NEAR]:
                 terms = _respell(word, terms, lexicon, languages)
             terms += _find_minor(query, said, terms, lexicon, rows) + _find_kinds(query, said, lexicon)
@@ -268,8 +268,8 @@ def _find_kinds(query: Query, said: Sequence[str], lexicon: Lexicon) -> list[Que
             if pieces[0].kind != "word":  # of a script without spaces: the words of its characters
                 words |= {word: False for piece in pieces for word in _words_of(piece, lexicon)}
             elif beginning in known:
-                forms = list_forms(lexicon.beginning(beginning), kind, languages, form)
-                words |= {(WORD, word): False for word in forms}
+                for word in list_forms(lexicon.beginning(beginning), kind, languages, form):
+                    words[WORD, word] = False
         if words:
             found.append(QueryTerm(noun, "minor", index_terms=words, stem=stem(noun, languages)))
     return found
@@ -337,7 +337,7 @@ def _is_word(term: QueryTerm) -> bool:
 
 
 def _add_words(term: QueryTerm, words: Iterable[str]) -> QueryTerm:
-    return term._replace(index_terms={**term.index_terms, **dict.fromkeys(((WORD, word) for word in words), True)})
+    return term._replace(index_terms={**term.index_terms, **dict.fromkeys([(WORD, word) for word in words], True)})
 
 
 def _split(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -71,7 +71,7 @@ def match(
     Rows about the days of `question` match too; if the question is limited, rows outside its spans do not match.
     """
     assert search.index is not None
-    owners, audiences, docs = list_owners(search.terms), list[AudienceMatches](), Counter[IndexTerm]()
+    owners, audiences, docs = list_owners(search.terms), list[AudienceMatches](), defaultdict[IndexTerm, int](int)
     owners = {(DAY, day): list[int]() for day in question.days} | owners if question else owners
     for view, held in search.index.read(owners, every=every):
         inside = find_inside(question, view, held) if question is not None and question.is_limited else None
@@ -81,7 +81,8 @@ def match(
         if every or len(postings.rows):
             without = view.find_rows(left_out) if left_out else None
             audiences.append(AudienceMatches(view, postings, len(audiences), readable, without))
-            docs.update(postings.count_rows())
+            for one, rows in postings.count_rows().items():
+                docs[one] += rows
     return Matches(search.terms, owners, audiences, docs)
 
 

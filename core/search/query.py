@@ -92,7 +92,7 @@ class Query:
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        return tuple(source.number for source in self.sources)
+        return tuple([source.number for source in self.sources])
 
     @property
     def pool(self) -> int:

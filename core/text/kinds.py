@@ -44,5 +44,5 @@ def find_kinds(text: str, words: Sequence[str], languages: Sequence[str]) -> dic
             named = {word: stem(word, (language,)) for word in words} if classes else {}
         for word, form in named.items():
             if kinds := classes.get(word) or classes.get(form):
-                found[word] = found.get(word, frozenset()) | kinds
+                found[word] = kinds if word not in found else found[word] | kinds
     return dict(list(found.items())[:MOST_CLASSES])

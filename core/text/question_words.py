@@ -91,7 +91,7 @@ def find_side(words: str, languages: Sequence[str]) -> Side:
 
 def leave_now(words: str, languages: Sequence[str]) -> str:
     """Return words from `asked_words` without words such as `today` and `tonight`."""
-    for phrase in sorted((each for code in languages for each in _phrases("now", code)), key=len, reverse=True):
+    for phrase in sorted([each for code in languages for each in _phrases("now", code)], key=len, reverse=True):
         words = words.replace(phrase, " " * phrase.startswith(" "))
     return words
 

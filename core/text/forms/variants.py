@@ -67,11 +67,9 @@ def find_forms(written: str, languages: Sequence[str], beginning: Beginning) -> 
 def _find_of_stem(word: str, language: str, beginning: Beginning) -> dict[str, None]:
     """Return the index words with the same Snowball stem as a word."""
     (stem, *_) = stems(word, (language,))
-    found: dict[str, None] = {}
-    if len(stem) < int(read_rules(language).get("stems", _SHORTEST_STEM)):
-        return found
+    found, is_long = dict[str, None](), len(stem) >= int(read_rules(language).get("stems", _SHORTEST_STEM))
     shorter = stem[:-1] if len(stem) > _SHORTEST_STEM else stem
-    for start in (shorter, *with_prefixes(stem)):
+    for start in (shorter, *with_prefixes(stem)) if is_long else ():
         found |= dict.fromkeys(list_with_stem(beginning(start), stem, language))
     for other in list_look_alikes(word, language):
         found.pop(other, None)

@@ -226,9 +226,9 @@ def _read(
         parts = _find_plan(cut(said, lexicon))
         if is_question:
             parts = _leave_have(parts, folds.marked, language)
-        is_plan = not _holds(parts, "-") and (_holds(parts, "+") or not is_question)
-        is_past = _holds(parts, "-") and not _holds(parts, "+")
-        whole = Moment(local, zone, lexicon, is_plan, not is_question and not _holds(parts, "+"), is_past)
+        says_past, says_plan = _holds(parts, "-"), _holds(parts, "+")
+        is_plan, is_told = not says_past and (says_plan or not is_question), not is_question and not says_plan
+        whole = Moment(local, zone, lexicon, is_plan, is_told, says_past and not says_plan)
         tenses = [None] * len(parts) if is_question else read_tenses(parts, folds.marked, language)
         read: list[tuple[TimePart, Moment]] = []
         for tense, group in groupby(zip(parts, tenses, strict=True), lambda one: one[1]):
