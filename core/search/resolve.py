@@ -55,11 +55,11 @@ class Search:
 
     @cached_property
     def keyword_ids(self) -> frozenset[int]:
-        return frozenset(i for i, term in enumerate(self.terms) if term.is_keyword)
+        return frozenset([i for i, term in enumerate(self.terms) if term.is_keyword])
 
     @cached_property
     def tag_ids(self) -> frozenset[int]:
-        return frozenset(i for i, term in enumerate(self.terms) if term.kind == "tag")
+        return frozenset([i for i, term in enumerate(self.terms) if term.kind == "tag"])
 
     @cached_property
     def tags_in_chat(self) -> frozenset[int]:

@@ -204,9 +204,7 @@ def find_asked(text: str, languages: Sequence[str]) -> str:
 
     Also return the whole text if a question has hardly any words, such as `ok?` or a web address.
     """
-    if len(text) > SHORT_CHARS or not MARKS.intersection(text):
-        return text
-    every = list(sentences(text))
+    every = list(sentences(text)) if len(text) <= SHORT_CHARS and not MARKS.isdisjoint(text) else []
     if len(every) < 2:
         return text
     asking = [each for each in every if is_question(each, languages)]

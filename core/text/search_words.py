@@ -71,26 +71,22 @@ def _find_salient(text: str, languages: Sequence[str], accented: frozenset[str])
     """Return words that may be salient, and those of them that are salient even if they are stop words."""
     said = clean(text)
     folded = fold(said)
-    names = _short_names(said) | {fold(name) for name in inner_names(said)}
-    numbers = _numbers(folded, languages)
     # With an accent, a word of two letters may be a noun: `gà`, `kő`.
     nothing = small_words("two_letters") - (accented - common_words("vi"))
     words: list[str] = _SIGNED.findall(folded)
-    certain = {*words, *names, *numbers}
+    certain = {*words, *_short_names(said), *map(fold, inner_names(said)), *_numbers(folded, languages)}
     for run, spaceless in runs(folded):
         if spaceless:
             signs = _single_signs(run)
             words += signs
             certain.update(signs)
-        elif run in names:
+        elif run in certain:
             words.append(run)
             continue
         elif len(run) == 1 and script_language(run) == "ko":
             words.append(run)
         elif len(run) <= _SHORT or run.isdigit():
-            if run in numbers:
-                words.append(run)
-            elif len(run) == _SHORT and not run.isdigit() and run not in nothing:
+            if len(run) == _SHORT and not run.isdigit() and run not in nothing:
                 words += candidates_of(run, spaceless, _SHORT)
             continue
         words += candidates_of(run, spaceless)
