@@ -291,8 +291,8 @@ def _place_kept(ordered: Sequence[ScoredRow], limit: int) -> list[ScoredRow]:
 
 def _build_hit(search: Search, row: FoundRow) -> Hit:
     chars = search.settings.snippet_chars
-    text = None
-    if search.settings.snippet_window == "match":
+    text, is_cut = None, len(row.texts) > 1 or len(row.shown_text) > chars
+    if is_cut and search.settings.snippet_window == "match":
         text = hits.snippet_of_match(row.texts, search.list_looked_for(row.source), chars)
     if text is None:
         text = hits.snippet(row.shown_text, chars)

@@ -134,9 +134,10 @@ def leave_persona(query: Query, persona: str, index: IndexState | None) -> Query
     text = leave_call(query.text, {persona, *names} - {""}, query.languages)
     if text == query.text:
         return query
-    words = list_words(text, query.languages) if query.is_of_text else ()
+    is_asking = asks(text, query.languages)
+    words = list_words(text, query.languages, is_asking=is_asking) if query.is_of_text else ()
     keywords = fold_words(choose_words(words, query.languages, None)) if words else query.keywords
-    is_question = query.is_question or (query.ranking == "relevance" and asks(text, query.languages))
+    is_question = query.is_question or (query.ranking == "relevance" and is_asking)
     return replace(query, text=text, words=tuple(words), keywords=keywords, is_question=is_question)
 
 

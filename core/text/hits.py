@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from ..base.patterns import lazy_pattern
 from ..shapes import PERSONA_SENDER, HistoryEntry
@@ -15,6 +16,8 @@ DEFAULT_PERSONA = "default"
 
 ELLIPSIS = "..."
 
+MOST_PLACES = 20
+"""Maximum number of matches of a keyword that are compared."""
 NAME_CHARS = 64
 
 _BREAK = lazy_pattern(f"(?<!\u094d)[^{marks_class()}\u0640\u1100-\u11ff\u3131-\u318e\uff9e-\uffdc]")
@@ -77,15 +80,29 @@ def _original_place(text: str, places: Sequence[int]) -> list[int]:
     return found + [len(text)] * (len(places) - len(found))
 
 
-def find_match(text: str, keywords: Iterable[str]) -> tuple[int, int] | None:
-    """Return `(at, length)` of the first match that is a whole word, else of the first match; None without a match."""
+def find_match(text: str, keywords: Iterable[str], chars: int = 0) -> tuple[int, int] | None:
+    """Return `(at, length)` of the first match that is a whole word, else of the first match; None without a match.
+
+    With `chars`: of the passage of at most this many characters that has the most different keywords.
+    """
     folded = fold(text)
     found = [wanted for keyword in keywords if (wanted := fold(clean(keyword))) and wanted in folded]
     if not found:
         return None
-    matches = ((each, re.search(rf"\b{re.escape(each)}\b", folded)) for each in found)
-    whole = [(match.start(), -len(each)) for each, match in matches if match is not None]
-    start, less = min(whole or [(folded.find(each), -len(each)) for each in found])
+    places = [
+        (match.start(), -len(each))
+        for each in dict.fromkeys(found)
+        for match in islice(re.finditer(rf"\b{re.escape(each)}\b", folded), MOST_PLACES)
+    ]
+    places = sorted(places or [(folded.find(each), -len(each)) for each in found])
+    start, less = places[0]
+    if chars and len(places) > 1:
+        passages = [
+            [each for each in places[at:] if each[0] - each[1] <= first + chars] for at, (first, _) in enumerate(places)
+        ]
+        passage = max(passages, key=lambda each: len({folded[at : at - size] for at, size in each}))
+        if passage:
+            start, less = passage[0][0], passage[0][0] - max(at - size for at, size in passage)
     if text.isascii():
         return start, -less
     begin, end_piece = _original_place(text, (start, start - less - 1))
@@ -93,15 +110,15 @@ def find_match(text: str, keywords: Iterable[str]) -> tuple[int, int] | None:
     return begin, (after.start() if after else len(text)) - begin
 
 
-def find_column(columns: Sequence[str], keywords: Sequence[str]) -> tuple[int, tuple[int, int]] | None:
+def find_column(columns: Sequence[str], keywords: Sequence[str], chars: int = 0) -> tuple[int, tuple[int, int]] | None:
     """Return the position of the first column with a match, and the match; None if no column has one."""
-    matches = ((at, find_match(text, keywords)) for at, text in enumerate(columns) if text)
+    matches = ((at, find_match(text, keywords, chars)) for at, text in enumerate(columns) if text)
     return next(((at, match) for at, match in matches if match is not None), None)
 
 
 def snippet_of_match(columns: Sequence[str], keywords: Sequence[str], chars: int) -> str | None:
-    """Return the snippet around the first match in the first column with a match; None if no column has one."""
-    found = find_column(columns, keywords)
+    """Return the snippet with the most keywords of the first column with a match; None if no column has one."""
+    found = find_column(columns, keywords, chars)
     return None if found is None else snippet_around(columns[found[0]], *found[1], chars)
 
 

@@ -39,6 +39,15 @@ def test_t35_the_snippet_stands_around_the_match(at: int, length: int) -> None:
     assert snippet_of_match([None, "nothing"], ["needle"], 400) is None
 
 
+def test_t35_the_passage_with_the_most_keywords_is_shown() -> None:
+    text = (
+        f"A plum cake. {'Flour and butter, then wait. ' * 30}Bake the plum cake at 180 degrees. {'Let it cool. ' * 50}"
+    )
+    shown = snippet_of_match([text], ["plum", "cake", "degrees"], 100)
+    assert shown is not None and "plum cake at 180 degrees" in shown
+    assert (snippet_of_match([text], ["plum"], 100) or "").startswith("A plum cake.")
+
+
 def test_t35_a_short_text_comes_whole_and_a_long_match_from_its_beginning() -> None:
     assert snippet_around("a cat", 2, 3, 400) == "a cat"
     assert snippet_around("ab" + "c" * 500 + "d", 2, 500, 400) == "..." + "c" * 400 + "..."
