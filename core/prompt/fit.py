@@ -289,7 +289,7 @@ def cut_text(text: str, most_chars: int, words: Sequence[str] = ()) -> str:
     """Shorten a text to `most_chars` around the first match of the words; without a match, to its beginning."""
     if len(text) <= most_chars:
         return text
-    match = find_match(text, words, most_chars) if words else None
+    match = find_match(text, words) if words else None
     if match is not None and sum(match) > most_chars:
         return snippet_around(text, *match, most_chars)
     kept = text[: find_cut(text, most_chars)]
