@@ -3,8 +3,6 @@
 `make docs` runs `python -m tests.api_page`; a test compares the page.
 """
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import re

@@ -3,8 +3,6 @@
 `python -m tests.config_files`, called by `make docs`; a test compares the files.
 """
 
-from __future__ import annotations
-
 import json
 import textwrap
 from collections.abc import Mapping

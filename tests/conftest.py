@@ -16,8 +16,6 @@ test or module to some of the engines, with `extras=True` to those and what TEST
 it lifts the limit of a module for one test.
 """
 
-from __future__ import annotations
-
 import gc
 import itertools
 import os

@@ -5,8 +5,6 @@ Nothing is handed on that a test has changed in its form, filled with very many 
 Called by `tests/conftest.py`; each worker of a parallel run has databases of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from typing import Any

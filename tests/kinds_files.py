@@ -4,8 +4,6 @@ FOLDER holds `data.noun` and `index.noun` of WordNet 3.0, as the package wordnet
 /usr/share/wordnet. The lines above HEAD are written by hand and stay.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

@@ -3,8 +3,6 @@
 `python -m tests.language_table`, called by `make docs`; a test compares the page.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from core.base.resources import find

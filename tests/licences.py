@@ -1,7 +1,5 @@
 """What a CycloneDX list says of licences, a line a package: `python -m tests.licences FILE`, run by `make sbom`."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

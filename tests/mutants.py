@@ -7,8 +7,6 @@ tests that import it, then all tests on SQLite that are not slow (not with `--ne
 survives: it is printed, and a promise may lack its test.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import itertools

@@ -1,7 +1,5 @@
 """Every module of the package, for tests that look into all of them."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from collections.abc import Iterator

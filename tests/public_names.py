@@ -4,8 +4,6 @@ docs/public.md says what public means. `tests/spec/test_public_names.py` compare
 change. Settings and columns are in config.yaml and sql/schema, which other tests compare.
 """
 
-from __future__ import annotations
-
 import ast
 import dataclasses
 import importlib

@@ -4,8 +4,6 @@ They are committed with the release as `tests/releases/VERSION.sqlite3.gz` and `
 afterwards; until then they are written anew where tables change. `tests/store/test_releases.py` opens each.
 """
 
-from __future__ import annotations
-
 import gzip
 import sys
 import tempfile

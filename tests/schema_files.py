@@ -4,8 +4,6 @@
 What each index serves is the comment that stands above it in `core/database/schema.py`.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

@@ -8,8 +8,6 @@ one that runs this. There `core`, the name the tests use, is an alias by `prompt
 copy that holds neither `core/` nor the folders the wheel brings.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -3,8 +3,6 @@
 Pages made from the code (functions, settings, tables) do not count.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the tests of adapters share: a database of each engine, a persona of their own."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """Messages of discord.py as its gateway makes them: its own classes over data of the wire."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import discord

@@ -1,7 +1,5 @@
 """Servers on loopback for the tests of adapters: one that answers what a function gives, and the API of Telegram."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """R28: each adapter by name, with its framework alone; the code of docs/adapters.md runs."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """R30: Claude's memory tool over our rows: the answers of the SDK's own file tool, word for word."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import json

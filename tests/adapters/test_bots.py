@@ -1,7 +1,5 @@
 """R33: messages of discord.py and python-telegram-bot as ours, with the libraries' own classes."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

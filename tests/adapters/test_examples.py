@@ -1,7 +1,5 @@
 """R33: each example as somebody runs it: the framework's real classes, a model on loopback, a database of its own."""
 
-from __future__ import annotations
-
 import asyncio
 import importlib.util
 import os

@@ -1,7 +1,5 @@
 """R31: LangGraph's store over ours: the behaviours its own stores are tested for, in our words."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """R32: our block in LlamaIndex's memory, with its own model that says what it was asked."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """R28: the official OpenAI client with memory, against a model server on a socket."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """R29: a session of the OpenAI Agents SDK as a conversation: the behaviours its own sessions are tested for."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Coroutine
 from typing import Any

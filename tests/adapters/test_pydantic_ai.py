@@ -1,7 +1,5 @@
 """R32: our capability in agents of Pydantic AI, with its own models for tests."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from typing import Any

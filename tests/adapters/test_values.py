@@ -1,7 +1,5 @@
 """Values under names: whose they are, what finds them, what takes them along."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

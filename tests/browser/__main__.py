@@ -1,7 +1,5 @@
 """The command `python -m tests.browser install`: obtain the browser of the page's tests, and axe-core."""
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import sys

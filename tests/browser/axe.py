@@ -3,8 +3,6 @@
 `python -m tests.browser install` obtains it; tests never do, and do without where it is missing.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is measured in the browser: what axe finds, nothing inline or from elsewhere, overflow, visible focus."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.browser import axe

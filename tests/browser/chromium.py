@@ -9,8 +9,6 @@
 Nothing here runs while tests run but `find`; nothing but the machine's own Debian sources is asked.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

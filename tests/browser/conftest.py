@@ -4,8 +4,6 @@ A window watches: a dialog, an error of the script, a request that leaves the se
 policy had to stop fails the test, whatever else it was about.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A persona whose memory looks like one that was in use for months: what the page's tests look at."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from datetime import timedelta

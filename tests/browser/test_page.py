@@ -1,7 +1,5 @@
 """The admin page as people use it, in a real browser (rule L35): by mouse, by keyboard, without its script."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

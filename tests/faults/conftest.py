@@ -1,7 +1,5 @@
 """Databases that may be broken: each test that breaks one has one of its own."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from contextlib import closing

@@ -4,8 +4,6 @@
 only this package's own exceptions are expected.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess

@@ -1,7 +1,5 @@
 """What hosts were told, held against what is stored: nothing acknowledged is lost, nothing is there twice."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence

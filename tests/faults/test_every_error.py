@@ -1,7 +1,5 @@
 """Every statement of a call fails with every class of error: the caller is told the cause, or nothing is lost."""
 
-from __future__ import annotations
-
 import itertools
 import time
 from collections.abc import Callable, Iterator

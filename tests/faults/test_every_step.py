@@ -1,7 +1,5 @@
 """S45, L19, G16: a worker that dies at any step of any work: another one finishes it, every effect is there once."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Each table that a prompt reads is taken away, each of its columns broken: one section suffers, the rest stands."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

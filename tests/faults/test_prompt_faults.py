@@ -1,7 +1,5 @@
 """A prompt comes back whatever breaks in the store (F50 to F53, F58, F59, P3, G14, G26)."""
 
-from __future__ import annotations
-
 import json
 import os
 import traceback

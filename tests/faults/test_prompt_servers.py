@@ -1,7 +1,5 @@
 """A prompt and a server that hangs, loses connections, is read only (F51 to F54); killed: `test_servers_killed`."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

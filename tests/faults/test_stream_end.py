@@ -1,7 +1,5 @@
 """L20: an end of a stream that was counted does not raise afterwards, or a host that tells it again counts it twice."""
 
-from __future__ import annotations
-
 import pytest
 from sqlalchemy import select
 

@@ -7,8 +7,6 @@ Their files are used as they are. A stand-in (`standins/`) gives their tests our
 that look inside theirs are set aside by name, each with its reason, and counted.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

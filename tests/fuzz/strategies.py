@@ -1,8 +1,6 @@
 """Hostile values with structure, for hypothesis: texts, JSON, YAML, templates, files, and Python values of any kind."""
 
 # ruff: noqa: E501 - the lists of hostile pieces are read better in few lines
-from __future__ import annotations
-
 import json
 import os
 from datetime import UTC, date, datetime

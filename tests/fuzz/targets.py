@@ -4,8 +4,6 @@
 errors, and TypeError or ValueError where it says so for arguments of a wrong kind. Anything else is a finding.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ loop from work, not a slow machine from a fast one. What fuzzing found once stan
 """
 
 # ruff: noqa: E501 - the lists of hostile pieces are read better in few lines
-from __future__ import annotations
-
 import logging
 import resource
 import subprocess

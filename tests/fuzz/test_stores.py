@@ -1,8 +1,6 @@
 """Hostile texts and ids go through the doors into every database and come back byte for byte (rules F62, T25, G6, G11)."""
 
 # ruff: noqa: E501 - the lists of hostile pieces are read better in few lines
-from __future__ import annotations
-
 import itertools
 
 from hypothesis import HealthCheck, given, settings

@@ -5,8 +5,6 @@ stored), `flags.yaml`, `expected.json` (the prompt, and what was left out). `pyt
 `expected.json` anew; the difference is to be read like code. Ids are written as the place of the row in `rows.yaml`.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

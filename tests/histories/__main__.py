@@ -6,8 +6,6 @@ Each history has a database file of its own, three processes and a seed; `--seed
 the same.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import random

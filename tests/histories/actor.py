@@ -3,8 +3,6 @@
 Clock, ids and the statement at which it dies come with the step, so that a history runs the same way again.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import sys

@@ -1,7 +1,5 @@
 """Random histories: several processes, kills, a model (F40, F51, G16). `make histories` runs more of them."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.histories.__main__ import run_history

@@ -1,7 +1,5 @@
 """More of everything in a prompt than people are shown: what must not leak has room to do so."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Who may see what, written from the table of F12 alone: it knows nothing of how the library works it out."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal

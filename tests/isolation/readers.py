@@ -1,7 +1,5 @@
 """Every public way to read, with a caller that takes it as a scope: the registry that the walk goes through."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import io

@@ -5,8 +5,6 @@ A table counts as scoped when its own persona_id or audience_id is compared, in 
 column of another table.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -5,8 +5,6 @@ ISOLATION_SHARE scopes. By default two personas are walked on a server, with few
 out above the tables, and each statement is compared over the engines elsewhere.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from collections import Counter

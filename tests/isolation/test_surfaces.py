@@ -1,7 +1,5 @@
 """The surfaces over the doors: admin routes and commands see one persona; and a conversation that turns private."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import threading

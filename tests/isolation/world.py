@@ -1,7 +1,5 @@
 """Many places with ids made to be mixed up, and in each of them a canary in every table that holds texts."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterator

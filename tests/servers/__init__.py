@@ -5,8 +5,6 @@ others are the servers. From a shell: `python -m tests.servers install`, `list`,
 `SERVERS["mariadb"]()` is a server that is not started yet, and a context manager.
 """
 
-from __future__ import annotations
-
 from tests.servers.base import Reachable, Server, ServerError
 from tests.servers.family import MariaDB, MySQL
 from tests.servers.seekdb import SeekDB

@@ -1,7 +1,5 @@
 """The command `python -m tests.servers`: install, list or start the servers of the test suite."""
 
-from __future__ import annotations
-
 import argparse
 import signal
 import sys

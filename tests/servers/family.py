@@ -1,7 +1,5 @@
 """MariaDB and MySQL: finding the program, a prepared data folder, the options for quick tests."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import os

@@ -6,8 +6,6 @@ tree runs through its own dynamic loader (`Tree.command`), so a server from a ne
 Called by `python -m tests.servers install` only; nothing here runs while tests run.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -5,8 +5,6 @@ their own sizes and can kill it. In its embedded mode it listens on a socket onl
 address), and ends when nobody holds a shared lock on `run/seekdb.clients`: the launcher holds it, as `open()` does.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import importlib.util

@@ -4,8 +4,6 @@ Called by `tests/conftest.py`. The controller of a parallel run starts the serve
 each of which makes databases of its own; without workers a server starts when the first collected test needs it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import re
 import sqlite3

@@ -1,7 +1,5 @@
 """The one list of texts that try to be more than a text (F30), and what no text may change."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

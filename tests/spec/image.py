@@ -1,7 +1,5 @@
 """What the tests of the image read from Dockerfile and compose files, and a plain place to run it in."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

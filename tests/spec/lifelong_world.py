@@ -1,7 +1,5 @@
 """What the tests of lasting memory share: a persona whose doors are called with its own database and settings."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from datetime import timedelta

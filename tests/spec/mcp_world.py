@@ -1,7 +1,5 @@
 """Real connections to the memory over MCP: the command as a child process, and a server on a loopback socket."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

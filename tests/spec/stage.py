@@ -1,7 +1,5 @@
 """What the tests of whole prompts share: one persona with its rows, and the message that asks for a prompt."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Callable, Mapping

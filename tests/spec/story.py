@@ -1,7 +1,5 @@
 """What the tests of stories share: one conversation of one persona, the doors called for it, and a model."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """What an operator reads on the page, and the lists it is made of (L23, L35)."""
 
-from __future__ import annotations
-
 import html
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Bad input through every door: its own error, nothing of it stored, no secret told (F60 to F78, G19, G25, G26)."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import logging

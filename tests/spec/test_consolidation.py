@@ -1,7 +1,5 @@
 """Chat becomes knowledge: cycles of consolidation, their triggers, what they store and never lose (L4, L13 to L22)."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import threading

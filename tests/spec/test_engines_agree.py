@@ -1,7 +1,5 @@
 """G27: the same calls on the same rows give the same results on every engine."""
 
-from __future__ import annotations
-
 from contextlib import closing
 
 import pytest

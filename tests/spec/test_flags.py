@@ -1,7 +1,5 @@
 """Every flag changes something a host can see: one probe for each whose effect no other test of its noun shows."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """What was made of a message follows it when it is changed, deleted or forgotten (P69, F87)."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Forgetting a participant, a conversation, a memory: the examples of F40 to F45, F47 and F48, with rows counted."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import sqlite3

@@ -1,7 +1,5 @@
 """What is kept of a person at each level (F20, cell by cell), and that nothing is left of what was forgotten (F46)."""
 
-from __future__ import annotations
-
 import functools
 import gc
 import io

@@ -1,7 +1,5 @@
 """Exports of other programs into the chat history (R21 to R27): what comes in, how often, whose it is, who sees it."""
 
-from __future__ import annotations
-
 import json
 import os
 import zipfile

@@ -1,7 +1,5 @@
 """F30, F31, F34: whatever is said, remembered, named or made of it stays a text in a data field, through every door."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import json

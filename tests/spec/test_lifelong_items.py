@@ -1,7 +1,5 @@
 """Memory items: stored once, found, edited, archived, restored, expired and pruned (L1 to L12, L22 to L24)."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

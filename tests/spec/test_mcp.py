@@ -1,7 +1,5 @@
 """The memory over MCP (R6 to R8, R10, R38): both transports, both eras of the protocol, by the SDK's own client."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Remote programs connect by OAuth: the SDK's own client over a loopback socket, and a browser's part by hand (D9)."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import hmac

@@ -1,7 +1,5 @@
 """How servers are started, guarded and ended: MCP by both transports, several processes (R6, R7, R11, R39)."""
 
-from __future__ import annotations
-
 import asyncio
 import builtins
 import contextlib

@@ -1,7 +1,5 @@
 """What models are shown, and what becomes of their answers (F18, F20, F21, F33, F47, P69, S9, S47, G22)."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

@@ -4,8 +4,6 @@ No container engine is needed: the image's package is installed from a wheel of 
 command runs with the variables of Dockerfile and compose alone. Where an engine answers, the image is built too.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import shutil

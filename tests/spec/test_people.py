@@ -1,7 +1,5 @@
 """Who said it, who somebody is, and how the persona stands to them (T33, P75, L26 to L31, F6, F20)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

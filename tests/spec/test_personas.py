@@ -1,7 +1,5 @@
 """Texts of a host's own: those of its personas, and files of words in TEMPLATES_DIR (P15, P64, P65)."""
 
-from __future__ import annotations
-
 import logging
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """R35: each promise has a test whose name begins with its id, and each such id is on one page of docs/promises."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The call of a prompt: arguments, stages, hooks, search, counts, limits, report (P1 to P6, P40, P50 to P63, D35)."""
 
-from __future__ import annotations
-
 import json
 import time
 from typing import Any

@@ -1,7 +1,5 @@
 """P71: the prompt as chat messages; its turns are what was said, by whom, in order, within the limit."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from datetime import timedelta

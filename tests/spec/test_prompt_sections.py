@@ -1,7 +1,5 @@
 """The sections of a whole prompt: history, diary, what comes up, other channels (P20 to P39, P68, T62, M17 to M21)."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from datetime import timedelta

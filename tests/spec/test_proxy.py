@@ -1,7 +1,5 @@
 """The proxy (R14 to R20), asked by the official client before a model server that records what arrives."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import logging

@@ -1,7 +1,5 @@
 """What the proxy passes on and stores when the other side does not do the usual (R13, R16, R20, R37, F82)."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import json

@@ -1,7 +1,5 @@
 """The proxy's `/v1/responses` has the memory of `/v1/chat/completions`, asked by the official client."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

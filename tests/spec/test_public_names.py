@@ -1,7 +1,5 @@
 """What docs/public.md promises: the names of a release, which change only as it says."""
 
-from __future__ import annotations
-
 import difflib
 import importlib
 import inspect

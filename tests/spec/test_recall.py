@@ -1,7 +1,5 @@
 """Everyday questions, every script, misspelt words: the sentence that answers is found and stands in the prompt."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import closing

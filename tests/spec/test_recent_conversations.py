@@ -1,7 +1,5 @@
 """Conversations that ended: summarised, listed, and the two Markdown files that keep step (C1 to C10, C30 to C35)."""
 
-from __future__ import annotations
-
 import json
 import logging
 import sqlite3

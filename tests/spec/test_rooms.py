@@ -1,7 +1,5 @@
 """Rooms of one name on several servers (F81): two conversations, whichever door is used."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Versions of the running recap, and where it stands in injection, prompt and messages (S14, S26 to S42)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Incoming messages and `Memory`: stored with everything in them, by whom and where (P70, P71, F1, F88)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Saved memories and standing instructions: what is kept when somebody asks, and what a model sees (C11 to C29)."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re

@@ -1,7 +1,5 @@
 """S20 to S25: scene breaks by hand and found, recaps of scenes."""
 
-from __future__ import annotations
-
 import json
 import logging
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Who sees and changes what: prompts, known servers in direct messages, row ids, what stays local (F1 to F18)."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import itertools

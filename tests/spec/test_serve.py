@@ -1,7 +1,5 @@
 """`prompt-engine serve`: where it listens, what it says where it cannot, what a supervisor is told (L34, R34)."""
 
-from __future__ import annotations
-
 import logging
 import re
 import socket

@@ -1,7 +1,5 @@
 """R35: the ways in, run as their pages say; the code of pages for those who come from elsewhere, and of examples/."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import importlib.util

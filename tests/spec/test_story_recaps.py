@@ -1,7 +1,5 @@
 """Recaps of messages: values, alternatives, what is included, hidden and shown, costs (S1 to S16, S34 to S37)."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -3,8 +3,6 @@
 FACES_SCOPES is how many people ask all faces (`make isolation` sets 1000); 12 without it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import json

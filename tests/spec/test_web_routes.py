@@ -3,8 +3,6 @@
 API_FUZZ_EXAMPLES sets how many requests of each kind every operation gets.
 """
 
-from __future__ import annotations
-
 import html
 import json
 import os

@@ -1,7 +1,5 @@
 """What the tests of the HTTP applications share: an operator with the token, tokens of each kind, and who shows one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """What the tests of the tables share: a persona per test, a queue and a relay that can lose a commit."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing
 

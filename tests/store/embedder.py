@@ -1,7 +1,5 @@
 """A small embedder for tests: character three-grams, hashed; texts that share letters are near each other."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """What the tests and the bench of the queue share: operations whose effects can be counted, workers as processes."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

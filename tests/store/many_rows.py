@@ -2,8 +2,6 @@
 of them in audience 7.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 

@@ -3,8 +3,6 @@
 It stands for a proxy too: `lead_to` sends new connections to another server, as ProxySQL and MaxScale do.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import threading

@@ -2,8 +2,6 @@
 and G27. Ids are replaced by labels, so that two engines, or two servers, can be compared for equality.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing

@@ -6,8 +6,6 @@ first is worked out anew. All of it is the definition: LEADING rows by what they
 where they stand are looked at with their neighbours, the BEST of all come out.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Audiences: made once, whoever makes them, and never remembered wrongly (D6)."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st

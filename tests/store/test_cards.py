@@ -1,7 +1,5 @@
 """Character cards become the persona's text, their book memories (issue 30, item 6)."""
 
-from __future__ import annotations
-
 import base64
 import json
 import struct

@@ -1,7 +1,5 @@
 """The log of what was said: stored once, read by who may, edited and deleted with its index (P42, F5)."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator
 from contextlib import closing

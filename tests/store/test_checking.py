@@ -1,7 +1,5 @@
 """D29, F58, F74: `check_server` says what is there, what is needed and what mends it, and changes nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Opening a database, and what people are told when that fails."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 import stat

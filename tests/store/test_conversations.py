@@ -1,7 +1,5 @@
 """Conversations: registered once, private or public, moved as a whole; people linked (F5, F6, F10 to F17)."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

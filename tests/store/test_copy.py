@@ -1,7 +1,5 @@
 """`db copy` and `db restore`: a whole database on another engine, with the same rows, privacy and search hits."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """Examples of the data model that no rule of a door repeats: keys of every length (D3)."""
 
-from __future__ import annotations
-
 import pytest
 from sqlalchemy import select
 

@@ -1,7 +1,5 @@
 """What doors work with when nothing is passed (G4, G17)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The diary (P46), its privacy (F20)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """Embeddings (docs/embeddings.md): what an embedder finds, whom it shows nothing, and that nothing hangs on it."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Rows that others insert by SQL, are found (D40)."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections import Counter
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Forgetting on every engine: while others write (F47), while an operation is under way, and what is kept elsewhere."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import threading

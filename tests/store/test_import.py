@@ -1,7 +1,5 @@
 """Files of conversations into the chat history: each message once, whole transactions, good rows beside bad ones."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import zipfile

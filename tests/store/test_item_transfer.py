@@ -1,7 +1,5 @@
 """Memory items out into files and in from them; figures over items."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

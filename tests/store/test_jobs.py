@@ -1,7 +1,5 @@
 """S43 to S47, D22: the operation queue on every engine."""
 
-from __future__ import annotations
-
 import json
 from datetime import timedelta
 from typing import Any

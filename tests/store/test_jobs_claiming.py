@@ -1,7 +1,5 @@
 """S45, D34: whoever dies or is slow, an operation is done by one and its effect is stored once."""
 
-from __future__ import annotations
-
 import time
 from datetime import timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """D33: scripts say risk, tables and cost, count first, change second, and run in the program and a plain client."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

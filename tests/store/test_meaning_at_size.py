@@ -1,7 +1,5 @@
 """All vectors of the audiences seen are compared, however many, as they are stored now (docs/embeddings.md)."""
 
-from __future__ import annotations
-
 import math
 import random
 import statistics

@@ -1,7 +1,5 @@
 """Saving memories (T46 to T54) and how often they were shown (D18)."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import replace
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """How a database comes to the present (D29, D32): from nothing, earlier versions, half a migration or a file."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import sqlite3

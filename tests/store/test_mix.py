@@ -1,7 +1,5 @@
 """Whatever is stored, changed, moved and deleted in whatever order: the search tables hold what the rows give (D15)."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

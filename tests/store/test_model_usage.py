@@ -1,7 +1,5 @@
 """What workers ask of a model is counted and bounded, and no server is asked without a model."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

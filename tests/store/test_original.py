@@ -1,7 +1,5 @@
 """`import --from URL`: rows of the original application's database become memories, diary entries and messages."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import closing

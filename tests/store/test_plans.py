@@ -3,8 +3,6 @@
 The reads are the doors' own: what they send is caught on its way and explained.
 """
 
-from __future__ import annotations
-
 import contextlib
 import re
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """What may be kept of people (F20 to F24), counted before and after each write."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import threading

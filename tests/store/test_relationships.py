@@ -1,7 +1,5 @@
 """Relationships on every engine: exact sums, changes by an operator, lost commits (L28 to L36, D34)."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any

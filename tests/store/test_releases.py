@@ -4,8 +4,6 @@ If tables change before the first release, run `python -m tests.release_file 0.1
 a revision in `sql/migrations` has to bring it to the present.
 """
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Iterator
 from contextlib import closing

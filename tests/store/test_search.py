@@ -1,7 +1,5 @@
 """What a search takes, matches and gives back (T16 to T25, T33 to T40, F18, F58, F66 to F68)."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What a message tells a search beside its words: whom it names, which days, and that an answer stands beside (T24)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """T24: whatever index stands in front, a search finds what the plain predicates and an oracle in Python find."""
 
-from __future__ import annotations
-
 import os
 import random
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The search tables are written with their rows, packed and built anew, and nobody can tell (T27, D14 to D17, F46)."""
 
-from __future__ import annotations
-
 import random
 import threading
 import time

@@ -1,7 +1,5 @@
 """What a message finds is what scoring every row by itself finds (T27), on tables of random talk."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """What a search sends to a server, and what it does where the server cuts what it was asked to join (D35, F52)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Short-term memory on every engine: written after a turn, expired, read, seen by whom, cleared (M1 to M29)."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Sequence

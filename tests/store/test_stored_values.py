@@ -1,7 +1,5 @@
 """F85: reading a stored value never fails; one bad row never hides others, and `db check` names it."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The tag vocabulary of a persona (T12 to T15, D13)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

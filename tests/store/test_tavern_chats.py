@@ -1,7 +1,5 @@
 """Chats of SillyTavern into the database and out again, with everything in them (S48)."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """Tokens (R7, R12): kept as hashes, shown once, found by what is shown, revoked, forgotten with their person."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A list of messages stored on every engine (R17): new lines, edits, alternatives, several writers at once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace

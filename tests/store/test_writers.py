@@ -1,7 +1,5 @@
 """D34, F52, F53: many writers at once, deadlocks, locked rows, and connections and commits lost on the way."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import logging

@@ -1,7 +1,5 @@
 """What the tests of the tables share: a migrated database with a clock of its own, and a check of the search tables."""
 
-from __future__ import annotations
-
 import itertools
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The awaitable names: threads, context, exceptions, and that none is missing (G1)."""
 
-from __future__ import annotations
-
 import asyncio
 import importlib
 import inspect

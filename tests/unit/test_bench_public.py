@@ -1,7 +1,5 @@
 """The measures that anybody can repeat, on small files in the forms in which the data is published (R36)."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

@@ -1,7 +1,5 @@
 """G25, F77: one family of exceptions that carry facts; unknown words are refused with the known ones beside them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any

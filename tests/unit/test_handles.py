@@ -1,7 +1,5 @@
 """What a handle holds: its connections go with it where nobody closes it, and keep few plans."""
 
-from __future__ import annotations
-
 import copy
 import gc
 import os

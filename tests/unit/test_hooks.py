@@ -1,7 +1,5 @@
 """G2, G3, P5: how functions of the host are registered and what they get."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from typing import Any

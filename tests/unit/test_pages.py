@@ -1,7 +1,5 @@
 """What README.md and the pages of docs/ show is run, and what they name and link to is there (R35, R36)."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

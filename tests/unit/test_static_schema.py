@@ -3,8 +3,6 @@
 No database is needed. Statements are found by reading the source, so one that is written tomorrow is checked too.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ Every statement that a whole story, a world of scopes and all readers of the reg
 table by table.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager

@@ -1,8 +1,6 @@
 """What the package stands on: light imports, and no connection but to the database."""
 
 # ruff: noqa: E501 - lists and programs are read better in few lines
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

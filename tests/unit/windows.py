@@ -3,8 +3,6 @@
 It runs in a process of its own (`python -m tests.unit.windows FOLDER`), since nothing of this is given back.
 """
 
-from __future__ import annotations
-
 import asyncio
 import builtins
 import errno

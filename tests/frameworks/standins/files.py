@@ -3,8 +3,6 @@
 What a test writes on the disk itself is created through the tool before it is read, and written back after a change.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """What the stand-ins share: one database, a persona for each place of theirs, and which tests are set aside."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from pathlib import Path

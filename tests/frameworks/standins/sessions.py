@@ -3,8 +3,6 @@
 Each file or URL of theirs is a persona; one in memory is a new one each time.
 """
 
-from __future__ import annotations
-
 import uuid
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How private a conversation is, and the audiences a prompt in it sees (F12, F17, F81)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What the tests of the command share: a run of it in an empty folder, on a database of its own."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

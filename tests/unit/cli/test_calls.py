@@ -1,7 +1,5 @@
 """How the command is called, on what it works, and the demo: exit codes 0, 1 and 2, and what stands on stderr."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -1,7 +1,5 @@
 """`prompt-engine config` and files and databases that are somebody's."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`prompt-engine worker` and `prompt-engine jobs`: reports, the view of the queue, changing it."""
 
-from __future__ import annotations
-
 import json
 import re
 from contextlib import closing

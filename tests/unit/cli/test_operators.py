@@ -1,7 +1,5 @@
 """What an operator does by hand: searches, backups, forgetting (F40, F78), memory, tokens."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What each subcommand prints, for programs and for people."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """`prompt-engine import` and `export`, of chats and of memory items, and the page about them."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Where the value of a flag comes from, what may be given for it, and what happens with a bad one."""
 
-from __future__ import annotations
-
 import re
 import zoneinfo
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reading the host's message: P2, P9 to P12 as far as facts go, F1, F17, F60 to F62, F64, F70."""
 
-from __future__ import annotations
-
 from collections import namedtuple
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from enum import Enum

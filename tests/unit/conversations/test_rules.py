@@ -1,7 +1,5 @@
 """Titles and summaries of conversations that ended, and the memory tool (C1, C4 to C7, C10, C26 to C28)."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a value must be to get into a column."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.database.rows import DIGITS, INT_RANGE, name, number, row_id, short_interface, yes_no

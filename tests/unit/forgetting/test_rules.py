@@ -1,7 +1,5 @@
 """What forgetting leaves of the rows of others (F41 to F43), and that nothing of a hostile shape breaks it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

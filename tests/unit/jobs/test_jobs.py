@@ -1,7 +1,5 @@
 """S45, S47: a worker in its own process or thread, its signals, its trouble; and which handlers it has."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

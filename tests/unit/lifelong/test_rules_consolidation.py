@@ -1,7 +1,5 @@
 """From what was said to what is kept, with a model's reply and without one (L13 to L18, L20, L21)."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from typing import Any

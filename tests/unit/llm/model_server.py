@@ -1,7 +1,5 @@
 """A server of answers and embeddings in the OpenAI dialect on a loopback socket, which does what its address says."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

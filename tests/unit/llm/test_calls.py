@@ -1,7 +1,5 @@
 """G21: anything that takes messages and gives a text is a model; everything else it does is a failure with a reason."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import subprocess

@@ -1,7 +1,5 @@
 """G21, F56: a server in the OpenAI dialect gives texts and vectors, or an error without anything that was said."""
 
-from __future__ import annotations
-
 import logging
 import os
 import socket

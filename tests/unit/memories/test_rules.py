@@ -1,7 +1,5 @@
 """What a memory item is made of, how long it is kept, and modes (L1 to L3, L7 to L10, C12, C24, C25, C29)."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """P50 to P59: what stays of a prompt, in which order it is added, and that the limit is never exceeded."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """P61 to P63, S38 to S42: a prompt as messages, the running recap at its place among them, numbers for hosts."""
 
-from __future__ import annotations
-
 import json
 from copy import deepcopy
 from typing import Any

@@ -1,7 +1,5 @@
 """From collected values to the prompt and its report: P6 to P9, P12 to P19, P60, F31, F64; what an answer holds."""
 
-from __future__ import annotations
-
 import copy
 import json
 from datetime import UTC, date, datetime

@@ -1,7 +1,5 @@
 """Relationships as rules: how affinity fades, what is refused, whose key it is (L26 to L31, F71)."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

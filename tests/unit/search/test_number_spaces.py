@@ -1,7 +1,5 @@
 """The five number spaces of the search: mypy tells them apart, and each leads to the next without a loss (T24)."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

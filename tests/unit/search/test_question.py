@@ -1,7 +1,5 @@
 """What a question tells a search: whom it names, which days, what is asked for (T16)."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Reading a search's arguments (T17, T18, T37, T38, F66 to F68)."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from datetime import UTC, datetime
 

@@ -1,7 +1,5 @@
 """What is kept of a turn and what is shown of it, without a database (M2 to M24)."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """What takes part in recaps, running recaps and scenes (S3, S10 to S15, S20, S23, S24, S29, S35)."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tags: normal form, finding known ones, expansion, and what is refused (rules T1 to T6, T12, T13, T15)."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Templates: P13, P14, P19, P64, P65, F31, F32, F75."""
 
-from __future__ import annotations
-
 import logging
 import os
 import time

@@ -1,7 +1,5 @@
 """G24, P51: which token counter is used, that its name says so, that nothing is ever fetched; the size of a prompt."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import socket

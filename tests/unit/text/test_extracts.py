@@ -1,7 +1,5 @@
 """G23, C5: without a model, sentences and words are chosen from what was said, in every script."""
 
-from __future__ import annotations
-
 from time import process_time
 
 import pytest

@@ -1,7 +1,5 @@
 """G10, G11: how texts are folded for comparing, and what a text loses on its way in."""
 
-from __future__ import annotations
-
 import unicodedata
 from contextlib import closing
 

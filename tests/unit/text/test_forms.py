@@ -1,7 +1,5 @@
 """Other forms of words: each language by pairs of its kinds, and look-alikes that are other words."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Matches, snippets and digests of hits (rules T20, T21, T33 to T36, F58)."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

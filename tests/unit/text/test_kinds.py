@@ -1,7 +1,5 @@
 """Tests of class nouns and their kinds (T64)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

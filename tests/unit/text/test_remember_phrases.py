@@ -1,7 +1,5 @@
 """What is worth remembering (rules T46, T47)."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

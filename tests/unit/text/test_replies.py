@@ -1,7 +1,5 @@
 """G22, R37, S33: model answers are read in one order and mended where nearly right; thoughts and refusals stay out."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from time import process_time

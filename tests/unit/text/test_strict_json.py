@@ -1,7 +1,5 @@
 """P18: whatever a hook hands in, the prompt is strict JSON and the caller's value stays as it was."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections import UserDict

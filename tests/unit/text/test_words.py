@@ -1,7 +1,5 @@
 """Words, salient words, stems and index terms (rules T4, T7 to T11 and T24's decomposition)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Which lines of a list are stored (R17): no line twice, and an edit only where the neighbours say so."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the tests of SillyTavern's files share: the sample, and chats made up at random."""
 
-from __future__ import annotations
-
 import json
 from copy import deepcopy
 from pathlib import Path

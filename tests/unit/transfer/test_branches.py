@@ -1,7 +1,5 @@
 """Chats that branch: what is shown, what stands beside it, whatever the file says of itself (R24)."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 from core.transfer.formats.branches import Node, Shown, choose_branch

@@ -1,7 +1,5 @@
 """Exports with anything wrong in them: every reader tells it and goes on, whatever stands where (R23)."""
 
-from __future__ import annotations
-
 import copy
 import io
 import json

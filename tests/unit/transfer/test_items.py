@@ -1,7 +1,5 @@
 """Files of memory items as text: shapes that are told apart, what is refused, and that nothing else can go wrong."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Files as such, their lines and times, and the way from their objects to records."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """S48: header and lines of a chat of SillyTavern are taken apart and come back; what is not known is kept."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Chats of WhatsApp as text: the times of many countries, lines that go on, words in place of media (R26)."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo

@@ -1,7 +1,5 @@
 """Who said what when (R21), wherever the words stand: all of them come in, and nothing else does."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

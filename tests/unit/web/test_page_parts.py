@@ -1,7 +1,5 @@
 """What the page is made of, without a browser or a database: examples, words for everything, files in the package."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What the proxy reads and changes without a server (R15, R37, F82)."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

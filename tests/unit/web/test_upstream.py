@@ -1,7 +1,5 @@
 """Connections to the model server (R15, R20)."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The ranking of a search: what each reason is, meanings too, and that none decides alone (T16, T24, T27 to T31)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

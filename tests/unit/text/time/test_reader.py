@@ -1,7 +1,5 @@
 """Words of time become spans (core/text/time/): sentences in four languages, then what others and stored texts say."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
