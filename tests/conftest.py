@@ -8,6 +8,7 @@
 | `fresh_migrated_url` | function | like `fresh_url`, with all tables; a server's may have served others before |
 | `db`          | module   | handle of `migrated_url` with a clock that tests set                             |
 | `server_name` | module   | like `engine_name`, without sqlite                                               |
+| `own_folder`  | function | an empty folder, and no default database and hooks afterwards                     |
 | `make_server` | function | starts a private server that the test may kill: `make_server("mariadb", durable=True)` |
 
 A test runs on SQLite and one server, MariaDB. `@pytest.mark.dialects` lets a test or module about what servers do
@@ -264,6 +265,22 @@ def make_server() -> Iterator[Callable[..., Server]]:
     yield make
     for server in started:
         server.stop()
+
+
+@pytest.fixture
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Run in an empty folder, and leave the process without a default database and hooks afterwards."""
+    from core import hooks
+    from core.calls import defaults
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    defaults.configure()
+    yield tmp_path
+    hooks.clear_hooks()
+    if defaults._process.db is not None:
+        defaults._process.db.close()
+    defaults.configure()
 
 
 # Slow tests

@@ -72,6 +72,13 @@ def _emptied(db: Database) -> bool:
     return migrating.list_pending(db) == []
 
 
+def run_script(url: str, script: str) -> None:
+    """Run statements that end with a line each, by a handle of their own: one that was opened knows its tables."""
+    with closing(Database(url)) as db:
+        for statement in filter(str.strip, script.split(";\n")):
+            db.transaction(lambda connection, sql=statement: connection.exec_driver_sql(sql), source="tests")
+
+
 @contextmanager
 def traced(db: Database) -> Iterator[list[str]]:
     """Yield a list to which each statement that reads is added while the block runs: one entry for a round trip."""

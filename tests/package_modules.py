@@ -1,11 +1,15 @@
-"""Every module of the package, for tests that look into all of them."""
+"""Every module of the package, for tests that look into all of them, and the examples."""
 
-import importlib
+import importlib.util
 import pkgutil
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import core
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
 
 def load_all() -> Iterator[ModuleType]:
@@ -23,3 +27,11 @@ def load_all() -> Iterator[ModuleType]:
                 continue
             raise
         yield module
+
+
+def load_example(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -141,14 +141,6 @@ def write_value(value: Any) -> str:
     return f"'{escape_string(text)}'"
 
 
-def load_dump(dump: str, url: str) -> None:
-    """Run the statements of a dump."""
-    with closing(Database(url)) as db:
-        for statement in dump.split(";\n"):
-            if statement.strip():
-                db.transaction(lambda c, s=statement: c.exec_driver_sql(s), source="the dump")
-
-
 def main(version: str) -> None:
     """Write both files of a version."""
     FOLDER.mkdir(exist_ok=True)

@@ -1,13 +1,11 @@
 """R33: each example as somebody runs it: the framework's real classes, a model on loopback, a database of its own."""
 
 import asyncio
-import importlib.util
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -18,6 +16,7 @@ from core.chat_history_cache import load_chat_history, save_chat_message
 from core.db import open_database
 from core.scope import Scope
 from tests.adapters.servers import Telegram, answering
+from tests.package_modules import load_example
 from tests.spec.proxy_world import ModelServer, serving, whole
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,14 +49,6 @@ def asked(model: ModelServer) -> list[str]:
     return [str(recorded.messages) for recorded in model.requests]
 
 
-def load(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def run(name: str, said: str, folder: Path) -> str:
     paths = os.pathsep.join((str(ROOT), str(ROOT / "core" / "_editable")))
     ran = subprocess.run(
@@ -79,7 +70,7 @@ def test_r33_the_discord_bot_answers_and_remembers(model: ModelServer, monkeypat
     discord = pytest.importorskip("discord", reason="the extra discord is not installed")
     from tests.adapters.discord_world import ANN, BEA, BOT, World, user
 
-    bot = load("discord_bot").make_bot()
+    bot = load_example("discord_bot").make_bot()
     world = World(bot)
     room = world.channel(20)
     me = {"mentions": [user(BOT, "iris")]}
@@ -132,7 +123,7 @@ def test_r33_the_telegram_bot_answers_and_remembers(model: ModelServer) -> None:
     from tests.adapters.test_bots import PEOPLE
 
     api = Telegram()
-    example = load("telegram_bot")
+    example = load_example("telegram_bot")
 
     def update(number: int, text: str, kind: str = "message") -> dict[str, Any]:
         message = {"message_id": number, "date": 1_773_144_000 + number, "from": PEOPLE, "text": text,
@@ -188,7 +179,7 @@ def test_r33_the_role_play_carries_its_scenes_on(model: ModelServer, tmp_path: P
 def test_r33_the_service_keeps_users_apart_and_forgets_them(model: ModelServer) -> None:
     from fastapi.testclient import TestClient
 
-    with TestClient(load("service").app) as client:
+    with TestClient(load_example("service").app) as client:
         for user, text in (("ann", "I like oolong"), ("bob", "Which tea does Ann like?"), ("ann", "Which tea?")):
             assert client.post("/chat", json={"user": user, "text": text}).json() == {"answer": "Green tea."}
         assert "oolong" not in asked(model)[1] and "I like oolong" in asked(model)[2]
@@ -199,7 +190,7 @@ def test_r33_the_service_keeps_users_apart_and_forgets_them(model: ModelServer) 
 
 def test_r33_the_langgraph_agent_remembers_facts(model: ModelServer) -> None:
     pytest.importorskip("langgraph", reason="the extra langgraph is not installed")
-    example = load("langgraph_agent")
+    example = load_example("langgraph_agent")
     for who, text in (("ann", "I like oolong tea"), ("bob", "Which tea?"), ("ann", "Which tea?")):
         scope = Scope("iris", f"web/{who}", f"web/{who}", privacy="direct")
         assert example.make_graph(scope).invoke({"text": text})["answer"] == "Green tea."

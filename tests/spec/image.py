@@ -15,7 +15,7 @@ from typing import Any
 import httpx2
 import yaml
 
-from tests.spec.proxy_world import wait_until
+from tests.spec.proxy_world import is_up, wait_until
 from tests.wheel import ROOT, Environment, build_wheel
 
 COMPOSE = ("compose.yaml", "compose.sqlite.yaml")
@@ -131,12 +131,6 @@ class Container:
             timeout=GENEROUS_SECONDS,
         )  # fmt: skip
 
-    def _is_ready(self) -> bool:
-        try:
-            return httpx2.get(f"http://127.0.0.1:{self.port}/health/ready", timeout=60).status_code == 200
-        except httpx2.HTTPError:
-            return False
-
     def _found(self, words: Sequence[str]) -> list[str]:
         return [str(self.installed / "bin" / words[0]), *words[1:]]
 
@@ -144,13 +138,14 @@ class Container:
     def started(self) -> Iterator[subprocess.Popen[bytes]]:
         """Run what compose says and wait until its health check is content."""
         words = image_command("CMD", self.service.get("command"))
+        ready = f"http://127.0.0.1:{self.port}/health/ready"
         with self.log.open("ab") as log:
             process = subprocess.Popen(
                 self._found(words), cwd=self.data, env=self.variables(), stdin=subprocess.DEVNULL, stdout=log,
                 stderr=log,
             )  # fmt: skip
             try:
-                assert wait_until(lambda: process.poll() is not None or self._is_ready(), GENEROUS_SECONDS)
+                assert wait_until(lambda: process.poll() is not None or is_up(ready), GENEROUS_SECONDS)
                 assert process.poll() is None, self.log.read_text()
                 assert self.run(*self.service["healthcheck"]["test"][1:]).returncode == 0
                 yield process

@@ -230,6 +230,13 @@ def wait_until(holds: Callable[[], bool], seconds: float = PATIENCE_SECONDS) -> 
     return True
 
 
+def is_up(url: str) -> bool:
+    try:
+        return httpx2.get(url, timeout=60).status_code == 200
+    except httpx2.HTTPError:
+        return False
+
+
 @contextmanager
 def proxy_of(db: Database, model: ModelServer, below: str = "", *, mcp: bool = False, **flags: Any) -> Iterator[str]:
     usual = {"llm_base_url": f"{model.url}/v1", "llm_api_key": "upstream-key", "proxy_memory_seconds": PATIENCE_SECONDS}

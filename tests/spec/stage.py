@@ -7,10 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
+from sqlalchemy import select
+
 from core import ai_diary, chat_history_cache
 from core.access.rules import split_key
 from core.config import Settings
 from core.database.engine import Database
+from core.database.registry import REGISTRY
+from core.database.schema_base import metadata
 from core.db import insert_memory
 from core.prompt_engine import explain_json_prompt
 from core.scope import Scope
@@ -83,6 +87,18 @@ class Stage:
     def context(self, text: Any = "hello", context_memory: Any = None, *arguments: Any, **more: Any) -> dict[str, Any]:
         context: dict[str, Any] = self.explain(text, context_memory, *arguments, **more)[0]["context"]
         return context
+
+
+def tables_with(db: Database, persona: str, word: str) -> set[str]:
+    """Return the tables in whose texts a word stands, of those with a persona in hers."""
+    found = set()
+    for entry in REGISTRY:
+        table = metadata.tables[entry.table]
+        asked = select(*(table.c[name] for name in entry.texts))
+        asked = asked.where(table.c.persona_id == persona) if entry.persona == "persona_id" else asked
+        if entry.texts and word.lower() in str([tuple(row) for row in db.read(asked, source=entry.table)]).lower():
+            found.add(entry.table)
+    return found
 
 
 _CALL = (

@@ -6,14 +6,11 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import select
 
 from core import ai_diary, chat_history_cache, conversations, jobs, lifelong, short_term, stories
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.config import Settings
-from core.database.registry import REGISTRY
 from core.database.schema import TABLES, memories, message_recaps
-from core.database.schema_base import metadata
 from core.db import forget, insert_memory
 from core.errors import MessageError
 from core.prompt.call import PromptRequest
@@ -22,7 +19,7 @@ from core.prompt_engine import build_json_prompt, build_messages
 from core.short_term import write_turn
 from core.synth_core_memory import search_memories, silently_record_memory
 from core.transcripts import save_transcript
-from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, message
+from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, message, tables_with
 from tests.store.world import rows_of
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -35,18 +32,8 @@ def by(stage: Stage, who: str | None = "tg/ann", **flags: Any) -> dict[str, Any]
     return stage.asking(HERE, who, **flags)
 
 
-def left(stage: Stage, canary: str = CANARY) -> set[str]:
-    found = set()
-    for entry in REGISTRY:
-        if not entry.texts:
-            continue
-        table = metadata.tables[entry.table]
-        rows = select(*(table.c[name] for name in entry.texts))
-        if entry.persona == "persona_id":
-            rows = rows.where(table.c.persona_id == stage.persona)
-        if canary.lower() in str([tuple(row) for row in stage.db.read(rows, source=entry.table)]).lower():  # type: ignore[union-attr]
-            found.add(entry.table)
-    return found
+def left(stage: Stage, word: str = CANARY) -> set[str]:
+    return tables_with(stage.db, stage.persona, word)  # type: ignore[arg-type]
 
 
 def everything(stage: Stage) -> int:

@@ -90,12 +90,8 @@ def _summary(cell: Cell) -> None:
     short_term.update_short_term_memory("ann", GROUP, "They talk of boats and tea.", interface="tg", **cell.given)
 
 
-def _session(cell: Cell) -> None:
-    lifelong.add_facts_with_meta([{"text": "Ann is here", "tier": "session"}], **cell.given)
-
-
-def _long_term(cell: Cell) -> None:
-    lifelong.add_facts_with_meta([{"text": "Ann likes tea", "tier": "long_term"}], **cell.given)
+def _fact(cell: Cell, tier: str) -> None:
+    lifelong.add_facts_with_meta([{"text": "Ann likes tea", "tier": tier}], **cell.given)
 
 
 def _diary(cell: Cell) -> None:
@@ -112,10 +108,10 @@ WRITERS: dict[str, tuple[str, Callable[[Cell], Any], tuple[int, int, int]]] = {
     "the persona's answer": ("chat_history_cache", _answer, (1, 1, 0)),
     "short-term capture": ("short_term_memories", _short_term, (1, 1, 0)),
     "short-term summary": ("short_term_memories", _summary, (1, 1, 0)),
-    "session item": ("memories", _session, (1, 1, 0)),
+    "session item": ("memories", lambda c: _fact(c, "session"), (1, 1, 0)),
     "captured memory": ("memories", lambda c: silently_record_memory("I like tea", "ok", **c.given), (1, 0, 0)),
     "saved memory": ("memories", lambda c: add_saved_memory("I like tea", **c.given), (1, 0, 0)),
-    "long-term item": ("memories", _long_term, (1, 0, 0)),
+    "long-term item": ("memories", lambda c: _fact(c, "long_term"), (1, 0, 0)),
     "diary entry": ("ai_diary", _diary, (1, 1, 1)),
     "conversation summary": (
         "conversation_summaries",

@@ -23,7 +23,7 @@ from core.scope import Scope
 from core.stories import refresh_memory
 from core.synth_core_memory import search_memories
 from core.transfer.imports import ImportResult, import_file
-from tests.store.world import count, index_differences, own_scope, rows_of
+from tests.store.world import count, index_differences, messages_of, own_scope, rows_of
 
 pytestmark = pytest.mark.engines("sqlite")
 
@@ -41,8 +41,7 @@ def _import_new(db: Database, path: Path, **options: Any) -> tuple[Scope, Import
 
 
 def _rows(db: Database, scope: Scope, conversation: str | None = None) -> list[Any]:
-    rows = sorted(rows_of(db, chat_history_cache, scope.persona), key=lambda row: (row.timestamp, row.id))
-    return [row for row in rows if conversation in (None, row.interface_path)]
+    return [row for row in messages_of(db, scope.persona) if conversation in (None, row.interface_path)]
 
 
 def _texts(db: Database, scope: Scope, conversation: str | None = None) -> list[str]:

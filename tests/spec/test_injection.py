@@ -24,7 +24,7 @@ from core.prompt_engine import build_json_prompt, reduce_prompt_for_llm_limit, s
 from core.synth_core_memory import search_memories, silently_record_memory
 from tests.isolation.readers import BARE, READERS, WRITERS
 from tests.spec.hostile import CANARY, HOSTILE, inner_shape, shape
-from tests.spec.stage import ELSEWHERE, HERE, MINUTE, NOW, Stage, message
+from tests.spec.stage import ELSEWHERE, HERE, MINUTE, NOW, Stage, message, tables_with
 from tests.store.world import verify_index
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -331,16 +331,8 @@ PLAIN = Settings()
 MARKS = ("tool", "tool_result", "function", "memory", "recap", "summary", "prompt", "context", "TOOL ")
 
 
-def kept(stage: Stage, word: str = "zqobey") -> set[str]:
-    """Return the tables in whose texts a word stands for the persona."""
-    found = set()
-    for entry in REGISTRY:
-        if entry.texts and entry.persona == "persona_id":
-            table = metadata.tables[entry.table]
-            asked = select(*(table.c[name] for name in entry.texts)).where(table.c.persona_id == stage.persona)
-            if any(word in repr(tuple(row)) for row in stage.db.read(asked, source=entry.table)):
-                found.add(entry.table)
-    return found
+def kept(stage: Stage) -> set[str]:
+    return tables_with(stage.db, stage.persona, CANARY) & {one.table for one in REGISTRY if one.persona == "persona_id"}
 
 
 def remembered(stage: Stage) -> str:

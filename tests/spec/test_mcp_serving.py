@@ -34,7 +34,7 @@ from core.web.mcp import tools
 from core.web.mcp.speaker import Speaker, build_scope
 from tests.servers.base import free_port
 from tests.spec.mcp_world import ANN, BOB, ROOT, HttpServer, asked, command, environment, serving, speaker_of, told
-from tests.spec.proxy_world import ModelServer, ProxyWorld, chat, event, wait_until
+from tests.spec.proxy_world import ModelServer, ProxyWorld, chat, event, is_up, wait_until
 from tests.spec.proxy_world import serving as serving_app
 from tests.store.world import own_scope
 
@@ -319,13 +319,6 @@ def serve(url: str, port: int) -> Iterator[subprocess.Popen[bytes]]:
         child.wait(60)
 
 
-def is_live(url: str) -> bool:
-    try:
-        return httpx2.get(f"{url}/health/live", timeout=5).status_code == 200
-    except httpx2.TransportError:
-        return False
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system does not spread connections")
 def test_r11_any_of_several_processes_answers_any_request(tmp_path: Path) -> None:
@@ -334,7 +327,7 @@ def test_r11_any_of_several_processes_answers_any_request(tmp_path: Path) -> Non
     with closing(open_database(url)) as db, ExitStack() as stack:
         http = HttpServer({ANN: tokens.add_token(db=db, scope=Scope("iris", participant=ANN))["token"]}, port)
         first = stack.enter_context(serve(url, port))
-        assert wait_until(lambda: is_live(place))
+        assert wait_until(lambda: is_up(f"{place}/health/live"))
         saved = http.post(http.headers(ANN), asked("memory_save", text="Ann likes green tea.")).json()
         assert saved["result"]["structuredContent"]["done"]
         second = stack.enter_context(serve(url, port))
@@ -345,7 +338,7 @@ def test_r11_any_of_several_processes_answers_any_request(tmp_path: Path) -> Non
             assert [each["text"] for each in listed["memories"]] == ["Ann likes green tea."]
         first.terminate()
         first.wait(60)
-        assert all(is_live(place) for _ in range(REQUESTS)) and second.poll() is None
+        assert all(is_up(f"{place}/health/live") for _ in range(REQUESTS)) and second.poll() is None
 
 
 def test_r11_a_shared_port_is_refused_for_the_page(
@@ -390,7 +383,7 @@ def test_r39_a_server_that_ends_stores_what_streams_brought(tmp_path: Path, mode
         command = [sys.executable, "-c", program, *words]
         child = stack.enter_context(subprocess.Popen(command, env=env, cwd=ROOT, stderr=subprocess.PIPE))
         stack.callback(child.kill)
-        assert wait_until(lambda: is_live(place))
+        assert wait_until(lambda: is_up(f"{place}/health/live"))
         for who, text in (("ann", "whole"), ("bob", "half")):
             asked = world.client(X_User_Id=who).chat.completions
             stream = stack.enter_context(asked.create(model="t", messages=chat(text), stream=True))

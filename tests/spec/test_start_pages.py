@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import importlib.util
 import json
 import os
 import re
@@ -11,7 +10,6 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,34 +18,21 @@ import pytest
 
 import core.cli
 from core import tokens
-from core.calls import defaults
 from core.config import Settings
 from core.db import configure, insert_memory, open_database
-from core.hooks import clear_hooks
 from core.scope import Scope
 from core.synth_core_memory import search_memories
 from core.tokens import add_token
 from core.transfer.imports import import_file
 from core.web import create_app
+from tests.package_modules import load_example
 from tests.servers.base import free_port
-from tests.spec.proxy_world import ModelServer, serving, wait_until
+from tests.spec.proxy_world import ModelServer, is_up, serving, wait_until
 
 pytestmark = [pytest.mark.checkout, pytest.mark.engines("sqlite")]
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-
-
-@pytest.fixture
-def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Run in an empty folder, and leave the process without a default database and hooks afterwards."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("DATABASE_URL", raising=False)
-    yield tmp_path
-    clear_hooks()
-    if defaults._process.db is not None:
-        defaults._process.db.close()
-    configure(None)
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -163,7 +148,7 @@ def test_r35_a_front_end_needs_the_page_s_commands_and_one_setting(tmp_path: Pat
         assert found, made.stdout
         process = subprocess.Popen(command(serve), cwd=tmp_path, env=env, stdout=log, stderr=log)
         try:
-            assert wait_until(lambda: is_up(port) or process.poll() is not None, 120)
+            assert wait_until(lambda: is_up(f"http://127.0.0.1:{port}/health") or process.poll() is not None, 120)
             assert process.poll() is None, (tmp_path / "log.txt").read_text()
             (base,) = set(
                 re.findall(r"base URL of the model server to `(.*?)`", (DOCS / "start/front-end.md").read_text())
@@ -177,13 +162,6 @@ def test_r35_a_front_end_needs_the_page_s_commands_and_one_setting(tmp_path: Pat
             process.wait(60)
     assert "Tofu" in json.dumps(model.last.messages)
     assert (tmp_path / "prompt-engine.sqlite3").exists()
-
-
-def is_up(port: int) -> bool:
-    try:
-        return httpx2.get(f"http://127.0.0.1:{port}/health", timeout=5).status_code == 200
-    except httpx2.HTTPError:
-        return False
 
 
 @pytest.mark.slow
@@ -253,18 +231,10 @@ def test_r35_a_chat_of_sillytavern_goes_on_through_the_proxy(own_folder: Path) -
         assert bool(search_memories(query="Where is the map? Under the third board?", scope=asked)) is there
 
 
-def load(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(name, ROOT / "examples" / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_the_filter_of_open_webui_remembers(stage: Any, db: Any) -> None:
     token = tokens.add_token("host", db=db, scope=stage.scope())["token"]
     with serving(create_app(db=db, settings=Settings(), admin=False)) as url:
-        made = load("open_webui_filter").Filter()
+        made = load_example("open_webui_filter").Filter()
         made.valves = made.Valves(url=url, token=token)
         ann, bob = {"id": "u1", "name": "Ann"}, {"id": "u2", "name": "Bob"}
         said = {"role": "user", "content": "My cat is called Tofu.", "id": "m1"}

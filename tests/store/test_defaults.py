@@ -1,26 +1,14 @@
 """What doors work with when nothing is passed (G4, G17)."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from core.calls import defaults
 from core.calls.defaults import EMBEDDED_FILE, configure, handle
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.scope import Scope
 
-
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("DATABASE_URL", raising=False)
-    configure()
-    yield
-    held = defaults._process.db
-    configure()
-    if held is not None:
-        held.close()
+pytestmark = pytest.mark.usefixtures("own_folder")
 
 
 def test_g4_without_anything_the_embedded_file_is_used(tmp_path: Path) -> None:

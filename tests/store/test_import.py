@@ -19,7 +19,7 @@ from core.scope import Scope
 from core.transfer import storage as storing
 from core.transfer.imports import ImportResult, import_file
 from tests.databases import watched
-from tests.store.world import count, index_differences, own_scope, rows_of
+from tests.store.world import count, index_differences, messages_of, own_scope, rows_of
 
 
 def _rows(number: int, *, conversation: str = "c", speakers: tuple[str, ...] = ("Ann", "Iris")) -> list[dict[str, Any]]:
@@ -40,17 +40,13 @@ def _import(db: Database, scope: Scope, path: Path, **options: Any) -> ImportRes
     return import_file(path, db=db, scope=scope, **options)
 
 
-def _stored(db: Database, scope: Scope) -> list[Any]:
-    return sorted(rows_of(db, chat_history_cache, scope.persona), key=lambda row: (row.timestamp, row.id))
-
-
 def test_f3_a_file_cannot_say_whose_memory_it_is(db: Database, tmp_path: Path) -> None:
     scope, other = own_scope(), own_scope()
     rows = [{**_rows(1)[0], "persona_id": other.persona, "audience_id": 1, "interface_path": "x/y"}]
     _import(db, scope, _file(tmp_path, rows))
-    assert len(_stored(db, scope)) == 1
-    assert _stored(db, other) == []
-    assert _stored(db, scope)[0].interface_path == "import/c"
+    assert len(messages_of(db, scope.persona)) == 1
+    assert messages_of(db, other.persona) == []
+    assert messages_of(db, scope.persona)[0].interface_path == "import/c"
 
 
 def test_a_chat_and_a_speaker_may_be_named_by_number(db: Database, tmp_path: Path) -> None:
@@ -58,14 +54,14 @@ def test_a_chat_and_a_speaker_may_be_named_by_number(db: Database, tmp_path: Pat
     scope = own_scope()
     path = _file(tmp_path, [{**row, "speaker_id": "7"} for row in _rows(2, speakers=("Iris",))])
     import_file(path, conversation=-100, persona=7, db=db, scope=scope)  # type: ignore[arg-type]
-    assert {(row.interface_path, row.sender_id) for row in _stored(db, scope)} == {("-100", "self")}
+    assert {(row.interface_path, row.sender_id) for row in messages_of(db, scope.persona)} == {("-100", "self")}
 
 
 def test_somebody_called_self_is_not_the_persona(db: Database, tmp_path: Path) -> None:
     """`self` is the sender id of the persona's own lines (P22)."""
     scope = own_scope()
     _import(db, scope, _file(tmp_path, _rows(1, speakers=("self",))))
-    (row,) = _stored(db, scope)
+    (row,) = messages_of(db, scope.persona)
     assert (row.role, row.sender_id, row.sender_name) == ("user", "name:self", "self")
 
 
@@ -83,7 +79,7 @@ def test_f76_nothing_is_stored_of_a_refused_file(db: Database, tmp_path: Path, c
     path.write_bytes(content)
     with pytest.raises(TransferError, match=said):
         _import(db, scope, path)
-    assert _stored(db, scope) == []
+    assert messages_of(db, scope.persona) == []
 
 
 def test_f76_a_table_saved_by_a_spreadsheet_loses_no_letter_and_no_long_text(db: Database, tmp_path: Path) -> None:
@@ -91,7 +87,7 @@ def test_f76_a_table_saved_by_a_spreadsheet_loses_no_letter_and_no_long_text(db:
     table = f"speaker,text,timestamp\nAnn,Grüße,2026-03-10T12:00:00Z\nAnn,{'tea ' * 50_000},2026-03-10T12:01:00Z\n"
     for encoding, errors, texts in (("latin-1", 1, 1), ("utf-8", 0, 2)):
         path.write_text(table, encoding)
-        assert (_import(db, scope, path).error_count, len(_stored(db, scope))) == (errors, texts)
+        assert (_import(db, scope, path).error_count, len(messages_of(db, scope.persona))) == (errors, texts)
 
 
 def _wishes(db: Database, scope: Scope, who: str, conversation: str = "import/c") -> list[str]:
@@ -112,7 +108,7 @@ def test_wishes_in_an_imported_chat_hold_as_if_they_had_been_said_here(db: Datab
     assert _wishes(db, scope, "Ann") == ["Please always answer in metric units!", "Call me Jo."]
     assert _wishes(db, scope, "Bob") == ["I am vegan"]
     assert index_differences(db, scope.persona) == []
-    by_text = {row.message_text: row.id for row in _stored(db, scope)}
+    by_text = {row.message_text: row.id for row in messages_of(db, scope.persona)}
     told = [row for row in rows_of(db, memories, scope.persona) if row.content == "Call me Jo."]
     assert [read_list(row.source_message_ids) for row in told] == [[by_text["Call me Jo."]]]
     # the same file again
@@ -181,7 +177,7 @@ def test_f20_nothing_is_imported_of_people_who_do_not_want_it(db: Database, tmp_
     scope, path = own_scope(), _file(tmp_path, _rows(4))
     result = import_file(path, persona="Iris", db=db, scope=scope, settings=Settings(privacy_default="full"))
     assert (result.imported, result.left_out) == (0, {"privacy": 4})
-    assert _stored(db, scope) == []
+    assert messages_of(db, scope.persona) == []
 
 
 def test_r21_a_speaker_keeps_the_name_of_the_newest_line_of_a_file(db: Database, tmp_path: Path) -> None:

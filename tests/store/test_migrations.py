@@ -27,6 +27,7 @@ from core.errors import StoreError
 from core.synth_core_memory import search_memories
 from core.upkeep import ddl, inspection, migration
 from tests import schema_files
+from tests.databases import run_script
 from tests.store.world import of_today, url_of
 
 pytestmark = pytest.mark.dialects
@@ -84,9 +85,7 @@ def shape(db: Database) -> inspection.Facts:
 
 def run(db: Database, *statements: str) -> None:
     """Run statements by a handle of their own: one that was opened refuses to write to tables that it does not know."""
-    with closing(Database(url_of(db))) as plain:
-        for statement in statements:
-            plain.transaction(lambda c, s=statement: c.exec_driver_sql(s), source="test")
+    run_script(url_of(db), ";\n".join(statements))
 
 
 def test_d29_an_empty_database_is_made_and_a_second_run_changes_nothing(db: Database) -> None:

@@ -16,6 +16,7 @@ from core.scope import Scope
 from core.synth_core_memory import search_memories
 from core.transfer.original import OriginalImport, import_original
 from core.upkeep import inspection
+from tests.databases import run_script
 from tests.store.world import rows_of
 
 pytestmark = pytest.mark.dialects
@@ -47,9 +48,7 @@ INSERT INTO chat_history_cache VALUES (3, 'discord_bot/9', 'nobody answers', 'Bo
 
 @pytest.fixture
 def url(fresh_url: str) -> str:
-    with closing(Database(fresh_url)) as db:
-        for statement in TABLES.split(";\n"):
-            db.transaction(lambda c, s=statement: c.exec_driver_sql(s), source="test")
+    run_script(fresh_url, TABLES)
     return fresh_url
 
 

@@ -24,6 +24,7 @@ from core.semantic import count_vectors
 from core.synth_core_memory import search_memories
 from core.tokens.shapes import write_token
 from tests import release_file
+from tests.databases import run_script
 from tests.release_file import ANN, BOB, DIRECT, GROUP, JUNO, NOW, OTHER, RECAP, SECRET
 
 pytestmark = pytest.mark.dialects
@@ -61,7 +62,7 @@ def release(request: pytest.FixtureRequest, fresh_url: str, engine_name: str, tm
         copy.chmod(0o600)
         url = f"sqlite:///{copy}"
     else:
-        release_file.load_dump(Path(f"{file}.mysql.sql").read_text(encoding="utf-8"), url)
+        run_script(url, Path(f"{file}.mysql.sql").read_text(encoding="utf-8"))
         with closing(Database(url)) as operator:
             migrate(operator)
     with closing(release_file.open_at(url)) as db:

@@ -25,7 +25,7 @@ from core.scope import Scope
 from core.stories import table_imported as beside
 from core.transfer.exports import export_chat
 from core.transfer.imports import ImportResult, import_file
-from tests.store.world import count, index_differences, own_scope, rows_of
+from tests.store.world import count, index_differences, messages_of, own_scope, rows_of
 from tests.unit.transfer import tavern_world as world
 
 CHAT = "import/tavern_chat"
@@ -49,10 +49,6 @@ def _lines(data: bytes) -> list[Any]:
 def _file(path: Path, values: list[Any]) -> Path:
     path.write_bytes("\n".join(v if isinstance(v, str) else world.dump(v) for v in values).encode())
     return path
-
-
-def _stored(db: Database, scope: Scope) -> list[Any]:
-    return sorted(rows_of(db, chat_history_cache, scope.persona), key=lambda row: (row.timestamp, row.id))
 
 
 def test_s28_a_version_that_a_file_names_and_this_side_deleted_does_not_become_current(
@@ -105,8 +101,8 @@ def test_s48_what_came_in_is_what_the_doors_give(db: Database) -> None:
     scope = own_scope()
     _import(db, scope, world.SAMPLE)
     here: dict[str, Any] = {"db": db, "scope": replace(scope, conversation=CHAT)}
-    rows = {row.message_text: row for row in _stored(db, scope)}
-    assert [row.role for row in _stored(db, scope)] == [
+    rows = {row.message_text: row for row in messages_of(db, scope.persona)}
+    assert [row.role for row in messages_of(db, scope.persona)] == [
         "persona", "user", "persona", "user", "narrator", "thought", "user", "system", "persona", "user", "persona",
         "user", "persona",
     ]  # fmt: skip
@@ -116,7 +112,9 @@ def test_s48_what_came_in_is_what_the_doors_give(db: Database) -> None:
     assert stories.get_memory(greeting.id, **here) == "Iris waves."
     stories.choose_alternative(greeting.id, 1, **here)
     assert stories.get_memory(greeting.id, **here) == "Iris greets Ann at the lighthouse."
-    moved = next(row for row in _stored(db, scope) if row.message_text.startswith("Moved") and row.role == "persona")
+    moved = next(
+        row for row in messages_of(db, scope.persona) if row.message_text.startswith("Moved") and row.role == "persona"
+    )
     stories.choose_alternative(moved.id, 1, **here)  # the file has no copy beside number 0
     assert stories.get_memory(moved.id, **here) is None
     stories.choose_alternative(moved.id, 0, **here)
@@ -141,7 +139,7 @@ def test_s48_what_was_hidden_by_hand_stays_so_through_every_change(db: Database,
     lines = [{"user_name": "Ann", "character_name": "Iris"}, *map(_say, range(6))]
     lines[2]["is_system"], lines[4] = True, {**lines[4], **alternatives}
     _import(db, scope, _file(tmp_path / "by_hand.jsonl", lines))
-    rows, chat = [row.id for row in _stored(db, scope)], "import/by_hand"
+    rows, chat = [row.id for row in messages_of(db, scope.persona)], "import/by_hand"
     here: dict[str, Any] = {"db": db, "scope": replace(scope, conversation=chat)}
     asked = {"message_id": "now", "text": "And then?", "interface_path": chat, "from_user": {"id": "Ann"}}
 
@@ -164,7 +162,7 @@ def test_s48_what_was_hidden_by_hand_stays_so_through_every_change(db: Database,
         change()
         said = history()
         assert "line 1" not in said and "line 5" in said
-        assert next(row for row in _stored(db, scope) if row.id == rows[1]).hidden == AT_SOURCE
+        assert next(row for row in messages_of(db, scope.persona) if row.id == rows[1]).hidden == AT_SOURCE
     assert "line 0" in said and "another 3" in said
     assert stories.auto_hide_plan(1, chat, **here) == {"hide": [], "show": []}
 
@@ -177,7 +175,7 @@ def test_s48_a_notice_of_the_program_is_in_the_file_alone(db: Database, tmp_path
     file = _file(tmp_path / "renamed.jsonl", [header, _say(0), _say(1), {**_say(1), **notice}, {**_say(2), **narrated}])
     done = _import(db, scope, file)
     assert done.left_out == {"notices of SillyTavern": 1} and not any("characters" in note for note in done.notes)
-    assert [row.message_text for row in _stored(db, scope)] == ["line 0", "line 1", "Night falls."]
+    assert [row.message_text for row in messages_of(db, scope.persona)] == ["line 0", "line 1", "Night falls."]
     assert _export(db, scope, "import/renamed") == file.read_bytes()
 
 
@@ -189,7 +187,7 @@ def test_s48_what_the_scenes_of_the_file_hid_is_shown_again_by_them(db: Database
     for at in (1, 2, 4):
         lines[at]["is_system"] = True
     _import(db, scope, _file(tmp_path / "by_scenes.jsonl", lines))
-    assert [row.hidden for row in _stored(db, scope)] == [BY_SCENES, BY_SCENES, 0, AT_SOURCE, 0, 0]
+    assert [row.hidden for row in messages_of(db, scope.persona)] == [BY_SCENES, BY_SCENES, 0, AT_SOURCE, 0, 0]
     here: dict[str, Any] = {"db": db, "scope": scope}
     chat = "import/by_scenes"
     assert stories.auto_hide_plan(1, chat, **here) == {"hide": [], "show": []}
@@ -200,7 +198,7 @@ def test_s48_what_is_not_known_has_no_effect(db: Database, tmp_path: Path) -> No
     """Fields named like ours are kept and are nothing but text: no other persona, nothing hidden, no program's own."""
     scope = own_scope()
     _import(db, scope, world.SAMPLE)
-    (row,) = [row for row in _stored(db, scope) if row.message_text.startswith("He sleeps")]
+    (row,) = [row for row in messages_of(db, scope.persona) if row.message_text.startswith("He sleeps")]
     assert (row.persona_id, row.role, row.hidden) == (scope.persona, "persona", 0)
     assert list(json.loads(row.metadata)) == ["sillytavern", "sillytavern_digest"]
     assert rows_of(db, chat_history_cache, "mallory") == []
@@ -226,7 +224,7 @@ def test_s48_a_broken_line_is_reported_and_the_others_are_taken(db: Database, tm
     first, second = _import(db, scope, path), _import(db, scope, path)
     assert (first.imported, [problem.row for problem in first.errors]) == (99, [7])
     assert first.errors[0].reason.startswith("not JSON: ")
-    assert (second.imported, second.duplicates, len(_stored(db, scope))) == (0, 99, 99)
+    assert (second.imported, second.duplicates, len(messages_of(db, scope.persona))) == (0, 99, 99)
     told = _lines(_export(db, scope, "import/c"))
     assert told[1:] == [value for n, value in enumerate(values) if n != 6]
     with_header = own_scope()
@@ -251,7 +249,7 @@ def test_s48_the_order_is_that_of_the_file(db: Database, tmp_path: Path) -> None
     grown = _import(db, scope, path)
     assert (grown.imported, grown.duplicates) == (5, 5)
     assert _lines(_export(db, scope, "import/c"))[1:] == values
-    times = [row.timestamp for row in _stored(db, scope)]
+    times = [row.timestamp for row in messages_of(db, scope.persona)]
     assert times == sorted(times)
     assert times[-1].year == 2023
     assert any("does not fit their place" in note for note in grown.notes)
@@ -267,7 +265,7 @@ def test_s48_what_is_done_here_stands_in_the_next_file(db: Database, tmp_path: P
     _import(db, scope, world.SAMPLE)
     settings = Settings(auto_hide_scene_count=-1)
     here: dict[str, Any] = {"db": db, "scope": replace(scope, conversation=CHAT), "settings": settings}
-    rows = {row.message_text: row.id for row in _stored(db, scope)}
+    rows = {row.message_text: row.id for row in messages_of(db, scope.persona)}
     before = _lines(world.SAMPLE.read_bytes())
     edit_chat_message(rows["Under the third board."], "Under the fourth board.", **here)
     stories.add_alternative(rows["Good night."], "Sleep well.", **here)
@@ -321,8 +319,8 @@ def test_s48_a_conversation_of_our_own_goes_out_and_comes_back(db: Database, tmp
     other = own_scope()
     assert _import(db, other, path).imported == 8
     assert _export(db, other, "import/own") == path.read_bytes()
-    shown = [(r.role, r.hidden) for r in _stored(db, other)]
-    assert shown == [(r.role, r.hidden) for r in _stored(db, scope)]
+    shown = [(r.role, r.hidden) for r in messages_of(db, other.persona)]
+    assert shown == [(r.role, r.hidden) for r in messages_of(db, scope.persona)]
 
 
 def test_s48_a_chat_that_comes_back_into_its_own_conversation_adds_nothing(db: Database, tmp_path: Path) -> None:
@@ -335,12 +333,12 @@ def test_s48_a_chat_that_comes_back_into_its_own_conversation_adds_nothing(db: D
         save_chat_message("web/7", text, name, sender, moment, message_id=n or None, **here)
     again = _file(path, [_say(n, mes="ok") for n in (1, 2)])
     assert _import(db, scope, again, conversation="web/7").imported == 2
-    edit_chat_message(_stored(db, scope)[-1].id, "fine", **here)
-    before = _stored(db, scope)
+    edit_chat_message(messages_of(db, scope.persona)[-1].id, "fine", **here)
+    before = messages_of(db, scope.persona)
     export_chat(path, overwrite=True, **here)
     result = _import(db, scope, path, conversation="web/7")
     assert (result.imported, result.edited, result.duplicates) == (0, 0, 7)
-    assert _stored(db, scope) == before
+    assert messages_of(db, scope.persona) == before
     _file(path, [*path.read_text().split("\n"), _say(1, mes="ok", send_date="2026-01-01T00:00:10.000123Z")])
     assert _import(db, scope, path, conversation="web/7").imported == 1, "a third line of these words is new"
 

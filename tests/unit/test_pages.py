@@ -9,13 +9,10 @@ from typing import Any
 import pytest
 import typer
 
-from core.calls import defaults
 from core.cli.app import app as cli_app
 from core.config import FLAGS
 from core.context.context import order_context
 from core.database.engine import Database
-from core.db import configure
-from core.hooks import clear_hooks
 from core.jobs.handlers import list_types
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
@@ -43,17 +40,6 @@ class Model:
         return Grams().embed([" ".join(words) for words in telling])
 
 
-@pytest.fixture
-def own_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("DATABASE_URL", raising=False)
-    yield
-    if defaults._process.db is not None:
-        defaults._process.db.close()
-    configure(None)
-    clear_hooks()
-
-
 def test_r35_the_readme_is_short_and_shows_the_ways_in_before_its_code() -> None:
     text = README.read_text(encoding="utf-8")
     assert len(text.split()) <= 700 and text.index("## Three ways in") < text.index("## Ten lines")
@@ -61,7 +47,7 @@ def test_r35_the_readme_is_short_and_shows_the_ways_in_before_its_code() -> None
     assert all(word in first for word in ("1.0 will mean", "**Library**", "**Proxy**", "**Server**", "MCP", "HTTP"))
 
 
-def test_the_ten_lines_run_and_print_what_they_say(own_defaults: None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_ten_lines_run_and_print_what_they_say(own_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (snippet,), (shown,) = read_blocks(README, "python"), read_blocks(README, "text")
     assert len([line for line in snippet.splitlines() if line]) <= 10
     names: dict[str, Any] = {}
@@ -79,7 +65,7 @@ def test_the_ten_lines_run_and_print_what_they_say(own_defaults: None, capsys: p
     ],
 )  # fmt: skip
 def test_the_examples_of_a_page_run_in_their_order(
-    own_defaults: None, capsys: pytest.CaptureFixture[str], page: str, count: int
+    own_folder: Path, capsys: pytest.CaptureFixture[str], page: str, count: int
 ) -> None:
     blocks = read_blocks(DOCS / f"{page}.md", "python")
     assert len(blocks) >= count
@@ -103,7 +89,7 @@ def test_the_examples_of_a_page_run_in_their_order(
         assert len(names["order"]) == 3
 
 
-def test_the_example_of_a_prompt_has_the_keys_of_a_prompt(own_defaults: None) -> None:
+def test_the_example_of_a_prompt_has_the_keys_of_a_prompt(own_folder: Path) -> None:
     (block,) = read_blocks(DOCS / "prompt.md", "json")
     shown = json.loads(block)
     sender = {"id": "a", "full_name": "Ann Miller", "username": "ann"}
