@@ -11,10 +11,10 @@
 | `own_folder`  | function | an empty folder, and no default database and hooks afterwards                     |
 | `make_server` | function | starts a private server that the test may kill: `make_server("mariadb", durable=True)` |
 
-A test runs on SQLite and one server, MariaDB. `@pytest.mark.dialects` lets a test or module about what servers do
-differently run on every engine; TEST_SERVERS does so for all tests. `@pytest.mark.engines("mariadb", "mysql")` limits a
-test or module to some of the engines, with `extras=True` to those and what TEST_DATABASE_URL names; without arguments
-it lifts the limit of a module for one test.
+A test runs on SQLite and one server, MariaDB, those of tests/spec and tests/adapters on SQLite: what servers do
+differently is tested in tests/store. `@pytest.mark.dialects` lets a test or module about that run on every engine;
+TEST_SERVERS does so for all tests. `@pytest.mark.engines("mariadb", "mysql")` limits a test or module to some of the
+engines, with `extras=True` to those and what TEST_DATABASE_URL names; without arguments it lifts the limit.
 """
 
 import gc
@@ -57,6 +57,8 @@ gc.set_threshold(50_000, 20, 20)
 settings.register_profile("suite", deadline=None, print_blob=True)
 settings.load_profile("suite")
 
+ON_SQLITE = ("spec", "adapters")
+"""Folders of the tests that say themselves where they run on servers too."""
 SLOW_SECONDS = 5.0
 """A test that takes longer must carry the marker `slow`."""
 
@@ -137,7 +139,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     session = metafunc.config.stash[SESSION]
     names = session.names
     limit = metafunc.definition.get_closest_marker("engines")
-    if limit is not None and limit.args:
+    if limit is None and metafunc.definition.path.parent.name in ON_SQLITE:
+        names = [name for name in names if name == SQLITE]
+    elif limit is not None and limit.args:
         extras = limit.kwargs.get("extras")
         names = [name for name in names if name in limit.args or (extras and session.is_extra(name))]
     elif not os.environ.get("TEST_SERVERS") and metafunc.definition.get_closest_marker("dialects") is None:

@@ -21,8 +21,6 @@ from core.scope import Scope
 from core.synth_core_memory import search_memories
 from tests.adapters.servers import answering
 
-pytestmark = pytest.mark.engines("sqlite")
-
 Answers = Iterator[tuple[str, str]]
 
 

@@ -21,8 +21,6 @@ from core.errors import MessageError
 from core.scope import Scope
 from tests.adapters.discord_world import ANN, BEA, BOT, World
 
-pytestmark = pytest.mark.engines("sqlite")
-
 
 @pytest.fixture
 def world() -> World:

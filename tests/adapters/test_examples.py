@@ -22,7 +22,7 @@ from tests.spec.proxy_world import ModelServer, serving, whole
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
 
-pytestmark = [pytest.mark.checkout, pytest.mark.engines("sqlite")]
+pytestmark = pytest.mark.checkout
 
 
 @pytest.fixture

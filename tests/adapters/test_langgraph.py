@@ -17,8 +17,6 @@ from core.forgetting import forget
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope, use_scope
 
-pytestmark = pytest.mark.engines("sqlite")
-
 
 @pytest.fixture
 def store(db: Database, ann: Scope) -> Store:

@@ -21,8 +21,6 @@ from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from core.synth_core_memory import search_memories
 
-pytestmark = pytest.mark.engines("sqlite")
-
 
 def run(work: Coroutine[Any, Any, Any]) -> Any:
     return asyncio.run(work)

@@ -23,8 +23,6 @@ from core.errors import MessageError
 from core.forgetting import forget
 from core.scope import Scope
 
-pytestmark = pytest.mark.engines("sqlite")
-
 
 class Asked:
     def __init__(self, *answers: list[Any]) -> None:

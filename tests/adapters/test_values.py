@@ -11,6 +11,8 @@ from core.scope import Scope
 from core.values import NewValue, RefusedError, StoredValue, open_values
 from tests.store.world import run_at_once
 
+pytestmark = pytest.mark.engines()
+
 
 def put(db: Database, scope: Scope, *new: NewValue, kind: values.table.Kind = "entry") -> None:
     open_values(kind, db=db, scope=scope).change(lambda change: change.write(new))

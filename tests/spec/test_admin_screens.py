@@ -15,8 +15,6 @@ from tests.spec.lifelong_world import Life
 from tests.spec.stage import NOW, Stage
 from tests.spec.web_world import BEARER, Operator, client_of, made
 
-pytestmark = pytest.mark.engines("sqlite")
-
 
 def test_l35_the_way_to_what_was_archived_and_since_when(operator: Operator, life: Life) -> None:
     life.item("an old one", days=400, importance=0.1)

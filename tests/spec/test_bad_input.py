@@ -50,8 +50,6 @@ from tests.spec.stage import Stage
 from tests.store import scenario
 from tests.store.world import count, of_today, open_db
 
-pytestmark = pytest.mark.engines("sqlite")
-
 MESSAGE = {"message_id": "1", "date": "2026-03-10T12:00:00Z", "text": "hi", "interface_path": "tg/1"}
 
 

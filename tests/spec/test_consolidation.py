@@ -29,8 +29,6 @@ from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, at_once
 from tests.spec.story import Model
 from tests.store.world import index_differences, rows_of
 
-pytestmark = pytest.mark.engines("sqlite")
-
 JOBS = schema.memory_jobs
 
 

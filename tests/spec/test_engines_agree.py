@@ -9,6 +9,7 @@ from tests.store.world import open_db
 
 
 @pytest.mark.slow
+@pytest.mark.engines()
 @pytest.mark.dialects
 def test_g27_one_story_gives_the_same_on_every_engine(fresh_migrated_url: str) -> None:
     with closing(open_db(fresh_migrated_url)) as db:

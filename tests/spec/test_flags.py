@@ -20,8 +20,6 @@ from tests.spec.stage import HERE, NOW, Stage
 from tests.spec.story import Story
 from tests.unit.llm.model_server import running
 
-pytestmark = pytest.mark.engines("sqlite")  # a flag is read before any server is asked
-
 TESTS = Path(__file__).resolve().parents[1]
 
 Probe = Callable[[Stage, Any], object]

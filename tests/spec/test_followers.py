@@ -22,8 +22,6 @@ from core.transcripts import save_transcript
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, message, tables_with
 from tests.store.world import rows_of
 
-pytestmark = pytest.mark.engines("sqlite")
-
 CANARY = "Zyxwvut"
 JOB = f"I am looking for another job, at {CANARY}"
 

@@ -33,11 +33,8 @@ GROUP, OTHER, DIRECT = "tg/g1", "tg/g2", "tg/ann"
 ANN = "tg/ann"
 ALL = {entry.table for entry in registry.REGISTRY}
 DEFAULTS = Settings()
-
-
-pytestmark = pytest.mark.engines("sqlite")
-"""The tests below that meet other SQL elsewhere say so; tests/store/test_forgetting.py is about the servers."""
 SERVER_TOO = pytest.mark.engines("sqlite", "mariadb")
+"""For those that meet other SQL elsewhere; tests/store/test_forgetting.py is about the servers."""
 
 
 def gone(stage: Stage, **what: Any) -> Forgotten:

@@ -33,8 +33,6 @@ from core.transfer.exports import export_chat
 from tests.spec.stage import Stage, message
 from tests.store.world import index_differences, verify_index
 
-pytestmark = pytest.mark.engines("sqlite")  # what servers do differently is tested in tests/store
-
 GROUP, HER, WORD = "tg/g1", "tg/ann", "zqharbour"
 FLAGS = Settings(record_wishes=0)
 LEVELS = ("none", "partial", "full")

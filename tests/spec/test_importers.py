@@ -25,8 +25,6 @@ from core.synth_core_memory import search_memories
 from core.transfer.imports import ImportResult, import_file
 from tests.store.world import count, index_differences, messages_of, own_scope, rows_of
 
-pytestmark = pytest.mark.engines("sqlite")
-
 DEFAULTS = Settings()
 SAMPLES = Path(__file__).parents[1] / "samples" / "exports"
 

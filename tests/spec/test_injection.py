@@ -27,8 +27,6 @@ from tests.spec.hostile import CANARY, HOSTILE, inner_shape, shape
 from tests.spec.stage import ELSEWHERE, HERE, MINUTE, NOW, Stage, message, tables_with
 from tests.store.world import verify_index
 
-pytestmark = pytest.mark.engines("sqlite")
-
 FLAGS: dict[str, Any] = {"short_term_max_channels": 5, "max_prompt_chars": 0, "diary_chars": 30_000}
 
 

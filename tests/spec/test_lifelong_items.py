@@ -18,8 +18,6 @@ from tests.spec.stage import ELSEWHERE, HERE, NOW, snippets
 from tests.spec.story import Model
 from tests.store.world import index_differences, rows_of
 
-pytestmark = pytest.mark.engines("sqlite")
-
 
 def test_l1_a_text_alone_has_its_defaults(life: Life) -> None:
     done = life.add_facts_with_meta(["I like tea"], default_kind="mood")

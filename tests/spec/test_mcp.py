@@ -24,8 +24,6 @@ from tests.spec.hostile import HOSTILE
 from tests.spec.mcp_world import ANN, BOB, ERAS, LINKS, Caller, Transport, World, refused, serving, told
 from tests.store.world import own_scope
 
-pytestmark = pytest.mark.engines("sqlite")
-
 SECRET = "zqsecret"
 
 

@@ -37,8 +37,6 @@ from tests.spec.mcp_world import told
 from tests.spec.proxy_world import ModelServer, serving
 from tests.store.world import Clock, own_scope
 
-pytestmark = pytest.mark.engines("sqlite")
-
 SECRET = "0123456789abcdef-oauth"
 BACK = "http://127.0.0.1:9/callback"
 PERSON = "web/ann"

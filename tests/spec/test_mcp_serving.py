@@ -41,8 +41,6 @@ from tests.store.world import own_scope
 pytest.importorskip("mcp", reason="needs the extra `mcp`")
 pytest.importorskip("uvicorn", reason="needs the extra `admin`")
 
-pytestmark = pytest.mark.engines("sqlite")
-
 
 @pytest.fixture
 def persona() -> str:

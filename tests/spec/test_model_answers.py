@@ -20,8 +20,6 @@ from tests.spec.stage import HERE, Stage
 from tests.spec.story import Model, Story
 from tests.store.world import count, rows_of
 
-pytestmark = pytest.mark.engines("sqlite")
-
 CANARY = "xylofant"
 MADE = (
     schema.message_recaps, schema.message_alternatives, schema.scene_recaps, schema.running_recaps,

@@ -27,7 +27,7 @@ from tests.spec import image
 from tests.spec.proxy_world import ModelServer, serving, wait_until
 from tests.wheel import ROOT, Environment, build_wheel
 
-pytestmark = [pytest.mark.checkout, pytest.mark.engines("sqlite")]
+pytestmark = pytest.mark.checkout
 
 PACKAGE = Path(core.__path__[0])
 TEN_LINES = re.search(

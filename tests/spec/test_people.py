@@ -23,8 +23,6 @@ from tests.spec.stage import HERE, Stage, reasons
 from tests.spec.web_world import Operator, World
 from tests.store.world import NOW, count, rows_of
 
-pytestmark = pytest.mark.engines("sqlite")
-
 GROUP = "tg/-5"
 
 

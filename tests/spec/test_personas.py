@@ -17,6 +17,7 @@ from core.scope import Scope
 from core.templates.words import load_phrases, refused_patterns
 from tests.spec.stage import Stage, message
 
+pytestmark = pytest.mark.engines()
 IRIS = Scope("iris")
 
 

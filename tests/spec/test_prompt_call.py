@@ -28,8 +28,6 @@ from tests.databases import traced
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, failed, message, said, snippets
 from tests.store.world import open_db
 
-pytestmark = pytest.mark.engines("sqlite")
-
 
 def fill(stage: Stage) -> None:
     for n in range(4):

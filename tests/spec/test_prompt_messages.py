@@ -21,8 +21,6 @@ from core.prompt_engine import build_messages, explain_messages, set_hook, to_js
 from core.scope import Scope
 from tests.spec.stage import ELSEWHERE, HERE, MINUTE, NOW, Stage, message
 
-pytestmark = pytest.mark.engines("sqlite")
-
 STORY = [
     ("Ann", 'She said: "Who goes there?"\n\nNobody answered.'),
     ("self", "```python\nfor n in range(3):\n    print(n)  # 'quoted' \"twice\"\n```"),

@@ -26,8 +26,6 @@ from tests.databases import traced
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, message, reasons, said, snippets
 from tests.store.test_search_packed import pack
 
-pytestmark = pytest.mark.engines("sqlite")
-
 
 def live(text: str, minutes: float = 0, who: str = "Ann", **more: Any) -> dict[str, Any]:
     sender = "self" if who == "self" else who.lower()

@@ -21,8 +21,6 @@ from core.web.proxy import answer as answers
 from tests.spec.proxy_world import ModelServer, ProxyWorld, chat, event, post, wait_until, whole
 from tests.spec.stage import Stage
 
-pytestmark = pytest.mark.engines("sqlite")
-
 SHARED = {"X_Conversation_Privacy": "direct"}
 """A conversation that shares everything with its user's other ones."""
 

@@ -30,8 +30,6 @@ from core.web.proxy import memory
 from tests.spec import proxy_world
 from tests.spec.proxy_world import ProxyWorld, chat, event, post, wait_until, whole
 
-pytestmark = pytest.mark.engines("sqlite")
-
 
 def teach(proxy: ProxyWorld) -> None:
     proxy.ask(proxy.client(X_User_Id="ann"), "Please remember: my cat is called Tofu.")

@@ -13,8 +13,6 @@ from core.prompt.message_lines import HEAD
 from tests.spec.proxy_world import ProxyWorld, respond, wait_until
 from tests.spec.stage import Stage
 
-pytestmark = pytest.mark.engines("sqlite")
-
 CAT, QUESTION, ANSWER = "Please remember: my cat is called Tofu.", "What is my cat called?", "Tofu, you said."
 CALL = {"type": "function_call", "id": "f1", "call_id": "t1", "name": "look", "arguments": "{}", "status": "completed"}
 RESULT = {"type": "function_call_output", "call_id": "t1", "output": "nothing in the files"}

@@ -24,8 +24,6 @@ from core.synth_core_memory import explain_search, search_memories
 from core.text import search_words
 from tests.spec.stage import HERE, NOW, Stage
 
-pytestmark = pytest.mark.engines("sqlite")
-
 TODAY = datetime(2026, 1, 25, 12, tzinfo=UTC)
 DAYS = {"yesterday": 24, "a week ago today": 18, "the 6th": 6, "am 6.": 6, "on Monday": 19}
 BESIDE = (

@@ -32,8 +32,6 @@ from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, at_once
 from tests.spec.story import Model
 from tests.store.world import count, own_scope, rows_of
 
-pytestmark = pytest.mark.engines("sqlite")
-
 PLAIN = Settings()
 SUMMARIES, JOBS = schema.conversation_summaries, schema.memory_jobs
 

@@ -35,8 +35,6 @@ from tests.databases import traced
 from tests.spec.stage import Stage, message
 from tests.store.world import count, rows_of
 
-pytestmark = pytest.mark.engines("sqlite")
-
 ROOM, THREAD = "irc/general", "irc/general/t1"
 SERVERS = ("alpha", "beta")
 

@@ -13,8 +13,6 @@ from tests.spec.stage import ELSEWHERE, HERE, at_once, message
 from tests.spec.story import Model, Story
 from tests.store.world import NOW, rows_of
 
-pytestmark = pytest.mark.engines("sqlite")
-
 
 def rows(story: Story, path: str = HERE) -> list[Any]:
     v = running_recaps.c

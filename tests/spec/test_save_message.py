@@ -21,8 +21,6 @@ from core.transcripts import build_reply, save_turn
 from tests.spec.stage import Stage, message
 from tests.store.world import of_today
 
-pytestmark = pytest.mark.engines("sqlite")
-
 
 @pytest.fixture
 def by(db: Database) -> dict[str, Any]:

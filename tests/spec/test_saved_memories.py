@@ -33,8 +33,6 @@ from core.synth_core_memory import silently_record_memory
 from tests.spec.stage import HERE, MINUTE, NOW, Stage, at_once, failed, message, reasons
 from tests.store.world import Clock, count, open_db
 
-pytestmark = pytest.mark.engines("sqlite")
-
 PLAIN = Settings()
 MEMORIES, HISTORY = schema.memories, schema.item_history
 

@@ -15,8 +15,6 @@ from core.messages import table_recaps
 from tests.spec.stage import HERE
 from tests.spec.story import Model, Story
 
-pytestmark = pytest.mark.engines("sqlite")
-
 
 def ranges(story: Story) -> dict[int | None, tuple[int, int]]:
     """Return the message each scene ends with, and the indexes of its first and last message."""

@@ -23,8 +23,6 @@ from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, message, reasons, said
 from tests.spec.test_injection import FLAGS
 from tests.store.world import rows_of, verify_index
 
-pytestmark = pytest.mark.engines("sqlite")
-
 
 def live(text: str, who: str, **more: Any) -> dict[str, Any]:
     return {"sender_name": who, "sender_id": who.lower(), "text": text, "timestamp": NOW.isoformat(), **more}

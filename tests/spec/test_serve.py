@@ -24,8 +24,6 @@ from core.web import app as app_module
 from core.web import create_app
 from tests.servers.base import free_port
 
-pytestmark = pytest.mark.engines("sqlite")
-
 TOKEN = "a-token-of-the-tests-0001"
 
 

@@ -29,7 +29,7 @@ from tests.package_modules import load_example
 from tests.servers.base import free_port
 from tests.spec.proxy_world import ModelServer, is_up, serving, wait_until
 
-pytestmark = [pytest.mark.checkout, pytest.mark.engines("sqlite")]
+pytestmark = pytest.mark.checkout
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

@@ -27,8 +27,6 @@ from tests.spec.story import Story, by_words
 from tests.store.test_plans import catching, explain
 from tests.store.world import count, rows_of
 
-pytestmark = pytest.mark.engines("sqlite")
-
 
 def edit(story: Story, message: int, text: str, **flags: Any) -> Any:
     return story.call(chat_history_cache.edit_chat_message, message, text, **flags)

@@ -32,8 +32,6 @@ from tests.spec.proxy_world import PATIENCE_SECONDS, ProxyWorld, chat, wait_unti
 from tests.spec.web_world import BEARER, HOST, TOKEN, World, bearer, client_of, made, routes_of, said
 from tests.store.world import Clock
 
-pytestmark = pytest.mark.engines("sqlite")
-
 LISTED = "/admin/relationship/recent"
 CHANGING = "/admin/memory/prune_session_ttl"
 

@@ -32,8 +32,6 @@ from tests.spec.stage import ELSEWHERE, HERE, NOW
 from tests.spec.story import Model
 from tests.spec.web_world import BEARER, Operator, World, bearer, client_of, made, said
 
-pytestmark = pytest.mark.engines("sqlite")
-
 MODEL = Model(facts_about_user=["Ann has a cat called Tofu"], key_facts=[{"text": "Ann moved", "importance": 0.9}])
 
 
