@@ -76,7 +76,7 @@ def build_upcoming(
     changes = find_changes(db, index, plans, values, call.settings.languages, partial(_may_read, viewer))
     for key, row in changes.items():
         if key in lines and not drop(row):
-            lines[key] += f" Later: {_write(call, lists, row, one_line(snippet(row.shown_text, chars)))}"
+            lines[key] += f" (Later: {_write(call, lists, row, one_line(snippet(row.shown_text, chars)))})"
             lines.pop((row.source, row.id), None)
     ids = [f"{BY_NUMBER[source].name}/{row}" for source, row in lines]
     left_out = tuple(LeftOut(KEY, "limit", each) for each in ids[MOST_LINES:])

@@ -444,10 +444,10 @@ def test_t63_what_comes_up_comes_with_what_moves_or_cancels_it(stage: Stage) -> 
     stage.say("Movie night moved to 14 March.", ELSEWHERE, minutes=2 * 1440)
     stage.say("Yoga is cancelled!", "tg/bob", who="Bob", minutes=1440)  # his direct messages
     movie, yoga, sail = coming(stage, ENABLE_HISTORY_RECENT=0)
-    assert movie.endswith("12 March. Later: [2026-03-08 12:00] Ann: Movie night moved to 14 March.")
+    assert movie.endswith("12 March. (Later: [2026-03-08 12:00] Ann: Movie night moved to 14 March.)")
     assert yoga.endswith("Yoga is on 13 March.") and sail.endswith("I sail on 15 March.")
     stage.say("Yoga is cancelled!", ELSEWHERE, minutes=1440)
-    assert coming(stage, ENABLE_HISTORY_RECENT=0)[1].endswith("Later: [2026-03-09 12:00] Ann: Yoga is cancelled!")
+    assert coming(stage, ENABLE_HISTORY_RECENT=0)[1].endswith("(Later: [2026-03-09 12:00] Ann: Yoga is cancelled!)")
 
 
 def test_t62_at_most_three_come_up_the_nearest_first(stage: Stage) -> None:
