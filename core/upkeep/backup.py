@@ -15,8 +15,9 @@ from typing import Any
 from ..base.whole_file import replace_file
 from ..database.connections import Target
 from ..database.engine import Database
+from ..database.schema import TABLES
 from ..errors import StoreError
-from . import inspection
+from . import inspection, migration
 
 DUMP_TOOLS = ("mariadb-dump", "mysqldump")
 CLIENTS = ("mariadb", "mysql")
@@ -49,6 +50,10 @@ def write_backup(db: Database, target: Path, *, overwrite: bool = False) -> int:
                     raise StoreError(f"There is no file of {db.target.shown} to copy.", source="DATABASE_URL")
                 _copy_file(source, part)
             else:
+                missing = TABLES.keys() - inspection.list_names(inspection.read_facts(db))  # a dump leaves them out
+                if missing and not migration.list_pending(db):
+                    what = f"The user may not read {', '.join(sorted(missing))}, or they are missing"
+                    raise StoreError(f"{what}. Nothing was written. Run `prompt-engine db check`.", source="")
                 with part.open("wb") as stream:
                     _run_tool(DUMP_TOOLS, DUMP_OPTIONS, db.target, stdout=stream)
     except (OSError, sqlite3.Error) as error:

@@ -13,6 +13,7 @@ from sqlalchemy import Column, Select, Table, and_, bindparam, func, select
 
 from ..database.dialects import JsonText, Key, StoredBytes, StoredText, Time
 from ..database.engine import Database
+from ..database.failures import NO_RIGHT
 from ..database.registry import REGISTRY
 from ..database.schema import TABLES, memories
 from ..database.sources import ALL
@@ -49,9 +50,14 @@ def check_server(db: Database) -> list[Finding]:
     if db.target.is_missing and not db.version:
         return [NO_TABLES]
     facts = inspection.read_facts(db)
-    versions = migration.read_versions(db)
     is_empty = inspection.list_names(facts).isdisjoint(TABLES)
     findings = _check_file(db) if db.family == "sqlite" else _check_server(db, is_empty)
+    try:
+        versions = migration.read_versions(db)
+    except StoreError as error:
+        if error.number not in NO_RIGHT:
+            raise
+        return [*findings, Finding("error", "the user may not read it", "schema_version", "Grant SELECT on it")]
     if is_empty:
         return [*(one for one in findings if one.severity == "error"), NO_TABLES]
     findings += _check_tables(db, facts, versions)

@@ -92,7 +92,7 @@ def list_differences(facts: Facts, family: str) -> list[Finding]:
         if table.name in names:
             findings += _compare_columns(table, facts, family) + _compare_keys(table, facts, family)
         else:
-            remedy = f"Restore a backup, or run the statements of sql/schema/{family}.sql"
+            remedy = f"Grant SELECT on it, restore a backup, or run the statements of sql/schema/{family}.sql"
             findings.append(Finding("error", "the table is missing", table.name, remedy))
     return findings
 

@@ -144,6 +144,20 @@ def test_f74_the_rights_to_make_the_tables_are_named_before_and_when_they_lack(f
     db.close()
 
 
+@pytest.mark.engines("mariadb", "mysql")
+@pytest.mark.parametrize("hidden", ["privacy_levels", "schema_version"])
+def test_f74_tables_that_the_account_may_not_read_are_named(db: Database, hidden: str) -> None:
+    """A server leaves them out of its lists and dumps: a backup without them would look whole."""
+    name, user = str(db.target.url.database), f"u{abs(hash((db.target.url.database, hidden))) % 10**8}"
+    tables = [table for table in schema.TABLES if table != hidden]
+    run(db, f"CREATE USER {user}@'%' IDENTIFIED BY 'secret'")
+    run(db, *(f"GRANT SELECT ON `{name}`.{table} TO {user}@'%'" for table in tables))
+    url = db.target.url.set(username=user, password="secret").render_as_string(hide_password=False)
+    with closing(Database(url)) as other:
+        assert hidden in [one.where for one in check.check_server(other) if "rant SELECT on it" in one.remedy]
+    run(db, f"DROP USER {user}@'%'")
+
+
 def test_f74_statement_binlog_and_other_settings_that_lose_writes_are_named() -> None:
     good = {"read_only": "OFF", "log_bin": "ON", "binlog_format": "ROW", "innodb_flush_log_at_trx_commit": "1"}
     assert check.check_settings(good) == []

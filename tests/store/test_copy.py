@@ -259,6 +259,34 @@ def test_d36_a_backup_that_is_restored_has_every_row_and_privacy_setting(
     assert find(target, "marzipan") == [] and find(target, "marzipan", ANN) == ["The safe code is marzipan."]
 
 
+DUMP = """#!/bin/sh
+echo "-- Dump completed"
+"""
+
+
+@pytest.mark.engines("mariadb", "mysql")
+def test_d36_a_backup_without_tables_that_the_account_may_not_read_is_none(
+    run: Command, fresh_migrated_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A dump leaves out tables in silence that the account may not read."""
+    tool = tmp_path / "bin" / "mariadb-dump"
+    tool.parent.mkdir()
+    tool.write_text(DUMP)
+    tool.chmod(0o700)
+    monkeypatch.setenv("PATH", str(tool.parent))
+    with closing(Database(fresh_migrated_url)) as db:
+        name = str(db.target.url.database)
+        grants = [f"GRANT SELECT ON `{name}`.{table} TO partly" for table in TABLES if table != "privacy_levels"]
+        for statement in ("DROP USER IF EXISTS partly", "CREATE USER partly IDENTIFIED BY 'secret'", *grants):
+            db.transaction(lambda c, statement=statement: c.execute(sql(statement)), source="test")
+        url = db.target.url.set(username="partly", password="secret").render_as_string(hide_password=False)
+        assert run("db", "backup", "whole.sql", "--database", fresh_migrated_url).code == 0
+        partial = run("db", "backup", "partial.sql", "--database", url)
+        db.transaction(lambda c: c.execute(sql("DROP USER partly")), source="test")
+    assert partial.code == 1 and "may not read privacy_levels" in partial.err
+    assert not Path("partial.sql").exists()
+
+
 def delete_database(url: str) -> None:
     """Drop what a server's database holds, as its account may; a file goes away."""
     with closing(Database(url)) as db:

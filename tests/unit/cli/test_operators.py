@@ -15,10 +15,12 @@ import pytest
 
 from core import jobs, lifelong, stories, tokens
 from core.chat_history_cache import load_chat_history, save_chat_message
+from core.database.schema import TABLES
 from core.db import insert_memory, open_database
 from core.prompt_engine import build_messages
 from core.scope import Scope
 from core.synth_core_memory import search_memories
+from core.upkeep import inspection
 from tests.unit.cli.conftest import Command
 
 
@@ -218,6 +220,7 @@ def test_db_backup_of_a_server_runs_the_tool_that_is_there(
     run: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", "mysql://eva:ge%22heim@db.example:3310/chats")
+    monkeypatch.setattr(inspection, "read_facts", lambda db: {(name, "engine", ""): "" for name in TABLES})
     tool = tmp_path / "bin" / "mysqldump"
     tool.parent.mkdir()
     monkeypatch.setenv("PATH", str(tool.parent))
