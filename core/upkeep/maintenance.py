@@ -75,9 +75,9 @@ def get_script(name: str, family: str) -> Script:
 def run_script(
     db: Database, name: str, *, values: Mapping[str, Value | datetime] | None = None, apply: bool = False
 ) -> Ran:
-    """Run a script in one transaction and return its counts and changes."""
+    """Run a script in one transaction and return its counts and changes. The default of `now` is the present time."""
     script = get_script(name, db.family)
-    given = dict(values or {}) | ({"apply": 1} if apply and "apply" in script.values else {})
+    given = {"now": db.clock()} | dict(values or {}) | ({"apply": 1} if apply and "apply" in script.values else {})
     bound: dict[str, Value] = {}
     for key, default in script.values.items():
         value = given.get(key, default)

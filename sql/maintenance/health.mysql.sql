@@ -6,7 +6,7 @@
 
 -- whose rows
 SET @persona = 'default';
--- the time by which a memory item has expired, UTC
+-- the time by which a memory item has expired, UTC; prompt-engine takes the present time
 SET @now = '2000-01-01 00:00:00.000000';
 
 START TRANSACTION;

@@ -8,7 +8,7 @@ DROP TABLE IF EXISTS temp.given;
 CREATE TEMP TABLE given AS SELECT
 -- whose rows
   'default' AS persona,
--- the time by which a memory item has expired, UTC
+-- the time by which a memory item has expired, UTC; prompt-engine takes the present time
   '2000-01-01 00:00:00.000000' AS now;
 
 BEGIN IMMEDIATE;

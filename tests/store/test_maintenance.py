@@ -176,6 +176,13 @@ def test_d33_t25_health_reads_only_and_what_an_operator_types_is_no_part_of_a_st
     assert maintenance.run_script(db, "health", values={"persona": "x' OR '1'='1"}).counted["memories"] == 0
 
 
+def test_d33_health_counts_what_has_expired_until_now(db: Database) -> None:
+    """The file itself names a time of long ago, by which nothing has expired."""
+    audiences(db)
+    remember(db, 1, "my cat", "cat", expires_at=NOW)
+    assert maintenance.run_script(db, "health").counted["memory items expired and still there"] == 1
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_d33_the_head_states_risk_tables_and_cost(path: Path) -> None:
     """And every script counts before it changes, in one transaction, only where @apply is 1."""
