@@ -114,7 +114,8 @@ def _statement(family: str, request: Request, shared: Mapping[str, Any], setting
     wide = not settings.private_stays_private
     seen = _select_seen(wide, family).text(shared, into)
     parts = [*_select_always(family)]
-    parts += [_select_spoken_in(family)] if settings.server_in_direct and request.servers else []
+    parts += [_select_level(family)] if request.is_prompt else []
+    parts += [_select_spoken_in(family)] if settings.server_in_direct and request.is_prompt else []
     parts += [_select_inserted(request.inserted_into, family)] if request.inserted_into else []
     parts += _select_vocabulary(family) if request.vocabulary_version is not None else ()
     parts += _select_recent(wide, family) if request.recent else ()
@@ -141,13 +142,14 @@ def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str,
         for r in by_part.get(AUDIENCE, ())
     }
     privacy, server, person = _place(scope, facts, people)
-    seen = seen_audiences(privacy, server, scope.conversation, person)
-    if privacy == "restricted" and scope.conversation:
+    is_full = any(row[1] == len(table_participants.LEVELS) for row in by_part.get(LEVEL, ()))
+    seen = seen_audiences("public" if is_full else privacy, server, scope.conversation, person)
+    if privacy == "restricted" and scope.conversation and not is_full:
         seen += choose_threads(audience_ids, server, scope.conversation)
     ids = [audience_ids[key] for key in seen if key in audience_ids]
-    if not settings.private_stays_private:
+    if not settings.private_stays_private and not is_full:
         ids += [each for key, each in audience_ids.items() if key.kind == "persona" or key.server == server]
-    if privacy == "direct" and people.get(scope.participant or "", scope.participant) == person:
+    if privacy == "direct" and people.get(scope.participant or "", scope.participant) == person and not is_full:
         ids += [row[1] for row in by_part.get(SPOKEN_IN, ())]
     viewer = Viewer(
         scope=scope,
@@ -204,7 +206,7 @@ def _build_vocabulary(by_part: Mapping[int, Sequence[Any]]) -> Vocabulary:
 
 # The branches of the statement
 
-CONVERSATION, PARTICIPANT, AUDIENCE, VERSION, A_TAG, ALIAS, LINK, RECENT, INSERTED, SPOKEN_IN = range(10)
+CONVERSATION, PARTICIPANT, AUDIENCE, VERSION, A_TAG, ALIAS, LINK, RECENT, INSERTED, SPOKEN_IN, LEVEL = range(11)
 
 _SEEN: Any = table("seen", column("audience_id", ID), column("kind"), column("server_id"), column("ref"))
 
@@ -309,14 +311,20 @@ def _select_always(family: str) -> tuple[CompiledStatement, ...]:
 
 
 @lru_cache(maxsize=2)
+def _select_level(family: str) -> CompiledStatement:
+    """Return the SELECT of the privacy level of the person asking, as a rank; no row if nobody is named."""
+    rank = func.coalesce(table_participants.strictest_rank(_WHO), bindparam("default_rank", type_=Integer()))
+    return CompiledStatement(select(*_row(LEVEL, n=[rank])).where(literal("", Key(255)) != _WHO), family)
+
+
+@lru_cache(maxsize=2)
 def _select_spoken_in(family: str) -> CompiledStatement:
-    """Return the SELECT of public audiences of servers where the participant spoke latest; none at level `full`."""
+    """Return the SELECT of public audiences of servers where the participant spoke latest."""
     m, c, a = chat_history_cache.c, conversations.c, audiences.c
     lines = select(m.id, m.interface_path).where(m.persona_id == _P, m.participant_key == _WHO)
     newest = lines.order_by(m.id.desc()).limit(NEWEST_LINES).subquery("newest")
     last = func.max(newest.c.id).label("last")
     rooms = select(newest.c.interface_path, last).group_by(newest.c.interface_path).subquery("rooms")
-    local_only, default_rank = (bindparam(name, type_=Integer()) for name in ("local_only", "default_rank"))
     spoken_in = (
         select(*_row(SPOKEN_IN, n=[c.audience_id]))
         .select_from(rooms)
@@ -325,8 +333,7 @@ def _select_spoken_in(family: str) -> CompiledStatement:
         .where(
             a.persona_id == _P,
             a.kind == literal("server", Key(12)),
-            c.local_only <= local_only,
-            func.coalesce(table_participants.strictest_rank(_WHO), default_rank) < len(table_participants.LEVELS),
+            c.local_only <= bindparam("local_only", type_=Integer()),
         )
         .group_by(c.audience_id)
         .order_by(func.max(rooms.c.last).desc())

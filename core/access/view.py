@@ -90,8 +90,8 @@ class Request:
     """Number of other conversations read for each audience, those with the newest messages."""
     inserted_into: tuple[int, ...] = ()
     """Numbers of the sources whose externally inserted rows are indexed first."""
-    servers: bool = False
-    """Whether SERVER_IN_DIRECT adds public audiences of servers: for reading rows, never for changing them."""
+    is_prompt: bool = False
+    """Whether a prompt or search reads: SERVER_IN_DIRECT adds audiences, and level `full` leaves public ones alone."""
 
 
 @dataclass(frozen=True, slots=True)

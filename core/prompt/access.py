@@ -65,7 +65,7 @@ def _load_snapshot(call: PromptCall, db: Database) -> AccessSnapshot | None:
     version = tags_table.get_held(db, call.scope.persona)[0]
     destination: Any = call.request.destination or call.scope.destination or call.settings.prompt_destination
     own = Call(db, call.settings, replace(call.scope, destination=destination))
-    request = Request(live_keys(call.live), version, count_recent(call), inserted_into=tuple(BY_NUMBER), servers=True)
+    request = Request(live_keys(call.live), version, count_recent(call), inserted_into=tuple(BY_NUMBER), is_prompt=True)
     for step in (request, replace(request, vocabulary_version=None, inserted_into=())):
         seen = call.guard("conversations", lambda step=step: load_access(own, step), None)  # type: ignore[misc]
         if seen is not None or call.is_down:

@@ -106,7 +106,7 @@ class Search:
 def load_viewer(call: Call, query: Query) -> tuple[Query, Viewer]:
     """Return the query with the tags in its text, and the viewer of its scope."""
     version = tags_table.get_held(call.db, call.persona)[0] if query.is_of_text else None
-    seen = load_access(call, Request(vocabulary_version=version, inserted_into=query.numbers, servers=True))
+    seen = load_access(call, Request(vocabulary_version=version, inserted_into=query.numbers, is_prompt=True))
     # For each excluded conversation, its stored key with the mark of a server is excluded too.
     exclude, servers = query.exclude, [server for server in (seen.viewer.own.server, NO_SERVER) if server]
     if marked := {mark_server(key, server) for key in exclude.conversations for server in servers}:

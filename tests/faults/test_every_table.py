@@ -21,7 +21,7 @@ from tests.faults.conftest import fill
 from tests.faults.test_prompt_faults import ASKED, KEYS, ROUNDS, run
 from tests.spec.stage import ELSEWHERE, HERE, Stage, failed
 
-EVERYONE = {"conversations", "audiences", "participants"}
+EVERYONE = {"conversations", "audiences", "participants", "privacy_levels"}
 """Without these nothing stored can be shown, since nobody can tell who may see it."""
 OWN = {
     "chat_history_cache": {"history_current_chat", "history_recent", "memories", "running_recap"},

@@ -211,6 +211,25 @@ def test_f16_server_in_direct_takes_a_line_that_still_exists_and_a_level_that_al
     assert heard(direct(stage, **on)) == set()
 
 
+def test_f22_prompts_and_searches_for_a_person_at_full_use_live_and_public_rows(stage: Stage) -> None:
+    staff(stage)
+    stage.say("zebra public", "discord/c1", "Cid", minutes=40, server="s1")
+    stage.say("zebra mine", "discord/ann", "Ann", minutes=40, privacy="direct")
+    direct_message: dict[str, Any] = {"path": "discord/ann", "is_private": True}
+    channel: dict[str, Any] = {"path": STAFF, "server_id": "s1", "is_private": True}
+    everything = {"staff", "thread", "sibling", "public"}
+    for level, own, of_channel in (("partial", {"mine"}, everything), ("full", set[str](), {"public"})):
+        set_privacy("discord/ann", level, **stage.asking("discord/ann"))
+        for wide in (0, 1) if level == "full" else (1,):
+            assert words(stage.context("zebra", **direct_message, PRIVATE_STAYS_PRIVATE=wide), *ALL, "mine") == own
+            assert words(stage.context("zebra", **channel, PRIVATE_STAYS_PRIVATE=wide), *ALL) == of_channel
+        asked = stage.asking("discord/ann", "discord/ann", privacy="direct")
+        assert bool(search_memories(query="zebra mine", **asked)) is (level == "partial")
+        assert load_chat_history("discord/ann", **asked), "a list of the own conversation is no prompt"
+    live_too = stage.context("zebra", {"discord/ann": [live("zebra live", "Ann")]}, **direct_message)
+    assert words(live_too, "live", "mine") == {"live"}
+
+
 def test_f16_server_in_direct_is_for_the_person_of_the_direct_message(stage: Stage) -> None:
     town(stage)
     stage.say("zebra bob third line", "discord/c3", "Bob", minutes=50, server="s3")

@@ -161,7 +161,7 @@ def reads(db: Database) -> dict[str, tuple[Callable[[], Any], dict[str, set[str]
         "search by tags": (lambda: search(tags=["t5", "t101"], **own), words),
         "a prompt": (lambda: build_json_prompt(message, **person), prompt),
         "a direct message: the servers where the person has spoken": (
-            lambda: load_snapshot(db, DIRECT, Request(servers=True), **spoken),
+            lambda: load_snapshot(db, DIRECT, Request(is_prompt=True), **spoken),
             {chat: {"ix_chat_participant"}, **by_conversation},
         ),
         "recent diary": (lambda: ai_diary.get_recent_entries(700, 3000, **own), by_time),
