@@ -113,7 +113,7 @@ class Choice(Kind):
         self.allowed = " or ".join(options)
 
     def read(self, value: object) -> str:
-        word = value.strip() if isinstance(value, str) else value
+        word = value.strip().lower() if isinstance(value, str) else value
         if word not in self.options:
             raise BadValueError
         return str(word)

@@ -275,7 +275,7 @@ class Settings(FlagValues):
         "Let direct messages see public messages of the servers on which the person has spoken.",
     )
     privacy_default: PrivacyLevel = flag(
-        "none", "Privacy level of people without one: none stores everything, partial nothing long-term, full nothing."
+        "none", "Level of people without one: none keeps all, partial nothing long-term, full nothing; a typo is full."
     )
     prompt_destination: Destination = flag(
         "remote", "Destination of prompts: remote prompts contain nothing that is marked local_only."

@@ -22,6 +22,8 @@ CONFIG_FILE = "CONFIG_FILE"
 SECRET_FILES = {f"{name}_FILE": name for name, declared in FLAGS.items() if declared.secret}
 """Variables that name the file of a secret, and the secret's flag."""
 
+IF_BAD = {"PRIVACY_DEFAULT": "full"}
+"""Values that replace bad ones; other flags then have their default."""
 _VARIABLES = frozenset([*FLAGS, *SECRET_FILES, CONFIG_FILE])
 _SECRET_BYTES = 65536
 MAX_BYTES = 1_000_000
@@ -65,8 +67,10 @@ class Values:
             self.values[declared.name], self.sources[declared.name] = declared.kind.read(value), source
         except BadValueError as bad:
             seen = "unreadable" if value is bad else value
-            self.values[declared.name], self.sources[declared.name] = declared.default, "default"
-            self.problems.append(Problem.of(declared.refusal(seen, source, where, line=line, hint=str(bad))))
+            until = IF_BAD.get(declared.name, declared.default)
+            self.values[declared.name], self.sources[declared.name] = until, "default"
+            hint = f"Until then it is {until}." if declared.name in IF_BAD else str(bad)
+            self.problems.append(Problem.of(declared.refusal(seen, source, where, line=line, hint=hint)))
 
     def read_file(self, name: str, content: bytes, found: list[Problem] | None = None) -> None:
         """Read the entries of a file; an unknown key becomes a problem that names the nearest flag."""

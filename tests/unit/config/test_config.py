@@ -139,6 +139,17 @@ def test_g18_a_bad_value_in_the_file_gives_the_default_and_one_warning(
     assert "flag=" in caplog.messages[0] and f"CONTEXT_VERBOSITY is {shown} (config.yaml, line 2)" in caplog.messages[0]
 
 
+@pytest.mark.parametrize("text", ["ful", "", "1", "[full]"])
+def test_g18_a_bad_privacy_default_keeps_nothing(text: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Who sets it wants less to be stored: the default, which stores everything, would be the opposite."""
+    yaml_file(f"PRIVACY_DEFAULT: {text}\n")
+    assert load().privacy_default == "full"
+    assert len(caplog.messages) == 1 and "Until then it is full." in caplog.messages[0]
+    assert load(environ={"PRIVACY_DEFAULT": text}).privacy_default == "full"
+    assert load(environ={"PRIVACY_DEFAULT": "Partial"}).privacy_default == "partial"
+    assert load(environ={}).privacy_default == "full", "the bad value is still in the file"
+
+
 def test_g18_check_lists_everything_at_once() -> None:
     yaml_file("CONTEXT_VERBOSITY: ten\nCONTEXT_VERBOSTY: 4\nnothing_like_it: 1\nCHAT_HISTORY: 3\nCHAT_HISTORY: 4\n")
     problems = check(environ={"TIMEZONE": "Mars", "DATABASE_URL_FILE": "nowhere"})
@@ -318,7 +329,8 @@ TAKEN: list[tuple[Kind, list[tuple[Any, Any]], tuple[Any, ...]]] = [
     (COUNT, [(None, None), ("", None), (" ", None), ("0", 0), (" 500 ", 500)], (-1, 501, "501", 4.0, *NO_NUMBERS)),
     (Switch(), [(1, True), (0, False), (True, True), ("1", True), ("FALSE", False), ("yes", True), ("off", False)],
      (2, -1, 1.0, "2", None)),
-    (CHOICE, [("relevance", "relevance"), (" recency ", "recency")], ("newest", "", "RECENCY", 1, None, True)),
+    (CHOICE, [("relevance", "relevance"), (" recency ", "recency"), ("RECENCY", "recency")],
+     ("newest", "", 1, None, True)),
     (ZONE, [("UTC", "UTC"), ("Europe/Rome", "Europe/Rome")],
      ("Mars/Base", "", "../etc/passwd", "/etc/localtime", "America", "a\x00b", "\ud800", "x" * 5000, 1, None)),
     (LANGUAGES, [(["en", "de", "en"], ("en", "de")), (" en , de ,", ("en", "de")), ('["en","de"]', ("en", "de")),
