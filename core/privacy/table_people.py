@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -18,9 +18,11 @@ from ..access.table_participants import checked_key, full_key, hold, known
 from ..access.view import ConversationFacts
 from ..base.hints import shown
 from ..database.compiled import IDS, read_parts
+from ..database.dialects import json_has_text
 from ..database.engine import Database
 from ..database.registry import REGISTRY
-from ..database.schema import chat_history_cache, conversations, memories, participants, user_relationships
+from ..database.rows import short_interface
+from ..database.schema import ai_diary, chat_history_cache, conversations, memories, participants, user_relationships
 from ..database.schema_base import metadata
 from ..database.sources import ALL, MEMORIES, SourceTable
 from ..errors import MessageError
@@ -167,8 +169,8 @@ _INNER = frozenset({"text_folded", "content_hash", "token_hash", "audience_id", 
 def read_rows(db: Database, persona: str, participant: str) -> dict[str, list[dict[str, Any]]]:
     """Return the rows that name a person by a key, including linked identities, and the rows that go with these.
 
-    The rows are listed by table; empty tables are left out. With a message go its alternatives and recaps, with a
-    memory its previous texts.
+    The rows are listed by table; empty tables are left out. A diary entry may also have the person's name. With a
+    message go its alternatives and recaps, with a memory its previous texts.
     """
     key = checked_key(participant)
     identities = db.read(table_participants.select_identities(persona, key), source="participants")
@@ -179,9 +181,11 @@ def read_rows(db: Database, persona: str, participant: str) -> dict[str, list[di
         theirs = select(table).order_by(*table.primary_key.columns)
         if entry.persona:
             theirs = theirs.where(table.c[entry.persona] == persona)
-        if entry.participant:
-            of_keys = or_(*(table.c[name].in_(keys) for name in entry.participant))
-            rows = db.read(theirs.where(of_keys), source=entry.table)
+        of_keys = [table.c[name].in_(keys) for name in entry.participant]
+        if table is ai_diary:
+            of_keys += _build_involved(keys, [row.get("display_name") for row in matches.get("participants", ())])
+        if of_keys:
+            rows = db.read(theirs.where(or_(*of_keys)), source=entry.table)
         elif entry.row_table in matches and entry.table != "scenes":  # a scene is about more than its last message
             parents = [row["id"] for row in matches[entry.row_table]]
             rows = read_parts(db.read, theirs.where(table.c[entry.row_of].in_(IDS)), {}, parents)
@@ -190,6 +194,16 @@ def read_rows(db: Database, persona: str, participant: str) -> dict[str, list[di
         if rows:
             matches[entry.table] = [_build_row(row) for row in rows]
     return matches
+
+
+def _build_involved(keys: Iterable[str], names: Iterable[str | None]) -> Iterator[Any]:
+    """Yield the conditions of diary entries that involve a person: by key, id on the entry's interface, or name."""
+    involved = ai_diary.c.involved_users
+    yield from (json_has_text(involved, each) for each in (*keys, *names) if each)
+    for key in keys:
+        interface, _, own_id = key.partition("/")
+        yield json_has_text(ai_diary.c.participant_keys, key)
+        yield and_(ai_diary.c.interface == short_interface(interface), json_has_text(involved, own_id))
 
 
 def _build_row(row: Any) -> dict[str, Any]:

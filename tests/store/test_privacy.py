@@ -26,7 +26,7 @@ from core.memories import table as memories
 from core.messages import new_message as messages
 from core.messages import table as chat
 from core.messages import table_batches as chat_batches
-from core.privacy import link_participants, set_privacy, unlink_participant
+from core.privacy import link_participants, read_rows, set_privacy, unlink_participant
 from core.scope import Scope
 from core.synth_core_memory import silently_record_memory
 from tests.store.world import NOW, count, own_scope, rows_of, run_at_once
@@ -48,6 +48,19 @@ def test_f6_linking_says_which_keys_are_unknown_and_what_is_near(db: Database, s
     assert done["participants"] == 1 and len(done.notes) == 1
     assert "'tg/user1234'" in done.notes[0] and "Near it: tg/1234" in done.notes[0]
     assert link_participants("web/anna", "tg/1234", db=db, scope=scope).notes == ()
+
+
+@pytest.mark.parametrize("involved", ["tg/7", "7", "Ann"])
+def test_f12_the_rows_of_a_person_include_diary_entries_about_them(db: Database, scope: Scope, involved: str) -> None:
+    """Forgetting changes these entries, so an export of the person has to show them."""
+    save(db, scope, "a line")
+    for people in ([involved], [involved, "Bob"], ["Bob"], ["web/7"]):
+        add_diary_entry("a day", involved_users=people, interface="tg", chat_id="1", db=db, scope=scope)
+    add_diary_entry("a turn", db=db, scope=replace(scope, conversation="tg/1", participant="tg/7"))
+    rows = read_rows(db, scope.persona, "tg/7")["ai_diary"]
+    assert [(row["content"], json.loads(row["involved_users"])) for row in rows] == [
+        ("a day", [involved]), ("a day", [involved, "Bob"]), ("a turn", []),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("call", [
