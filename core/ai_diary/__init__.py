@@ -57,7 +57,7 @@ def add_diary_entry(
 
     Returns:
         `(True, id, "")`, `notes` on what was left out, and the number of `dropped_tags`; reason `empty` for blank
-        content, `privacy` if a person or the conversation was forgotten meanwhile.
+        content, `privacy` in a direct message of a person at level full, or of somebody who was forgotten meanwhile.
 
     Raises:
         MessageError: a value of a wrong type; a text or id that is too long.

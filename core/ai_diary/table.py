@@ -43,14 +43,16 @@ class NewEntry(DiaryEntry):
 
 @retry_duplicates
 def insert_entry(call: Call, entry: NewEntry, *, row_id: int) -> tuple[int, Sequence[str]] | None:
-    """Store an entry; return (id, notes on what was left out), or None if a person or chat was forgotten meanwhile."""
+    """Store an entry; return (id, notes on what was left out), or None if it may not be kept."""
     db, scope = call.db, call.scope
 
     def work(connection: Connection) -> tuple[int, Sequence[str]]:
         own = _find_scope(connection, scope, entry)
         place = table_conversations.ensure(connection, db, own, sender=own.participant)
-        kept, keys, notes = _drop_private(connection, scope, entry, call.settings.privacy_default)
-        if _is_late(db, own, entry, row_id):
+        default, person = call.settings.privacy_default, place.facts and place.facts.direct_person
+        kept, keys, notes = _drop_private(connection, scope, entry, default)
+        known = table_participants.known(connection, scope.persona, [person] if person else [], default)
+        if _is_late(db, own, entry, row_id) or any(one.level == "full" for one in known.values()):
             raise RollbackError(None)
         row = asdict(kept)
         if own.conversation is not None:  # so that reads of the conversation find it

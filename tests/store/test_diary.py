@@ -144,6 +144,21 @@ def test_f20_a_closed_person_leaves_neither_message_nor_name(db: Database, scope
     assert index_differences(db, scope.persona) == []
 
 
+@pytest.mark.parametrize("privacy", ["direct", "separate"])
+def test_f20_a_chat_with_a_person_at_full_has_no_entry(db: Database, scope: Scope, privacy: Any) -> None:
+    """The entry's texts are about this person, and its conversation is the person's key."""
+    own = replace(scope, conversation="tg/7", privacy=privacy, participant="tg/7")
+    assert add(db, own, "day 1").stored
+    set_privacy("tg/7", "full", db=db, scope=scope)
+    assert add(db, own, "day 2").reason == "privacy"
+    assert add(db, replace(scope, conversation="tg/7"), "day 3").reason == "privacy"
+    assert add(db, scope, "day 4", interface="tg", chat_id="7").reason == "privacy"
+    set_privacy("tg/7", "partial", db=db, scope=scope)
+    assert add(db, own, "day 5").stored
+    assert [row.content for row in rows_of(db, ai_diary, scope.persona)] == ["day 1", "day 5"]
+    assert index_differences(db, scope.persona) == []
+
+
 def test_f70_and_f63_bad_input(db: Database, scope: Scope) -> None:
     bad_values: list[dict[str, Any]] = [
         {"interface": "i" * 51}, {"chat_id": "\x00"}, {"content": 7}, {"personal_thought": []},
