@@ -21,6 +21,9 @@ from ..database.schema import (
     participants,
     privacy_levels,
 )
+from ..errors import MessageError
+from ..scope import NO_SERVER
+from .rules import SERVER_MARK
 
 _A, _K, _P = audiences.c, conversations.c, participants.c
 MOST_KEYS = 100_000
@@ -179,6 +182,17 @@ def list_conversations(
 def find_conversation(db: Database, persona: str, key: str) -> ConversationCount | None:
     chosen = _select_conversations(persona, _K.conversation_key == key)
     return next(iter(_read_conversations(db, persona, chosen)), None)
+
+
+def choose_server(db: Database, persona: str, key: str, server: str = "") -> str:
+    """Return the server of a conversation: `server`, else the only one with this key; refuse what names none."""
+    marked = _K.conversation_key.between(f"{key}{SERVER_MARK}", f"{key}{SERVER_MARK}g")  # a mark has digits up to f
+    chosen = select(_K.server_id).where(_K.persona_id == persona, or_(_K.conversation_key == key, marked))
+    servers = [str(row[0]) for row in db.read(chosen.order_by(_K.id), source="conversations")]
+    named = [each or NO_SERVER for each in servers]
+    if named and (server not in named if server else len(named) > 1):
+        raise MessageError(f"The conversation {key!r} is on {', '.join(named)}. Name one of these as its server.")
+    return server or next(iter(servers), "")
 
 
 def read_titles(db: Database, persona: str, keys: Iterable[str]) -> dict[str, ConversationCount]:

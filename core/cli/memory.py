@@ -12,6 +12,7 @@ from typer import Argument, BadParameter, Option
 
 from ..access.rules import plain_key
 from ..base.wire_ids import find_id
+from ..scope import Scope
 from ..shapes import Hit
 from ..text.times import iso_text
 from . import output
@@ -152,7 +153,7 @@ def forget(
         str | None, Option(metavar="ID", help="Delete a message: its number in `search`, or id in --conversation.")
     ] = None,
     server: Annotated[
-        str | None, Option(metavar="ID", help="Delete a server, with all its conversations and its own rows.")
+        str | None, Option(metavar="ID", help="Delete a server, with its conversations and own rows; or: that of KEY.")
     ] = None,
     dry_run: DryRunOption = False,
     yes: YesOption = False,
@@ -165,14 +166,17 @@ def forget(
     from ..access import overview
     from ..forgetting import forget as forget_rows
 
+    own = run.scope(destination="local")
+    if conversation is not None:
+        own, server = replace(own, server=overview.choose_server(run.db, own.persona, conversation, server or "")), None
     if message is not None and (participant, memory, server) == (None, None, None):
-        _forget_message(run, message, conversation, dry_run=dry_run, yes=yes)
+        _forget_message(run, own, message, conversation, dry_run=dry_run, yes=yes)
         return
     given = {"participant": participant, "conversation": conversation, "memory": memory, "server": server}
     wanted: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if len(wanted) != 1 or message is not None:
         raise BadParameter("name exactly one of --participant, --conversation, --message, --memory and --server")
-    call: dict[str, Any] = {"db": run.db, "scope": run.scope()}
+    call: dict[str, Any] = {"db": run.db, "scope": own}
     if not dry_run and not yes:
         counted = forget_rows(**wanted, dry_run=True, **call)
         if counted.total:
@@ -182,21 +186,24 @@ def forget(
     run.answer(done.as_dict(), lambda: _print_counts(done))
     if not done.total:
         ((kind, key),) = wanted.items()
-        output.note(overview.name_near(run.db, run.scope().persona, kind, str(key)), style="yellow")
+        output.note(overview.name_near(run.db, own.persona, kind, str(key)), style="yellow")
         raise typer.Exit(1)
 
 
-def _forget_message(run: Run, message: str, conversation: str | None, *, dry_run: bool, yes: bool) -> None:
+def _forget_message(
+    run: Run, scope: Scope, message: str, conversation: str | None, *, dry_run: bool, yes: bool
+) -> None:
+    from ..calls.call import Call, find_key
     from ..chat_history_cache import delete_chat_message
     from ..messages import find_named, read_lines
 
-    scope = run.scope(conversation, destination="local")
-    named = find_named(run.db, scope.persona, message if conversation else find_id(message) or 0, conversation)
+    key = None if conversation is None else find_key(Call(run.db, run.settings, scope), conversation)
+    named = find_named(run.db, scope.persona, message if conversation else find_id(message) or 0, key)
     if named is None:
         output.note(f"No message of the persona {scope.persona!r} has the id {message!r} here.", style="yellow")
         raise typer.Exit(1)
     (line,) = read_lines(run.db.read, scope.persona, [named[0]])
-    what = f"the message of {line.sender_name or line.sender_id} in {named[1]}: {line.text[:80]}"
+    what = f"the message of {line.sender_name or line.sender_id} in {plain_key(named[1])}: {line.text[:80]}"
     left: Sequence[str] = ()
     if not dry_run:
         if not yes:

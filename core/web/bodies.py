@@ -241,7 +241,7 @@ class RelationshipBody(Body):
 
 
 class ForgetBody(Body):
-    """Target to forget for good: exactly one of the four fields."""
+    """Target to forget for good: exactly one of the four fields, with a conversation also its server."""
 
     participant: Name | None = Field(default=None, examples=["telegram_bot/u1"])
     conversation: Annotated[str, Field(max_length=512)] | None = None

@@ -206,6 +206,16 @@ def test_f40_a_participant_is_forgotten_by_the_route(operator: Operator, other: 
     operator.post("/forget", {"participant": ANN, "memory": 1}, 422)
 
 
+def test_f40_the_route_takes_the_server_of_a_conversation(operator: Operator, life: Life) -> None:
+    for server in ("s1", "s2"):
+        life.stage.say(f"canary of {server}", "tg/9", "Bob", server=server)
+    refused = operator.post("/forget", {"conversation": "tg/9"}, 422)
+    assert "'tg/9' is on s1, s2" in refused["message"]
+    assert operator.post("/forget", {"conversation": "tg/9", "server": "s2"})["tables"]["chat_history_cache"] == 1
+    left = chat_history_cache.load_chat_history("tg/9", db=life.db, scope=Scope(operator.persona, "tg/9", server="s1"))
+    assert [line["text"] for line in left] == ["canary of s1"]
+
+
 def test_p60_the_page_shows_prompt_and_report_and_stores_nothing(operator: Operator, life: Life) -> None:
     private = {"path": "tg/ann", "privacy": "direct"}
     life.item("Ann's cat is called Tofu", days=2, tags=["cat"], participant=ANN, **private)

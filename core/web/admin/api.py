@@ -233,8 +233,12 @@ def update_relationship(admin: bodies.Admin, body: bodies.RelationshipBody) -> a
 @router.post("/forget")
 def forget(admin: bodies.Admin, body: bodies.ForgetBody, dry_run: bodies.DryRun = False) -> answers.ForgottenAnswer:
     """Delete everything of one participant, conversation, server or memory for good."""
-    done = forgetting.forget(**body.model_dump(), dry_run=dry_run, **admin.asking)
-    persona, ((kind, key),) = admin.scope.persona, body.model_dump(exclude_none=True).items()
+    target, asking, persona = body.model_dump(exclude_none=True), admin.asking, admin.scope.persona
+    if body.conversation is not None:
+        server = overview.choose_server(admin.db, persona, body.conversation, target.pop("server", ""))
+        asking["scope"] = Scope(persona, server=server)
+    done = forgetting.forget(**target, dry_run=dry_run, **asking)
+    ((kind, key),) = target.items()
     unknown = "" if done.total else overview.name_near(admin.db, persona, kind, str(key))
     return answers.ForgottenAnswer(persona=persona, notes=list(filter(None, [unknown])), **done.as_dict())
 

@@ -292,6 +292,31 @@ def test_f40_one_message_by_its_number_or_its_id(said: Command, call: dict[str, 
     assert len(load_chat_history("tg/1", scope=Scope("default", "tg/1"), **call)) == 3
 
 
+def test_f40_a_key_of_two_servers_needs_the_server(run: Command, call: dict[str, Any]) -> None:
+    """Without it the room stored first went away, whichever was meant."""
+
+    def texts(server: str) -> list[str]:
+        return [line["text"] for line in load_chat_history("tg/1", scope=Scope("default", "tg/1", "", server), **call)]
+
+    for server in ("s1", "s2"):
+        for name in ("m1", "m2"):
+            scope = Scope("default", "tg/1", "tg/ann", server, privacy="public")
+            save_chat_message("tg/1", f"{name} of {server}", "Ann", "ann", message_id=name, scope=scope, **call)
+    for more in ((), ("--message", "m1"), ("--server", "s3")):
+        refused = run("forget", "--conversation", "tg/1", *more, "--yes")
+        assert refused.code == 1 and "'tg/1' is on s1, s2. Name one of these as its server." in refused.err
+    assert run("forget", "--message", "m1", "--conversation", "tg/1", "--server", "s2", "--yes").code == 0
+    assert (texts("s1"), texts("s2")) == (["m1 of s1", "m2 of s1"], ["m2 of s2"])
+    assert run("forget", "--conversation", "tg/1", "--server", "s1", "--yes").code == 0
+    assert (texts("s1"), texts("s2")) == ([], ["m2 of s2"])
+    assert run("forget", "--conversation", "tg/1", "--yes").code == 0, "the only one that is left"
+    assert texts("s2") == [] and run("forget", "--conversation", "tg/1", "--yes").code == 1
+    ann = Scope("default", "tg/ann", "tg/ann", privacy="direct")
+    save_chat_message("tg/ann", "in private", scope=ann, **call)
+    assert run("forget", "--conversation", "tg/ann", "--server", "s1", "--yes").code == 1
+    assert run("forget", "--conversation", "tg/ann", "--server", "DM", "--yes").code == 0
+
+
 def test_f78_nothing_is_deleted_unasked(said: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     ran = said("forget", "--participant", "tg/ann")
     assert (ran.code, "--yes" in ran.err) == (2, True)
