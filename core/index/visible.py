@@ -49,13 +49,8 @@ class Table(Rows):
         return PackedRows(self.packed_row[at].astype(np.int64))
 
     @cached_property
-    def gaps(self) -> Ints:
-        """Return, for each conversation, the pause in microseconds that ends a session."""
-        return gaps_of(self.thread, self.at_us, len(self.threads))
-
-    @cached_property
     def begins_session(self) -> Flags:
-        return find_beginnings(self, self.gaps, np.arange(len(self)))
+        return find_beginnings(self, np.arange(len(self)))
 
     @cached_property
     def source_sums(self) -> Ints:
@@ -139,24 +134,27 @@ def _list_beginnings(text: str) -> set[str]:
 
 
 def gaps_of(thread: Column, at_us: Column, count: int) -> Ints:
-    """Return, for each conversation, the pause that ends a session, from the median time between its messages."""
+    """Return, for each conversation, the pause in microseconds that ends a session: its median pause, many times."""
     gaps = np.full(count, MOST_GAP, np.int64)
     same = thread[1:] == thread[:-1]
-    steps, of = np.diff(at_us)[same], thread[1:][same]
-    if len(steps):
-        order = np.lexsort((steps, of))
-        first = np.searchsorted(of[order], np.arange(count + 1))
-        sizes = np.diff(first)
-        usual = steps[order][np.minimum(first[:-1] + sizes // 2, len(steps) - 1)]
-        gaps = np.where(sizes > 0, np.clip(USUAL_STEPS * usual, LEAST_GAP, MOST_GAP), MOST_GAP)
+    of, steps = thread[1:][same].astype(np.int64), np.minimum(np.diff(at_us)[same], MOST_GAP)
+    sizes = np.bincount(of, minlength=count)
+    has_steps, each = sizes > 0, MOST_GAP + 1
+    middle = (sizes.cumsum() - sizes + sizes // 2)[has_steps]
+    usual = np.partition(of * each + steps, middle)[middle] % each  # a sort of all steps takes ten times as long
+    gaps[has_steps] = np.clip(USUAL_STEPS * usual, LEAST_GAP, MOST_GAP)
     return gaps
 
 
-def find_beginnings(rows: Rows, gaps: Ints, index: Ints) -> Flags:
-    """Return which rows of `index` begin a session: no message of the same conversation is shortly before."""
-    before = index - 1
-    same = (rows.thread[index] == rows.thread[before]) & (rows.source[index] == _CHAT) & (index > 0)
-    begins: Flags = ~same | (rows.at_us[index] - rows.at_us[before] > gaps[rows.thread[index]])
+def find_beginnings(rows: Rows, index: Ints) -> Flags:
+    """Return which rows begin a session: no message of the same conversation is shortly before.
+
+    `index` has all rows of some conversations, in order: the pause that ends a session depends on all of them.
+    """
+    thread, at_us = rows.thread[index], rows.at_us[index]
+    begins = np.ones(len(index), bool)
+    same = (thread[1:] == thread[:-1]) & (rows.source[index[1:]] == _CHAT)
+    begins[1:] = ~same | (np.diff(at_us) > gaps_of(thread, at_us, len(rows.threads))[thread[1:]])
     return begins
 
 
@@ -258,8 +256,6 @@ class Visible(Rows):
 
     audience: int
     table: Table
-    gaps: Ints
-    """Pause that ends a session in each conversation: from the table, or from unpacked rows in new conversations."""
     thread_number: Mapping[str, int]
     offsets: FreshOffsets
     gone: ViewRows
@@ -300,10 +296,13 @@ class Visible(Rows):
 
     @cached_property
     def _begins_session(self) -> Flags:
-        at = self.offsets.fresh
-        begins = self.offsets.insert(self.table.begins_session, np.ones(len(at), bool))
-        changed = np.minimum(np.concatenate([at, at + 1]), len(self) - 1)
-        begins[changed] = find_beginnings(self, self.gaps, changed)
+        fresh = self.offsets.fresh
+        begins = self.offsets.insert(self.table.begins_session, np.ones(len(fresh), bool))
+        changed = np.isin(self.thread, self.thread[np.concatenate([fresh, self.gone])])
+        changed[self.gone] = begins[self.gone] = False
+        rows = changed.nonzero()[0]
+        begins[rows] = find_beginnings(self, rows)
+        begins[:1] = True
         return begins
 
     @cached_property
@@ -322,7 +321,9 @@ class Visible(Rows):
 
     @cached_property
     def session_words(self) -> Floats:
-        return np.bincount(self.session, weights=self.words, minlength=self.sessions).astype(np.float64)
+        sums = np.bincount(self.session, weights=self.words, minlength=self.sessions)
+        sums -= np.bincount(self.session[self.gone], weights=self.words[self.gone], minlength=self.sessions)
+        return sums.astype(np.float64)
 
     @cached_property
     def source_sums(self) -> Ints:
@@ -334,9 +335,10 @@ class Visible(Rows):
 
     @cached_property
     def thread_sums(self) -> Ints:
-        """Return the number of rows and of words of each conversation, including removed rows."""
+        """Return the number of rows and of words of each conversation, without removed rows."""
         at = self.offsets.fresh
         sums = count_rows(self.thread[at], self.words[at], len(self.threads))
+        sums -= count_rows(self.thread[self.gone], self.words[self.gone], len(self.threads))
         sums[:, : len(self.table.threads)] += self.table.thread_sums
         return sums
 
@@ -394,7 +396,7 @@ def add_fresh(audience: int, table: Table, entries: Sequence[Entry], gone: Mappi
     """Return all rows of an audience: the rows of the table and the unpacked rows."""
     ordered = sorted(entries, key=lambda one: (one.place.thread, one.at_us, one.row_id))
     fresh, threads, speakers = rows_of(ordered), list(table.threads), list(table.speakers)
-    thread_number, gaps = table.thread_number, table.gaps
+    thread_number = table.thread_number
     # Rows in new conversations share one position: they stay in the order of `ordered`.
     before = np.array([table.find_place(one.place.thread, one.at_us, one.row_id) for one in ordered], np.int64)
     offsets = FreshOffsets(np.maximum.accumulate(before), [(one.source, one.row_id) for one in ordered])
@@ -403,8 +405,6 @@ def add_fresh(audience: int, table: Table, entries: Sequence[Entry], gone: Mappi
         new_threads = [thread for thread in fresh.threads if thread not in thread_number]
         if new_threads:
             thread_number = {**thread_number, **{thread: n for n, thread in enumerate(new_threads, len(threads))}}
-            of_new = gaps_of(fresh.thread, fresh.at_us, len(fresh.threads))
-            gaps = np.concatenate([gaps, of_new[[t not in table.thread_number for t in fresh.threads]]])
             threads += new_threads
         new_speakers = [who for who in fresh.speakers if who not in table.speaker_number]
         speaker_number = table.speaker_number | {who: n for n, who in enumerate(new_speakers, len(speakers))}
@@ -417,7 +417,6 @@ def add_fresh(audience: int, table: Table, entries: Sequence[Entry], gone: Mappi
         **vars(as_rows(view_columns, threads, speakers)),
         audience=audience,
         table=table,
-        gaps=gaps,
         thread_number=thread_number,
         offsets=offsets,
         gone=offsets.to_view(table.find_gone(gone)),

@@ -563,3 +563,28 @@ def test_t62_days_are_read_in_the_zone_of_the_settings(db: Database, scope: Scop
     said(db, scope, [("Tomorrow I see the vet", late)])
     day = ago(days=2).strftime("%d %B %Y")
     assert ask(db, scope, f"What do I have on {day}?", settings=abroad)[0] == ["Tomorrow I see the vet"]
+
+
+@pytest.mark.parametrize("packed", [124, 125])
+def test_d14_where_a_session_ends_does_not_depend_on_which_lines_are_packed(
+    db: Database, scope: Scope, packed: int
+) -> None:
+    """The pauses here are of two lengths: which is the median depends on each line."""
+    lines = [(f"I saw a lamp number {n}", ago(minutes=90 * (70 - n // 2), seconds=-20 * (n % 2))) for n in range(130)]
+    lines[122] = ("I have a dentist appointment", lines[122][1])
+    rows = said(db, scope, lines[:packed])
+    pack(db, scope)
+    rows += said(db, scope, lines[packed:])
+
+    def look() -> list[Any]:
+        return find(db, scope, query="What about my dentist appointment?", limit=20)
+
+    before = look()
+    reindex(db=db)
+    assert look() == before
+    pack(db, scope)
+    for row in rows[40:43]:
+        edit_chat_message(row, "I saw no lamp at all", db=db, scope=scope)
+    before = look()
+    reindex(db=db)
+    assert look() == before
