@@ -128,6 +128,14 @@ def name_other_personas(db: Database, persona: str) -> str:
     return ", ".join(get_close_matches(persona, known, 5) or known[:5])
 
 
+def list_notes(db: Database, persona: str, kind: str, key: str, *, is_known: bool) -> list[str]:
+    """Return sentences about a forgotten key: the keys near an unknown one, and other personas that know the person."""
+    chosen = select(_P.persona_id).where(_P.participant_key == key, _P.persona_id != persona).order_by(_P.persona_id)
+    others = [row[0] for row in db.read(chosen, source="participants")] if kind == "participant" else []
+    known = f"Still known to: {', '.join(others)}; repeat with --persona-id {others[0]} (conf_uid)" if others else ""
+    return [note for note in ("" if is_known else name_near(db, persona, kind, key), known) if note]
+
+
 def _count(
     db: Database, persona: str, table: Table, column: str, keys: Iterable[str], *where: Any
 ) -> Mapping[str, int]:

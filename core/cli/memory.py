@@ -184,9 +184,10 @@ def forget(
             _require_consent(f"Delete or change {output.count(counted.total, 'row')} in {tables} for good?")
     done = forget_rows(**wanted, dry_run=dry_run, **call)
     run.answer(done.as_dict(), lambda: _print_counts(done))
+    ((kind, key),) = wanted.items()
+    for note in overview.list_notes(run.db, own.persona, kind, str(key), is_known=bool(done.total)):
+        output.note(note, style="yellow")
     if not done.total:
-        ((kind, key),) = wanted.items()
-        output.note(overview.name_near(run.db, own.persona, kind, str(key)), style="yellow")
         raise typer.Exit(1)
 
 

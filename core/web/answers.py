@@ -56,7 +56,7 @@ class ForgottenAnswer(BaseModel):
     operations: int = Field(description="Number of queued operations that rebuild summaries without forgotten texts.")
     files: list[str] = Field(description="Rewritten Markdown files.")
     out_of_reach: list[str] = Field(description="Files to delete by hand, each with a reason.")
-    notes: list[str] = Field(description="If nothing is known of the target: what is near it.")
+    notes: list[str] = Field(description="What is near an unknown target; other personas that know the person.")
 
 
 # The API for hosts

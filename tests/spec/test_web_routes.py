@@ -200,7 +200,10 @@ def test_f40_a_participant_is_forgotten_by_the_route(operator: Operator, other: 
     assert operator.post("/forget", {"server": "s2"})["total"] == 0
     assert operator.get("/memory/search")["total"] == 1
     assert "such as 'web/ann'" in operator.post("/forget", {"participant": "ann"}, 422)["message"]
+    met = Scope(other.persona, "tg/9", ANN)
+    chat_history_cache.save_chat_message("tg/9", "hello", "Ann", ANN.partition("/")[2], db=life.db, scope=met)
     done = operator.post("/forget", {"participant": ANN})
+    assert done["notes"][0].startswith("Still known to: ") and other.persona in done["notes"][0]
     assert done["tables"]["memories"] == 1 and operator.get("/memory/search", archived=True)["total"] == 0
     operator.post("/forget", {}, 422)
     operator.post("/forget", {"participant": ANN, "memory": 1}, 422)

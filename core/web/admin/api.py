@@ -239,8 +239,8 @@ def forget(admin: bodies.Admin, body: bodies.ForgetBody, dry_run: bodies.DryRun 
         asking["scope"] = Scope(persona, server=server)
     done = forgetting.forget(**target, dry_run=dry_run, **asking)
     ((kind, key),) = target.items()
-    unknown = "" if done.total else overview.name_near(admin.db, persona, kind, str(key))
-    return answers.ForgottenAnswer(persona=persona, notes=list(filter(None, [unknown])), **done.as_dict())
+    notes = overview.list_notes(admin.db, persona, kind, str(key), is_known=bool(done.total))
+    return answers.ForgottenAnswer(persona=persona, notes=notes, **done.as_dict())
 
 
 _TEXT = {"text/plain": {"schema": {"type": "string"}}}

@@ -278,6 +278,16 @@ def test_f40_counted_then_deleted(said: Command) -> None:
     assert "chat_history_cache" in shown and "Nothing was changed." in shown
 
 
+def test_f40_other_personas_that_know_the_person_are_named(said: Command, call: dict[str, Any]) -> None:
+    """A person who asks to be forgotten means the whole bot, and each persona is forgotten apart."""
+    save_chat_message("tg/1", "hello Rex", "Ann", "ann", scope=Scope("rex", "tg/1", "tg/ann"), **call)
+    for how in ("--dry-run", "--yes", "--yes"):
+        told = said("forget", "--participant", "tg/ann", how).err
+        assert "Still known to: rex; repeat with --persona-id rex" in told
+    assert "Still" not in said("forget", "--participant", "tg/ann", "--persona-id", "rex", "--yes").err
+    assert "Still" not in said("forget", "--participant", "tg/bob", "--yes").err
+
+
 def test_f40_one_message_by_its_number_or_its_id(said: Command, call: dict[str, Any]) -> None:
     """A direct message, which the persona's other conversations do not see, is deleted like any other."""
     ann = Scope("default", "tg/ann", "tg/ann", privacy="direct")
