@@ -186,7 +186,7 @@ class Guard:
             if not is_token(text, self._context.admin_token):
                 token = await self._tokens.find(text, self._context.database())
                 if token is None:
-                    logs.warning("admin_wrong_token", route=errors.name_route(scope))
+                    logs.warning("admin_wrong_token", route=errors.name_route(scope), client=scope.get("client"))
                     raise errors.Refused(401, WRONG_LOGIN)
                 if token.kind != "admin":
                     raise errors.Refused(403, FORBIDDEN)

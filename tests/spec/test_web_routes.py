@@ -346,15 +346,15 @@ def test_l32_an_export_is_sent_while_it_is_read(
     assert len(read) > 200 and "canary" not in caplog.text
 
 
-def test_the_log_names_the_route_of_a_refused_request_and_no_id(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_log_names_the_route_and_client_of_a_refused_request_and_no_id(caplog: pytest.LogCaptureFixture) -> None:
     with client_of(made(Database("mysql://nobody:x@127.0.0.1:1/none"))) as client:
         assert client.get("/admin/memory/7012/history", headers=BEARER).status_code == 503
         assert client.get("/admin/memory/7012", headers=bearer("no")).status_code == 401
         assert client.post("/admin/login", data={"token": "no"}).status_code == 401
     assert [record.getMessage() for record in caplog.records if record.name == "prompt_engine"] == [
         "request_unavailable route='GET /admin/memory/{id}/history' error='StoreReadError' number=2003",
-        "admin_wrong_token route='GET /admin/memory/{id}'",
-        "admin_wrong_token route='POST /admin/login'",
+        "admin_wrong_token route='GET /admin/memory/{id}' client=('testclient', 50000)",
+        "admin_wrong_token route='POST /admin/login' client=('testclient', 50000)",
     ]
 
 

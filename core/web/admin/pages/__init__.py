@@ -102,7 +102,7 @@ def login(
     """Set the page's cookie, which is valid for 12 hours, and redirect to the wanted page."""
     context = request.app.state.context
     if not access.is_token(token.strip(), context.admin_token):
-        logs.warning("admin_wrong_token", route=name_route(request.scope))
+        logs.warning("admin_wrong_token", route=name_route(request.scope), client=request.scope.get("client"))
         if "text/html" in request.headers.get("accept", ""):
             return guard.lead_to_login(request.scope, wanted, failed=True)
         raise Refused(401, guard.WRONG_LOGIN)
