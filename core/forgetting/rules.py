@@ -9,6 +9,7 @@ from typing import Any
 
 from ..access.rules import split_key
 from ..text.folding import fold
+from ..text.words import MIN_CHARS, STOP_WORD_LANGUAGES, stop_words
 
 REPLIES = ("reply_to", "reply_to_message")
 """Metadata keys whose value describes the message that a message replies to."""
@@ -42,12 +43,17 @@ class Person:
         return isinstance(value, str) and fold(value).strip().removeprefix("@") in self.folded
 
     def is_in(self, text: str | None) -> bool:
-        """Return whether a text has a name, first name or key of the person, as a whole word in scripts with spaces."""
+        """Return whether a text has a name, part of one or key of the person, a whole word in scripts with spaces."""
         if not text:
             return False
         low = fold(text)
-        wanted = self.folded | {name.split()[0] for name in self.folded} | {fold(key) for key in self.keys}
+        parts = {part for name in self.folded for n, part in enumerate(name.split()) if n == 0 or _is_telling(part)}
+        wanted = self.folded | parts | {fold(key) for key in self.keys}
         return any(_stands_in(each, low) for each in wanted)
+
+
+def _is_telling(part: str) -> bool:  # `quill`, not `von`
+    return len(part) >= MIN_CHARS and not any(part in stop_words(code) for code in STOP_WORD_LANGUAGES)
 
 
 def _stands_in(name: str, text: str) -> bool:

@@ -24,6 +24,14 @@ def test_f42_a_first_name_is_a_name(text: str, holds: bool) -> None:
     assert Person(frozenset({"tg/7"}), frozenset({"Ann Miller"})).is_in(text) is holds
 
 
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [("Quill is in debt", True), ("Ms Quill's debt", True), ("quills", False), ("hers von here", False), ("al", False)],
+)
+def test_f42_parts_of_a_name_that_are_no_common_words_are_names(text: str, holds: bool) -> None:
+    assert Person(frozenset({"tg/7"}), frozenset({"Ann von Al Quill"})).is_in(text) is holds
+
+
 OTHERS: list[Any] = [7, "x", None, {}, {"id": None}, {"text": ""}, {"sender_id": True}, {"from_user": {"id": "77"}}]
 THEIRS: list[Any] = [
     "m1", {"message_id": "m1"}, {"text": "her words"}, {"from_user": {"id": 7}}, {"from_user": {"username": "ann"}},
