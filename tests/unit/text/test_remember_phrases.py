@@ -428,3 +428,17 @@ def test_c12_what_is_meant_without_a_word_for_it_is_understood(last: str, newest
     for text, means in ((last, (True, False)), (newest, (False, True))):
         read = read_instructions(text, Settings())
         assert [(each.ends, each.means_last_wish, each.means_newest) for each in read] == [(True, *means)], text
+
+
+@pytest.mark.parametrize(
+    ("text", "begins"),
+    [
+        ("my name is on the list", False), ("my name is hard to spell", False),
+        ("everyone calls me on my birthday", False),
+        ("Ab jetzt ist Filmabend am Freitag", False), ("Mein Name steht nicht auf der Liste", False),
+        ("Sprich bitte Deutsch mit mir", True), ("mit mir bitte nur Deutsch", True), ("Halte dich bitte kurz", True),
+        ("red deutsch mit mir", True),
+    ],
+)  # fmt: skip
+def test_c12_plain_statements_are_no_wishes_and_short_wishes_are(text: str, begins: bool) -> None:
+    assert [each.begins for each in read_instructions(text, Settings())] == [True] * begins
