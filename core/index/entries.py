@@ -64,7 +64,7 @@ class Calendar(NamedTuple):
     """Languages besides the language of the text."""
 
     def find_places(self, text: str, at: datetime | None) -> dict[str, tuple[int, int]]:
-        """Return the days, weeks and months that a text of time `at` is about, each with the position of its words."""
+        """Return the days to years that a text of time `at` is about, each with the position of its words."""
         if at is None:
             return {}
         zone, languages = times.zone(self.zone) or UTC, likely_languages(text, self.languages)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ..text.folding import name_form
 
 WORD, TAG, PHRASE, DAY = 0, 1, 2, 3
-"""Kinds of index terms. PHRASE: rows with all its words. DAY: rows about a day (`2026-03-12`), week or month."""
+"""Kinds of index terms. PHRASE: rows with all its words. DAY: rows about a day (`2026-03-12`), week, month or year."""
 PARTIAL = "\x1f"
 """Word added to the entry of a row that has too many words, or too long words, to be indexed whole."""
 IndexTerm = tuple[int, str]

@@ -31,7 +31,17 @@ from ..text import question_words
 from ..text.folding import all_runs, clean, fold, runs
 from ..text.languages import bare, common_words, read_language
 from ..text.stems import script_language
-from ..text.time import CALENDARS, Span, name_days, name_recurring, name_words, names_feast, read_spans, time_words
+from ..text.time import (
+    CALENDARS,
+    Span,
+    name_days,
+    name_recurring,
+    name_words,
+    name_years,
+    names_feast,
+    read_spans,
+    time_words,
+)
 from ..text.words import read_lists
 
 
@@ -48,7 +58,7 @@ class Question:
     spans: tuple[Span, ...] = ()
     """Spans of time that the question names."""
     days: tuple[str, ...] = ()
-    """Days, weeks and months of the spans: rows about them match too. For `When is ...?`: next days, ranked first."""
+    """Days, weeks ... of the spans: rows about them match too. For `When is ...?`: next days, ranked first."""
     has_unread_time: bool = False
     """Whether the question has words of time that cannot be read as a span."""
     is_limited: bool = False
@@ -235,7 +245,7 @@ _DAY = timedelta(days=1)
 
 
 def list_days(spans: Sequence[Span], now: datetime, zone: tzinfo) -> tuple[str, ...]:
-    """Return the days, weeks and months of spans; of an open span, SOON_DAYS after a future start or before the end.
+    """Return the days, weeks ... years of spans; of an open span, SOON_DAYS after a future start or before the end.
 
     For a day or a week that is not over, also the days that recur every week or year.
     """
@@ -248,6 +258,7 @@ def list_days(spans: Sequence[Span], now: datetime, zone: tzinfo) -> tuple[str, 
             end = start + SOON_DAYS * _DAY
         start = start or end - SOON_DAYS * _DAY
         first, last = start.astimezone(zone).date(), (end - timedelta(microseconds=1)).astimezone(zone).date()
+        days |= dict.fromkeys(name_years(first, last))
         last = min(last, date.fromordinal(min(first.toordinal() + MOST_DAYS - len(days) - 1, date.max.toordinal())))
         days |= dict.fromkeys(name_days(first, last, span.precision))
         if last >= now.astimezone(zone).date() and (last - first).days < 7:
@@ -257,7 +268,7 @@ def list_days(spans: Sequence[Span], now: datetime, zone: tzinfo) -> tuple[str, 
 
 
 def describe_spans(spans: Sequence[Span], zone: tzinfo) -> list[str]:
-    """Return, for each span, a sentence saying that nothing is stored for it."""
+    """Return, for each span, a sentence saying that nothing was found for it."""
     return list(dict.fromkeys(_describe(span, zone) for span in spans))
 
 
@@ -266,9 +277,8 @@ def _describe(span: Span, zone: tzinfo) -> str:
     start = "" if span.start is None else span.start.astimezone(zone).strftime(exact)
     last = None if span.end is None else span.end - (timedelta(microseconds=1) if exact == "%Y-%m-%d" else timedelta())
     end = "" if last is None else last.astimezone(zone).strftime(exact)
-    if start == end:
-        return f"Nothing is stored of {start}."
-    return "Nothing is stored" + (f" from {start}" if start else "") + (f" to {end}" if end else "") + "."
+    period = start if start == end else f"{start or '...'} to {end or '...'}"
+    return f"Nothing was found from or about {period}."
 
 
 # The people it names: whole names, first names, possessives, declined forms

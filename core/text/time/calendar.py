@@ -81,6 +81,7 @@ _LISTED_NUMBERS = 10
 class Lexicon:
     order: str = "dmy"
     is_strict: bool = False
+    has_bare_years: bool = False
     phrases: dict[str, dict[tuple[str, ...], dict[str, Any]]] = field(default_factory=dict)
     """Phrases by their first word or character; each phrase has its meanings by kind."""
     stems: dict[str, dict[str, tuple[int, dict[str, Any]]]] = field(default_factory=dict)
@@ -143,7 +144,7 @@ def load(language: str) -> Lexicon | None:
             return " ".join(dict.fromkeys((form[0], transliterate(form[0], letters))))
 
         lists = {name: _FORM.sub(spell, forms) for name, forms in lists.items()}
-    lexicon = Lexicon(lists.get("order", "dmy"), bool(lists.get("strict")))
+    lexicon = Lexicon(lists.get("order", "dmy"), bool(lists.get("strict")), bool(lists.get("bare_years")))
     for ending, _, said in (each.partition("=") for each in lists.get("suffixes", "").split()):
         name, _, value = said.partition(".")
         lexicon.suffixes[bare(ending)] = {KINDS[name]: value or 0}

@@ -25,6 +25,8 @@ _HOURS, _IN_OR_LAST = frozenset("Pc"), frozenset("aLBe")
 _PLAIN_TIMES, _LONGER_TIMES = frozenset("DWZNMEo"), frozenset("XUWMmN")
 _NAMED, _SURE_YEAR, _COUNTING = frozenset("MWy"), frozenset("YZ"), frozenset("Nh")
 _MONTHS, _JOINING, _IN_LIST = frozenset("Mm"), frozenset("8,x"), frozenset("x,8IAn5")
+_AROUND_YEAR = frozenset({BREAK, "-", "+"})
+"""Kinds of parts after a year without a word before it: `Was ist 2015 passiert?`"""
 _SURE = {"m": "M", "w": "W", "$": "S", ".": "y"}
 EVERY = "\u2200"
 """Kind of a weekday that recurs: `every Friday`."""
@@ -136,7 +138,8 @@ def _make_sure(m: Moment, parts: Sequence[TimePart], n: int, made: Sequence[Time
         kinds["U"] = kinds["!"]
     sure = {"m": is_sure, "w": is_sure or not _HOURS.isdisjoint(follows), "$": is_season, ".": is_sure or follows_plan}
     kinds |= {_SURE[kind]: kinds[kind] for kind, fits in sure.items() if fits and kind in kinds}
-    if is_sure and "Y" in kinds:
+    is_bare_year = m.lexicon.has_bare_years and (m.is_told or not _AROUND_YEAR.isdisjoint(follows))
+    if "Y" in kinds and (is_sure or (is_bare_year and "U" not in follows)):
         kinds |= build_kinds(fixed(of_month(kinds["Y"], 1, 12), "year"))
     if is_led and "S" in kinds:
         kinds |= build_kinds(list_seasons(m, kinds["S"]))

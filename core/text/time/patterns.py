@@ -312,18 +312,18 @@ def place_at_hour(time: Time, hour: int) -> Time:
 
 
 def relate(m: Moment, time: Time, relation: str, *, is_clause: bool = False) -> Found | None:
-    """Return the span since, after, before or until a time; for `until` and in a clause, the time is also `due`."""
+    """Return the span since, after, before or until a time; for `until`, in a clause and of a year, also its `due`."""
     span = m.choose(time.as_edge())
     if span is None:
         return None
     start, end = span
     if time.precision == "minute":  # the time itself, without the half hour on each side
         start = end = start + (end - start) / 2
-    due = span if is_clause or relation == "until" else None
+    due = span if is_clause or relation == "until" or time.precision == "year" else None
     if relation == "since":
         return Found(start, m.now if start < m.now else None, time.precision, due=due)
     if relation == "after":
-        return Found(end, None, time.precision)
+        return Found(end, None, time.precision, due=due)
     # `before noon` is a part of a day, and a plan is not over: `before Friday` it is due
     is_due = time.period != "day" and m.is_plan and end > m.now
     day = start.date() if time.period == "day" else m.today if is_due else None

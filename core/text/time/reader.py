@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from itertools import groupby, pairwise
+from itertools import groupby, islice, pairwise
 
 from ...base.patterns import lazy_pattern
 from ...base.text_caches import cache_texts
@@ -16,13 +16,15 @@ from .calendar import BREAK
 from .grammar import EVERY, read_parts
 from .parts import TimePart, cut
 from .patterns import Found, Moment
-from .spans import DAY, Role, Span, in_utc, name_days, name_recurring
+from .spans import DAY, Role, Span, in_utc, name_days, name_recurring, name_years
 from .tense import read_tenses
 
 LOOKED_AT = 4_000
 MOST_SPANS = 24
-MOST_ABOUT, MOST_DAYS, MOST_LONG = 3, 14, 100
-"""Maximum number of spans used of a stored text; of days in a short span; of days in a span of weeks or months."""
+MOST_ABOUT, MOST_DAYS, MOST_LONG, MOST_YEARS = 3, 14, 100, 30
+"""Maximum number of spans used of a stored text; of days in a short span; of days in a span of weeks or months; of
+years in a span of years.
+"""
 _ANY_TIME = datetime(2001, 1, 1, tzinfo=UTC)
 """Arbitrary moment for finding the positions of time words, which do not depend on the moment."""
 _HAN_DATED = lazy_pattern("[一二三四五六七八九十]月")
@@ -75,7 +77,7 @@ def read_spans(text: str, now: datetime, zone: tzinfo, languages: Sequence[str])
 
 
 def find_about_days(text: str, said_at: datetime, zone: tzinfo, languages: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """Return the days, weeks and months that a stored text is about, each with the position of the words for it.
+    """Return the days, weeks, months and years that a stored text is about, each with the position of its words.
 
     `every Friday`, and a day beside words such as `birthday`, also give a day that recurs (`name_recurring`).
     """
@@ -89,6 +91,10 @@ def find_about_days(text: str, said_at: datetime, zone: tzinfo, languages: Seque
         if start is None or end is None:
             continue
         first, last = start.date(), (end - timedelta(microseconds=1)).date()
+        if named.precision == "year":
+            for year in islice(name_years(first, last), MOST_YEARS):
+                days.setdefault(year, folds.place(part.begin, part.end))
+            continue
         is_short = named.precision in _ABOUT or (named.precision == "week" and (last - first).days < 3)
         is_over = not is_short and end == moment.now  # `since March` is no month
         if is_over or (last - first).days >= (MOST_DAYS if is_short else MOST_LONG):

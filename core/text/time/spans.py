@@ -145,6 +145,12 @@ def name_days(first: date, last: date, precision: Precision) -> Iterator[str]:
         yield day.isoformat()
 
 
+def name_years(first: date, last: date) -> Iterator[str]:
+    """Yield the whole years of a span."""
+    begins_whole, ends_whole = (first.month, first.day) == (1, 1), (last.month, last.day) == (12, 31)
+    yield from map(str, range(first.year + (not begins_whole), last.year + ends_whole))
+
+
 def name_recurring(day: int | str) -> str:
     """Return the name of a day that recurs every week (0 is Monday) or every year (`03-12`)."""
     return f"every-{day}"
