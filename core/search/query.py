@@ -241,16 +241,16 @@ def list_words(text: str, languages: Sequence[str], *, is_asking: bool) -> list[
 
 
 def _list_asked_words(text: str, masked: str, languages: Sequence[str], *, is_asking: bool) -> list[str]:
+    whole = text
     if is_asking and not _names_others(text, masked, languages):
         text = masked
     words = search_words.salient_words(text, languages, MOST_WORDS)
-    if is_asking and (counting := question_words.counting_words(question_words.asked_words(text), languages)):
-        words = [word for word in words if bare(word) not in counting]
-    return (
-        words
-        or search_words.common_words_asked(text, languages, TAGS_LIMIT)
-        or search_words.telling_symbols(text, TAGS_LIMIT)
-    )
+    asking = question_words.asking_words(question_words.asked_words(text), languages) if is_asking else set[str]()
+    left = [word for word in words if bare(word) not in asking] if asking else words
+    if left or (asking and text != whole):  # `What happened in March?` names only a time
+        return left
+    common = search_words.common_words_asked(text, languages, TAGS_LIMIT)
+    return common or search_words.telling_symbols(text, TAGS_LIMIT)
 
 
 def choose_words(words: Sequence[str], languages: Sequence[str], index: IndexState | None) -> list[str]:

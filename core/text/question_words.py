@@ -15,6 +15,7 @@ from .extracts import sentences
 from .folding import SPACELESS_PATTERN, all_runs, fold
 from .languages import bare
 from .words import read_lists
+from .words import words as split_words
 
 NUMBERS = ("en", "de", "fr", "es", "it", "pt", "nl", "ru", "ko", "ar", "he", "el", "hi")
 """Languages with a list `numbers`."""
@@ -71,10 +72,10 @@ def says_only(text: str, name: str, others: Collection[str], languages: Sequence
     return left != words and set(left.split()).issubset(others)
 
 
-def counting_words(words: str, languages: Sequence[str]) -> set[str]:
-    """Return the words of a question that only ask how often, such as `times`; `words` comes from `asked_words`."""
-    phrases = (phrase for language in languages for phrase in _phrases("counting", language) if phrase in words)
-    return {word for phrase in phrases for word in phrase.split()}
+def asking_words(words: str, languages: Sequence[str]) -> set[str]:
+    """Return the words of a question that only ask, such as `happened`; `words` comes from `asked_words`."""
+    phrases = (phrase for language in languages for phrase in _phrases("only_ask", language) if phrase in words)
+    return {word for phrase in phrases for word in split_words(phrase, 1)}
 
 
 def find_side(words: str, languages: Sequence[str]) -> Side:

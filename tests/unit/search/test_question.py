@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from core.search.query import asks, shorten_asked
+from core.search.query import asks, list_words, shorten_asked
 from core.search.question import Question, find_called, has_number, named, read_question, tells_time
-from core.text.question_words import asked_words, counting_words, leave_call
+from core.text.question_words import asked_words, asking_words, leave_call
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)  # a Tuesday
 NAMES = (
@@ -259,8 +259,32 @@ COUNTING = {
 def test_t16_words_that_only_ask_how_often_are_known(language: str) -> None:
     """`times` matched each line about time, before the lines that were asked about."""
     text, words = COUNTING[language]
-    assert counting_words(asked_words(text), [language]) == words
-    assert not counting_words(asked_words("These were good times"), [language])
+    assert asking_words(asked_words(text), [language]) == words
+    assert not asking_words(asked_words("These were good times"), [language])
+
+
+HAPPENED = (
+    "en What happened in March?", "en What happens in May 2027?", "de Was ist im März passiert?",
+    "de Was war im März los?", "de Was geschah im März?", "fr Qu'est-ce qui s'est passé en mars ?",
+    "es ¿Qué pasó en marzo?", "it Cosa è successo a marzo?", "pt O que aconteceu em março?",
+    "nl Wat gebeurde er in maart?", "ru Что произошло в марте?", "pl Co się stało w marcu?", "sv Vad hände i mars?",
+    "da Hvad skete der i marts?", "no Hva skjedde i mars?", "fi Mitä tapahtui maaliskuussa?",
+    "cs Co se stalo v březnu?", "uk Що сталося в березні?", "hu Mi történt márciusban?",
+    "tr Martta ne oldu?", "el Τι έγινε τον Μάρτιο;",
+    "ja 三月に何が起きた？", "zh 三月发生了什么?", "ko 3월에 무슨 일이 있었어?", "de Erzähl mir, was im März los war",
+)  # fmt: skip
+ONLY_ASK = {
+    "en What am I reading at the moment?": ["reading"], "en In which month did I get the flu?": ["flu"],
+    "en What happened to my bike?": ["bike"], "de Erzähl mir was von meiner Schwester": ["schwester"],
+    "de Wie alt ist meine Schwester?": ["schwester"], "en What happened?": ["happened"],
+    "en When was the moment I knew?": ["moment"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("asked", [*HAPPENED, *ONLY_ASK])
+def test_t62_words_that_only_ask_are_not_searched_for(asked: str) -> None:
+    """`What happened in March?` found each `What happened then?` of March, not what had happened."""
+    assert list_words(asked[3:], (asked[:2],)) == ONLY_ASK.get(asked, [])
 
 
 def test_turns_that_tell_a_time_or_a_number_are_told() -> None:
