@@ -41,7 +41,7 @@ from .ranking.frame import keep_spoken
 from .ranking.ranking import Ranking
 from .ranking.relevance import Near
 from .ranking.rows import CHAT, FILLING, FILLING_LAST, Candidate, FoundRow, Kept, RankingQuery, WordScorer, newest_first
-from .ranking.weights import INSIDE, rarity_weight
+from .ranking.weights import INSIDE, WEIGHTS, rarity_weight
 from .resolve import Search
 from .table import Errors, Rows, read_rows, read_values
 from .terms import QueryTerm, count_alone, count_rows, share_groups
@@ -54,6 +54,8 @@ MOST_OF_PERSON = 3
 """Maximum number of messages, of all people asked about together, that may be hits if nothing else matches."""
 MOST_PLANS, MOST_STATES = 4, 2
 """Number of best rows, about a day and about the present, for which later messages that change them are looked for."""
+MOST_OF_SPAN = 1_000
+"""Maximum number of messages of a span that are read, the newest, for a question that names only the span."""
 MOST_TELLING = 3
 """Number of a row's rarest terms whose rarity is averaged."""
 NEAR_BEST = 16
@@ -143,6 +145,12 @@ class Ranked:
     @property
     def search(self) -> Search:
         return self.round.search
+
+    @property
+    def has_keyword(self) -> bool:
+        """Return whether a candidate has a keyword of the question."""
+        keywords = {i for i, term in enumerate(self.search.terms) if term.is_keyword}
+        return any(not keywords.isdisjoint(c.matched) for c in self.candidates)
 
     @property
     def matching(self) -> int:
@@ -290,16 +298,31 @@ def add_statements(ranked: Ranked, db: Database) -> Ranked:
     if not any(asks_about_person(each, people, ABOUT) for each in (words, leave_now(words, query.languages))):
         return ranked
     keys = profile.list_keys(found.audiences, people, query.asker)
-    known, rows, excluded = {c.key: c for c in ranked.candidates}, dict(ranked.rows), list_excluded(search)
     worth = [(one.row, one.worth) for one in profile.read_person(search, db, keys)]
     if len(worth) < search.query.limit:
         about = replace(query, question=replace(query.question, self_person=not people, other=False))
-        worth += _list_telling_rows(search, about, db)
+        said = match.match(replace(search, terms=()), list_excluded(search), every=True)
+        worth += _list_telling_rows(search, about, said, profile.MOST_READ, profile.LINE / 2, db)
+    return _offer_rows(ranked, worth)
+
+
+def add_telling(ranked: Ranked, db: Database) -> Ranked:
+    """Return the candidates; if none has a keyword in a long span, also the span's messages with the rarest words."""
+    query, found, is_all_read = ranked.query, ranked.matches, ranked.is_complete and not ranked.round.depth
+    if is_all_read or ranked.has_keyword or ranked.round.question.order or query is None or found is None:
+        return ranked
+    return _offer_rows(ranked, _list_telling_rows(ranked.search, query, found, MOST_OF_SPAN, profile.LINE, db))
+
+
+def _offer_rows(ranked: Ranked, worth: Iterable[tuple[FoundRow, float]]) -> Ranked:
+    """Return the candidates with these rows, each with its value as the reason `statement`."""
+    known, rows, excluded = {c.key: c for c in ranked.candidates}, dict(ranked.rows), list_excluded(ranked.search)
     for row, value in worth:
         if (key := (row.source, row.id)) not in excluded:
             candidate = known.get(key) or Candidate(*key, row.at_us)
-            reasons = {"statement": value, **candidate.reasons}
-            known[key], rows[key] = replace(candidate, is_offered=True, reasons=reasons), row
+            score, reasons = WEIGHTS["statement"].short * value, {"statement": value, **candidate.reasons}
+            known[key] = replace(candidate, is_offered=True, reasons=reasons, score=candidate.score + score)
+            rows[key] = row
     return replace(ranked, candidates=list(known.values()), rows=rows)
 
 
@@ -321,17 +344,18 @@ def add_changes(ranked: Ranked, db: Database) -> Ranked:
     return replace(ranked, candidates=list(known.values()), rows=rows)
 
 
-def _list_telling_rows(search: Search, query: RankingQuery, db: Database) -> list[tuple[FoundRow, float]]:
+def _list_telling_rows(
+    search: Search, query: RankingQuery, said: Matches, most: int, weight: float, db: Database
+) -> list[tuple[FoundRow, float]]:
     """Return the messages with the rarest words among the newest of the people asked about, each with its worth."""
     if search.index is None:
         return []
-    said = match.match(replace(search, terms=()), list_excluded(search), every=True)
-    ids = [(CHAT, row_id) for row_id, _ in match.list_rows_of_person(said, query, profile.MOST_READ)]
+    ids = [(CHAT, row_id) for row_id, _ in match.list_rows_of_person(said, query, most)]
     read, _ = read_rows(db, ids, read_values(search.viewer, db, search.chars, search.searched_chars))
     found, (count, _) = list(read.values()), search.count_rows(search.query.numbers)
     telling = _weigh_texts(search.index.lexicon, count, [list_terms(row.folded) for row in found])
     best = sorted(zip(found, telling, strict=True), key=lambda each: (-each[1], -each[0].at_us))
-    return [(row, profile.LINE / 2 * value) for row, value in best[: search.query.limit]]
+    return [(row, weight * value) for row, value in best[: search.query.limit]]
 
 
 def is_by_name_alone(ranked: Ranked) -> bool:

@@ -87,6 +87,8 @@ def _rank_by_index(current: Round, db: Database) -> Ranked:
             ranked = _add_earlier(ranked, left_out)
         else:
             ranked = _leave_spans(ranked, match.match(search, left_out, every=every))
+    if ranked.round.question.is_limited:
+        ranked = rank.add_telling(ranked, db)
     if question.beside:
         ranked = _look_beside(ranked, found, left_out)
     if search.query.may_be_about_person and is_first:
@@ -117,8 +119,7 @@ def _add_earlier(ranked: Ranked, left_out: Sequence[RowId]) -> Ranked:
     current, terms = ranked.round, ranked.search.terms
     keywords = {i for i, term in enumerate(terms) if term.is_keyword}
     starts = [span.start for span in current.question.spans if span.role == "said" and span.start is not None]
-    is_found = any(not keywords.isdisjoint(c.matched) for c in ranked.candidates)
-    if is_found or days.are_short(current.question) or not starts or not keywords:
+    if ranked.has_keyword or days.are_short(current.question) or not starts or not keywords:
         return ranked
     question = replace(current.question, spans=(Span(None, min(starts)),), days=())
     search = current.search

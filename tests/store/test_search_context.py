@@ -469,6 +469,17 @@ def test_t62_a_span_of_years_finds_what_is_about_its_years(
     assert set(texts) == expected and report["notes"] == []
 
 
+def test_t62_of_a_long_span_the_messages_with_the_rarest_words_come_first(db: Database, scope: Scope) -> None:
+    """Only the longest messages of two months and more came in: small talk."""
+    small = ("It rains and I forgot my umbrella in the tram", "My neighbour plays the trumpet again this morning")
+    facts = ("Bruno died this night", "Karim proposed to me", "First day at Altona clinic")
+    lines = [(f"{small[n % 2]}, {small[n % 3 > 0].lower()}", ago(days=10 + n // 6)) for n in range(6 * 90)]
+    said(db, scope, [*lines, *((text, ago(days=20 + 25 * n)) for n, text in enumerate(facts))])
+    asked = replace(scope, conversation="tg/1", participant="tg/7")
+    for query in ("What did I do between December and February?", "What happened from December to February?"):
+        assert set(facts) <= set(ask(db, asked, query)[0][:4])
+
+
 def test_t62_of_a_time_that_comes_again_both_are_told_if_neither_is_sure(db: Database, scope: Scope) -> None:
     said(db, scope, [("A fox ran by", ago())])
     notes = ask(db, scope, "What is in June?")[1]["notes"]

@@ -284,7 +284,7 @@ ONLY_ASK = {
 @pytest.mark.parametrize("asked", [*HAPPENED, *ONLY_ASK])
 def test_t62_words_that_only_ask_are_not_searched_for(asked: str) -> None:
     """`What happened in March?` found each `What happened then?` of March, not what had happened."""
-    assert list_words(asked[3:], (asked[:2],)) == ONLY_ASK.get(asked, [])
+    assert list_words(asked[3:], (asked[:2],), is_asking=True) == ONLY_ASK.get(asked, [])
 
 
 def test_turns_that_tell_a_time_or_a_number_are_told() -> None:
