@@ -277,8 +277,9 @@ def _describe(span: Span, zone: tzinfo) -> str:
     start = "" if span.start is None else span.start.astimezone(zone).strftime(exact)
     last = None if span.end is None else span.end - (timedelta(microseconds=1) if exact == "%Y-%m-%d" else timedelta())
     end = "" if last is None else last.astimezone(zone).strftime(exact)
-    period = start if start == end else f"{start or '...'} to {end or '...'}"
-    return f"Nothing was found from or about {period}."
+    if start == end:
+        return f"Nothing is stored of {start}."
+    return "Nothing is stored" + (f" from {start}" if start else "") + (f" to {end}" if end else "") + "."
 
 
 # The people it names: whole names, first names, possessives, declined forms

@@ -692,8 +692,8 @@ def test_t61_letters_inside_words_count_where_nothing_was_found_or_a_number_was_
 @pytest.mark.parametrize(
     ("text", "gap"),
     [
-        ("What did I say from 3 to 5 February 2026?", "Nothing was found from or about 2026-02-03 to 2026-02-05."),
-        ("Was habe ich am 3. Februar 2026 über den Zaun gesagt?", "Nothing was found from or about 2026-02-03."),
+        ("What did I say from 3 to 5 February 2026?", "Nothing is stored from 2026-02-03 to 2026-02-05."),
+        ("Was habe ich am 3. Februar 2026 über den Zaun gesagt?", "Nothing is stored of 2026-02-03."),
         ("What did I say yesterday?", ""),
         ("Which fence did I paint?", ""),
     ],
@@ -702,19 +702,19 @@ def test_t62_the_prompt_says_of_which_time_nothing_is_stored(stage: Stage, text:
     stage.say("I painted der Zaun, the fence", ELSEWHERE, minutes=1440)
     assert stage.context(text).get("memory_gap", "") == gap
     lines = contents(ask(stage, text))[-1].splitlines()
-    assert [line for line in lines if "Nothing was found" in line] == ([gap] if gap else [])
+    assert [line for line in lines if "Nothing is stored" in line] == ([gap] if gap else [])
 
 
 def test_t62_the_question_itself_is_nothing_that_is_stored_of_today(stage: Stage) -> None:
     stage.say("What did I say today?", minutes=0, message_id="m-now")
-    assert stage.context("What did I say today?")["memory_gap"] == f"Nothing was found from or about {NOW.date()}."
+    assert stage.context("What did I say today?")["memory_gap"] == f"Nothing is stored of {NOW.date()}."
 
 
 def test_t62_yesterday_is_the_day_before_the_message(stage: Stage) -> None:
     """A message that waited in a queue is answered later than it was said."""
     stage.say("I painted the fence.", ELSEWHERE, minutes=4 * 1440)
     asked = contents(ask(stage, "What did I do yesterday?", date=NOW - 3 * 1440 * MINUTE))[-1]
-    assert "the fence" in asked and "Nothing was found" not in asked
+    assert "the fence" in asked and "Nothing is stored" not in asked
     assert not stage.explain("What did I do yesterday?", date=NOW.replace(year=9998, month=12, day=30))[1]["errors"]
 
 

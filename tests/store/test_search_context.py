@@ -483,7 +483,7 @@ def test_t62_of_a_long_span_the_messages_with_the_rarest_words_come_first(db: Da
 def test_t62_of_a_time_that_comes_again_both_are_told_if_neither_is_sure(db: Database, scope: Scope) -> None:
     said(db, scope, [("A fox ran by", ago())])
     notes = ask(db, scope, "What is in June?")[1]["notes"]
-    assert notes == [f"Nothing was found from or about {year}-06-01 to {year}-06-30." for year in (2025, 2026)]
+    assert notes == [f"Nothing is stored from {year}-06-01 to {year}-06-30." for year in (2025, 2026)]
 
 
 def test_t62_what_happened_beside_an_event_is_what_was_said_then(told: Database, scope: Scope) -> None:
@@ -510,10 +510,10 @@ def test_t62_neither_stop_word_nor_speaker_narrows_a_span(db: Database, scope: S
 
 def test_t62_a_span_without_rows_is_told_and_few_others_come_in(told: Database, scope: Scope) -> None:
     texts, report = ask(told, scope, "What did I say about the piano and the fence on 3 January 2020?")
-    assert report["notes"] == ["Nothing was found from or about 2020-01-03."]
+    assert report["notes"] == ["Nothing is stored of 2020-01-03."]
     assert 0 < len(texts) <= MOST_OUTSIDE and texts[0] in ("We bought a piano", "I painted the fence")
     texts, report = ask(told, scope, "What did I say on 3 January 2020?")
-    assert texts == [] and report["notes"] == ["Nothing was found from or about 2020-01-03."]
+    assert texts == [] and report["notes"] == ["Nothing is stored of 2020-01-03."]
 
 
 def test_t62_of_coming_days_without_rows_all_that_helps_to_plan_comes_in(told: Database, scope: Scope) -> None:
