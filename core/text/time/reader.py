@@ -126,7 +126,7 @@ def find_relative_day(text: str, said_at: datetime, zone: tzinfo, languages: Seq
     if not _may_name_day(folds.text, languages):
         return None
     read = _read(folds, said_at, zone, languages, is_question=False)
-    named = _iter_named(read)
+    named = [one for one in _iter_named(read) if one[1].precision != "year"]
     if len(named) != 1 or "Z" not in named[0][0].kinds:
         return None
     part, span, moment = named[0]
