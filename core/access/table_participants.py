@@ -84,6 +84,14 @@ def read_persons(db: Database, persona: str, keys: Collection[str]) -> dict[str,
     return {row[0]: row[1] for row in read_parts(partial(db.read, source="participants"), persons, {}, keys)}
 
 
+def is_name_of_person(db: Database, persona: str, name: str) -> bool:
+    """Return whether the name of a stored participant begins with a folded word."""
+    begins = func.lower(_P.display_name).startswith(name, autoescape=True)
+    return bool(
+        db.read(select(_P.participant_key).where(_P.persona_id == persona, begins).limit(1), source="participants")
+    )
+
+
 def read_bare_ids(keys: Iterable[str]) -> set[str]:
     """Return the id parts of participant keys, since messages without an interface are stored with this part only."""
     return {bare for key in keys if (bare := key.partition("/")[2])}

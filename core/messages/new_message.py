@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ..access.rules import check_key, named_participant, split_key
-from ..access.table_participants import read_persons
+from ..access.table_participants import is_name_of_person, read_persons
 from ..calls.call import Call
 from ..context.incoming import read_reply
 from ..database import rows
@@ -18,7 +18,7 @@ from ..memories.rules_instructions import Instruction
 from ..scope import KEY_BYTES, MESSAGE_ID_BYTES, Scope, key_text, optional_key
 from ..shapes import PERSONA_SENDER, Line, Role
 from ..text.folding import fold
-from ..text.hits import DEFAULT_PERSONA, digest_folded
+from ..text.hits import digest_folded
 from ..text.host_values import get
 from ..text.remember_phrases import MEDICAL
 from ..text.times import read_time_or_now
@@ -181,6 +181,6 @@ def _is_for_other(call: Call, message: NewMessage | Line) -> bool:
     if mark.startswith("<"):
         return bool(read_persons(call.db, call.persona, [f"{split_key(message.conversation)[0]}/{name}"]))
     if mark:
-        return is_addressed is False or call.persona != DEFAULT_PERSONA
+        return is_addressed is False or is_name_of_person(call.db, call.persona, name)
     own = ("", message.sender_id, message.sender_name)
     return reply is not None and not reply.is_persona and reply.sender.identity not in own

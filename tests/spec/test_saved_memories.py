@@ -455,7 +455,7 @@ TO_OTHERS: list[tuple[str, dict[str, Any], bool]] = [
     ("@Anna please answer me in English", {}, False), ("@Anna Lee, call me Jo", {}, False),
     ("<@77> please answer me in English", {}, False), ("<@1000> please answer me in English", {}, True),
     ("@Iris please answer me in English", {}, True), ("@iris_tea please answer me in English", {}, True),
-    ("@tea_house_bot please answer me in English", {}, True),
+    ("@tea_house_bot please answer me in English", {}, True), ("@Luna please answer me in English", {}, True),
     ("@Luna please answer me in English", {"is_addressed": True}, True),
     ("please answer me in English", {"reply_to_message": {"text": "hi", "from_user": ANNA}}, False),
     ("please answer me in English", {"reply_to_message": {"text": "hi", "from_user": {"id": "ann"}}}, True),
@@ -476,6 +476,7 @@ def test_c12_what_is_said_to_another_person_is_no_instruction(
     asking: dict[str, Any] = {"db": stage.db, "scope": Scope(stage.persona)}
     stage.say("welcome", who="self", message_id="own", minutes=40)
     stage.say("hello", who="77", minutes=30)
+    stage.say("hello", who="Anna", minutes=30)
     said = {**message("please always answer me in German"), "date": NOW - 20 * MINUTE, "message_id": "m1"}
     assert save_message(said, **asking).stored
     assert save_message({**said, "text": text, "date": NOW - 9 * MINUTE, "message_id": "m2", **more}, **asking).stored
@@ -486,15 +487,9 @@ def test_c12_what_is_said_to_another_person_is_no_instruction(
     assert [each for each in listed(stage) if each not in held] == ([text + "!"] if holds else [])
 
 
-def test_c12_an_unknown_name_after_the_sign_may_be_that_of_the_default_persona(stage: Stage) -> None:
-    said = {**message("@Luna please answer me in English"), "date": NOW - 20 * MINUTE}
-    asking: dict[str, Any] = {"db": stage.db, "scope": Scope()}
-    for is_addressed, held in ((False, 0), (None, 1)):
-        assert save_message({**said, "message_id": f"a{is_addressed}", "is_addressed": is_addressed}, **asking).stored
-        found = conversations.list_saved_memories(
-            kind="instruction", db=stage.db, scope=Scope("default", HERE, "tg/ann")
-        )
-        assert len(found) == held
+def test_c12_a_host_may_say_whether_a_message_is_for_the_persona(stage: Stage) -> None:
+    said = {**message("@Luna please answer me in English"), "date": NOW - 20 * MINUTE, "is_addressed": False}
+    assert save_message(said, db=stage.db, scope=Scope(stage.persona)).stored and listed(stage) == []
 
 
 def test_f12_a_wish_of_a_direct_message_holds_there_alone_and_a_public_one_in_its_server(stage: Stage) -> None:
