@@ -268,7 +268,7 @@ def list_days(spans: Sequence[Span], now: datetime, zone: tzinfo) -> tuple[str, 
 
 
 def describe_spans(spans: Sequence[Span], zone: tzinfo) -> list[str]:
-    """Return, for each span, a sentence saying that nothing was found for it."""
+    """Return, for each span, a sentence saying that nothing is stored for it."""
     return list(dict.fromkeys(_describe(span, zone) for span in spans))
 
 

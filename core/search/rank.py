@@ -149,8 +149,7 @@ class Ranked:
     @property
     def has_keyword(self) -> bool:
         """Return whether a candidate has a keyword of the question."""
-        keywords = {i for i, term in enumerate(self.search.terms) if term.is_keyword}
-        return any(not keywords.isdisjoint(c.matched) for c in self.candidates)
+        return any(not self.search.keyword_ids.isdisjoint(c.matched) for c in self.candidates)
 
     @property
     def matching(self) -> int:
@@ -314,14 +313,15 @@ def add_telling(ranked: Ranked, db: Database) -> Ranked:
     return _offer_rows(ranked, _list_telling_rows(ranked.search, query, found, MOST_OF_SPAN, profile.LINE, db))
 
 
-def _offer_rows(ranked: Ranked, worth: Iterable[tuple[FoundRow, float]]) -> Ranked:
-    """Return the candidates with these rows, each with its value as the reason `statement`."""
+def _offer_rows(ranked: Ranked, worth: Iterable[tuple[FoundRow, float]], kept: Kept = "") -> Ranked:
+    """Return the candidates with these rows: each with its value as the reason `statement`, or with `kept`."""
     known, rows, excluded = {c.key: c for c in ranked.candidates}, dict(ranked.rows), list_excluded(ranked.search)
     for row, value in worth:
         if (key := (row.source, row.id)) not in excluded:
-            candidate = known.get(key) or Candidate(*key, row.at_us)
-            score, reasons = WEIGHTS["statement"].short * value, {"statement": value, **candidate.reasons}
-            known[key] = replace(candidate, is_offered=True, reasons=reasons, score=candidate.score + score)
+            c = known.get(key) or Candidate(*key, row.at_us)
+            reasons = c.reasons if kept else {"statement": value, **c.reasons}
+            score = c.score + WEIGHTS["statement"].short * value
+            known[key] = replace(c, is_offered=True, reasons=reasons, score=score, kept=kept or c.kept)
             rows[key] = row
     return replace(ranked, candidates=list(known.values()), rows=rows)
 
@@ -331,17 +331,11 @@ def add_changes(ranked: Ranked, db: Database) -> Ranked:
     search, question = ranked.search, ranked.round.question
     if search.index is None or ranked.round.missed or not (question.is_limited or question.is_present):
         return ranked
-    known, rows = {c.key: c for c in ranked.candidates}, dict(ranked.rows)
-    best = [rows[c.key] for c in ranked.candidates if not c.context and c.key in rows]
+    best = [ranked.rows[c.key] for c in ranked.candidates if not c.context and c.key in ranked.rows]
     said = best[: MOST_PLANS if question.is_limited else MOST_STATES]
     values = read_values(search.viewer, db, search.chars, search.searched_chars)
     found = find_changes(db, search.index, said, values, search.query.languages, partial(match.read_bounds, search))
-    excluded = {*list_excluded(search), *ranked.round.copies}
-    for row in found.values():
-        if (key := (row.source, row.id)) not in excluded:
-            candidate = known.get(key) or Candidate(*key, row.at_us)
-            known[key], rows[key] = replace(candidate, is_offered=True, kept="newest"), row
-    return replace(ranked, candidates=list(known.values()), rows=rows)
+    return _offer_rows(ranked, [(row, 0.0) for row in found.values()], "newest")
 
 
 def _list_telling_rows(

@@ -154,7 +154,7 @@ def build_search(
     error = None
     if index is None:
         index, error = read_index(viewer, db)
-    query = leave_persona(query, viewer.scope.persona, index)
+        query = leave_persona(query, viewer.scope.persona, index)
     # In recency mode the index only selects the rows to compare.
     words_of = None if query.ranking == "recency" else index
     if words_of is not None and len(query.words) > KEYWORD_LIMIT:

@@ -116,8 +116,7 @@ def _add_earlier(ranked: Ranked, left_out: Sequence[RowId]) -> Ranked:
 
     `How much was my rent in June?`
     """
-    current, terms = ranked.round, ranked.search.terms
-    keywords = {i for i, term in enumerate(terms) if term.is_keyword}
+    current, keywords = ranked.round, ranked.search.keyword_ids
     starts = [span.start for span in current.question.spans if span.role == "said" and span.start is not None]
     if ranked.has_keyword or days.are_short(current.question) or not starts or not keywords:
         return ranked
