@@ -392,10 +392,8 @@ def _groups_of(said: str, phrases: Phrases, begun: Sequence[str]) -> set[str]:
     groups = {group for group in begun if _begins(group, clauses, stated, phrases)}
     if groups or not _follows(whole, phrases.get("asks", ()), phrases.get("leads", ())):
         rest = " ".join(stated)
-        plain = " ".join(_cut(rest, phrases, ("adverbs",)).split())
-        groups |= {
-            each for each in WANTED_GROUPS[1:] if any(_holds(form, phrases.get(each, ())) for form in (rest, plain))
-        }
+        forms = {rest, " ".join(_cut(rest, phrases, ("adverbs",)).split())}
+        groups |= {each for each in WANTED_GROUPS[1:] if any(_holds(form, phrases.get(each, ())) for form in forms)}
     if not groups.isdisjoint(_BEGUN[1:]):
         groups |= {topic for topic in TOPICS if _holds(whole, phrases.get(topic, ()))}
     if "returns" in groups:
