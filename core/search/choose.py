@@ -342,7 +342,7 @@ def build_report(selection: Selection) -> dict[str, Any]:
             *([str(error)] if (error := read.meaning_error) else []),
             *([f"The search index: {why}"] if (why := read.index_error) else []),
             *(
-                f"Only the newest {MOST_COMPARED:,} rows of {sources.BY_NUMBER[number].name} were compared."
+                f"Of {sources.BY_NUMBER[number].name} only the newest {MOST_COMPARED:,} matching rows were compared."
                 for number in read.newest_only
             ),
         ],

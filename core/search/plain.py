@@ -31,9 +31,9 @@ from .resolve import Search
 AT_ONCE = 2048
 """Maximum number of rows compared in one statement."""
 MOST_COMPARED = 100_000
-"""Maximum number of newest rows of a source compared in recency mode, or without the index."""
+"""Maximum number of rows of a source compared in recency mode, the newest that can match."""
 MOST_FALLBACK = 20_000
-"""Maximum number of rows of a source compared, the newest first, if the index finds fewer rows than the limit."""
+"""The same in relevance mode, if the index finds fewer rows than the limit."""
 MOST_WORDS = 400
 """Maximum number of index words that may contain a piece; a piece in more words is not used."""
 _PARTIAL: IndexTerm = (WORD, PARTIAL)
@@ -49,7 +49,7 @@ class _SourceRows(NamedTuple):
     others: Sequence[int]
     """Other rows that can match, newest first."""
     is_all: bool
-    """Whether no older rows were left out."""
+    """Whether no older rows that can match were left out."""
 
 
 class _Holders(NamedTuple):
@@ -83,7 +83,10 @@ def add_newest(ranked: Ranked, db: Database, most: int = MOST_FALLBACK) -> Ranke
 
 
 def read_newest(current: Round, db: Database, pool: int, most: int) -> Ranked:
-    """Return the newest matching rows of each source, at most `pool` of its newest `most`; skip unreadable sources."""
+    """Return the newest `pool` matching rows of each source, of the newest `most` that can match.
+
+    Sources that cannot be read are skipped.
+    """
     search = current.search
     found: list[Candidate] = []
     rows: dict[RowId, FoundRow] = {}
@@ -166,10 +169,8 @@ def _find_rows(view: Visible, held: Postings, texts: Iterable[Pieces]) -> Flags:
 
 
 def _list_rows(search: Search, holders: Sequence[_Holders], source: SourceTable, most: int) -> _SourceRows:
-    """Return the rows of a source that can match in the time asked for, among its newest `most` rows."""
+    """Return the newest `most` rows of a source that can match in the time asked for."""
     query, columns = search.query, list[tuple[Ints, Ints, Flags]]()
-    least = _find_nth_newest(holders, source, most)
-    since = None if query.since is None else microseconds(query.since)
     for one in holders:
         view, tagged = one.view, one.tag_words if source is CHAT else one.tags
         may = one.keywords | tagged
@@ -178,22 +179,14 @@ def _list_rows(search: Search, holders: Sequence[_Holders], source: SourceTable,
         rows = rows[view.source[rows] == source.number]
         at_us = view.at_us[rows]
         within = np.ones(len(rows), bool)
-        for start in (each for each in (since, least) if each is not None):
-            within &= at_us >= start
+        if query.since is not None:
+            within &= at_us >= microseconds(query.since)
         if query.until is not None:
             within &= at_us < microseconds(query.until)
         rows = rows[within]
         columns.append((view.row_id[rows], view.at_us[rows], one.keywords[rows] & tagged[rows]))
-    is_all = least is None or (since is not None and since >= least)
     row_id, at_us, is_both = (np.concatenate(column) for column in zip(*columns, strict=True))
-    newest = np.lexsort((-row_id, -at_us))
+    newest = np.lexsort((-row_id, -at_us))[:most]
+    is_all = len(newest) == len(row_id)
     row_id, is_both = row_id[newest], is_both[newest]
     return _SourceRows(row_id[is_both].tolist(), row_id[~is_both].tolist(), is_all)
-
-
-def _find_nth_newest(holders: Sequence[_Holders], source: SourceTable, count: int) -> int | None:
-    """Return the time in microseconds of the `count`-th newest row of a source; None if there are no more rows."""
-    if sum(one.view.source_sums[0, source.number] for one in holders) <= count:
-        return None
-    times = np.concatenate([one.view.at_us[one.view.source == source.number] for one in holders])
-    return int(np.partition(times, -count)[-count])
