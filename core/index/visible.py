@@ -220,15 +220,17 @@ class Postings(NamedTuple):
         first, last = self.starts[number], self.starts[number + 1]
         return ViewRows(self.rows[first:last]), self.times[first:last]
 
-    def find_all(self, pieces: Iterable[Iterable[IndexTerm]], count: int) -> Flags:
-        """Return which of the `count` rows of the view hold a term of each piece."""
-        held = np.ones(count, bool)
+    def find_all(self, pieces: Iterable[Iterable[IndexTerm]], count: int) -> ViewRows:
+        """Return which of the `count` rows of the view hold a term of each piece; a row may be listed repeatedly."""
+        held: ViewRows | None = None
         for piece in pieces:
-            holds = np.zeros(count, bool)
-            for term in piece:
-                holds[self.find(term)[0]] = True
-            held &= holds
-        return held
+            rows = ViewRows(np.concatenate([self.rows[:0], *(self.find(term)[0] for term in piece)]))
+            if held is not None:
+                holds = np.zeros(count, bool)
+                holds[held] = True
+                rows = take(rows, holds[rows])
+            held = rows
+        return ViewRows(np.arange(count)) if held is None else held
 
     def keep(self, which: Flags) -> Postings:
         before = np.concatenate([np.zeros(1, np.int64), which.cumsum()])

@@ -91,7 +91,7 @@ def _with_phrases(terms: Sequence[QueryTerm], postings: Postings, rows: int) -> 
     pieces_of = {one: term.pieces for term in terms if term.pieces for one in term.index_terms}
     if not pieces_of:
         return postings
-    found = [postings.find_all(pieces, rows).nonzero()[0] for pieces in pieces_of.values()]
+    found = [np.unique(postings.find_all(pieces, rows)) for pieces in pieces_of.values()]
     sizes = np.cumsum([len(one) for one in found])
     first = len(postings.numbers) - len(found)
     end = postings.starts[first]

@@ -16,10 +16,10 @@ import numpy as np
 
 from ..database.dialects import microseconds
 from ..database.engine import Database
-from ..database.sources import CHAT, SourceTable
+from ..database.sources import SourceTable
 from ..errors import StoreReadError
 from ..index.lexicon import Lexicon
-from ..index.numbers import Flags, Ints
+from ..index.numbers import Column, Flags, Ints
 from ..index.shapes import PARTIAL, TAG, WORD, IndexTerm, RowId
 from ..index.visible import Postings, Visible
 from ..text.words import fragments
@@ -41,24 +41,16 @@ Pieces = Sequence[Sequence[IndexTerm]]
 """Pieces of a text, each with the index words that contain it: a row with the text holds a word of each piece."""
 
 
-class _SourceRows(NamedTuple):
-    """The ids of the rows of a source that can match."""
+class _Rows(NamedTuple):
+    """Columns of the rows that can match, newest first."""
 
-    both: Sequence[int]
-    """Rows that may hold both a tag and a keyword, newest first."""
-    others: Sequence[int]
-    """Other rows that can match, newest first."""
-    is_all: bool
-    """Whether no older rows that can match were left out."""
+    source: Column
+    row_id: Column
+    is_both: Flags
+    """Whether a row may hold both a tag and a keyword."""
 
-
-class _Holders(NamedTuple):
-    """For one audience, flags of the rows that may hold a keyword, a tag as a word, or a tag."""
-
-    view: Visible
-    keywords: Flags
-    tag_words: Flags
-    tags: Flags
+    def keep(self, which: Flags | Ints | slice) -> _Rows:
+        return _Rows(self.source[which], self.row_id[which], self.is_both[which])
 
 
 def add_newest(ranked: Ranked, db: Database, most: int = MOST_FALLBACK) -> Ranked:
@@ -92,20 +84,20 @@ def read_newest(current: Round, db: Database, pool: int, most: int) -> Ranked:
     rows: dict[RowId, FoundRow] = {}
     errors: dict[int, StoreReadError] = {}
     newest_only: list[int] = []
-    holders = _find_holders(search)
+    every = _find_rows(search)
     for source in search.query.sources:
         try:
-            if holders is None:
+            if every is None:
                 found += table.read_newest(db, search, source, pool, rows)
                 continue
-            may = _list_rows(search, holders, source, most)
-            mine = _read_rows(search, db, source, pool, may, rows)
+            may = every.keep(every.source == source.number)
+            mine = _read_rows(search, db, source, pool, may.keep(slice(most)), rows)
         except StoreReadError as error:
             errors[source.number] = table.note_unread(source.number, error)
             continue
         found += mine
         is_full = len(mine) >= pool and not (search.query.tags and search.query.keywords)
-        newest_only += [] if is_full or may.is_all else [source.number]
+        newest_only += [] if is_full or len(may.row_id) <= most else [source.number]
     if errors and len(errors) == len(search.query.sources):
         raise next(iter(errors.values()))
     considered = Counter(c.source for c in found)
@@ -113,14 +105,14 @@ def read_newest(current: Round, db: Database, pool: int, most: int) -> Ranked:
 
 
 def _read_rows(
-    search: Search, db: Database, source: SourceTable, pool: int, may: _SourceRows, rows: dict[RowId, FoundRow]
+    search: Search, db: Database, source: SourceTable, pool: int, may: _Rows, rows: dict[RowId, FoundRow]
 ) -> list[Candidate]:
     """Return the newest `pool` matching rows of a source; rows that may hold tag and keyword are compared first."""
     found, newest = list[Candidate](), list[Candidate]()
-    for ids in _grow(may.both, pool):
+    for ids in _grow(may.row_id[may.is_both].tolist(), pool):
         if sum(c.tier == 1 for c in found) < pool:
             found += table.read_newest(db, search, source, pool, rows, ids)
-    for ids in _grow(may.others, pool):
+    for ids in _grow(may.row_id[~may.is_both].tolist(), pool):
         if len(newest) < pool:
             newest += table.read_newest(db, search, source, pool - len(newest), rows, ids)
     return sorted([*found, *newest], key=lambda c: (c.tier, -c.at_us, -c.id))[:pool]
@@ -138,8 +130,8 @@ def _grow(ids: Sequence[int], size: int) -> Iterator[Sequence[int]]:
 # The rows that can match, from the index
 
 
-def _find_holders(search: Search) -> list[_Holders] | None:
-    """Return the rows of each audience that can match; None without the index, so that every row is compared."""
+def _find_rows(search: Search) -> _Rows | None:
+    """Return the rows that can match in the time asked for; None without the index, so that every row is compared."""
     if search.index is None:
         return None
     lexicon = search.index.lexicon
@@ -151,7 +143,10 @@ def _find_holders(search: Search) -> list[_Holders] | None:
         found = search.index.read(dict.fromkeys((_PARTIAL, *words)), every=True)
     except (StoreReadError, ValueError):
         return None
-    return [_Holders(view, *(_find_rows(view, held, some) for some in texts)) for view, held in found]
+    parts = [_list_rows(search, view, *(_flag_rows(view, held, some) for some in texts)) for view, held in found]
+    at_us = np.concatenate([each for each, _ in parts])
+    rows = _Rows(*(np.concatenate(column) for column in zip(*(part for _, part in parts), strict=True)))
+    return rows.keep(np.lexsort((-rows.row_id, -at_us)))
 
 
 def _find_pieces(text: str, lexicon: Lexicon) -> Pieces:
@@ -160,33 +155,26 @@ def _find_pieces(text: str, lexicon: Lexicon) -> Pieces:
     return [[(WORD, word) for word in words] for words in every if words is not None]
 
 
-def _find_rows(view: Visible, held: Postings, texts: Iterable[Pieces]) -> Flags:
+def _flag_rows(view: Visible, held: Postings, texts: Iterable[Pieces]) -> Flags:
     """Return flags that mark the rows of an audience that may hold one of the texts."""
     may = np.zeros(len(view), bool)
     for pieces in texts:
-        may |= held.find_all([(_PARTIAL, *piece) for piece in pieces], len(view))
+        may[held.find_all([(_PARTIAL, *piece) for piece in pieces], len(view))] = True
     return may
 
 
-def _list_rows(search: Search, holders: Sequence[_Holders], source: SourceTable, most: int) -> _SourceRows:
-    """Return the newest `most` rows of a source that can match in the time asked for."""
-    query, columns = search.query, list[tuple[Ints, Ints, Flags]]()
-    for one in holders:
-        view, tagged = one.view, one.tag_words if source is CHAT else one.tags
-        may = one.keywords | tagged
-        may[view.gone] = False
-        rows = may.nonzero()[0]
-        rows = rows[view.source[rows] == source.number]
-        at_us = view.at_us[rows]
-        within = np.ones(len(rows), bool)
-        if query.since is not None:
-            within &= at_us >= microseconds(query.since)
-        if query.until is not None:
-            within &= at_us < microseconds(query.until)
-        rows = rows[within]
-        columns.append((view.row_id[rows], view.at_us[rows], one.keywords[rows] & tagged[rows]))
-    row_id, at_us, is_both = (np.concatenate(column) for column in zip(*columns, strict=True))
-    newest = np.lexsort((-row_id, -at_us))[:most]
-    is_all = len(newest) == len(row_id)
-    row_id, is_both = row_id[newest], is_both[newest]
-    return _SourceRows(row_id[is_both].tolist(), row_id[~is_both].tolist(), is_all)
+def _list_rows(search: Search, view: Visible, keywords: Flags, tag_words: Flags, tags: Flags) -> tuple[Column, _Rows]:
+    """Return the times of the rows of an audience that can match, and these rows."""
+    query, may = search.query, keywords | tag_words | tags
+    may[view.gone] = False
+    rows = may.nonzero()[0]
+    at_us, within = view.at_us[rows], np.ones(len(rows), bool)
+    if query.since is not None:
+        within &= at_us >= microseconds(query.since)
+    if query.until is not None:
+        within &= at_us < microseconds(query.until)
+    rows = rows[within]
+    is_tagged = np.where(view.is_chat[rows], tag_words[rows], tags[rows])
+    can_match = keywords[rows] | is_tagged
+    rows, is_tagged = rows[can_match], is_tagged[can_match]
+    return view.at_us[rows], _Rows(view.source[rows], view.row_id[rows], is_tagged & keywords[rows])
