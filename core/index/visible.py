@@ -109,6 +109,11 @@ class Table(Rows):
         return names
 
     @cached_property
+    def speaker_threads(self) -> Ints:
+        """Return the conversations of each speaker, sorted: the speaker number times `len(threads)` plus the thread."""
+        return np.unique(self.speaker * np.int64(len(self.threads)) + self.thread)
+
+    @cached_property
     def thread_start(self) -> Ints:
         """Return the first row of each conversation, followed by the number of rows."""
         return np.searchsorted(self.thread, np.arange(len(self.threads) + 1))
@@ -384,9 +389,11 @@ class Visible(Rows):
 
     def nearness(self, here: str, asker: Collection[str]) -> Floats:
         """Return the nearness of each conversation: 1 (the current one), TAKES_PART (the asker spoke in it) or 0."""
-        near = np.zeros(len(self.threads), np.float32)
+        near, packed = np.zeros(len(self.threads), np.float32), len(self.table.threads)
         for speaker in self.find_speakers("key", asker):
-            near[self.thread[self.speaker == speaker]] = TAKES_PART
+            first, last = self.table.speaker_threads.searchsorted([speaker * packed, (speaker + 1) * packed])
+            near[self.table.speaker_threads[first:last] - speaker * packed] = TAKES_PART
+            near[self.thread[take(self.offsets.fresh, self.speaker[self.offsets.fresh] == speaker)]] = TAKES_PART
         for thread in (here, "\x00" + here) if here else ():
             number = self.thread_number.get(thread)
             if number is not None:

@@ -109,7 +109,9 @@ def weigh_sessions(seen: Sequence[Seen], held: HeldWords, frame: Frame) -> Sessi
     worth = np.zeros(len(numbers), np.float32)
     every = sum(one.matches.view.sessions for one in seen)
     mean = sum(int(one.matches.view.thread_sums[1].sum()) for one in seen) / max(1, every)
-    sizes = np.concatenate([one.matches.view.session_words for one in seen])[numbers]
+    ends = numbers.searchsorted([*(one.first_session for one in seen[1:]), every])
+    parts = zip(seen, np.split(numbers, ends), strict=False)
+    sizes = np.concatenate([one.matches.view.session_words[mine - one.first_session] for one, mine in parts])
     times = [
         np.bincount(session_of[hits.rows], weights=hits.times, minlength=len(numbers)) for hits in held.groups.values()
     ]
