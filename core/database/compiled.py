@@ -149,8 +149,8 @@ def union(texts: Sequence[str], family: str) -> str:
     if len(texts) == 1:
         return texts[0]
     if family == "sqlite":
-        return " UNION ALL ".join(f"SELECT * FROM ({text})" for text in texts)  # noqa: S608 - texts of compiled parts
-    return " UNION ALL ".join(f"({text})" for text in texts)
+        return " UNION ALL ".join([f"SELECT * FROM ({text})" for text in texts])  # noqa: S608 - texts of compiled parts
+    return " UNION ALL ".join([f"({text})" for text in texts])
 
 
 # Rows of several kinds in one statement

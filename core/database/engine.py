@@ -12,7 +12,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, NoReturn, TypeVar
 
 from sqlalchemy import Connection as Connection
 from sqlalchemy import Engine, exc
@@ -216,10 +216,10 @@ class Database:
         sql: Any = statement
         bound: list[Any] | None = None
         if isinstance(statement, CompiledStatement):
-            sql = statement.text(cast("Mapping[str, Any]", values), bound := [])
+            sql = statement.text(values, bound := [])  # type: ignore[arg-type]
         elif isinstance(statement, str):
             bound = list(values or ())
-        with self.request_connection(), self._spending() as call:
+        with self._spending() as call:
             self._check_file(StoreReadError)
             for attempt in (1, 2):
                 try:
@@ -263,19 +263,16 @@ class Database:
         if self._local.call is not None:
             self._local.call.release_connection()
 
-    @contextlib.contextmanager
-    def _reading(self, call: Call) -> Iterator[Connection]:
-        """Yield the call's connection, with a time limit of the seconds that the call has left."""
+    def _reading(self, call: Call) -> contextlib.AbstractContextManager[Connection]:
+        """Return the call's connection for one block, with a time limit of the seconds that the call has left."""
         if self._local.joined is not None:
-            yield self._local.joined
-            return
+            return contextlib.nullcontext(self._local.joined)
         if self.target.in_memory:  # the only connection must not be kept from other threads
-            with self.engines()[0].connect() as connection:
-                yield connection
-            return
+            return self.engines()[0].connect()
         connection = call.connection or self._connect(call)
-        connections.set_timeout(connection, self._left())
-        yield connection
+        if self.family != "sqlite":  # it has no time limit
+            connections.set_timeout(connection, self._left())
+        return contextlib.nullcontext(connection)
 
     def _connect(self, call: Call) -> Connection:
         call.connection = self.engines()[0].connect()
@@ -326,7 +323,7 @@ class Database:
         self._check_file(StoreWriteError)
         self.release_connection()  # a snapshot would not see this transaction's rows
         is_alone = self._local.call is None
-        with self.request_connection(), self._spending() as call:
+        with self._spending() as call:
             for attempt in range(1, TRIES + 1):
                 committing = False
                 try:
@@ -452,9 +449,12 @@ class Database:
 
     @contextlib.contextmanager
     def _spending(self) -> Iterator[Call]:
-        """Add the duration of the block to the call's time, and yield the call, so that its writes are limited, too."""
+        """Add the duration of the block to the time of the call, here begun if there is none, and yield the call."""
         call = self._local.call
-        assert call is not None
+        if call is None:
+            with self.request_connection(), self._spending() as call:
+                yield call
+            return
         if call.since is not None:
             yield call
             return
