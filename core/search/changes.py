@@ -52,9 +52,10 @@ def find_changes(
     read, _ = read_rows(db, {key for keys in newest.values() for key in keys}, values)
     changes = {}
     for plan, keys in newest.items():
-        said = (row for key in keys if (row := read.get(key)) is not None and _says_change(row, languages))
-        if (row := next(said, None)) is not None:
-            changes[plan] = row
+        for key in keys:
+            if key in read and _says_change(read[key], languages):
+                changes[plan] = read[key]
+                break
     return changes
 
 
@@ -63,7 +64,7 @@ def _list_rarest(plan: FoundRow, index: IndexState, languages: Sequence[str]) ->
     terms = {term for term in list_terms(plan.folded) if term.isalpha()}
     known = terms.difference(*map(stop_words, languages), *map(may_name_time, languages))
     docs = index.lexicon.count_rows(known)
-    return sorted((term for term in known if 1 < docs[term] <= MOST_ROWS), key=lambda term: (docs[term], term))[
+    return [term for _, term in sorted([(docs[term], term) for term in known if 1 < docs[term] <= MOST_ROWS])][
         :MOST_WORDS
     ]
 

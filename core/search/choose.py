@@ -291,11 +291,11 @@ def _place_kept(ordered: Sequence[ScoredRow], limit: int) -> list[ScoredRow]:
 
 def _build_hit(search: Search, row: FoundRow) -> Hit:
     chars = search.settings.snippet_chars
-    text, is_cut = None, len(row.texts) > 1 or len(row.shown_text) > chars
-    if is_cut and search.settings.snippet_window == "match":
+    shown, text = row.shown_text, None
+    if (len(row.texts) > 1 or len(shown) > chars) and search.settings.snippet_window == "match":
         text = hits.snippet_of_match(row.texts, search.list_looked_for(row.source), chars)
     if text is None:
-        text = hits.snippet(row.shown_text, chars)
+        text = hits.snippet(shown, chars)
     at = from_microseconds(row.at_us)
     hit: Hit = {
         "source": sources.BY_NUMBER[row.source].name,

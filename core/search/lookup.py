@@ -265,7 +265,7 @@ def _find_kinds(query: Query, said: Sequence[str], lexicon: Lexicon) -> list[Que
         read = [(kind, *_read_kind(kind, languages)) for kind in sorted(kinds)]
         known, words = lexicon.may_begin([beginning for *_, beginning in read]), dict[IndexTerm, bool]()
         for kind, pieces, form, beginning in read:
-            if pieces[0].kind != "word":  # of a script without spaces: the words of its characters
+            if pieces:
                 words |= {word: False for piece in pieces for word in _words_of(piece, lexicon)}
             elif beginning in known:
                 for word in list_forms(lexicon.beginning(beginning), kind, languages, form):
@@ -277,9 +277,9 @@ def _find_kinds(query: Query, said: Sequence[str], lexicon: Lexicon) -> list[Que
 
 @lru_cache(maxsize=4096)
 def _read_kind(kind: str, languages: tuple[str, ...]) -> tuple[Sequence[Fragment], str, str]:
-    """Return the index pieces of a kind such as `dog`, its stem, and a prefix that all its forms have."""
-    form = stem(kind, languages)
-    return fragments(kind), form, form if kind.startswith(form) and len(form) >= SHORTEST_STEM else kind
+    """Return the index pieces of a kind in a script without spaces, its stem, and a prefix that all its forms have."""
+    form, pieces = stem(kind, languages), fragments(kind) if SPACELESS_PATTERN.match(kind) else ()
+    return pieces, form, form if kind.startswith(form) and len(form) >= SHORTEST_STEM else kind
 
 
 # Other forms and spellings

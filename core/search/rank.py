@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
+from itertools import islice
 
 import numpy as np
 
@@ -313,8 +314,10 @@ def add_telling(ranked: Ranked, db: Database) -> Ranked:
     return _offer_rows(ranked, _list_telling_rows(ranked.search, query, found, MOST_OF_SPAN, profile.LINE, db))
 
 
-def _offer_rows(ranked: Ranked, worth: Iterable[tuple[FoundRow, float]], kept: Kept = "") -> Ranked:
+def _offer_rows(ranked: Ranked, worth: Sequence[tuple[FoundRow, float]], kept: Kept = "") -> Ranked:
     """Return the candidates with these rows: each with its value as the reason `statement`, or with `kept`."""
+    if not worth:
+        return ranked
     known, rows, excluded = {c.key: c for c in ranked.candidates}, dict(ranked.rows), list_excluded(ranked.search)
     for row, value in worth:
         if (key := (row.source, row.id)) not in excluded:
@@ -331,8 +334,8 @@ def add_changes(ranked: Ranked, db: Database) -> Ranked:
     search, question = ranked.search, ranked.round.question
     if search.index is None or ranked.round.missed or not (question.is_limited or question.is_present):
         return ranked
-    best = [ranked.rows[c.key] for c in ranked.candidates if not c.context and c.key in ranked.rows]
-    said = best[: MOST_PLANS if question.is_limited else MOST_STATES]
+    best = (row for c in ranked.candidates if not c.context and (row := ranked.rows.get(c.key)) is not None)
+    said = [*islice(best, MOST_PLANS if question.is_limited else MOST_STATES)]
     values = read_values(search.viewer, db, search.chars, search.searched_chars)
     found = find_changes(db, search.index, said, values, search.query.languages, partial(match.read_bounds, search))
     return _offer_rows(ranked, [(row, 0.0) for row in found.values()], "newest")

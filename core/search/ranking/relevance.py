@@ -62,7 +62,7 @@ class Near:
 
 
 def rank_rows(rows: Sequence[ScoredRow], query: RankingQuery, near: Near | None = None) -> list[ScoredRow]:
-    """Return the read rows that may become hits, with ranking reasons and scores."""
+    """Return the rows that may become hits; they get their reasons and scores in place, which spares a copy of each."""
     candidates, reasons = [row.candidate for row in rows], [dict(row.candidate.reasons) for row in rows]
     for row, mine in zip(rows, reasons, strict=True):
         if row.candidate.words > WHOLE and mine:
@@ -88,13 +88,14 @@ def rank_rows(rows: Sequence[ScoredRow], query: RankingQuery, near: Near | None 
         for n, weight in zip(best, query.weigh_texts(texts), strict=True):
             told[n]["told"] = weight
     parts |= weigh(_list_columns(told), fitting, long, by_meaning=by_meaning)
-    scores, made = _add_up(parts, len(kept)).tolist(), []
+    scores, made = _add_up(parts, len(kept)).tolist(), [rows[n] for n in kept]
     added = zip(*[part.tolist() for part in parts.values()], strict=True)
-    for n, mine, more, score, values in zip(kept, known, told, scores, added, strict=True):
-        row, own = rows[n], dict(compress(zip(parts, values, strict=True), values))
-        why = "" if row.kept == "correction" and not _takes_back(row, query) else row.kept
-        context = row.context and not (row.matched or why)
-        made.append(ScoredRow(row.candidate, row.row, row.matched, row.tier, context, score, mine | more, own, why))
+    for row, mine, more, score, values in zip(made, known, told, scores, added, strict=True):
+        row.score, row.reasons = score, mine | more
+        row.parts = dict(compress(zip(parts, values, strict=True), values))
+        if row.kept == "correction" and not _takes_back(row, query):
+            row.kept = ""
+        row.context = row.context and not (row.matched or row.kept)
     return made
 
 

@@ -153,7 +153,7 @@ class Candidate:
         return self.reasons.get("own", 0.0)
 
 
-@dataclass(slots=True, eq=False)  # as above
+@dataclass(slots=True, eq=False)
 class ScoredRow:
     """A candidate with its row, as scored after reading."""
 
