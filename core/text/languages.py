@@ -68,7 +68,7 @@ def common_words(language: str) -> frozenset[str]:
 
 def bare(text: str) -> str:
     """Return the folded text without accents."""
-    folded = fold(text)
+    folded = text.lower() if text.isascii() else fold(text)
     if folded.isascii():
         return folded
     parts = unicodedata.normalize("NFD", folded[: 4 * LOOKED_AT] if len(folded) > 4 * LOOKED_AT else folded)
