@@ -330,7 +330,7 @@ def map_texts(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
-        return {name: map_texts(each, change) for name, each in value.items()}
+        return {name: change(each) if type(each) is str else map_texts(each, change) for name, each in value.items()}
     return [map_texts(each, change) for each in value] if isinstance(value, (list, tuple)) else value
 
 

@@ -66,14 +66,25 @@ def _put_json(_context: Context, value: Any) -> str:
     if isinstance(value, StrictUndefined):
         str(value)  # raises, naming the variable
     values = VALUES.get()
-    values.append(list(value) if isinstance(value, Iterator) else value)
+    values.append(list(value) if not isinstance(value, (str, dict, list)) and isinstance(value, Iterator) else value)
     return f'"\\u0000{len(values) - 1}"'
+
+
+def _join(parts: Iterable[str]) -> str:
+    joined, chars = [], 0
+    for part in parts:
+        joined.append(part)
+        chars += len(part)
+        if chars > OUTPUT_CHARS:
+            raise TemplateRuntimeError(f"it makes more than {OUTPUT_CHARS} characters")
+    return "".join(joined)
 
 
 class TemplateEnvironment(ImmutableSandboxedEnvironment):
     """An environment in which a template can use only its variables, and is stopped after MOST_STEPS."""
 
     intercepted_binops = frozenset(("**",))
+    concat = staticmethod(_join)
 
     def __init__(self, kind: Kind, folders: list[Path]) -> None:
         super().__init__(
@@ -139,7 +150,7 @@ def run(env: TemplateEnvironment, name: str, values: Mapping[str, Any]) -> Any:
     token, steps = VALUES.set(written), STEPS.set([0])
     try:
         template = env.get_template(name)
-        text = _render(template, values)
+        text = template.render(values)
     except TemplateError as error:
         if error.source or template is None:
             raise
@@ -155,16 +166,6 @@ def run(env: TemplateEnvironment, name: str, values: Mapping[str, Any]) -> Any:
         VALUES.reset(token)
         STEPS.reset(steps)
     return text if env.kind == "text" else _read_result(name, text, written, template.filename or "")
-
-
-def _render(template: Template, values: Mapping[str, Any]) -> str:
-    parts, chars = [], 0
-    for part in template.generate(values):
-        parts.append(part)
-        chars += len(part)
-        if chars > OUTPUT_CHARS:
-            raise TemplateRuntimeError(f"it makes more than {OUTPUT_CHARS} characters")
-    return "".join(parts)
 
 
 def _explain(name: str, reason: str, line: int | None, file: str) -> TemplateError:
@@ -212,7 +213,7 @@ def _read_result(name: str, text: str, values: list[Any], file: str) -> Any:
 
 def _fill(skeleton: Any, values: list[Any]) -> Any:
     if isinstance(skeleton, dict):
-        return {_fill(key, values): _fill(value, values) for key, value in skeleton.items()}
+        return {_fill(key, values) if MARK in key else key: _fill(each, values) for key, each in skeleton.items()}
     if isinstance(skeleton, list):
         return [_fill(item, values) for item in skeleton]
     if isinstance(skeleton, str) and skeleton.startswith(MARK):

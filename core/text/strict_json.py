@@ -86,11 +86,11 @@ class _Reader:
             return self.name(value, path, f"more than {MAX_NODES} values")
         self.open.add(id(value))
         try:
-            if isinstance(value, (dict, Mapping)):  # most are dicts, for which an abstract class is slow
-                return self.mapping(value, path)
             inside = f"{path}[]"
             if isinstance(value, (list, tuple)):
                 return [clean(item) if type(item) is str else self.read(item, inside) for item in list(value)]
+            if isinstance(value, (dict, Mapping)):  # most are dicts, for which an abstract class is slow
+                return self.mapping(value, path)
             self.note(path, f"{type(value).__name__} became a sorted list")
             return sorted((self.read(item, inside) for item in list(value)), key=_set_order)
         except Exception as error:  # noqa: BLE001 - a foreign container may raise anything while it is read
