@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
+from operator import itemgetter
 
 from ..config import Settings
 from ..shapes import HistoryEntry, LeftOut
@@ -22,8 +23,8 @@ _OLDEST = datetime(1970, 1, 1, tzinfo=UTC)
 
 Chat = Sequence[HistoryEntry]
 """Messages of one conversation."""
-Placed = tuple[tuple[int, datetime, int, int, int], HistoryEntry]
-"""((0 stored without time, 1 with time, 2 live without time; time; 1 if live; row id; position), message)."""
+Placed = tuple[tuple[int, datetime, int, int, int, str], HistoryEntry]
+"""((0 stored without time, 1 with time, 2 live without time; time; 1 if live; row id; position; key), message)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +208,7 @@ class SeenMessages:
         """
         key = (entry.conversation, entry.message_id or "")
         said = self._said.setdefault((entry.conversation, compared_text(entry).replace('"', "'")), [])
-        if has_line and (key in self._ids or any(_is_same(entry, other, is_shown) for other, is_shown in said)):
+        if has_line and (key in self._ids or (said and any(_is_same(entry, *other) for other in said))):
             return False
         if entry.message_id:
             self._ids.add(key)
@@ -240,7 +241,9 @@ def _look(entry: HistoryEntry) -> tuple[str, str, str, bool, bool]:
 
 def _place_stored(rows: Iterable[HistoryEntry]) -> list[Placed]:
     """Return stored messages with sort keys; one whose time cannot be read counts as oldest."""
-    return [((0 if e.time is None else 1, e.time or _OLDEST, 0, e.row_id or 0, e.order), e) for e in rows]
+    return [
+        ((0 if e.time is None else 1, e.time or _OLDEST, 0, e.row_id or 0, e.order, e.conversation), e) for e in rows
+    ]
 
 
 def _place_live(chats: Iterable[Chat]) -> list[Placed]:
@@ -250,13 +253,14 @@ def _place_live(chats: Iterable[Chat]) -> list[Placed]:
         time = next((entry.time for entry in chat if entry.time is not None), None)
         for entry in chat:
             time = entry.time or time
-            placed.append(((2 if time is None else 1, time or _OLDEST, 1, 0, entry.order), entry))
+            rank = 2 if time is None else 1
+            placed.append(((rank, time or _OLDEST, 1, 0, entry.order, entry.conversation), entry))
     return placed
 
 
 def _sort_newest_first(placed: Iterable[Placed]) -> list[Placed]:
     """Return the messages, newest first; ties that remain are ordered by conversation key."""
-    return sorted(placed, key=lambda item: (item[0], item[1].conversation))[::-1]
+    return sorted(placed, key=itemgetter(0))[::-1]
 
 
 # Messages that are never shown, and echoes of the message being answered

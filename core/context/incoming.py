@@ -83,7 +83,7 @@ _SPELLED = {part: spell(names) for part, names in NAMES.items()}
 def _names(message: Any, part: str) -> Sequence[str]:
     """Return the names under which a message may hold a part."""
     names = _SPELLED[part]
-    return [name for name in names if name in message] if type(message) is dict else names
+    return [*filter(message.__contains__, names)] if type(message) is dict else names
 
 
 def read_part(message: Any, part: str) -> Any:

@@ -76,7 +76,7 @@ def read_time(value: Any) -> datetime | None:
     """Return a stored time as an aware datetime within the calendar, None if it is unreadable."""
     if isinstance(value, datetime):
         return _within(value.replace(tzinfo=UTC))
-    text = read_text(value)
+    text = value if type(value) is str else read_text(value)
     if not isinstance(text, str):
         return None if value is None else _repaired(None)
     try:

@@ -152,8 +152,8 @@ def known_name(*names: str) -> str:
     """
     for name in names:
         shown = (name if name.isprintable() else one_line(name)).translate(_IN_NAMES).strip() if name else ""
-        if strip_invisible(shown):
-            return shown[: find_cut(shown, NAME_CHARS)]
+        if shown and (shown.isascii() or strip_invisible(shown)):
+            return shown if len(shown) <= NAME_CHARS else shown[: find_cut(shown, NAME_CHARS)]
     return ""
 
 
