@@ -61,6 +61,8 @@ class Line(NamedTuple):
     mark: str = ""
     """Citation mark, which is also in `head`; "" for none."""
     id: str = ""
+    is_filling: bool = False
+    """Whether it is a memory of the filling tiers, which comes after all others."""
 
     @property
     def text(self) -> str:
@@ -148,7 +150,8 @@ class MessageLines:
                 text = mark_lines(value)
                 lines.append(Line(section, text, turn=MessagePart(text, recap_role)))
             elif section == MEMORIES:
-                ordered = sorted(value, key=lambda hit: (str(hit.get("timestamp", "")), str(hit.get("id", ""))))
+                said_at = [(str(hit.get("timestamp", "")), str(hit.get("id", "")), n) for n, hit in enumerate(value)]
+                ordered = [value[n] for *_, n in sorted(said_at)]
                 lines += [self._build_memory(hit, f"m{n}" if self.cite else "") for n, hit in enumerate(ordered, 1)]
             elif section == "relationship" and isinstance(value, Mapping):
                 facts = ", ".join(f"{key} {each}" for key, each in value.items())
@@ -163,10 +166,11 @@ class MessageLines:
     def _build_memory(self, hit: Hit, mark: str) -> Line:
         time = f"{stamp(datetime.fromisoformat(hit['timestamp']), self.zone)} " if hit["timestamp"] else ""
         head, text = f"[{mark}] {time}" if mark else time, one_line(hit["snippet"])
+        is_filling = (hit["source"], hit["id"]) in self.filling
         if not hit.get("speaker"):
-            return Line(MEMORIES, mark_opening(text), head, hit, mark=mark)
+            return Line(MEMORIES, mark_opening(text), head, hit, mark=mark, is_filling=is_filling)
         said_by = f"{hit['speaker']} {hit['reply']}" if "reply" in hit else hit["speaker"]
-        return Line(MEMORIES, text, f"{head}{said_by}: ", hit, mark=mark)
+        return Line(MEMORIES, text, f"{head}{said_by}: ", hit, mark=mark, is_filling=is_filling)
 
     def _name_hits(self, fitted: Fitted) -> Fitted:
         """Return `fitted` with the search hits shown in its lines as `memories`, and with those lines' citations."""
@@ -243,11 +247,11 @@ class MessageLines:
         # Matching lines of the history count as memories: else they might be cut, and be shown nowhere.
         ranked = fit.rank_items(items, self.gathered.places)
         # Of two about equally good ones the shorter comes first, so that more fit.
-        order = sorted(
-            (True, at, n) if self._is_filling(lines[n]) else (False, (ABOUT_AS_GOOD + at) * items[n].size, n)
+        order = [
+            (True, at, n) if lines[n].is_filling else (False, (ABOUT_AS_GOOD + at) * items[n].size, n)
             for at, n in enumerate(ranked)
-        )
-        best = [n for *_, n in order]
+        ]
+        best = [n for *_, n in sorted(order)]
         for n in best if self.matching else ():
             if lines[n].hit and items[n].size > LIST_CHARS:
                 items[n] = cut(n, LIST_CHARS) or items[n]
@@ -267,13 +271,10 @@ class MessageLines:
         for line in lines:
             sections.setdefault(line.section, []).append(line.text)
         if self.matching and MEMORIES in sections:
-            shown = len([line for line in lines if line.hit and not self._is_filling(line)])
+            shown = len([line for line in lines if line.hit and not line.is_filling])
             if shown and (self.matching > shown or self.may_match_more):
                 sections[MEMORIES].insert(0, self._count_shown(shown))
         return ["\n".join(filter(None, [self._find_title(name), *texts])) for name, texts in sections.items()]
-
-    def _is_filling(self, line: Line) -> bool:
-        return line.hit is not None and (line.hit["source"], line.hit["id"]) in self.filling
 
     def _count_shown(self, shown: int) -> str:
         least = "At least " if self.may_match_more else ""

@@ -214,7 +214,7 @@ def _note_shown(call: PromptCall, gathered: Gathered, shown: Sequence[Any]) -> N
     rows |= {f"{BY_NAME[source].number}/{row}" for source, _, row in upcoming if source in BY_NAME}
     for section, source in _ROWS_OF.items():
         rows |= {f"{source.number}/{row}" for row in gathered.ids.get(section, ())}
-    digests = (text for text in texts if text and text != said)
+    digests = [text for text in texts if text and text != said]
     shown_texts.note_turn(call.db, call.scope, digests, rows, call.message.date)
 
 
@@ -289,11 +289,12 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
 def _finish_hits(call: PromptCall, recalled: Recalled, lists: HistoryLists) -> list[Hit]:
     """Return the hits with speakers and replies as in the history, and with the dates of words such as `tomorrow`."""
     chosen = {(one.hit["source"], one.hit["id"]): one for one in recalled.chosen}
-    zone, finished = with_asker_zone(call).zone, list[Hit]()
+    zone, finished, labels = with_asker_zone(call).zone, list[Hit](), dict[tuple[str, str], str]()
     for hit in reversed(recalled.hits):  # names are given from the oldest hit on
         one, more = chosen.get((hit["source"], hit["id"])), dict[str, str]()
         if speaker := hit.get("speaker", ""):
-            more["speaker"] = lists.names.label_participant("" if one is None else one.row.said_by_key, speaker)
+            who = "" if one is None else one.row.said_by_key, speaker
+            more["speaker"] = labels.get(who) or labels.setdefault(who, lists.names.label_participant(*who))
         if (one is None or one.rank <= MOST_DATED) and (day := _find_day(call, hit, zone)):
             more["snippet"] = f"{hit['snippet']} ({day})"
         if one is not None and one.row.reply and (reply := note_reply(read_object(one.row.reply))):

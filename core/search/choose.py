@@ -250,7 +250,7 @@ def _order(search: Search, kept: Sequence[ScoredRow], asked: RankingQuery | None
         return _order_by_time(best, is_first=asked.question.order == "first")[:limit]
     most_contexts = max(1, round(relevance.CONTEXT_SHARE[limit > FEW_HITS] * limit))
     if asked.question.wants_list and limit > FEW_HITS:
-        most_contexts = min(most_contexts, max(0, limit - sum(not c.context for c in best)))
+        most_contexts = min(most_contexts, max(0, limit - sum([not c.context for c in best])))
     spaced = without_many_contexts(relevance.space_rows([c for c in best if c.tier < FILLING]), most_contexts)
     spaced = _place_kept(spaced, limit)
     own = [c.reasons.get("own", 0.0) for c in spaced]
@@ -291,11 +291,11 @@ def _place_kept(ordered: Sequence[ScoredRow], limit: int) -> list[ScoredRow]:
 
 def _build_hit(search: Search, row: FoundRow) -> Hit:
     chars = search.settings.snippet_chars
-    shown, text = row.shown_text, None
-    if (len(row.texts) > 1 or len(shown) > chars) and search.settings.snippet_window == "match":
-        text = hits.snippet_of_match(row.texts, search.list_looked_for(row.source), chars)
-    if text is None:
-        text = hits.snippet(shown, chars)
+    text = shown = row.shown_text
+    if len(row.texts) > 1 or len(shown) > chars:
+        is_match = search.settings.snippet_window == "match"
+        found = hits.snippet_of_match(row.texts, search.list_looked_for(row.source), chars) if is_match else None
+        text = hits.snippet(shown, chars) if found is None else found
     at = from_microseconds(row.at_us)
     hit: Hit = {
         "source": sources.BY_NUMBER[row.source].name,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
 
@@ -141,4 +142,4 @@ def list_rows_of_person(
             rows = take(rows, ~is_among(rows, one.left_out))
         newest = rows[np.argsort(-view.at_us[rows], kind="stable")[:most]]
         made += zip(view.row_id[newest].tolist(), view.at_us[newest].tolist(), strict=True)
-    return sorted(made, key=lambda row: -row[1])[:most]
+    return sorted(made, key=itemgetter(1), reverse=True)[:most]

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from ..base import logs
 from ..base.hints import shown
 from ..base.patterns import lazy_pattern
-from ..base.text_caches import cache_texts
 from ..config import Settings
 from ..database import sources
 from ..database.rows import yes_no
@@ -269,11 +268,6 @@ def _count_rows(word: str, lexicon: Lexicon, languages: Sequence[str]) -> int:
     return max(map(counts.__getitem__, list_forms(counts, word, languages, form)), default=0)
 
 
-@cache_texts(256)
-def _languages(text: str, given: tuple[str, ...]) -> tuple[str, ...]:
-    return languages_of(text, given)
-
-
 def spoken_in(text: str, languages: Sequence[str]) -> tuple[str, ...]:
     """Return the languages of a search: the language of the message, if known, then LANGUAGES."""
-    return _languages(text[:2_000], tuple(languages)) if text else tuple(languages)
+    return languages_of(text[:2_000], languages) if text else tuple(languages)

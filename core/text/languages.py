@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from ..base.patterns import lazy_pattern
+from ..base.text_caches import cache_texts
 from .folding import fold, fold_case
 from .words import STOP_WORD_LANGUAGES, read_lists, stop_words
 
@@ -105,8 +106,9 @@ def _find_first(ranked: Sequence[tuple[float, str]], enough: float) -> str:
     return first if -worth >= enough and worth < next_worth * 1.15 else ""
 
 
+@cache_texts(256)
 def _rank_latin(said: str) -> list[tuple[float, str]]:
-    """Return (minus evidence, language) of Latin-script languages, the most evidence first."""
+    """Return (minus evidence, language) of Latin-script languages, the most evidence first; many ask about one text."""
     found: dict[str, float] = {}
     known = _known()
     for word in _WORD.findall(bare(said)):
