@@ -286,7 +286,7 @@ def shorten(value: Any, most: int, measure: Callable[[Any], int], cut: Callable[
 
 
 def cut_text(text: str, most_chars: int, words: Sequence[str] = ()) -> str:
-    """Shorten a text to `most_chars` around the first match of the words; without a match, to its beginning."""
+    """Shorten a text to `most_chars` around the first match of the folded words; without a match, to its beginning."""
     if len(text) <= most_chars:
         return text
     match = find_match(text, words) if words else None

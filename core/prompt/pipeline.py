@@ -42,7 +42,7 @@ from ..errors import PromptTooLargeError
 from ..memories import section_instructions, shown_texts
 from ..memories.rules_modes import MODES
 from ..relationships import section as section_relationship
-from ..search.query import MOST_ASKED_CHARS
+from ..search.query import MOST_ASKED_CHARS, fold_words
 from ..shapes import Hit
 from ..short_term import section as section_short_term
 from ..stories import section_recaps, section_running
@@ -283,7 +283,7 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
     rows = [entry.row_id for entry in lists.visible if entry.row_id is not None]
     reply = guard("history", lambda: describe_replied(call, lists.names), describe_reply(call.message.raw))
     places = place_items(recalled.best, lists)
-    return Gathered(context, "", recalled, lists.names, ids, seeing.words, rows, reply, places)
+    return Gathered(context, "", recalled, lists.names, ids, fold_words(seeing.words), rows, reply, places)
 
 
 def _finish_hits(call: PromptCall, recalled: Recalled, lists: HistoryLists) -> list[Hit]:

@@ -66,7 +66,7 @@ def finish_search(call: PromptCall, read: searching.Ranked, drop: searching.Drop
         table = sources.BY_NUMBER[number].table.name
         report.fail(table, StoreError(str(error), source=table))
     # Rows come unordered, and servers return them in different orders.
-    report.leave_out(sorted(result.left_out, key=lambda one: (one.reason, one.id)))
+    report.leave_out(sorted(result.left_out, key=attrgetter("reason", "id")))
     hits, wants_list = [one.hit for one in result.chosen], result.read.round.question.wants_list
     return Recalled(hits, result.chosen, _describe_gap(result), wants_list, _list_best(result))
 
@@ -135,7 +135,7 @@ def build_dropper(
         for key in (section_diary.KEY, section_thoughts.KEY)
     )
     shows_match = call.settings.snippet_window == "match"
-    looked_for = started.search.list_looked_for(sources.AI_DIARY.number) if started and shows_match else []
+    looked_for = started.search.looked_for[sources.AI_DIARY.number] if started and shows_match and thoughts else ()
     digests = {content_digest(text) for built in listed for text in built.said}
     digests |= {entry_digest(e) for e in lists.visible}
     lines = {e.row_id: e for e in lists.visible if e.row_id is not None}

@@ -201,7 +201,9 @@ def _remove_copies(
     copies = []
     for c in found:
         row = c.row
-        content = row.digest if row.digest is not None and row.texts[0].strip() else _find_content(search, row)
+        content = row.digest
+        if content is None or not row.texts[0].strip():  # without a digest, a text that was cut has no copies
+            content = hits.content_digest(row.shown_text) if len(row.shown_text) < search.chars else None
         if content is None:
             kept.append(c)
             continue
@@ -229,12 +231,6 @@ def _remove_copies(
                 same = replace(same, neighbour=c.neighbour or c.candidate, reasons=c.reasons, parts=c.parts)
             kept[at] = same
     return kept, copies
-
-
-def _find_content(search: Search, row: FoundRow) -> bytes | None:
-    """Return a digest of a row's shown text as its deduplication key; None if the text was cut."""
-    text = row.shown_text
-    return hits.content_digest(text) if len(text) < search.chars else None
 
 
 def _order(search: Search, kept: Sequence[ScoredRow], asked: RankingQuery | None) -> list[ScoredRow]:
@@ -294,7 +290,7 @@ def _build_hit(search: Search, row: FoundRow) -> Hit:
     text = shown = row.shown_text
     if len(row.texts) > 1 or len(shown) > chars:
         is_match = search.settings.snippet_window == "match"
-        found = hits.snippet_of_match(row.texts, search.list_looked_for(row.source), chars) if is_match else None
+        found = hits.snippet_of_match(row.texts, search.looked_for[row.source], chars) if is_match else None
         text = hits.snippet(shown, chars) if found is None else found
     at = from_microseconds(row.at_us)
     hit: Hit = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -10,6 +10,7 @@ from ..access.rules import mark_server
 from ..access.view import Request, Viewer
 from ..calls.call import Call, load_access
 from ..config import Settings
+from ..database import sources
 from ..database.engine import Database
 from ..errors import StoreReadError
 from ..index.shapes import WORD
@@ -19,6 +20,7 @@ from ..llm.embedder import Embedder
 from ..scope import NO_SERVER
 from ..tags import rules as tag_rules
 from ..tags import table as tags_table
+from ..text.folding import clean
 from ..text.question_words import leave_call
 from ..text.search_words import KEYWORD_LIMIT, least_pairs
 from .lookup import find_terms, loosen_terms, widen_terms
@@ -86,11 +88,16 @@ class Search:
         rows, words = (0, 0) if self.index is None else self.index.count_rows(numbers)
         return rows, words / rows if rows else 1.0
 
-    def list_looked_for(self, source: int) -> list[str]:
-        """Return the texts around which the snippet of a row of a source is cut: the terms, and words that match."""
-        terms = [term for term in self.terms if term.applies(source)]
-        words = (one for term in terms for one, whole in term.index_terms.items() if whole or term.kind == "minor")
-        return [*(term.text for term in terms), *(text for kind, text in words if kind == WORD)]
+    @cached_property
+    def looked_for(self) -> Mapping[int, Sequence[str]]:
+        """Return, by source, the texts around which the snippet of a row is cut: the terms, and words that match."""
+        listed = {}
+        for source in sources.BY_NUMBER:
+            terms = [term for term in self.terms if term.applies(source)]
+            words = [one for term in terms for one, whole in term.index_terms.items() if whole or term.kind == "minor"]
+            texts = [*[term.text for term in terms], *[text for kind, text in words if kind == WORD]]
+            listed[source] = fold_words([*map(clean, texts)])
+        return listed
 
     @cached_property
     def searched_chars(self) -> int:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from itertools import islice
 
 from ..base.patterns import lazy_pattern
 from ..shapes import PERSONA_SENDER, HistoryEntry
@@ -33,6 +32,7 @@ _STEPS_BACK = 40
 _EMOJI_PARTS = "\u200d\ufe0e\ufe0f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f"
 _WHOLE = lazy_pattern(f"(?<![\u094d\u200d])[^{marks_class()}{_EMOJI_PARTS}]")
 _FLAGS = "".join(map(chr, range(0x1F1E6, 0x1F200)))
+_WORD_EDGE = lazy_pattern(r"\b")
 _IN_NAMES = str.maketrans({'"': "'", "[": "(", "]": ")", ":": ";", "\uff1a": ";"})
 
 
@@ -71,7 +71,8 @@ def _original_place(text: str, places: Sequence[int]) -> list[int]:
         if folded_at + size > places[len(found)]:
             cuts = [piece.start() for piece in _BREAK.finditer(text, at + 1, end)]
             for first, last in zip([at, *cuts], [*cuts, end], strict=True):
-                folded_at += len(fold(text[first:last]))
+                piece = text[first:last]
+                folded_at += len(piece if piece.isascii() else fold(piece))
                 while len(found) < len(places) and folded_at > places[len(found)]:
                     found.append(first)
         else:
@@ -80,29 +81,38 @@ def _original_place(text: str, places: Sequence[int]) -> list[int]:
     return found + [len(text)] * (len(places) - len(found))
 
 
+def _find_whole(folded: str, keyword: str) -> list[int]:
+    """Return the first MOST_PLACES places at which a folded text has a keyword as whole words."""
+    places, at = list[int](), folded.find(keyword)
+    while at >= 0 and len(places) < MOST_PLACES:
+        end = at + len(keyword)
+        if is_whole := _WORD_EDGE.match(folded, at) and _WORD_EDGE.match(folded, end):
+            places.append(at)
+        at = folded.find(keyword, end if is_whole else at + 1)
+    return places
+
+
 def find_match(text: str, keywords: Iterable[str], chars: int = 0) -> tuple[int, int] | None:
     """Return `(at, length)` of the first match that is a whole word, else of the first match; None without a match.
 
-    With `chars`: of the passage of at most this many characters that has the most different keywords.
+    `keywords` are folded. With `chars`: of the passage of at most this many characters with the most keywords.
     """
     folded = fold(text)
-    found = [wanted for keyword in keywords if (wanted := fold(clean(keyword))) and wanted in folded]
+    found = [each for each in keywords if each and each in folded]
     if not found:
         return None
-    places = [
-        (match.start(), -len(each))
-        for each in dict.fromkeys(found)
-        for match in islice(re.finditer(rf"\b{re.escape(each)}\b", folded), MOST_PLACES)
-    ]
+    places = [(at, -len(each)) for each in dict.fromkeys(found) for at in _find_whole(folded, each)]
     places = sorted(places or [(folded.find(each), -len(each)) for each in found])
     start, less = places[0]
-    if chars and len(places) > 1:
-        passages = [
-            [each for each in places[at:] if each[0] - each[1] <= first + chars] for at, (first, _) in enumerate(places)
-        ]
-        passage = max(passages, key=lambda each: len({folded[at : at - size] for at, size in each}))
-        if passage:
-            start, less = passage[0][0], passage[0][0] - max(at - size for at, size in passage)
+    most, passage = 0, places[:0]
+    for n, (first, _) in enumerate(places if chars else ()):
+        near = places[n : bisect_left(places, (first + chars,))]
+        if len(near) > most:  # else it has no more keywords than an earlier one
+            near = [each for each in near if each[0] - each[1] <= first + chars]
+            held = len({folded[at : at - size] for at, size in near})
+            most, passage = (held, near) if held > most else (most, passage)
+    if passage:
+        start, less = passage[0][0], passage[0][0] - max([at - size for at, size in passage])
     if text.isascii():
         return start, -less
     begin, end_piece = _original_place(text, (start, start - less - 1))

@@ -145,7 +145,7 @@ def share_spelt_otherwise(written: Sequence[str], text: str) -> float:
         return 0.0
     as_said = set(_WORD.findall(unicodedata.normalize("NFKC", text)))
     spelt = {word.casefold() for word in as_said}
-    folded = {fold(word) for word in spelt}
+    folded = {word if word.isascii() else fold(word) for word in spelt}
     as_spelt = {word for word in unsure if not as_said.isdisjoint((word, word.upper()))}
     as_spelt |= {word for word in unsure if word == word.casefold() and word in spelt}
     return sum(fold(word) in folded and word not in as_spelt for word in unsure) / len(written)
