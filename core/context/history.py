@@ -241,9 +241,7 @@ def _look(entry: HistoryEntry) -> tuple[str, str, str, bool, bool]:
 
 def _place_stored(rows: Iterable[HistoryEntry]) -> list[Placed]:
     """Return stored messages with sort keys; one whose time cannot be read counts as oldest."""
-    return [
-        ((0 if e.time is None else 1, e.time or _OLDEST, 0, e.row_id or 0, e.order, e.conversation), e) for e in rows
-    ]
+    return [((int(e.time is not None), e.time or _OLDEST, 0, e.row_id or 0, e.order, e.conversation), e) for e in rows]
 
 
 def _place_live(chats: Iterable[Chat]) -> list[Placed]:
@@ -253,8 +251,7 @@ def _place_live(chats: Iterable[Chat]) -> list[Placed]:
         time = next((entry.time for entry in chat if entry.time is not None), None)
         for entry in chat:
             time = entry.time or time
-            rank = 2 if time is None else 1
-            placed.append(((rank, time or _OLDEST, 1, 0, entry.order, entry.conversation), entry))
+            placed.append(((2 if time is None else 1, time or _OLDEST, 1, 0, entry.order, entry.conversation), entry))
     return placed
 
 

@@ -46,14 +46,15 @@ def find_changes(
             for word in rarest:
                 rows = postings.find((WORD, word))[0]
                 rows = rows if keep is None else take(rows, keep(rows))
-                facts = (column[rows].tolist() for column in (view.source, view.row_id, view.at_us))
+                facts = [column[rows].tolist() for column in (view.source, view.row_id, view.at_us)]
                 later[plan] |= {(source, row): at for source, row, at in zip(*facts, strict=True) if at > at_of[plan]}
     newest = {plan: sorted(found, key=found.__getitem__, reverse=True)[:MOST_READ] for plan, found in later.items()}
     read, _ = read_rows(db, {key for keys in newest.values() for key in keys}, values)
     changes = {}
     for plan, keys in newest.items():
         for key in keys:
-            if key in read and _says_change(read[key], languages):
+            said = read[key].shown_text if key in read else ""
+            if said and holds(asked_words(said), "changes", likely_languages(said, languages)):
                 changes[plan] = read[key]
                 break
     return changes
@@ -67,7 +68,3 @@ def _list_rarest(plan: FoundRow, index: IndexState, languages: Sequence[str]) ->
     return [term for _, term in sorted([(docs[term], term) for term in known if 1 < docs[term] <= MOST_ROWS])][
         :MOST_WORDS
     ]
-
-
-def _says_change(row: FoundRow, languages: Sequence[str]) -> bool:
-    return holds(asked_words(row.shown_text), "changes", likely_languages(row.shown_text, languages))

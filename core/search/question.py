@@ -114,6 +114,8 @@ def read_question(text: str, *, now: datetime, zone: tzinfo, languages: Sequence
     other, wants_time = question_words.holds(words, "other", known), question_words.holds(words, "when", any_of)
     is_coming = wants_time and is_present and not question_words.holds(words, "habit", any_of)
     comes = [Span(now, None)] if is_coming else named_spans
+    # `Do I still have the bike of May?` asks about the present.
+    is_over = bool(named_spans) and all(span.end is not None and span.end <= now for span in named_spans)
     return Question(
         # `I need a book. What do you suggest?` asks about both.
         self_person=question_words.holds(question_words.asked_words(said) if other else words, "self", known),
@@ -130,7 +132,7 @@ def read_question(text: str, *, now: datetime, zone: tzinfo, languages: Sequence
         wants_list=question_words.holds(words, "list", any_of),
         is_hint=question_words.holds(words, "duration", any_of)
         or (bool(named_spans) and _asks_for_more(words, said, named_spans, now, known))
-        or (_are_over(named_spans, now) and question_words.holds(words, "now", known))
+        or (is_over and question_words.holds(words, "now", known))
         or any(_is_aside(said, span) or _is_in_name(said, span, known) for span in named_spans),
         is_present=is_present,
         languages=known,
@@ -141,11 +143,6 @@ def find_spoken(text: str, languages: Sequence[str]) -> tuple[tuple[str, ...], b
     """Return the language of a text, else the given languages; whether it was detected; and whether that is certain."""
     found, is_sure = read_language(clean(text[: question_words.LOOKED_AT]))
     return (found,) if found else tuple(dict.fromkeys(code.lower() for code in languages)), bool(found), is_sure
-
-
-def _are_over(spans: Sequence[Span], now: datetime) -> bool:
-    """Return whether there are spans, all past: `Do I still have the bike of May?` asks about the present."""
-    return bool(spans) and all(span.end is not None and span.end <= now for span in spans)
 
 
 def _asks_for_more(words: str, said: str, spans: Sequence[Span], now: datetime, languages: Sequence[str]) -> bool:

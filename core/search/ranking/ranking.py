@@ -229,7 +229,9 @@ def look_around(
     is_near = touches.copy()
     is_near[1:] &= frame.session[1:] == frame.session[:-1]
     at, is_row = _find_held(held, frame)
-    own, turn, share, tags = [_fill(each, at, is_row) for each in (held.own, held.turn, held.share, held.tags)]
+    nothing = np.zeros(len(at), np.float32)  # of a row that does not match
+    values = (held.own, held.turn, held.share, held.tags)
+    own, turn, share, tags = [np.where(is_row, each[at], nothing) if len(each) else nothing for each in values]
     is_open = find_open(seen, [frame.rows_of(n) for n in range(len(seen))])
     visible = is_open.copy()
     for n, one in enumerate(seen):
@@ -259,11 +261,6 @@ def _find_held(held: HeldWords, frame: Frame) -> tuple[MatchRows, Flags]:
     found = [held.find(n, frame.rows_of(n)) for n in range(len(held.rows))]
     at, is_there = [np.concatenate(each) for each in zip(*found, strict=True)]
     return MatchRows(np.minimum(at, max(0, len(held) - 1))), is_there
-
-
-def _fill(values: Floats, at: MatchRows, is_there: Flags) -> Floats:
-    """Return the values at these positions; 0 for a row that does not match."""
-    return np.where(is_there, values[at], np.float32(0)) if len(values) else np.zeros(len(at), np.float32)
 
 
 def _stands_near(is_match: Flags, run: Ints, reach: int) -> Flags:

@@ -67,14 +67,7 @@ def find_fitting(reasons: Mapping[str, Floats]) -> Floats:
 def weigh(
     reasons: Mapping[str, Floats], fitting: Floats, long: Floats, *, by_meaning: bool = False
 ) -> dict[str, Floats]:
-    """Return how much each ranking reason adds to the score of each row.
-
-    Args:
-        reasons: values of each reason, one for every row.
-        fitting: factor of each row (`find_fitting`).
-        long: for each row, 0 for a conversation of short turns to 1 for long ones.
-        by_meaning: whether rows have vectors.
-    """
+    """Return how much each ranking reason adds to each row; `fitting` is from `find_fitting`, `long` from the frame."""
     weights = WEIGHTS | BY_MEANING if by_meaning else WEIGHTS
     share = float(long[0]) if len(long) and (long == long[0]).all() else None
     parts = {}

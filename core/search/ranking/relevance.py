@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heapreplace
-from itertools import compress
+from itertools import chain, compress
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from .days import list_ranges
 from .reasons import find_fitting, weigh
 from .rows import CHAT, FOLDED_CHARS, UNKNOWN, Candidate, RankingQuery, ScoredRow
 from .weights import (
+    K1,
     LEAST_CONTEXT,
     PASSAGE,
     REPEAT,
@@ -30,7 +31,7 @@ from .weights import (
     WHOLE,
     between,
     find_weight,
-    saturation,
+    hold_back,
 )
 
 SPACED = 80
@@ -93,7 +94,8 @@ def rank_rows(rows: Sequence[ScoredRow], query: RankingQuery, near: Near | None 
     for row, mine, more, score, values in zip(made, known, told, scores, added, strict=True):
         row.score, row.reasons = score, mine | more
         row.parts = dict(compress(zip(parts, values, strict=True), values))
-        if row.kept == "correction" and not _takes_back(row, query):
+        opening = asked_words(row.row.folded[:OPENING_CHARS]) if row.kept == "correction" else ""
+        if opening and not begins_with(opening, "corrects", query.languages):
             row.kept = ""
         row.context = row.context and not (row.matched or row.kept)
     return made
@@ -106,12 +108,9 @@ def _add_up(parts: Mapping[str, Vector], count: int) -> Vector:
 
 def _list_columns(reasons: Sequence[Mapping[str, float]]) -> dict[str, Vector]:
     """Return the values of each ranking reason as a column; 0 for a row without the reason."""
-    names: dict[str, float] = {}
-    for mine in reasons:
-        names |= mine
-    nothing = dict.fromkeys(names, 0.0)
+    nothing = dict.fromkeys(chain.from_iterable(reasons), 0.0)
     values = np.array([[*{**nothing, **mine}.values()] for mine in reasons]).T
-    return dict(zip(names, values, strict=True)) if names else {}
+    return dict(zip(nothing, values, strict=True)) if nothing else {}
 
 
 def _list_without_quotes(rows: Sequence[ScoredRow], kept: Sequence[int], query: RankingQuery) -> list[int]:
@@ -120,11 +119,6 @@ def _list_without_quotes(rows: Sequence[ScoredRow], kept: Sequence[int], query: 
     quoted = {i for i, term in enumerate(query.terms) if term.is_exact and term.is_keyword and " " in term.text}
     without = [n for n in kept if not quoted <= rows[n].matched.keys()]
     return without if len(without) < len(kept) else []
-
-
-def _takes_back(row: ScoredRow, query: RankingQuery) -> bool:
-    """Return whether a row corrects the message before it."""
-    return begins_with(asked_words(row.row.folded[:OPENING_CHARS]), "corrects", query.languages)
 
 
 def _list_answers(rows: Sequence[ScoredRow], reasons: Sequence[Mapping[str, float]], query: RankingQuery) -> list[int]:
@@ -149,15 +143,21 @@ def read_passages(row: ScoredRow, query: RankingQuery) -> dict[str, float]:
             if row.row.source == CHAT or not share.chat_only:
                 passage = passages[min(parts - 1, at * parts // len(terms))]
                 passage[share.group] = passage.get(share.group, 0.0) + share.factor
+    held = set[int]().union(*passages)
     for i, (times, _) in row.matched.items():  # phrases, and words after the characters that were read
         term = query.terms[i]
-        if term.kind != "tag" and not any(term.group in passage for passage in passages):
+        if term.kind != "tag" and term.group not in held:
             at = folded.find(term.text)
             passages[at * parts // len(folded) if at >= 0 else -1][term.group] = times
-    mean = min(float(PASSAGE), query.mean_words)
-    size, tag_worth = words / parts, row.candidate.tag_worth
-    own = max(sum(query.weights[g] * saturation(n, size, mean) for g, n in passage.items()) for passage in passages)
-    shared = max(sum(query.weights[g] * min(1.0, n) for g, n in passage.items()) for passage in passages)
+            held.add(term.group)
+    held_back, tag_worth = hold_back(words / parts, min(float(PASSAGE), query.mean_words)), row.candidate.tag_worth
+    own = shared = 0.0
+    for passage in passages:
+        scored = held_terms = 0.0
+        for group, count in passage.items():
+            scored += query.weights[group] * (count * (K1 + 1) / (count + held_back))  # `saturation`
+            held_terms += query.weights[group] * min(1.0, count)
+        own, shared = max(own, scored), max(shared, held_terms)
     return {"own": own / query.total + tag_worth, "share": shared / query.total + tag_worth}
 
 
