@@ -256,7 +256,7 @@ def _listen(reading: Engine, writing: Engine, timeout_seconds: float, left: Call
 
     for engine in (reading, writing):
         event.listen(engine, "do_connect", connect)
-        event.listen(engine, "checkin", lambda connection, _record: _set_times(connection, timeout_seconds))
+        event.listen(engine, "checkin", lambda connection, _record: set_timeout(connection, timeout_seconds))
 
 
 def wait_for_locks(connection: Connection, seconds: float) -> None:
@@ -280,12 +280,8 @@ def wait_for_locks(connection: Connection, seconds: float) -> None:
     connection.info[_WAIT] = wait
 
 
-def set_timeout(connection: Connection, seconds: float) -> None:
-    """Limit how long a connection waits for its server from now on; SQLite has no such limit."""
-    _set_times(connection.connection.dbapi_connection, seconds)
-
-
-def _set_times(connection: Any, seconds: float) -> None:
+def set_timeout(connection: Any, seconds: float) -> None:
+    """Limit how long a driver's connection waits for its server from now on; SQLite has no such limit."""
     # The driver sets its time limits on connect, and reads these attributes before every packet.
     if hasattr(connection, "_read_timeout"):
         connection._read_timeout = connection._write_timeout = seconds

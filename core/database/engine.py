@@ -271,7 +271,7 @@ class Database:
             return self.engines()[0].connect()
         connection = call.connection or self._connect(call)
         if self.family != "sqlite":  # it has no time limit
-            connections.set_timeout(connection, self._left())
+            connections.set_timeout(connection.connection.dbapi_connection, self._left())
         return contextlib.nullcontext(connection)
 
     def _connect(self, call: Call) -> Connection:
@@ -468,7 +468,7 @@ class Database:
     def _writing(self, lock_seconds: float) -> Iterator[Connection]:
         """Yield a writing connection; it waits for answers at most as long as the call has time left."""
         with self.engines()[1].connect() as connection:
-            connections.set_timeout(connection, self._left())
+            connections.set_timeout(connection.connection.dbapi_connection, self._left())
             connections.wait_for_locks(connection, lock_seconds)
             connection.begin()
             if self.family == "sqlite":
