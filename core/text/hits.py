@@ -101,13 +101,14 @@ def find_match(text: str, keywords: Iterable[str], chars: int = 0) -> tuple[int,
     found = [each for each in keywords if each and each in folded]
     if not found:
         return None
-    places = [(at, -len(each)) for each in dict.fromkeys(found) for at in _find_whole(folded, each)]
+    words = {each: _find_whole(folded, each) for each in found}
+    places = [(at, -len(each)) for each, found_at in words.items() for at in found_at]
     places = sorted(places or [(folded.find(each), -len(each)) for each in found])
     start, less = places[0]
     most, passage = 0, places[:0]
     for n, (first, _) in enumerate(places if chars else ()):
         near = places[n : bisect_left(places, (first + chars,))]
-        if len(near) > most:  # else it has no more keywords than an earlier one
+        if len(near) > most < len(words):  # else it has no more keywords than an earlier one
             near = [each for each in near if each[0] - each[1] <= first + chars]
             held = len({folded[at : at - size] for at, size in near})
             most, passage = (held, near) if held > most else (most, passage)

@@ -100,7 +100,7 @@ def leave_now(words: str, languages: Sequence[str]) -> str:
 def begins_with(words: str, name: str, languages: Sequence[str]) -> bool:
     """Return whether a text begins with a phrase of the list `name`; `words` comes from `asked_words`."""
     # With spaces between words, both begin with a space.
-    return any(words.startswith(_phrases(name, code), int(code in WITHOUT_SPACES)) for code in languages)
+    return bool([code for code in languages if words.startswith(_phrases(name, code), int(code in WITHOUT_SPACES))])
 
 
 def asks_about_now(words: str, languages: Sequence[str]) -> bool:

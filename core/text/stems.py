@@ -83,21 +83,19 @@ _OWN: dict[str, Stem] = {"ar": _stem_arabic, "he": _stem_hebrew, "ko": _stem_kor
 _stemmers = threading.local()
 
 
-def _stemmer(language: str) -> Stem | None:
-    known: dict[str, Stem | None] = _stemmers.__dict__  # of this thread
-    if language not in known:
-        try:
-            # No cache inside the stemmer: `_stems` caches for all languages and threads.
-            code = language.lower()
-            known[language] = Stemmer.Stemmer(code, 0).stemWord if code in SNOWBALL else _OWN.get(language)
-        except KeyError:  # an older Snowball release without this language
-            known[language] = None
-    return known[language]
+def _load_stemmer(language: str) -> Stem | None:
+    try:
+        # No cache inside the stemmer: `_stems` caches for all languages and threads.
+        code = language.lower()
+        return Stemmer.Stemmer(code, 0).stemWord if code in SNOWBALL else _OWN.get(language)
+    except KeyError:  # an older Snowball release without this language
+        return None
 
 
 def _regular_stem(word: str, language: str) -> str:
     """Return the stem by the rules of a language, "" without rules."""
-    stemmer = _stemmer(language)
+    known: dict[str, Stem | None] = _stemmers.__dict__  # of this thread
+    stemmer = known[language] if language in known else known.setdefault(language, _load_stemmer(language))
     if stemmer is None:
         return ""
     if language == "de":
@@ -110,7 +108,7 @@ def _regular_stem(word: str, language: str) -> str:
 @lru_cache(maxsize=32)
 def _heads(language: str) -> dict[str, str]:
     """Return a map from the stem of each irregular form to the common stem of its family."""
-    families = read_families(language) if _stemmer(language) else []
+    families = read_families(language) if _load_stemmer(language) else []
     stems_of = [[_regular_stem(word, language) for word in family] for family in families]
     heads = {family[0] for family in stems_of}
     return {form: family[0] for family in reversed(stems_of) for form in family if form not in heads}
@@ -118,7 +116,7 @@ def _heads(language: str) -> dict[str, str]:
 
 @cache_texts(50_000)
 def _stems(word: str, languages: tuple[str, ...]) -> tuple[str, ...]:
-    own = script_language(word)
+    own = "" if word.isascii() else script_language(word)
     found: dict[str, None] = {}
     for language in languages if not own or own in languages else (*languages, own):
         try:
