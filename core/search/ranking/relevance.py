@@ -138,8 +138,9 @@ def read_passages(row: ScoredRow, query: RankingQuery) -> dict[str, float]:
     # Only the beginning of a very long text was read.
     parts = max(1, round((len(terms) if len(folded) >= FOLDED_CHARS else words) / PASSAGE))
     passages: list[dict[int, float]] = [{} for _ in range(parts)]
-    for at, word in enumerate(terms):
-        for share in query.shares.get((WORD, word), ()):
+    asked = {word for kind, word in query.shares if kind == WORD}
+    for at, word in [(at, word) for at, word in enumerate(terms) if word in asked]:
+        for share in query.shares[WORD, word]:
             if row.row.source == CHAT or not share.chat_only:
                 passage = passages[min(parts - 1, at * parts // len(terms))]
                 passage[share.group] = passage.get(share.group, 0.0) + share.factor
