@@ -67,8 +67,10 @@ def _find_equal(
     """Return the id of the oldest saved memory with this text or None; local_only rows count only if `local_only`."""
     whose = _C.participant_key == participant if participant else _C.participant_key.is_(None)
     there = (_C.persona_id == persona, _C.audience_id == audience_id, _C.local_only <= int(local_only))
-    same = select(_C.id).where(*there, _C.content_hash == digest, whose, *match_in_force(SAVED))
-    return connection.execute(same.order_by(_C.timestamp, _C.id).limit(1)).scalar()
+    # no ORDER BY: SQLite would read all memories of the audience in order of time, not the few with this digest
+    same = select(_C.timestamp, _C.id).where(*there, _C.content_hash == digest, whose, *match_in_force(SAVED))
+    found = sorted((row.timestamp is not None, row.timestamp, row.id) for row in connection.execute(same))
+    return found[0][2] if found else None
 
 
 def set_archived(db: Database, viewer: Viewer, row_id: int, *, archived: bool) -> WriteResult:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ..access.overview import read_names
+from ..base.text_caches import cache_texts
 from ..calls.call import Call, load_viewer
 from ..shapes import SimilarMemory
 from ..text.languages import languages_of
 from ..text.search_words import minor_words, salient_words
 from ..text.stems import stem
+from ..text.times import iso_text
 from ..text.words import words as plain_words
-from .rules import INSTRUCTION
-from .table_reading import ItemFilter, ReadScope, search
+from .rules import INSTRUCTION, SAVED_MEMORY_CHARS
+from .table_reading import ItemFilter, ReadScope, read_newest
 
 LEAST_SHARED = 0.5
 """Share of the shorter text's words that both texts must contain: `I live in Leeds` and `I live in Rome`."""
@@ -30,21 +30,26 @@ def find_similar(call: Call, text: str, row_id: int | None = None) -> SimilarMem
     seen = ReadScope(call.persona, viewer.audiences, viewer.sees_local_only)
     wanted = ItemFilter(tier="long_term", participants=(whose,) if whose else ())
     ttl = call.settings.session_ttl_sec
-    languages = languages_of(text, call.settings.languages)
+    languages = tuple(languages_of(text, call.settings.languages))
     names = ["user", whose.rpartition("/")[2], *read_names(call.db, call.persona, [whose]).values()] if whose else []
     person = list_subject_words(" ".join(names), languages)
     words, best, similar = list_subject_words(text, languages) - person, 0.0, None
-    for item in search(call.db, seen, wanted, ttl_seconds=ttl, limit=MOST_COMPARED, offset=0)["items"]:
-        if item["id"] == row_id or item["kind"] == INSTRUCTION or item["participant"] != whose:
+    for item in read_newest(call.db, seen, wanted, ttl_seconds=ttl, limit=MOST_COMPARED):
+        if item.id == row_id or item.kind == INSTRUCTION or item.participant_key != whose:
             continue
-        others = list_subject_words(item["text"], languages) - person
+        others = list_subject_words(item.content[:SAVED_MEMORY_CHARS], languages) - person
         shared = len(words & others) / max(1, min(len(words), len(others)))
         if shared >= LEAST_SHARED and shared > best:
             similar, best = item, shared
-    return None if similar is None else {"id": similar["id"], "text": similar["text"], "day": similar["timestamp"][:10]}
+        if best == 1:
+            break
+    if similar is None:
+        return None
+    return {"id": int(similar.id), "text": similar.content, "day": iso_text(similar.timestamp)[:10]}
 
 
-def list_subject_words(text: str, languages: Sequence[str]) -> set[str]:
+@cache_texts(4096)  # each save compares the same memories: 1,000 took 0.4 s
+def list_subject_words(text: str, languages: tuple[str, ...]) -> frozenset[str]:
     """Return the stems of a text's subject words; numbers are values, not subjects."""
     said = [*salient_words(text, languages, MOST_WORDS), *minor_words(plain_words(text), languages, MOST_WORDS)]
-    return {stem(word, languages) for word in said if not any(map(str.isdecimal, word))}
+    return frozenset([stem(word, languages) for word in said if not any(map(str.isdecimal, word))])

@@ -162,9 +162,10 @@ def find_equal(
         where.append(_C.kind != INSTRUCTION)
     equal: dict[tuple[bytes, bool], int] = {}
     for part in chunks(sorted(set(digests))):
-        chosen = select(_C.id, _C.content_hash, _C.local_only).where(*where, _C.content_hash.in_(part))
-        for row in connection.execute(chosen.order_by(_C.timestamp.desc(), _C.id.desc())):
-            equal.setdefault((bytes(row.content_hash), bool(row.local_only)), int(row.id))
+        # no ORDER BY: SQLite would read all memories of the audience in order of time, not the few with these digests
+        chosen = select(_C.timestamp, _C.id, _C.content_hash, _C.local_only).where(*where, _C.content_hash.in_(part))
+        for row in sorted(connection.execute(chosen), key=lambda row: (row.timestamp is not None, row[:2])):
+            equal[bytes(row.content_hash), bool(row.local_only)] = int(row.id)
     return equal
 
 

@@ -15,6 +15,7 @@ from core import ai_diary, chat_history_cache, privacy, synth_tagging
 from core.access.load import load_snapshot
 from core.access.view import Request
 from core.config import Settings
+from core.conversations import add_saved_memory
 from core.database.engine import Database
 from core.database.schema import TABLES
 from core.prompt_engine import build_json_prompt
@@ -218,4 +219,17 @@ def test_d2_the_diary_of_a_prompt_is_read_by_time_without_statistics(fresh_migra
     (read,) = [each for each in caught if "ai_diary.personal_thought" in each.statement]
     accesses = [access for access in explain(empty, *read) if access.table == "ai_diary"]
     assert accesses == [Access("ai_diary", "ix_diary_audience", "SEARCH")]
+    empty.close()
+
+
+@pytest.mark.engines("sqlite")
+def test_d2_equal_memories_are_looked_up_by_their_digest_without_statistics(fresh_migrated_url: str) -> None:
+    """Ordered by time, each save read all memories of its audience."""
+    empty = open_db(fresh_migrated_url)
+    with catching(empty) as caught:
+        silently_record_memory("I like tea", db=empty, scope=DIRECT)
+        add_saved_memory("I like tea", db=empty, scope=DIRECT)
+    sent = [each for each in caught if re.search(r"WHERE .*content_hash\b", each.statement, re.DOTALL)]
+    accesses = [access for each in sent for access in explain(empty, *each)]
+    assert accesses == [Access("memories", "ix_memories_content", "SEARCH")] * 2
     empty.close()
