@@ -35,7 +35,7 @@ from ..text.search_words import (
     split_halves,
 )
 from ..text.stems import list_forms, script_language, stem, with_prefixes
-from ..text.words import Fragment, fragments, index_terms, is_short_word
+from ..text.words import Fragment, fragments, index_terms, is_short_word, stop_words
 from ..text.words import words as plain_words
 from .query import Query, fold_words
 from .terms import Kind, Least, QueryTerm, count_alone
@@ -86,7 +86,9 @@ def _list_words(query: Query, said: Sequence[str]) -> list[QueryTerm]:
     tags = fold_words(query.tags)
     kinds: dict[str, Kind] = {text: "keyword and tag" if text in tags else "keyword" for text in query.keywords}
     if sources.CHAT in query.sources:
-        kinds = {**kinds, **{text: "tag word" for text in tags if text not in kinds}}
+        # a stop word of the message, such as `open`, is a tag of rows only: most lines that hold it mean nothing by it
+        stops = frozenset[str]().union(*map(stop_words, query.languages)) if query.is_of_text else ()
+        kinds = {**kinds, **{text: "tag word" for text in tags if text not in kinds and text not in stops}}
     terms = []
     for text, kind in kinds.items():
         words = [word for word in said if text in word and search_form(word, query.languages) == text] or [text]

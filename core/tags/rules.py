@@ -18,7 +18,8 @@ from ..shapes import Vocabulary
 from ..text.folding import SPACELESS, SPACELESS_PATTERN, clean, fold, fold_case, marks_class
 from ..text.host_values import all_items
 from ..text.languages import common_words, languages_of
-from ..text.search_words import TAGS_LIMIT
+from ..text.question_words import asked_words, is_question
+from ..text.search_words import FEW_WORDS, TAGS_LIMIT
 from ..text.stems import stems
 from ..text.words import MIN_CHARS, stop_words
 from ..text.words import words as plain_words
@@ -103,13 +104,27 @@ def stored_form(value: object) -> tuple[list[str], list[int]]:
 
 
 def extract(text: str | None, *, vocabulary: Vocabulary | None, languages: Sequence[str]) -> list[str]:
-    """Return the tags of a text in order, without stop words: known tags, or all words if `vocabulary` is None."""
+    """Return the tags of a text in order: known tags, or all words if `vocabulary` is None.
+
+    Stop words are left out, but for those that a question names and rows have as tags: `What is still open?`
+    """
     if not text or (vocabulary is not None and not (vocabulary.tags or vocabulary.aliases)):
         return []
     spoken = languages_of(text, languages)
     tags = plain_words(text) if vocabulary is None else dict.fromkeys(index_of(vocabulary, tuple(languages)).find(text))
-    telling = (tag for tag in tags if not any(_is_stop_word(tag, language) for language in spoken))
+    named = set() if vocabulary is None else _list_named(text, vocabulary, spoken)
+    telling = (tag for tag in tags if tag in named or not any(_is_stop_word(tag, language) for language in spoken))
     return list(islice(telling, TAGS_LIMIT))
+
+
+def _list_named(text: str, vocabulary: Vocabulary, languages: Sequence[str]) -> set[str]:
+    """Return the words of a question, or of a few words, that are tags even if they are stop words."""
+    if not is_question(text, languages) and len(asked_words(text).split()) > FEW_WORDS:
+        return set()
+    common = frozenset[str]().union(*map(common_words, languages))
+    if sum(word in vocabulary.tags for word in common) > 1:  # all words of some texts are tags, none on purpose
+        return set()
+    return {vocabulary.aliases.get(word, word) for word in plain_words(text) if word not in common}
 
 
 def _is_stop_word(tag: str, language: str) -> bool:

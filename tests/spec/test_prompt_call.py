@@ -45,6 +45,18 @@ def test_t58_a_stored_stop_word_tag_recalls_nothing(stage: Stage) -> None:
     assert snippets(stage.context("which club?")) == ["Orion is a club"]
 
 
+def test_t58_a_question_recalls_rows_with_a_tag_that_is_a_stop_word(stage: Stage) -> None:
+    """Notes with the state `open` were not found by the question for open ones; the word in a text says nothing."""
+    stage.remember("Fix the boiler", ["open"], minutes=600)
+    stage.remember("Pay the rent", ["done"], minutes=610)
+    stage.say("we left the door open all day", ELSEWHERE, "Bob", minutes=620)
+    assert snippets(stage.context("what is still to be done?")) == ["Pay the rent"]
+    assert snippets(stage.context("which chores are open?")) == ["Fix the boiler"]
+    assert snippets(stage.context("I left all windows open this morning")) == []
+    found = search_memories(query="Which chores are open?", db=stage.db, scope=Scope(stage.persona))
+    assert [hit["snippet"] for hit in found] == ["Fix the boiler"]
+
+
 def test_p1_positional_arguments_stand_in_the_seeds_order(stage: Stage) -> None:
     given = ({"chat_id": 1}, "discord", {"type": "photo"}, [{"type": "file", "name": "a.txt"}], 50_000)
     prompt = build_json_prompt(message(path=None), *given, db=stage.db, scope=Scope(persona=stage.persona))

@@ -90,6 +90,34 @@ def test_t58_a_stop_word_is_never_a_tag(text: str, tags: list[str]) -> None:
     assert [fold(tag) for tag in found(text, stored)] == tags
 
 
+STATES = Vocabulary(tags={"open": 3, "done": 5, "offen": 2, "will": 1, "urgent": 1}, aliases={"ended": "done"})
+
+
+@pytest.mark.parametrize(
+    ("text", "tags"),
+    [
+        ("What is still open?", ["open"]),
+        ("which notes are done", ["done"]),
+        ("What has ended?", ["done"]),
+        ("Was ist noch offen?", ["offen"]),
+        ("open", ["open"]),
+        ("open or done", ["open", "done"]),
+        ("Will it rain?", []),
+        ("Who opens the shop?", []),
+        ("I left the window open again this morning", []),
+        ("I am done with it", []),
+    ],
+)
+def test_t58_a_question_finds_a_stop_word_that_is_a_tag(text: str, tags: list[str]) -> None:
+    """An agent asked what is still open, of notes with the tag `open`, and got none of them."""
+    assert found(text, STATES) == tags
+
+
+def test_t58_a_question_finds_no_stop_word_of_a_host_that_tags_every_word() -> None:
+    every = Vocabulary(tags=dict.fromkeys(["there", "what", "that", "shop", "open"], 1))
+    assert found("Is the shop open now?", every) == ["shop"]
+
+
 @pytest.mark.parametrize(
     ("text", "tags"),
     [
