@@ -9,10 +9,9 @@ from ..shapes import SimilarMemory
 from ..text.languages import languages_of
 from ..text.search_words import minor_words, salient_words
 from ..text.stems import stem
-from ..text.times import iso_text
 from ..text.words import words as plain_words
 from .rules import INSTRUCTION, SAVED_MEMORY_CHARS
-from .table_reading import ItemFilter, ReadScope, read_newest
+from .table_reading import ItemFilter, ReadScope, search
 
 LEAST_SHARED = 0.5
 """Share of the shorter text's words that both texts must contain: `I live in Leeds` and `I live in Rome`."""
@@ -34,18 +33,17 @@ def find_similar(call: Call, text: str, row_id: int | None = None) -> SimilarMem
     names = ["user", whose.rpartition("/")[2], *read_names(call.db, call.persona, [whose]).values()] if whose else []
     person = list_subject_words(" ".join(names), languages)
     words, best, similar = list_subject_words(text, languages) - person, 0.0, None
-    for item in read_newest(call.db, seen, wanted, ttl_seconds=ttl, limit=MOST_COMPARED):
-        if item.id == row_id or item.kind == INSTRUCTION or item.participant_key != whose:
-            continue
-        others = list_subject_words(item.content[:SAVED_MEMORY_CHARS], languages) - person
-        shared = len(words & others) / max(1, min(len(words), len(others)))
-        if shared >= LEAST_SHARED and shared > best:
-            similar, best = item, shared
+    for limit, skipped in ((100, 0), (MOST_COMPARED - 100, 100)):  # one of the newest may share all words
+        for item in search(call.db, seen, wanted, ttl_seconds=ttl, limit=limit, offset=skipped)["items"]:
+            if item["id"] == row_id or item["kind"] == INSTRUCTION or item["participant"] != whose:
+                continue
+            others = list_subject_words(item["text"][:SAVED_MEMORY_CHARS], languages) - person
+            shared = len(words & others) / max(1, min(len(words), len(others)))
+            if shared >= LEAST_SHARED and shared > best:
+                similar, best = item, shared
         if best == 1:
             break
-    if similar is None:
-        return None
-    return {"id": int(similar.id), "text": similar.content, "day": iso_text(similar.timestamp)[:10]}
+    return None if similar is None else {"id": similar["id"], "text": similar["text"], "day": similar["timestamp"][:10]}
 
 
 @cache_texts(4096)  # each save compares the same memories: 1,000 took 0.4 s

@@ -112,12 +112,12 @@ def is_kept(now: datetime, ttl_seconds: int, here: str | None = None) -> Any:
     return or_(unset, _C.expires_at > now, is_active)
 
 
-def _conditions(db: Database, seen: ReadScope, wanted: ItemFilter, ttl_seconds: int) -> list[Any]:
+def _conditions(seen: ReadScope, wanted: ItemFilter) -> list[Any]:
     where = seen.conditions()
     if wanted.archived:
         where.append(or_(_C.archived_at.is_not(None), _C.superseded_by.is_not(None)))
     else:
-        where += [MEMORIES.visible, is_kept(db.clock(), ttl_seconds, wanted.here)]
+        where.append(MEMORIES.visible)
     where += [has_keyword(_C.text_folded, like_pattern(word)) for word in wanted.words]
     where += [json_has_text(_C.tags, tag) > 0 for tag in wanted.tags]
     if wanted.kinds:
@@ -141,7 +141,9 @@ def search(db: Database, seen: ReadScope, wanted: ItemFilter, *, ttl_seconds: in
     """Return a page of items, newest first, ties by the higher id, and the total."""
     if seen.audiences == ():
         return {"items": [], "total": 0}
-    where = _conditions(db, seen, wanted, ttl_seconds)
+    where = _conditions(seen, wanted)
+    if not wanted.archived:
+        where.append(is_kept(db.clock(), ttl_seconds, wanted.here))
     some = select(_C.id).where(*where).limit(MOST_COUNTED + 1).subquery()
     total = int(db.read(select(func.count()).select_from(some), source="memories")[0][0])
     if total <= min(offset, MOST_COUNTED):
@@ -151,15 +153,6 @@ def search(db: Database, seen: ReadScope, wanted: ItemFilter, *, ttl_seconds: in
     if total <= MOST_COUNTED:
         return {"items": items, "total": total}
     return {"items": items, "total": max(total, offset + len(items)), "at_least": True}
-
-
-def read_newest(db: Database, seen: ReadScope, wanted: ItemFilter, *, ttl_seconds: int, limit: int) -> Sequence[Any]:
-    """Return id, text, kind, person and time of the newest items, in the order of `search`."""
-    if seen.audiences == ():
-        return ()
-    chosen = select(_C.id, _C.content, _C.kind, _C.participant_key, _C.timestamp)
-    newest = chosen.where(*_conditions(db, seen, wanted, ttl_seconds)).order_by(_C.timestamp.desc(), _C.id.desc())
-    return db.read(newest.limit(limit), source="memories")
 
 
 def find(db: Database, seen: ReadScope, row_id: int) -> Item | None:
