@@ -127,7 +127,7 @@ class Settings(FlagValues):
     memory_ranking: Ranking = flag(
         "relevance", "Rows to keep if more are found than shown: the most relevant, or the newest."
     )
-    snippet_chars: int = flag(400, "Number of characters shown of a memory.", (80, 4000), "characters")
+    snippet_chars: int = flag(400, "Number of characters shown of a memory.", (80, 1_000_000), "characters")
     snippet_window: SnippetWindow = flag(
         "match", "Part of a long text that is shown: the part around the match, or its start."
     )

@@ -4,6 +4,7 @@ import json
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -41,7 +42,7 @@ def call(world: World) -> Iterator[Caller]:
 
 
 RIGHT: dict[str, dict[str, Any]] = {
-    "memory_context": {"message": "What is my cat called?", "max_chars": 4000},
+    "memory_context": {"message": "What is my cat called?", "max_chars": 4000, "time_zone": "Asia/Tokyo"},
     "memory_search": {
         "query": "cat",
         "limit": 5,
@@ -49,6 +50,7 @@ RIGHT: dict[str, dict[str, Any]] = {
         "until": "2090-01-01",
         "tags": [],
         "text_chars": 400,
+        "time_zone": "",
     },
     "memory_save": {"text": "Ann likes green tea", "tags": ["tea"], "subject": "Ann"},
     "memory_profile": {"limit": 50},
@@ -58,7 +60,8 @@ RIGHT: dict[str, dict[str, Any]] = {
     "turn_save": {"user_text": "Hi", "assistant_text": "Hello", "message_id": "m1"},
 }
 NEEDED = {
-    "memory_context": ["message"], "memory_save": ["text"], "memory_update": ["id", "text"], "memory_delete": ["id"],
+    "memory_context": ["message"], "memory_save": ["text"],
+    "memory_update": ["id", "text"], "memory_delete": ["id"],
     "turn_save": ["user_text", "assistant_text"],
 }  # fmt: skip
 FOREIGN = "participant persona conversation server user scope conf_uid operator _meta"
@@ -66,6 +69,8 @@ WRONG: tuple[tuple[str, str, Any], ...] = (
     ("memory_context", "message", ""), ("memory_context", "max_chars", -1), ("memory_search", "limit", 201),
     ("memory_search", "limit", True), ("memory_search", "limit", "5.5"), ("memory_search", "since", "yesterdayish"),
     ("memory_search", "tags", "{}"), ("memory_search", "tags", ["x"] * 49),
+    ("memory_search", "time_zone", "Mars/Base"), ("memory_context", "time_zone", "../etc"),
+    ("memory_search", "text_chars", 2_000_000),
     ("memory_list", "cursor", "W10x"), ("memory_list", "kind", "secrets"), ("memory_save", "text", "x" * 1_000_001),
     ("memory_save", "text", ""), ("memory_update", "id", "1 OR 1=1"), ("memory_update", "id", 1.5),
     ("memory_update", "text", None),
@@ -250,6 +255,30 @@ def test_r38_a_long_text_is_shown_around_the_match_and_cut_visibly(call: Caller)
     assert told(call("memory_search", **wanted, text_chars=4000))["hits"][0]["text"] == recipe
     schema = next(tool for tool in call.list_tools() if tool.name == "memory_save").input_schema
     assert schema["properties"]["text"]["maxLength"] == 4000
+
+
+def test_r38_a_long_line_is_read_whole(call: Caller) -> None:
+    """A search showed at most 4,000 characters of a line; the rest could not be read, and an update lost it."""
+    recipe = "\n".join(f"Step {n}: stir the soup 🍲 {n} times." for n in range(25_000))[:1_000_000]
+    told(call("turn_save", user_text=recipe, assistant_text="Fine."))
+    (hit,) = told(call("memory_search", query="soup 20000", limit=1, text_chars=1_000_000))["hits"]
+    assert hit["text"] == recipe
+    assert refused(call("memory_search", query="soup", limit=3, text_chars=1_000_000)).startswith("text_chars")
+
+
+def test_r38_the_time_zone_of_the_person_dates_words(world: World, call: Caller) -> None:
+    """ "Yesterday" was that of the server: at 8 in the evening of New York it is tomorrow there."""
+    now = world.db.clock()
+    save_chat_message(ANN, "The soup was cold", "Ann", "ann", now - timedelta(hours=25), **world.asking)
+    midnight = f"Etc/GMT+{now.hour}" if now.hour <= 12 else f"Etc/GMT-{24 - now.hour}"
+    noon = f"Etc/GMT{now.hour - 12:+}"
+    for zone, count in ((midnight, 0), (noon, 1)):
+        wanted = {"query": "soup", "since": "yesterday", "until": "today", "time_zone": zone}
+        assert told(call("memory_search", **wanted))["count"] == count, zone
+    shown = {
+        told(call("memory_context", message="What about soup?", time_zone=zone))["context"] for zone in (midnight, noon)
+    }
+    assert len(shown) == 2, "the line is of another day"
 
 
 def test_c11_a_saved_text_keeps_its_lines(call: Caller) -> None:

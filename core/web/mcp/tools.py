@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias, TypeVar, get_type_hints
 
 import mcp_types as types
@@ -25,6 +26,7 @@ from ...prompt.pipeline import build_records
 from ...prompt.request import PromptRequest
 from ...shapes import SimilarMemory, WriteResult
 from ...synth_core_memory import explain_search
+from ...text import times
 from ...tokens import may_change
 from ...transcripts import build_reply, save_turn
 from ..answers import WrittenAnswer
@@ -60,6 +62,7 @@ def _write_number(value: Any) -> Any:
 # some clients send a number as the text "5", or a list as the text '["tea"]'
 Number = Annotated[int, NOT_BOOL]
 TextList = Annotated[list[Annotated[str, Field(max_length=255)]], BeforeValidator(_read_json_list)]
+Zone = Annotated[str, Field(max_length=64, description="The person's time zone, for 'tomorrow'; blank if unknown.")]
 Id = Annotated[Number, Field(ge=0, le=LARGEST_ID, description="Id from memory_search or memory_list.")]
 Text = Annotated[str, Field(min_length=1, max_length=TEXT_CHARS)]
 
@@ -73,6 +76,7 @@ class Arguments(BaseModel):
 class ContextArguments(Arguments):
     message: Text = Field(description="The person's latest message, word for word.")
     max_chars: Number = Field(8_000, ge=500, le=200_000, description="Maximum size of the context in characters.")
+    time_zone: Zone = ""
 
 
 class SearchArguments(Arguments):
@@ -84,7 +88,8 @@ class SearchArguments(Arguments):
     )
     until: str = Field("", max_length=64, description="Only hits before this time: ISO 8601.")
     tags: TextList = Field([], max_length=48, description="Also return hits that have one of these tags.")
-    text_chars: Number = Field(400, ge=80, le=4000, description="Maximum size of a hit's text in characters.")
+    text_chars: Number = Field(400, ge=80, le=TEXT_CHARS, description="Maximum size of a hit's text in characters.")
+    time_zone: Zone = ""
 
 
 class ProfileArguments(Arguments):
@@ -257,6 +262,7 @@ def memory_context(speaker: Speaker, asked: ContextArguments) -> str:
         "interface_path": speaker.scope.conversation,
         "from_user": {"full_name": speaker.shown_name},
     }
+    speaker = _in_zone(speaker, asked.time_zone)
     text = build_records(PromptRequest(message, max_chars=asked.max_chars, **speaker.asking)).text
     return text or "Nothing is remembered that belongs to this message."
 
@@ -268,7 +274,10 @@ def memory_search(speaker: Speaker, asked: SearchArguments) -> dict[str, Any]:
     a text that begins or ends with ... is cut, and a higher text_chars gives more of it."""
     if not asked.query.strip() and not asked.tags:
         raise MessageError("query is blank. Give query, tags, or both.", fields=("query",))
-    wanted: Any = {**asked.model_dump(exclude={"limit", "text_chars"}, exclude_defaults=True), **speaker.asking}
+    if asked.limit * asked.text_chars > 2 * TEXT_CHARS:
+        raise MessageError("text_chars times limit is over 2,000,000. Lower one of the two.", fields=("text_chars",))
+    speaker, own = _in_zone(speaker, asked.time_zone), {"limit", "text_chars", "time_zone"}
+    wanted: Any = {**asked.model_dump(exclude=own, exclude_defaults=True), **speaker.asking}
     wanted["settings"] = settings_for(speaker.settings).replace(snippet_window="match", snippet_chars=asked.text_chars)
     try:
         rows, report = explain_search(limit=asked.limit, **wanted)
@@ -346,6 +355,12 @@ def memory_delete(speaker: Speaker, asked: DeleteArguments) -> WriteAnswer:
 def _check_own(speaker: Speaker, row_id: int) -> None:
     if not speaker.is_host and not may_change(row_id, **speaker.asking):
         raise MessageError(f"id {row_id} belongs to others. Change only what this person said.", fields=("id",))
+
+
+def _in_zone(speaker: Speaker, zone: str) -> Speaker:
+    if zone and times.zone(zone) is None:
+        raise MessageError("time_zone is unknown. It must be a name such as Europe/Rome.", fields=("time_zone",))
+    return replace(speaker, settings=settings_for(speaker.settings).replace(timezone=zone)) if zone else speaker
 
 
 def _or_none(result: WriteResult) -> WriteResult | None:
