@@ -104,10 +104,7 @@ def stored_form(value: object) -> tuple[list[str], list[int]]:
 
 
 def extract(text: str | None, *, vocabulary: Vocabulary | None, languages: Sequence[str]) -> list[str]:
-    """Return the tags of a text in order: known tags, or all words if `vocabulary` is None.
-
-    Stop words are left out, but for those that a question names and rows have as tags: `What is still open?`
-    """
+    """Return the tags of a text in order: known tags, or all words; a stop word only if a question names such a tag."""
     if not text or (vocabulary is not None and not (vocabulary.tags or vocabulary.aliases)):
         return []
     spoken = languages_of(text, languages)
