@@ -57,10 +57,6 @@ def _count_rounds(_context: Context, items: Iterable[Any]) -> Iterator[Any]:
         yield item
 
 
-def _put_text(value: Any) -> Any:
-    return "" if value is None else value
-
-
 @pass_context  # makes Jinja call it at run time for constants too
 def _put_json(_context: Context, value: Any) -> str:
     if isinstance(value, StrictUndefined):
@@ -90,7 +86,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         super().__init__(
             loader=FunctionLoader(_load_from(folders)),
             undefined=StrictUndefined,
-            finalize=_put_text if kind == "text" else _put_json,
+            finalize=(lambda value: "" if value is None else value) if kind == "text" else _put_json,
             trim_blocks=kind == "text",
             lstrip_blocks=kind == "text",
             autoescape=False,

@@ -142,7 +142,8 @@ def _login_file(target: Target) -> Iterator[str]:
     options |= _encryption(target) | OWN_OPTIONS
     with tempfile.TemporaryDirectory() as folder:  # the folder is private, and so is its file
         file = Path(folder) / "login.cnf"
-        lines = [f'{name}="{_escape(value)}"' if value else name for name, value in options.items()]
+        escapes = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
+        lines = [f'{name}="{value.translate(escapes)}"' if value else name for name, value in options.items()]
         file.write_text("\n".join(["[client]", *lines, ""]), encoding="utf-8")
         yield str(file)
 
@@ -155,8 +156,3 @@ def _encryption(target: Target) -> dict[str, str]:
     options |= off if mode == "off" else {"loose-ssl": "1"}
     options["loose-ssl-verify-server-cert"] = "1" if mode == "verify" else "0"
     return options | ({"ssl-ca": str(query["tls_ca"])} if "tls_ca" in query else {})
-
-
-def _escape(value: str) -> str:
-    """Return a value escaped for the quotes of an option file."""
-    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -124,7 +124,8 @@ def _copy_table(source: Connection, target: Database, table: Table, progress: Pr
             pass
     digest = Digest()
     for chunk in _read_chunks(source, table):
-        write = partial(_write, table=table, rows=chunk)
+        # an upsert is safe to repeat after a lost commit answer
+        write = partial(insert_tuples, table=table, rows=chunk, update=table.columns.keys())
         target.idempotent_transaction(write, source=table.name, if_unsure="Run the copy again: it continues.")
         for row in chunk:
             digest.add(row)
@@ -139,11 +140,6 @@ def _copy_table(source: Connection, target: Database, table: Table, progress: Pr
             source=table.name,
         )
     return digest.count
-
-
-def _write(connection: Connection, *, table: Table, rows: Sequence[Row]) -> None:
-    # an upsert is safe to repeat after a lost commit answer
-    insert_tuples(connection, table, rows, update=table.columns.keys())
 
 
 def _read_digest(connection: Connection, table: Table) -> Digest:

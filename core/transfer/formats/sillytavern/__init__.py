@@ -219,18 +219,15 @@ def write_header(
         if not is_taken or number is None:
             shown.append(entry)
         elif number in left:
-            shown.append(_filled(entry, left.pop(number), indexes))
+            new = _new(left.pop(number), indexes)
+            kept = ("content", *(name for name in _INDEXES if _whole(entry.get(name)) is not None))
+            shown.append(entry | {name: new[name] for name in kept})
     shown += [_new(version, indexes) for _, version in sorted(left.items())]
     filled = {**storage, "versions": shown}
     outside = [each.get("version") for each in entries if isinstance(each, dict) and each.get("content", "") is None]
     if current is not None or (storage.get("current_version") in outside and not versions):
         filled["current_version"] = current or 0
     return {**line, "chat_metadata": {**metadata, RUNNING: filled}}
-
-
-def _filled(entry: Mapping[str, Any], version: Version, indexes: Sequence[int]) -> dict[str, Any]:
-    new = _new(version, indexes)
-    return {**entry, "content": version.content} | {n: new[n] for n in _INDEXES if _whole(entry.get(n)) is not None}
 
 
 def _new(version: Version, indexes: Sequence[int]) -> dict[str, Any]:

@@ -59,10 +59,6 @@ CHANGES: Mapping[str, Screen] = {
 }
 
 
-def _front(page: Page) -> Response:
-    return page.redirect(page.url("memory"))
-
-
 def _choose_page(wanted: str) -> str:
     return wanted if wanted.startswith(f"{BASE}/") else "/"
 
@@ -80,7 +76,7 @@ def _log_in(page: Page) -> Response:
 
 
 router: APIRouter = APIRouter()
-add_screen(router, "/", _front)
+add_screen(router, "/", lambda page: page.redirect(page.url("memory")))
 add_screen(router, "/login", _log_in, is_open=True)
 for _screens, _method in ((CHANGES, "POST"), (SCREENS, "GET")):
     for _path, _screen in _screens.items():
