@@ -15,6 +15,7 @@ from ..database.rows import yes_no
 from ..scope import Privacy, Scope
 from . import table_marks, table_people
 from .table_people import read_rows as read_rows
+from .table_people import write_rows as write_rows
 
 __all__ = ["Linked", "PrivacySet", "link_participants", "scope_of",
            "set_conversation_local_only", "set_conversation_privacy", "set_privacy",
