@@ -146,6 +146,7 @@ get = _awaitable(relationships.get)
 list_recent = _awaitable(relationships.list_recent)
 
 link_participants = _awaitable(privacy.link_participants)
+list_privacy = _awaitable(privacy.list_privacy)
 scope_of = _awaitable(privacy.scope_of)
 set_conversation_local_only = _awaitable(privacy.set_conversation_local_only)
 set_conversation_privacy = _awaitable(privacy.set_conversation_privacy)

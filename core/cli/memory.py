@@ -1,4 +1,4 @@
-"""`search`, `conversations`, `remember`, `forget` and `memory`: read and change stored content."""
+"""`search`, `conversations`, `privacy`, `remember`, `forget` and `memory`: read and change stored content."""
 
 from __future__ import annotations
 
@@ -118,6 +118,20 @@ def list_conversations(
         output.note(f"{total - len(rows):,} more: --limit N, or part of a key or title.")
     if not rows:
         warn_of_persona(run, persona)
+
+
+@command("privacy")
+def list_privacy(run: Run) -> None:
+    """List the privacy levels of people, and the conversations that are not public or stay on this machine.
+
+    A level applies to all personas, a conversation belongs to one.
+    """
+    from .. import privacy
+
+    rows = privacy.list_privacy(**run.asking())
+    run.answer(rows, nothing="No level is set, and every conversation is public.")
+    if not rows:
+        warn_of_persona(run, run.scope().persona)
 
 
 @command("remember", creates=True)

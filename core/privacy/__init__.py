@@ -14,10 +14,11 @@ from ..database.engine import Database
 from ..database.rows import yes_no
 from ..scope import Privacy, Scope
 from . import table_marks, table_people
+from .table_marks import PrivacyRow
 from .table_people import read_rows as read_rows
 from .table_people import write_rows as write_rows
 
-__all__ = ["Linked", "PrivacySet", "link_participants", "scope_of",
+__all__ = ["Linked", "PrivacyRow", "PrivacySet", "link_participants", "list_privacy", "scope_of",
            "set_conversation_local_only", "set_conversation_privacy", "set_privacy",
            "unlink_participant"]  # fmt: skip
 
@@ -196,3 +197,19 @@ def set_privacy(
     call = open_call(db, settings, scope)
     level, removed, remaining = table_people.set_privacy(call.db, call.persona, participant, level)
     return {"level": level, "removed": removed, "remaining": remaining}
+
+
+def list_privacy(
+    *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
+) -> list[PrivacyRow]:
+    """Return the privacy levels of people, of all personas, and the scope's persona's conversations that are not public
+    or stay on this machine; both sorted by key.
+
+    >>> from prompt_engine import Scope, open_database, privacy
+    >>> db, scope = open_database("sqlite://"), Scope("iris")
+    >>> _ = privacy.set_privacy("tg/7", "partial", db=db, scope=scope)
+    >>> [(row["user"], row["privacy"]) for row in privacy.list_privacy(db=db, scope=scope)]
+    [('tg/7', 'partial')]
+    """
+    call = open_call(db, settings, scope)
+    return table_marks.list_privacy(call.db, call.persona)

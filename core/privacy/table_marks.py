@@ -1,27 +1,67 @@
-"""Sets the privacy of stored conversations, and the mark local_only on conversations and their rows."""
+"""Lists and sets the privacy of stored conversations, and the mark local_only on conversations and their rows."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypedDict
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, or_, select, update
 
 from ..access import table_conversations, table_participants
-from ..access.rules import check_key, parent_key
+from ..access.rules import check_key, parent_key, plain_key
 from ..access.table_conversations import MOVED
 from ..access.view import ConversationFacts
 from ..base.hints import shown
 from ..database.engine import Database
 from ..database.registry import FOLLOWING
-from ..database.schema import chat_history_cache, conversations
+from ..database.schema import chat_history_cache, conversations, privacy_levels
 from ..database.sources import AI_DIARY, CHAT, MEMORIES, SourceTable
 from ..errors import MessageError
 from ..index import indexed
 from ..scope import Privacy, Scope
+from ..text.times import iso_text
 
 _C = conversations.c
+
+
+class PrivacyRow(TypedDict):
+    """One row of `list_privacy`."""
+
+    user: str
+    """Key of the participant, or of a direct message's person; "" for other conversations."""
+    conversation: str
+    """Key of the conversation; "" for the level of a participant."""
+    server: str
+    """Id of the conversation's server; "" for none."""
+    privacy: str
+    """A participant's level, `none`, `partial` or `full`; a conversation's privacy."""
+    local_only: bool
+    set_at: str
+    """Time at which a level was set, ISO 8601 in UTC; "" for conversations."""
+
+
+def list_privacy(db: Database, persona: str) -> list[PrivacyRow]:
+    """Return the privacy levels of people, then the persona's conversations that are not public or stay here."""
+    v = privacy_levels.c
+    levels = select(v.participant_key, v.level, v.updated_at).order_by(v.participant_key)
+    found = [
+        PrivacyRow(user=key, conversation="", server="", privacy=level, local_only=False, set_at=iso_text(at))
+        for key, level, at in db.read(levels, source="privacy_levels")
+    ]
+    is_marked = or_(_C.is_private > 0, _C.local_only > 0)
+    marked = select(*table_conversations.FACTS).where(_C.persona_id == persona, is_marked).order_by(_C.conversation_key)
+    for row in db.read(marked, source="conversations"):
+        facts = ConversationFacts(*row)
+        found.append({
+            "user": facts.direct_person or "",
+            "conversation": plain_key(facts.key),
+            "server": facts.server,
+            "privacy": facts.privacy,
+            "local_only": bool(facts.local_only),
+            "set_at": "",
+        })  # fmt: skip
+    return found
 
 
 def set_privacy(db: Database, scope: Scope, conversation: object, privacy: Privacy) -> dict[str, int]:

@@ -28,7 +28,16 @@ from core.memories import table as memories
 from core.messages import new_message as messages
 from core.messages import table as chat
 from core.messages import table_batches as chat_batches
-from core.privacy import link_participants, read_rows, set_privacy, unlink_participant, write_rows
+from core.privacy import (
+    link_participants,
+    list_privacy,
+    read_rows,
+    set_conversation_local_only,
+    set_conversation_privacy,
+    set_privacy,
+    unlink_participant,
+    write_rows,
+)
 from core.scope import Scope
 from core.synth_core_memory import search_memories, silently_record_memory
 from tests.store.world import NOW, count, own_scope, rows_of, run_at_once
@@ -50,6 +59,30 @@ def test_f6_linking_says_which_keys_are_unknown_and_what_is_near(db: Database, s
     assert done["participants"] == 1 and len(done.notes) == 1
     assert "'tg/user1234'" in done.notes[0] and "Near it: tg/1234" in done.notes[0]
     assert link_participants("web/anna", "tg/1234", db=db, scope=scope).notes == ()
+
+
+def test_f20_an_operator_lists_what_was_set(db: Database, scope: Scope) -> None:
+    """Who asked for what, and whether a copy of the database says the same."""
+    for who, to in (("tg/7", "partial"), ("tg/stranger", "full")):
+        level(db, scope, who, to)
+    rooms = {"tg/open": "public", "tg/staff": "public", "tg/-5": "public", "tg/8": "direct", "web/own": "separate"}
+    for key, privacy in rooms.items():
+        here = replace(scope, conversation=key, participant="tg/8", server="s1" if key == "tg/staff" else "")
+        add_saved_memory("tea", db=db, scope=replace(here, privacy=privacy))  # type: ignore[arg-type]
+    set_conversation_privacy("tg/staff", "restricted", db=db, scope=replace(scope, server="s1"))
+    set_conversation_local_only("tg/-5", db=db, scope=scope)
+    rows = list_privacy(db=db, scope=scope)
+    assert [tuple(row.values())[:-1] for row in rows] == [
+        ("tg/7", "", "", "partial", False),
+        ("tg/stranger", "", "", "full", False),
+        ("", "tg/-5", "", "public", True),
+        ("tg/8", "tg/8", "", "direct", False),
+        ("", "tg/staff", "s1", "restricted", False),
+        ("tg/8", "web/own", "", "separate", False),
+    ]
+    assert [bool(row["set_at"]) for row in rows] == [True] * 2 + [False] * 4
+    others = list_privacy(db=db, scope=Scope("another persona"))
+    assert others == rows[:2], "a level applies to all personas"
 
 
 @pytest.mark.parametrize("involved", ["tg/7", "7", "Ann"])

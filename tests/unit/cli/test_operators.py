@@ -85,6 +85,15 @@ def test_the_conversations_are_listed_with_what_names_them(run: Command, call: d
     assert "Nothing is stored" in run("conversations", "--persona-id", "iris", "--text").err
 
 
+def test_the_privacy_that_was_set_is_listed(run: Command, call: dict[str, Any]) -> None:
+    assert run("privacy", "--text").out == "No level is set, and every conversation is public.\n"
+    privacy.set_privacy("tg/eve", "full", **call)
+    save_chat_message("tg/ann", "hi", "Ann", "ann", scope=Scope("default", "tg/ann", privacy="direct"), **call)
+    eve, ann = run("privacy").json
+    assert (eve["user"], eve["privacy"], ann["conversation"], ann["privacy"]) == ("tg/eve", "full", "tg/ann", "direct")
+    assert "tg/eve" in run("privacy", "--text").out
+
+
 def test_forget_of_nobody_exits_1_and_names_who_is_near(run: Command, call: dict[str, Any]) -> None:
     _say(call, "discord/c1", "hello", who="jonas")
     ran = run("forget", "--participant", "discord/jonax", "--yes")
