@@ -130,8 +130,6 @@ def list_privacy(run: Run) -> None:
 
     rows = privacy.list_privacy(**run.asking())
     run.answer(rows, nothing="No level is set, and every conversation is public.")
-    if not rows:
-        warn_of_persona(run, run.scope().persona)
 
 
 @command("remember", creates=True)

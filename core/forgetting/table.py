@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -26,6 +27,7 @@ from ..database.schema import (
 )
 from ..database.schema_base import metadata
 from ..database.sources import AI_DIARY, ALL, CHAT, MEMORIES, WITHDRAWN, SourceTable
+from ..errors import StoreWriteError
 from ..index import indexed
 from ..memories import table_sources
 from ..short_term import table as short_term_table
@@ -81,11 +83,19 @@ def forget_target(db: Database, persona: str, kind: str, key: str | int, *, dry_
         _delete_owned(removal, owner)
         if +removal.counts:
             people, conversations = owner.person.keys, owner.conversations
-            tombstones.keep(removal.connection, db, persona, people=people, conversations=conversations)
+            tombstones.keep(removal.connection, removal.db, persona, people=people, conversations=conversations)
         finish(removal)
         return owner
 
-    return _run(db, persona, delete_target, dry_run=dry_run)
+    try:
+        return _run(db, persona, delete_target, dry_run=dry_run)
+    except StoreWriteError:
+        if not dry_run or db.target.in_memory:
+            raise
+    from ..upkeep.copy import copy_to_memory  # noqa: PLC0415 - loads numpy
+
+    with closing(copy_to_memory(db, persona)) as copied:  # this account or file is only for reading
+        return _run(copied, persona, delete_target, dry_run=True)
 
 
 def forget_late(db: Database, persona: str, owner: Owner, before: int) -> Done:

@@ -14,11 +14,10 @@ from ..database.engine import Database
 from ..database.rows import yes_no
 from ..scope import Privacy, Scope
 from . import table_marks, table_people
-from .table_marks import PrivacyRow
 from .table_people import read_rows as read_rows
 from .table_people import write_rows as write_rows
 
-__all__ = ["Linked", "PrivacyRow", "PrivacySet", "link_participants", "list_privacy", "scope_of",
+__all__ = ["Linked", "PrivacySet", "link_participants", "list_privacy", "scope_of",
            "set_conversation_local_only", "set_conversation_privacy", "set_privacy",
            "unlink_participant"]  # fmt: skip
 
@@ -201,9 +200,12 @@ def set_privacy(
 
 def list_privacy(
     *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
-) -> list[PrivacyRow]:
-    """Return the privacy levels of people, of all personas, and the scope's persona's conversations that are not public
-    or stay on this machine; both sorted by key.
+) -> list[dict[str, Any]]:
+    """Return the privacy levels of people, which apply to all personas, then the scope's persona's conversations that
+    are not public or stay on this machine, both sorted by key.
+
+    Each row has `user`, `conversation`, `server`, `privacy`, `local_only` and `set_at`. A level's row has no
+    conversation, "", and only it has `set_at`.
 
     >>> from prompt_engine import Scope, open_database, privacy
     >>> db, scope = open_database("sqlite://"), Scope("iris")

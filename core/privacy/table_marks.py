@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, TypedDict
+from typing import Any
 
 from sqlalchemy import Connection, or_, select, update
 
@@ -23,45 +23,22 @@ from ..scope import Privacy, Scope
 from ..text.times import iso_text
 
 _C = conversations.c
+_LISTED = ("user", "conversation", "server", "privacy", "local_only", "set_at")
 
 
-class PrivacyRow(TypedDict):
-    """One row of `list_privacy`."""
-
-    user: str
-    """Key of the participant, or of a direct message's person; "" for other conversations."""
-    conversation: str
-    """Key of the conversation; "" for the level of a participant."""
-    server: str
-    """Id of the conversation's server; "" for none."""
-    privacy: str
-    """A participant's level, `none`, `partial` or `full`; a conversation's privacy."""
-    local_only: bool
-    set_at: str
-    """Time at which a level was set, ISO 8601 in UTC; "" for conversations."""
-
-
-def list_privacy(db: Database, persona: str) -> list[PrivacyRow]:
+def list_privacy(db: Database, persona: str) -> list[dict[str, Any]]:
     """Return the privacy levels of people, then the persona's conversations that are not public or stay here."""
     v = privacy_levels.c
     levels = select(v.participant_key, v.level, v.updated_at).order_by(v.participant_key)
-    found = [
-        PrivacyRow(user=key, conversation="", server="", privacy=level, local_only=False, set_at=iso_text(at))
-        for key, level, at in db.read(levels, source="privacy_levels")
+    rows: list[tuple[Any, ...]] = [
+        (key, "", "", level, False, iso_text(at)) for key, level, at in db.read(levels, source="privacy_levels")
     ]
-    is_marked = or_(_C.is_private > 0, _C.local_only > 0)
-    marked = select(*table_conversations.FACTS).where(_C.persona_id == persona, is_marked).order_by(_C.conversation_key)
-    for row in db.read(marked, source="conversations"):
-        facts = ConversationFacts(*row)
-        found.append({
-            "user": facts.direct_person or "",
-            "conversation": plain_key(facts.key),
-            "server": facts.server,
-            "privacy": facts.privacy,
-            "local_only": bool(facts.local_only),
-            "set_at": "",
-        })  # fmt: skip
-    return found
+    is_listed = or_(_C.is_private > 0, _C.local_only > 0)
+    marked = select(*table_conversations.FACTS).where(_C.persona_id == persona, is_listed)
+    for facts in db.read(marked.order_by(_C.conversation_key), source="conversations"):
+        at = ConversationFacts(*facts)
+        rows.append((at.direct_person or "", plain_key(at.key), at.server, at.privacy, bool(at.local_only), ""))
+    return [dict(zip(_LISTED, row, strict=True)) for row in rows]
 
 
 def set_privacy(db: Database, scope: Scope, conversation: object, privacy: Privacy) -> dict[str, int]:
