@@ -10,11 +10,12 @@
 | scene recaps, running recap | deleted, made again | deleted, made again; kept if a person wrote them |
 | summaries of the conversation and of its short-term entries | deleted, made again | deleted, made again |
 | quotes of it in replies | deleted | edited too |
-| the next answer, and answers made with it, that share a word with it | hidden | kept |
+| the next answer, and answers made with it, that share a telling word with it | hidden | kept |
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -29,7 +30,7 @@ from ..database import rows
 from ..database.dialects import EPOCH, has_keyword, like_pattern
 from ..database.rows import read_list
 from ..database.schema import ai_diary, audiences, chat_history_cache, memories
-from ..database.sources import AI_DIARY, CHAT, MEMORIES, SourceTable
+from ..database.sources import AI_DIARY, CHAT, MEMORIES, WITHDRAWN, SourceTable
 from ..index import entries as index_entries
 from ..index import indexed
 from ..memories import shown_texts, table_instructions
@@ -50,6 +51,8 @@ from .table_rows import MADE, Removal
 
 CHANGED = "changed"
 """Reason stored with the queued consolidation of messages after an edit."""
+EARLIER, LEAST_USES = 100, 5
+"""Number of messages before a deleted one that are read for usual words; how many have such a word, or a tenth."""
 _TAKES_PLACE = (INSTRUCTION, SAVED)
 """Kinds of items that replace older items; when one is deleted, the replaced items become valid again."""
 _M, _D, _C = memories.c, ai_diary.c, chat_history_cache.c
@@ -73,14 +76,27 @@ def delete_message(call: Call, viewer: Viewer, conversation: str, row_id: int) -
 
 
 def _hide_answers(removal: Removal, line: Line, languages: Sequence[str]) -> None:
-    """Hide the answers with a word of the message: the next in the conversation, and those made with it."""
+    """Hide the answers with a telling word of the message: the next in the conversation, and those made with it."""
     here = (_C.persona_id == removal.persona, _C.interface_path == line.conversation, _C.id > line.row_id)
     answers = select(*table_quotes.ANSWER).where(*here, _C.role == "persona", _C.timestamp >= (line.at or EPOCH))
     following = removal.read_rows(answers.order_by(_C.timestamp, _C.id).limit(1))
     removal.shown.add(f"{CHAT.number}/{line.row_id}")
     found = [*following, *table_quotes.find_answers(removal, removal.shown, line.row_id)]
-    said = set(salient_words(line.text, languages))
-    table.hide_answers(removal, (r for r in found if not said.isdisjoint(salient_words(r.message_text, languages))))
+    telling = set(salient_words(line.text, languages)) - _find_usual_words(removal, line, languages)
+    table.hide_answers(removal, (r for r in found if not telling.isdisjoint(salient_words(r.message_text, languages))))
+
+
+def _find_usual_words(removal: Removal, line: Line, languages: Sequence[str]) -> set[str]:
+    """Return the words that many messages before this one have: a word first said in it tells of it, as a number does.
+
+    Words of later messages do not count, or a secret told often would be usual when its first message is deleted.
+    """
+    here = (_C.persona_id == removal.persona, _C.interface_path == line.conversation, _C.id != line.row_id)
+    earlier = select(_C.message_text).where(*here, _C.hidden < WITHDRAWN, _C.timestamp <= (line.at or EPOCH))
+    texts = removal.read_rows(earlier.order_by(_C.timestamp.desc(), _C.id.desc()).limit(EARLIER))
+    counts = Counter(word for (text,) in texts for word in set(salient_words(text, languages)))
+    least = max(LEAST_USES, len(texts) / 10)
+    return {word for word, count in counts.items() if count >= least and not any(map(str.isdigit, word))}
 
 
 def edit_message(call: Call, viewer: Viewer, conversation: str, row_id: int, text: str) -> WriteResult:

@@ -282,6 +282,52 @@ def test_f87_an_answer_that_repeats_a_deleted_message_is_hidden(stage: Stage) ->
     assert {hit["id"] for hit in search_memories(query="zqharbour", **by(stage))} == {other}
 
 
+TAVERN = (
+    "*The innkeeper smiles and fills another mug of ale*",
+    "*Kaela smiles back over her ale, watching the innkeeper*",
+    "*The innkeeper wipes the counter and pours ale*",
+    "*Kaela drinks her ale while the innkeeper smiles*",
+    "*The innkeeper smiles, since Kaela praised the ale*",
+    "*Kaela smiles at the innkeeper and puts down the ale*",
+)
+
+
+@pytest.mark.engines()
+@pytest.mark.parametrize(
+    ("deleted", "answer", "is_hidden"),
+    [
+        ("*Kaela asks the innkeeper for ale*", "*The innkeeper smiles. Outside it begins to rain*", False),
+        ("*Kaela asks the innkeeper for bread and ale*", "*The innkeeper brings bread*", True),
+        ("*Kaela smiles: her brother Tarquin died*", "*The innkeeper smiles sadly: poor Tarquin*", True),
+        ("*Kaela smiles: the ale cost 4321*", "*The innkeeper nods: 4321 it is*", True),
+        ("*Kaela smiles: I hid the ale in Brindlewick*", "*The innkeeper smiles. In Brindlewick?*", True),
+    ],
+)
+def test_f87_words_that_a_conversation_uses_all_the_time_hide_no_answer(
+    stage: Stage, deleted: str, answer: str, is_hidden: bool
+) -> None:
+    """In a role play every line has the same words; a name, number or place first said in the deleted line hides."""
+    for number, line in enumerate(TAVERN):
+        stage.say(f"{line} 4321", HERE, "self" if number % 2 else "Ann", minutes=60 - number)
+    said = stage.say(deleted, HERE, "Ann", minutes=30)
+    stage.say(answer, HERE, "self", minutes=29)
+    assert chat_history_cache.delete_chat_message(said, **by(stage)).stored
+    texts = [line["text"] for line in load_chat_history(HERE, **by(stage))]
+    assert (answer not in texts) == is_hidden and deleted not in texts
+
+
+@pytest.mark.engines()
+def test_f87_a_secret_said_again_and_again_stays_hidden_when_each_line_is_deleted(stage: Stage) -> None:
+    """From the first line on: what its own answers repeat does not make a word usual."""
+    said = []
+    for number in range(8):
+        said.append(stage.say(f"Zqharbour is where I live, part {number}", HERE, "Ann", minutes=60 - 2 * number))
+        stage.say("Ah, Zqharbour!", HERE, "self", minutes=59 - 2 * number)
+    for row in said:
+        assert chat_history_cache.delete_chat_message(row, **by(stage)).stored
+    assert load_chat_history(HERE, **by(stage)) == []
+
+
 def test_f87_an_answer_to_come_is_hidden_whose_prompt_contained_a_deleted_message(stage: Stage) -> None:
     said = stage.say("The zqharbour opens at nine", HERE, "Ann", minutes=30)
     assert "at nine" in str(build_messages(message("When does it open?", HERE, who="Ann"), **by(stage)))
