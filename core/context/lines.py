@@ -48,9 +48,9 @@ def shown_name(*names: str) -> str:
     return known_name(*names) or UNKNOWN
 
 
-def has_name(message: IncomingMessage) -> bool:
-    """Return whether the sender of the message has a name or an id."""
-    return bool(known_name(message.sender.name, message.sender.username, message.sender.id))
+def name_asker(message: IncomingMessage) -> str:
+    """Return the plain name by which the sender is spoken to, else the id, else `the user`."""
+    return known_name(message.sender.name, message.sender.username, message.sender.id) or "the user"
 
 
 def sender(entry: HistoryEntry) -> str:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ..access.rules import plain_key
 from ..base.patterns import lazy_pattern
 from ..context.context import CURRENT, INJECTED, MEMORIES
-from ..context.lines import UNKNOWN, ChatLine, has_name, holds_words, mark_lines, mark_opening, reply_note, stamp
+from ..context.lines import UNKNOWN, ChatLine, holds_words, mark_lines, mark_opening, name_asker, reply_note, stamp
 from ..search.ranking.rows import FILLING
 from ..search.rules_arguments import MOST_HITS
 from ..shapes import Citation, Hit
@@ -83,7 +83,7 @@ class MessageLines:
         self.asker = gathered.names.label_asker(message)
         renderer, lite = Renderer(s.templates_dir, call.report.note), bool(s.prompt_lite_mode)
         line = write_line(renderer, MESSAGES[actions.form], message.interface, lite=lite)
-        self.system = write_opening(gathered.persona, line, persona, self.asker if has_name(message) else "the user")
+        self.system = write_opening(gathered.persona, line, persona, name_asker(message), self.asker)
         self.system += [to_json({"actions": actions.shaped})] if actions.shaped else []
         """Texts of the system message that are never cut."""
         self.now = ""

@@ -27,7 +27,7 @@ from ..context import section_diary, section_thoughts
 from ..context.context import OWN_KEYS, is_empty, order_context
 from ..context.history import HistoryLists
 from ..context.incoming import describe_reply
-from ..context.lines import has_name, reply_note
+from ..context.lines import name_asker, reply_note
 from ..context.live import note_reply
 from ..context.section_base import Asked, Built, Section
 from ..context.table import StoredLines
@@ -332,8 +332,7 @@ def _add_host_context(call: PromptCall, gathered: Gathered) -> Gathered:
         "persona_text", lambda: personas.read_text(personas.find_file(call.settings, call.scope.persona)), ""
     )
     persona = "\n".join(clean(persona).splitlines())
-    asker = gathered.names.label_asker(call.message) if has_name(call.message) else "the user"
-    persona = personas.fill_names(persona, gathered.names.persona, asker)
+    persona = personas.fill_names(persona, gathered.names.persona, name_asker(call.message))
     opening = "\n\n".join(filter(None, (*call.message.opening, persona)))
     return replace(gathered, context=context, persona=opening)
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 from ..access.rules import plain_key
 from ..context.context import order_context
 from ..context.incoming import input_facts
-from ..context.lines import NAMELESS_PERSONA, mark_lines
+from ..context.lines import NAMELESS_PERSONA, UNKNOWN, mark_lines
 from ..hooks import get_hook
 from ..templates.render import Renderer
 from ..text.folding import clean
@@ -126,8 +126,9 @@ def write_line(renderer: Renderer, template: str, interface: str, *, lite: bool)
     return " ".join(clean(renderer.text(template, interface=interface, lite=lite)).split())
 
 
-def write_opening(persona_text: str, line: str, persona: str, asker: str) -> list[str]:
+def write_opening(persona_text: str, line: str, persona: str, asker: str, label: str = "") -> list[str]:
     """Return the first texts of the system message: who the persona is, how to answer, who asks."""
     called = f"You are {persona}. " if persona not in ("", NAMELESS_PERSONA) else ""
-    texts = (persona_text.strip("\r\n"), line, f"{called}You are talking with {asker}.")
+    shown = f", shown here as {label}" if label not in ("", UNKNOWN, asker) else ""
+    texts = (persona_text.strip("\r\n"), line, f"{called}You are talking with {asker}{shown}.")
     return [text for text in texts if text.strip()]

@@ -3,6 +3,7 @@
 import itertools
 import re
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -165,6 +166,18 @@ def shown_as(stage: Stage, text: str, asked: str = "witch knight main", **more: 
     found = re.findall(rf"^(?:\[.{{16}}\] )?(.*?)(?: in tg/\d+)?: .*{text}", told, re.MULTILINE)
     assert named and set(found) == set(named)
     return sorted(set(named))
+
+
+def test_f83_the_opening_calls_a_person_by_the_plain_name(stage: Stage, tmp_path: Path) -> None:
+    """A model told that it talks with `Ann (2)` says `Hello Ann (2)`; the mark only tells whose lines are whose."""
+    (tmp_path / f"{stage.persona}.md").write_text("You help {{user}}.")
+    said_by(stage, "u1", "Ann", "my cat is called Tofu", 900)
+    for who, told in (("u1", "You are talking with Ann."), ("u2", "You are talking with Ann, shown here as Ann (2).")):
+        asked = {"from_user": {"id": who, "full_name": "Ann"}}
+        opening = contents(ask(stage, "hello", PERSONA_FOLDER=str(tmp_path), **asked))[0]
+        assert told in opening and "You help Ann." in opening
+        settings = Settings(persona_folder=str(tmp_path))
+        assert "You help Ann." in stage.prompt("hello", settings=settings, **asked)["instructions"]
 
 
 @pytest.mark.parametrize("name", ["Kai", "KAI\u200b", "\u540d"])
