@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import timedelta
+from datetime import date, timedelta
 from functools import partial
 
 from ..access.view import Viewer
@@ -27,7 +27,7 @@ from ..text.folding import one_line
 from ..text.hits import snippet, snippet_around
 from ..text.languages import likely_languages
 from ..text.question_words import asked_words, says_only
-from ..text.time import LOOKED_AT, name_recurring
+from ..text.time import LOOKED_AT, name_yearly
 from .call import PromptCall, Recalled, VisibleContext, with_asker_zone
 
 KEY = "upcoming"
@@ -66,7 +66,8 @@ def build_upcoming(
                 continue
             said = row.shown_text
             places = calendar_of(db).find_places(said, from_microseconds(row.at_us))
-            begin, end = places.get(day) or places.get(name_recurring(day[5:]), (0, 0))
+            names = (day, *name_yearly(date.fromisoformat(day)))
+            begin, end = next(filter(None, map(places.get, names)), (0, 0))
             text = one_line(said if len(said) <= chars else snippet_around(said, begin, end - begin, chars))
             languages = likely_languages(text, call.settings.languages)
             if text.strip() and not asks(text, languages) and not _is_goodbye(said, begin, end, people, languages):
@@ -103,8 +104,8 @@ def _is_goodbye(text: str, begin: int, end: int, people: str, languages: Sequenc
 def _find_rows(call: PromptCall, viewer: Viewer, index: IndexState) -> Iterator[tuple[str, int, RowId]]:
     """Yield (day, time, row) for rows about one of the next days, said before it: of the last year, or yearly."""
     today = call.message.date.astimezone(call.zone).date()
-    days = [(today + timedelta(days=step)).isoformat() for step in range(DAYS + 1)]
-    terms = {(DAY, name): day for day in days for name in (day, name_recurring(day[5:]))}
+    days = [today + timedelta(days=step) for step in range(DAYS + 1)]
+    terms = {(DAY, name): str(day) for day in days for name in (str(day), *name_yearly(day))}
     oldest = microseconds(call.message.date - OLDEST)
     for view, postings in index.read(list(terms)):
         for term, day in terms.items():

@@ -37,6 +37,7 @@ from ..text.time import (
     name_days,
     name_recurring,
     name_words,
+    name_yearly,
     name_years,
     names_feast,
     read_spans,
@@ -260,7 +261,7 @@ def list_days(spans: Sequence[Span], now: datetime, zone: tzinfo) -> tuple[str, 
         days |= dict.fromkeys(name_days(first, last, span.precision))
         if last >= now.astimezone(zone).date() and (last - first).days < 7:
             each = (first + n * _DAY for n in range((last - first).days + 1))
-            days |= dict.fromkeys(name_recurring(name) for day in each for name in (day.weekday(), f"{day:%m-%d}"))
+            days |= dict.fromkeys(name for day in each for name in (name_recurring(day.weekday()), *name_yearly(day)))
     return tuple(days)
 
 

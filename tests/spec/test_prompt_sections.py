@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import update
 
 from core import conversations, short_term
+from core.chat_history_cache import save_chat_message
 from core.config import Settings
 from core.database.schema import chat_history_cache as table
 from core.db import insert_memory
@@ -419,6 +420,24 @@ def test_t62_a_birthday_comes_up_and_is_found_every_year(stage: Stage, text: str
     assert [line[:10] for line in coming(stage, ENABLE_HISTORY_RECENT=0)] == ["2026-03-12", "2026-03-13"]
     hits = stage.context("Are there any birthdays this week?", ENABLE_HISTORY_RECENT=0)["memories"]
     assert text in [hit["snippet"] for hit in hits]
+
+
+@pytest.mark.parametrize("text", ["My birthday is on 29 February.", "I was born on 29 February 2000."])
+@pytest.mark.parametrize(("year", "day"), [(2026, "2026-02-28"), (2027, "2027-02-28"), (2028, "2028-02-29")])
+def test_t62_a_birthday_on_29_february_comes_on_the_28th_in_other_years(
+    stage: Stage, text: str, year: int, day: str
+) -> None:
+    """Whoever was born on that day is congratulated in February, as calendars of phones do it."""
+    said_at, now = datetime(2025, 11, 3, 12, tzinfo=UTC), datetime(year, 2, 25, 12, tzinfo=UTC)
+    asking = stage.asking(ELSEWHERE, "tg/ann")
+    assert save_chat_message(ELSEWHERE, text, "Ann", "ann", said_at, **asking).stored
+    stage.db.clock.now = now  # type: ignore[union-attr]
+    quiet = {"date": now, "ENABLE_HISTORY_RECENT": 0}
+    (line,) = coming(stage, **quiet)
+    assert line.startswith(f"{day}: ") and text in line
+    on_day = f"Any birthdays on {day[-2:]} February?"
+    for asked in ("Whose birthday is this week?", on_day, "Whose birthday is on 29 February?"):
+        assert text in [hit["snippet"] for hit in stage.context(asked, **quiet)["memories"]], asked
 
 
 @pytest.mark.parametrize(("said", "zone"), [("On 13 March I sail.", None), ("In 9 days I sail.", "Pacific/Auckland")])

@@ -16,4 +16,5 @@ from .reader import read_spans as read_spans
 from .spans import Span as Span
 from .spans import name_days as name_days
 from .spans import name_recurring as name_recurring
+from .spans import name_yearly as name_yearly
 from .spans import name_years as name_years

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calendar import monthrange
+from calendar import isleap, monthrange
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
@@ -154,6 +154,12 @@ def name_years(first: date, last: date) -> Iterator[str]:
 def name_recurring(day: int | str) -> str:
     """Return the name of a day that recurs every week (0 is Monday) or every year (`03-12`)."""
     return f"every-{day}"
+
+
+def name_yearly(day: date) -> list[str]:
+    """Return the names of the yearly days that fall on a day: 29 February on the 28th in a year without a 29th."""
+    is_last = (day.month, day.day) == (2, 28) and not isleap(day.year)
+    return [name_recurring(f"{day:%m-%d}"), *([name_recurring("02-29")] if is_last else [])]
 
 
 def of_clock(day: Range, minutes: int) -> Range:
