@@ -122,14 +122,10 @@ def list_conversations(
 
 @command("privacy")
 def list_privacy(run: Run) -> None:
-    """List the privacy levels of people, and the conversations that are not public or stay on this machine.
-
-    A level applies to all personas, a conversation belongs to one.
-    """
+    """List privacy levels of people (for all personas), and conversations that are not public or are local only."""
     from .. import privacy
 
-    rows = privacy.list_privacy(**run.asking())
-    run.answer(rows, nothing="No level is set, and every conversation is public.")
+    run.answer(privacy.list_privacy(**run.asking()), nothing="No level is set, and every conversation is public.")
 
 
 @command("remember", creates=True)

@@ -43,29 +43,18 @@ class Forgotten(dict[str, int]):
     (True, 3, 2)
     """
 
-    dry_run: bool
+    dry_run: bool = False
     """Whether nothing was changed; the same call without `dry_run` returns the same counts."""
-    operations: int
+    operations: int = 0
     """Number of queued operations that write texts again without the forgotten rows."""
-    files: tuple[str, ...]
+    files: tuple[str, ...] = ()
     """Paths of the Markdown files that were rewritten."""
-    out_of_reach: tuple[str, ...]
+    out_of_reach: tuple[str, ...] = ()
     """Files that may still hold forgotten texts, with the reason; delete them by hand."""
 
-    def __init__(
-        self,
-        counts: Mapping[str, int],
-        *,
-        dry_run: bool = False,
-        operations: int = 0,
-        files: tuple[str, ...] = (),
-        out_of_reach: tuple[str, ...] = (),
-    ) -> None:
+    def __init__(self, counts: Mapping[str, int], **attributes: Any) -> None:
         super().__init__(counts)
-        self.dry_run = dry_run
-        self.operations = operations
-        self.files = files
-        self.out_of_reach = out_of_reach
+        vars(self).update(attributes)
 
     @property
     def total(self) -> int:
@@ -75,13 +64,9 @@ class Forgotten(dict[str, int]):
     def as_dict(self) -> dict[str, Any]:
         """Return the whole result as plain JSON values."""
         return {
-            "dry_run": self.dry_run,
-            "total": self.total,
-            "tables": dict(self),
-            "operations": self.operations,
-            "files": list(self.files),
-            "out_of_reach": list(self.out_of_reach),
-        }
+            "dry_run": self.dry_run, "total": self.total, "tables": dict(self), "operations": self.operations,
+            "files": list(self.files), "out_of_reach": list(self.out_of_reach),
+        }  # fmt: skip
 
 
 def forget(

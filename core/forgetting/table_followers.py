@@ -51,8 +51,7 @@ from .table_rows import MADE, Removal
 
 CHANGED = "changed"
 """Reason stored with the queued consolidation of messages after an edit."""
-EARLIER, LEAST_USES = 100, 5
-"""Number of messages before a deleted one that are read for usual words; how many have such a word, or a tenth."""
+EARLIER, LEAST_USES = 100, 5  # messages read for usual words; least number of them with a usual word, or a tenth
 _TAKES_PLACE = (INSTRUCTION, SAVED)
 """Kinds of items that replace older items; when one is deleted, the replaced items become valid again."""
 _M, _D, _C = memories.c, ai_diary.c, chat_history_cache.c
@@ -87,10 +86,7 @@ def _hide_answers(removal: Removal, line: Line, languages: Sequence[str]) -> Non
 
 
 def _find_usual_words(removal: Removal, line: Line, languages: Sequence[str]) -> set[str]:
-    """Return the words that many messages before this one have: a word first said in it tells of it, as a number does.
-
-    Words of later messages do not count, or a secret told often would be usual when its first message is deleted.
-    """
+    """Return the words, but no numbers, of many messages before this one; later ones may repeat a secret of it."""
     here = (_C.persona_id == removal.persona, _C.interface_path == line.conversation, _C.id != line.row_id)
     earlier = select(_C.message_text).where(*here, _C.hidden < WITHDRAWN, _C.timestamp <= (line.at or EPOCH))
     texts = removal.read_rows(earlier.order_by(_C.timestamp.desc(), _C.id.desc()).limit(EARLIER))

@@ -201,11 +201,8 @@ def set_privacy(
 def list_privacy(
     *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> list[dict[str, Any]]:
-    """Return the privacy levels of people, which apply to all personas, then the scope's persona's conversations that
-    are not public or stay on this machine, both sorted by key.
-
-    Each row has `user`, `conversation`, `server`, `privacy`, `local_only` and `set_at`. A level's row has no
-    conversation, "", and only it has `set_at`.
+    """Return rows with `user`, `conversation`, `server`, `privacy`, `local_only` and `set_at`: the levels of people, set
+    for all personas, then the conversations that are not public or are local only.
 
     >>> from prompt_engine import Scope, open_database, privacy
     >>> db, scope = open_database("sqlite://"), Scope("iris")

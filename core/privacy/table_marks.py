@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, or_, select, update
+from sqlalchemy import Connection, select, update
 
 from ..access import table_conversations, table_participants
 from ..access.rules import check_key, parent_key, plain_key
@@ -30,11 +30,9 @@ def list_privacy(db: Database, persona: str) -> list[dict[str, Any]]:
     """Return the privacy levels of people, then the persona's conversations that are not public or stay here."""
     v = privacy_levels.c
     levels = select(v.participant_key, v.level, v.updated_at).order_by(v.participant_key)
-    rows: list[tuple[Any, ...]] = [
-        (key, "", "", level, False, iso_text(at)) for key, level, at in db.read(levels, source="privacy_levels")
-    ]
-    is_listed = or_(_C.is_private > 0, _C.local_only > 0)
-    marked = select(*table_conversations.FACTS).where(_C.persona_id == persona, is_listed)
+    people = db.read(levels, source="privacy_levels")
+    rows: list[tuple[Any, ...]] = [(key, "", "", level, False, iso_text(at)) for key, level, at in people]
+    marked = select(*table_conversations.FACTS).where(_C.persona_id == persona, _C.is_private + _C.local_only > 0)
     for facts in db.read(marked.order_by(_C.conversation_key), source="conversations"):
         at = ConversationFacts(*facts)
         rows.append((at.direct_person or "", plain_key(at.key), at.server, at.privacy, bool(at.local_only), ""))

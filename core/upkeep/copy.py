@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Column, Connection, Select, Table, delete, literal, select
+from sqlalchemy import Column, Connection, Table, delete, literal, select
 
 from ..access import external_rows
 from ..database.connections import find_source
@@ -90,15 +90,12 @@ def copy_to_memory(source: Database, persona: str) -> Database:
     """Return a database in memory with a persona's rows, and those of no or every persona, for a trial of changes."""
     target = Database("sqlite://", clock=source.clock)
     migration.migrate(target)
-    own = select(audiences.c.audience_id).where(audiences.c.persona_id == persona)
+    rooms = select(audiences.c.audience_id).where(audiences.c.persona_id == persona)
+    own: dict[str, Any] = {"persona_id": [persona], "audience_id": rooms}
     with source.connection(source="SOURCE", snapshot=True) as connection:
-        for table in (TABLES[entry.table] for entry in REGISTRY if entry.table != schema_version.name):
-            c, rows = table.c, select(table)
-            if "persona_id" in c and table is not participants:
-                rows = rows.where(c.persona_id == persona)
-            elif "audience_id" in c:
-                rows = rows.where(c.audience_id.in_(own))
-            for chunk in _read_chunks(connection, table, rows):
+        for table in (each for each in TABLES.values() if each is not schema_version):
+            keys = () if table is participants else own.keys() & table.c.keys()
+            for chunk in _read_chunks(connection, table, *(table.c[key].in_(own[key]) for key in keys)):
                 target.transaction(partial(_write, table=table, rows=chunk), source=table.name)
     return target
 
@@ -166,11 +163,11 @@ def _read_digest(connection: Connection, table: Table) -> Digest:
     return digest
 
 
-def _read_chunks(connection: Connection, table: Table, chosen: Select[Any] | None = None) -> Iterator[list[Row]]:
+def _read_chunks(connection: Connection, table: Table, *where: Any) -> Iterator[list[Row]]:
     """Yield the rows of a table in lists that fit into one statement."""
     chunk: list[Row] = []
     size = 0
-    for row in _read_rows(connection, table, chosen):
+    for row in _read_rows(connection, table, *where):
         chunk.append(row)
         size += sum(len(value) for value in row if isinstance(value, str | bytes))
         if len(chunk) == ROWS_AT_ONCE or size > CHARACTERS_AT_ONCE:
@@ -180,10 +177,10 @@ def _read_chunks(connection: Connection, table: Table, chosen: Select[Any] | Non
         yield chunk
 
 
-def _read_rows(connection: Connection, table: Table, chosen: Select[Any] | None = None) -> Iterator[Row]:
+def _read_rows(connection: Connection, table: Table, *where: Any) -> Iterator[Row]:
     """Yield the rows of a table in the order of the primary key, each value in a form that every server can store."""
     fit = [_choose_fit(column) for column in table.columns]
-    rows = (select(table) if chosen is None else chosen).order_by(*table.primary_key.columns)
+    rows = select(table).where(*where).order_by(*table.primary_key.columns)
     for row in connection.execute(rows.execution_options(stream_results=True)):
         yield tuple(v if make is None or v is None else make(v) for make, v in zip(fit, row, strict=True))
 
