@@ -201,7 +201,7 @@ def set_privacy(
 def list_privacy(
     *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> list[dict[str, Any]]:
-    """Return rows with `user`, `conversation`, `server`, `privacy`, `local_only` and `set_at`: the levels of people, set
+    """Return rows with `user`, `conversation`, `server`, `privacy`, `local_only` and `set_at`: levels of people,
     for all personas, then the conversations that are not public or are local only.
 
     >>> from prompt_engine import Scope, open_database, privacy
