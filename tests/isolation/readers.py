@@ -14,6 +14,7 @@ from core import (
     conversations,
     jobs,
     lifelong,
+    privacy,
     prompt_engine,
     relationships,
     short_term,
@@ -236,6 +237,7 @@ for _name in ("auto_hide_plan", "get_running_recap", "get_running_recap_injectio
 
 _reads("core.jobs.list_operations", lambda p, **by: jobs.list_operations(limit=1000, **by), "persona")
 _reads("core.jobs.count_operations", lambda p, **by: jobs.count_operations(**by), "persona")
+_reads("core.privacy.list_privacy", lambda p, **by: privacy.list_privacy(**by), "persona")
 _reads("core.synth_tagging.list_tags", lambda p, **by: synth_tagging.list_tags(**by), "persona")
 _reads("core.synth_tagging.expand_tags", lambda p, **by: synth_tagging.expand_tags([TAG, COMMON], **by))
 

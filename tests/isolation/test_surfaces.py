@@ -116,7 +116,8 @@ def test_f12_no_tool_shows_what_is_not_seen(world: World) -> None:
 
 COMMANDS = {
     "build": ["build", f"the {COMMON}"], "explain": ["explain", f"the {COMMON}"], "search": ["search", COMMON],
-    "conversations": ["conversations"], "export": None, "db check": ["db", "check"], "jobs list": ["jobs", "list"],
+    "conversations": ["conversations"], "privacy": ["privacy"], "export": None,
+    "db check": ["db", "check"], "jobs list": ["jobs", "list"],
     "mcp": None,
 }  # fmt: skip
 """What reads, and how it is called; None for one that is tried by itself, or tells of the server alone."""
