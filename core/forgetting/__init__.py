@@ -17,7 +17,6 @@ from ..base.hints import shown
 from ..base.text_caches import forget_texts
 from ..calls.call import Call, GivenSettings, find_key, open_call
 from ..conversations import memory_files
-from ..database import written_files
 from ..database.engine import Database
 from ..database.rows import yes_no
 from ..errors import MessageError
@@ -122,11 +121,15 @@ def forget(
     done = _delete_rows(call, kind, key)
     # 3. caches and files
     _empty_caches(call, done.shown)
-    written, out_of_reach = _rewrite_files(call, done) if sum(done.counts.values()) else ((), ())
-    out_of_reach = (*out_of_reach, *call.db.empty_journal())
+    written: list[str] = []
+    out_of_reach: list[str] = []
+    if any(done.counts.values()):
+        owner = done.owner
+        written, out_of_reach = memory_files.rewrite_files(call, owner.person.keys, owner.conversations)
+    left = (*out_of_reach, *call.db.empty_journal())
     rows = {name: count for name, count in done.counts.items() if count}
     logs.event(logging.INFO, "forgotten", kind=kind, operations=done.operations, **rows)
-    return Forgotten(done.counts, operations=done.operations, files=written, out_of_reach=out_of_reach)
+    return Forgotten(done.counts, operations=done.operations, files=tuple(written), out_of_reach=left)
 
 
 def _read_target(
@@ -192,10 +195,3 @@ def _empty_caches(call: Call, forgotten: Collection[str]) -> None:
     db.caches.get(tags_table.CACHE, {}).pop(persona, None)
     db.caches.pop(HELD, None)
     forget_texts()
-
-
-def _rewrite_files(call: Call, done: Done) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Rewrite the known Markdown files; return their paths, and the files out of reach with the reason."""
-    written, out_of_reach = memory_files.rewrite_files(call, done.owner.person.keys, done.owner.conversations)
-    exported = [f"{path}: an exported file" for path in written_files.list_files(call.db, call.persona)]
-    return tuple(written), (*out_of_reach, *exported)

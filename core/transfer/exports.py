@@ -13,7 +13,6 @@ from typing import Any, BinaryIO
 from ..access.rules import split_key
 from ..base.whole_file import replace_file
 from ..calls.call import GivenSettings, open_call
-from ..database import written_files
 from ..database.engine import Database
 from ..errors import TransferError
 from ..messages import table_lines
@@ -87,7 +86,6 @@ def export_chat(
     if not isinstance(path, (str, PathLike)):
         return _write_chat(call, path, ExportResult(call.conversation, ""), progress)
     file = Path(path)
-    written_files.note_file(asking.db, asking.persona, file)
     with write_whole(file, overwrite=overwrite) as out:
         return _write_chat(call, out, ExportResult(call.conversation, str(file)), progress)
 
