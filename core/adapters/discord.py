@@ -52,11 +52,7 @@ def message_of(message: discord.Message) -> dict[str, Any]:
 
 
 async def on_edit(
-    message: discord.Message,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    message: discord.Message, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> WriteResult:
     """Update the text of a stored message; in `on_raw_message_edit(payload)`, pass `payload.message`.
 

@@ -55,11 +55,7 @@ def message_of(update: Update | Message) -> dict[str, Any]:
 
 
 async def on_edit(
-    update: Update | Message,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    update: Update | Message, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> WriteResult:
     """Update the text of a stored message, from an update with `edited_message`.
 

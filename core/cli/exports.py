@@ -25,8 +25,7 @@ def export(
     run: Run,
     file: Annotated[Path, Argument(metavar="FILE", help="File to write, or - for stdout.", show_default=False)],
     chat: Annotated[
-        str | None,
-        Option("--conversation", "--chat", metavar="KEY", help="Conversation: interface/chat[/thread]."),
+        str | None, Option("--conversation", "--chat", metavar="KEY", help="Conversation: interface/chat[/thread].")
     ] = None,
     items: Annotated[bool, Option("--items", help="Export the persona's memories, not a conversation.")] = False,
     person: Annotated[str | None, Option(metavar="KEY", help="Export everything on a person: interface/id.")] = None,

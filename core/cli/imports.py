@@ -36,8 +36,7 @@ def import_(
         Argument(metavar="FILE", help="File, folder or zip of an export, messages or memories.", show_default=False),
     ] = None,
     from_url: Annotated[
-        str | None,
-        Option("--from", metavar="URL", help="Read a database of the original application instead of FILE."),
+        str | None, Option("--from", metavar="URL", help="Read a database of the original application instead of FILE.")
     ] = None,
     interface: Annotated[
         str | None,
@@ -75,8 +74,7 @@ def import_(
         Option("--day-first/--month-first", help="Order in dates like 03/04. Default: found from the file."),
     ] = None,
     consolidate: Annotated[
-        bool,
-        Option("--consolidate", help="Queue summaries and memories for each imported conversation."),
+        bool, Option("--consolidate", help="Queue summaries and memories for each imported conversation.")
     ] = False,
     dry_run: DryRunOption = False,
 ) -> None:

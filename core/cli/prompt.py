@@ -11,16 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from typer import Argument, Option
 
 from . import output
-from .run import (
-    ConversationOption,
-    LocalOption,
-    Run,
-    ServerOption,
-    UserOption,
-    command,
-    participant,
-    warn_of_scope,
-)
+from .run import ConversationOption, LocalOption, Run, ServerOption, UserOption, command, participant, warn_of_scope
 
 _SHOWN, _CHARS = 20, 80
 """Maximum number of memories in a list, and of characters of each."""

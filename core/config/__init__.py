@@ -22,15 +22,7 @@ from .flag_base import Flag, ValueSource, plain
 from .flag_types import BadValueError
 from .flags import FLAGS as FLAGS
 from .flags import Settings
-from .levels import (
-    Problem,
-    Values,
-    flag_name,
-    known_flag,
-    read_entries,
-    read_environment,
-    read_file,
-)
+from .levels import Problem, Values, flag_name, known_flag, read_entries, read_environment, read_file
 
 __all__ = ["Problem", "Row", "Settings", "check", "load", "set_in_file", "show"]
 

@@ -184,10 +184,7 @@ class Settings(FlagValues):
 
     group("Long-term memory", "Facts kept from conversations, how long they are kept, and how relationships fade.")
     session_ttl_sec: int = flag(
-        604_800,
-        "Age at which a session item expires, except in the active conversation.",
-        (60, 315_360_000),
-        "seconds",
+        604_800, "Age at which a session item expires, except in the active conversation.", (60, 315_360_000), "seconds"
     )
     memory_consolidation_interval_sec: int = flag(
         1800, "Time between two cycles of consolidation while a worker runs.", (60, 604_800), "seconds"
@@ -208,8 +205,7 @@ class Settings(FlagValues):
     prune_max_importance: float = flag(0.25, "A long-term item below this importance is too unimportant.", (0, 1))
     prune_mode: PruneMode = flag("all", "Items to prune: any (too old or too unimportant) or all (only if both).")
     prune_by_itself: bool = flag(
-        False,
-        "Prune long-term items also in the background, with every deep consolidation; off: only on request.",
+        False, "Prune long-term items also in the background, with every deep consolidation; off: only on request."
     )
     decay_days: int = flag(60, "Days without a message after which affinity is 0 again.", (1, 3650), "days")
     enable_relationship: bool = flag(True, "Show the persona's relationship to the sender of the message.")
@@ -271,8 +267,7 @@ class Settings(FlagValues):
     group("Privacy", "What is stored about people, and who sees it.")
     private_stays_private: bool = flag(True, "Keep private messages out of other conversations of the same persona.")
     server_in_direct: bool = flag(
-        False,
-        "Let direct messages see public messages of the servers on which the person has spoken.",
+        False, "Let direct messages see public messages of the servers on which the person has spoken."
     )
     privacy_default: PrivacyLevel = flag(
         "none", "Level of people without one: none keeps all, partial nothing long-term, full nothing; a typo is full."

@@ -56,8 +56,7 @@ def open_to(source: SourceTable) -> ColumnElement[bool]:
     if "local_only" in columns:
         return columns.local_only <= allowed
     marked = select(conversations.c.local_only).where(
-        conversations.c.persona_id == columns.persona_id,
-        conversations.c.conversation_key == columns.interface_path,
+        conversations.c.persona_id == columns.persona_id, conversations.c.conversation_key == columns.interface_path
     )
     # Some servers turn NOT EXISTS into a list of all conversations; this is one look-up by key per row.
     return func.coalesce(marked.scalar_subquery(), 0) <= allowed

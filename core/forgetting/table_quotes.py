@@ -181,8 +181,7 @@ def clean_operations(
 ) -> None:
     """Delete operations about deleted messages, and a person's lines in other operations; running ones start again."""
     chosen = select(_J.id, _J.payload, _J.status, _J.conversation_key).where(
-        _J.persona_id == removal.persona,
-        or_(_J.status.in_(OPEN_STATES), cast(_J.payload, String).like("%message_id%")),
+        _J.persona_id == removal.persona, or_(_J.status.in_(OPEN_STATES), cast(_J.payload, String).like("%message_id%"))
     )
     for row in list(_pages(removal, chosen.with_for_update(), _J.id)):
         payload = read_object(row.payload) or {}

@@ -137,11 +137,7 @@ def run_pending(
 
 
 def cancel(
-    ids: Iterable[int],
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    ids: Iterable[int], *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> int:
     """Cancel operations that have not ended, and return their number; results of running ones are dropped.
 
@@ -224,10 +220,7 @@ def list_operations(
 
 
 def count_operations(
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> dict[str, dict[str, int]]:
     """Return numbers of operations of the scope's persona: by type, then by state, without zeros.
 

@@ -123,12 +123,7 @@ def set_conversation_local_only(
 
 
 def link_participants(
-    a: object,
-    b: object,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    a: object, b: object, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> Linked:
     """Make two participants one person: their direct messages are shared, and the stricter privacy level applies to
     both.
@@ -151,11 +146,7 @@ def link_participants(
 
 
 def unlink_participant(
-    participant: object,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    participant: object, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> dict[str, int]:
     """Make a participant (`interface/id`) a separate person again, with the direct messages of this participant.
 

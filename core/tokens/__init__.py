@@ -163,11 +163,7 @@ _NOT_FOR = "The token does not stand for this {}."
 
 
 def list_tokens(
-    *,
-    admin: bool = False,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    *, admin: bool = False, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> list[ListedToken]:
     """Return the tokens of the scope's persona without their texts, oldest first, revoked ones too.
 

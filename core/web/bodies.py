@@ -35,8 +35,7 @@ def _split_commas(values: list[str] | None) -> list[str] | None:
 
 
 ConfUid = Annotated[
-    str,
-    Query(min_length=1, max_length=64, description="Persona id, compared exactly.", examples=["default"]),
+    str, Query(min_length=1, max_length=64, description="Persona id, compared exactly.", examples=["default"])
 ]
 DryRun = Annotated[bool, Query(description="Return the same answer, but change nothing.")]
 Reason = Annotated[str, Query(max_length=100, description="Reason stored with the run.")]
