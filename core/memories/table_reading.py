@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, case, func, or_, select
+from sqlalchemy import Connection, bindparam, func, or_, select
 
 from ..access.rules import plain_key
 from ..database.compiled import IDS, read_parts
@@ -186,14 +186,6 @@ def count_kinds(db: Database, persona: str) -> list[Count]:
     counted = select(_C.kind, _C.tier, func.count()).where(_C.persona_id == persona, MEMORIES.visible)
     rows = db.read(counted.group_by(_C.kind, _C.tier).order_by(_C.kind, _C.tier))
     return [Count(row[0] or "", row[1] or "", int(row[2])) for row in rows]
-
-
-def count_by(db: Database, persona: str, times: Sequence[datetime]) -> list[int]:
-    """Return how many active items have no time, or a time up to each of these times."""
-    before = [or_(_C.timestamp.is_(None), _C.timestamp <= time) for time in times]
-    known = [func.count(case((is_before, 1))) for is_before in before]
-    (row,) = db.read(select(*known).where(_C.persona_id == persona, MEMORIES.visible))
-    return [int(count) for count in row]
 
 
 def count_archived(db: Database, persona: str) -> int:

@@ -96,7 +96,7 @@ def copy_to_memory(source: Database, persona: str) -> Database:
         for table in (each for each in TABLES.values() if each is not schema_version):
             keys = () if table is participants else own.keys() & table.c.keys()
             for chunk in _read_chunks(connection, table, *(table.c[key].in_(own[key]) for key in keys)):
-                target.transaction(partial(_write, table=table, rows=chunk), source=table.name)
+                target.transaction(partial(insert_tuples, table=table, rows=chunk), source=table.name)
     return target
 
 

@@ -27,13 +27,6 @@ def test_l35_the_way_to_what_was_archived_and_since_when(operator: Operator, lif
     assert '<span class="state cancelled">No messages</span>' in operator.ask("GET", "/page/upkeep").text
 
 
-def test_l35_items_are_counted_as_the_memory_screen_opens_and_not_again(operator: Operator, stage: Stage) -> None:
-    Life(stage).item("Tofu is a cat")
-    assert "How much is remembered" in operator.ask("GET", "/page/memory").text
-    for path, given in (("memory", {"q": "cat"}), ("memory", {"note": "pinned", "count": "1"}), ("upkeep", {})):
-        assert "How much is remembered" not in operator.ask("GET", f"/page/{path}", params=given).text
-
-
 def test_l23_deep_consolidation_shows_first_what_it_would_archive(operator: Operator, life: Life) -> None:
     """215 items became 31 by one click; now the click lists them, and a second one does it."""
     life.item("old and dull", days=400, importance=0.1)

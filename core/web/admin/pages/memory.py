@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from .... import lifelong, memories, messages
+from .... import lifelong, messages
 from ....base.wire_ids import find_id
 from ....lifelong import BulkResult
 from ....memories.rules import INSTRUCTION
@@ -22,7 +20,6 @@ from .formats import plural
 from .page import SPLIT_COMMAS, Fraction, Id, Ids, Key, Page, Words, split_ids
 
 PAGE_SIZES = (25, 50, 100)
-WEEKS = 13
 MOST_SOURCES = 40
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
@@ -69,19 +66,7 @@ def list_items(page: Page) -> Response:
         names=page.name_items(items_page["items"]),
         sizes=PAGE_SIZES,
         flash=build_flash(page),
-        # counts are read when the screen opens, not for every search, page and change
-        figures=None if search.model_fields_set or page.field("note") else _count_items(page),
     )
-
-
-def _count_items(page: Page) -> dict[str, Any]:
-    """Return the number of current items by tier, and the total at the end of each of the last weeks."""
-    tiers: Counter[str] = Counter()
-    for kind in memories.count_kinds(page.db, page.persona):
-        tiers[kind.tier] += kind.items
-    now = page.db.clock()
-    ends = [now - timedelta(weeks=back) for back in reversed(range(WEEKS))]
-    return {"tiers": tiers, "weeks": list(zip(ends, memories.count_by(page.db, page.persona, ends), strict=True))}
 
 
 def show_item(page: Page) -> Response:
