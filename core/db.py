@@ -14,13 +14,12 @@ from .calls.defaults import configure, default_database
 from .config import GivenSettings
 from .database.engine import Database
 from .errors import MessageError
-from .index.entries import Progress
 from .memories import new_item as memory_input
 from .memories import rules as memory_rules
 from .memories import table as memories
 from .memories import table_sources
 from .scope import Scope
-from .shapes import Finding
+from .shapes import Finding, Progress
 from .upkeep import migration
 from .upkeep.migration import Migrated
 

@@ -5,7 +5,7 @@ Frozen dataclasses are internal values; TypedDicts are JSON results, whose order
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, NotRequired, Self
@@ -22,6 +22,9 @@ Ranking = Literal["relevance", "recency"]
 """relevance: the rows with the best scores. recency: rows that match both a tag and a word, then the newest matches."""
 
 Role = Literal["user", "persona", "system", "narrator", "thought"]
+
+Progress = Callable[[str, int, int], None]
+"""Called with the step (`looking`, `storing` or `writing` in a transfer), the amount done, the total (0 if unknown)."""
 
 PERSONA_SENDER = "self"
 """Sender id of the persona's own lines."""

@@ -16,10 +16,10 @@ from ..database.sources import SourceTable
 from ..database.stored_values import read_time
 from ..errors import StoreError
 from ..index import entries as index_entries
-from ..index.entries import Progress, calendar_of, derive_columns, list_texts
+from ..index.entries import calendar_of, derive_columns, list_texts
 from ..index.indexed import add_entries, change_row
 from ..scope import KEY_BYTES
-from ..shapes import PERSONA_SENDER
+from ..shapes import PERSONA_SENDER, Progress
 from ..tags import table as tags
 from ..tags.rules import stored_form
 from ..text.hits import stored_tags

@@ -19,6 +19,7 @@ from .run import DryRunOption, Run, ServerOption, command, refusals
 
 if TYPE_CHECKING:
     from ..scope import Scope
+    from ..shapes import Progress
     from ..transfer.cards import CardImport
     from ..transfer.imports import ImportResult
     from ..transfer.items import ItemImport
@@ -193,7 +194,7 @@ def _import_chats(run: Run, file: Path, options: Mapping[str, Any], *, consolida
     _end(chats, file, taken)
 
 
-def _consolidate(run: Run, result: ImportResult, progress: output.Progress) -> int:
+def _consolidate(run: Run, result: ImportResult, progress: Progress) -> int:
     from .. import conversations, lifelong
 
     queued = 0

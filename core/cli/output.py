@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -17,8 +17,8 @@ if TYPE_CHECKING:  # loaded only when something is printed
     from rich.console import Console, RenderableType
     from rich.table import Table
 
-Progress = Callable[[str, int, int], None]
-"""Called with (stage, rows done, total rows); the total is 0 if unknown."""
+    from ..shapes import Progress
+
 _HIDING = (range(9), range(11, 32), range(127, 160), range(0x202A, 0x202F), range(0x2066, 0x206A))
 _UNREADABLE = dict.fromkeys(code for codes in _HIDING for code in codes)
 """Control characters and direction marks, mapped to None for `str.translate`."""

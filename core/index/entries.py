@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -29,9 +29,6 @@ CALENDAR = "index.calendar"
 """Key under which the caches of a database handle hold the `Calendar`."""
 TERM_BYTES = 160
 """Longest word in the index, in bytes."""
-Progress = Callable[[str, int, int], None]
-"""Called with the name of a step, the amount done, and the total (0 if unknown)."""
-
 TERMS_PER_ROW = 5000
 """Maximum number of different words of a row in the index."""
 SEPARATOR = "\x1f"

@@ -16,8 +16,9 @@ from ..database.compiled import chunks
 from ..database.engine import Database
 from ..database.rows import insert_tuples
 from ..database.schema import search_block, search_fresh, search_gone, search_segment
+from ..shapes import Progress
 from . import table
-from .entries import Calendar, Progress, calendar_of, read_audience
+from .entries import Calendar, calendar_of, read_audience
 from .numbers import Flags
 from .segment import MOST_ROWS, Blocks, Rows, merge_segments, pack_rows, read_head, write_head, write_terms
 from .shapes import Entry, RowId

@@ -18,12 +18,12 @@ from ..errors import TransferError
 from ..messages import table_lines
 from ..messages.table_lines import Line
 from ..scope import Scope
+from ..shapes import Progress
 from ..stories import table_imported, table_running
 from ..stories.calls import StoryCall, open_conversation
 from ..stories.table_imported import NOTHING
 from .formats.sillytavern import lines as tavern_lines
 from .formats.sillytavern import write_header
-from .shapes import Progress
 
 _NAMES = {"user": "User", "persona": "Character"}
 """Names of user and persona if no speaker has a name."""

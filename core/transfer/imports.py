@@ -15,12 +15,13 @@ from ..calls.defaults import find_handle
 from ..database.engine import Database
 from ..errors import TransferError
 from ..scope import KEY_BYTES, Privacy, Scope, key_text
+from ..shapes import Progress
 from ..text.times import iso_text
 from ..text.times import zone as zone_named
 from .fields import SPEAKER_BYTES
 from .files import MAX_BYTES, WHAT_TO_DO, describe_file
 from .formats import ChatFiles, find_export
-from .shapes import BLANK, Fault, Progress, Reading
+from .shapes import BLANK, Fault, Reading
 from .storage import ChatWriter
 from .survey import MAX_LISTED, Plan, Survey, count_export
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from typing import Any, NamedTuple
@@ -12,9 +12,6 @@ from ..scope import Privacy
 from ..shapes import Role
 from ..stories.rules_running import Version as RecapVersion
 from ..stories.table_imported import NOTHING, Beside
-
-Progress = Callable[[str, int, int], None]
-"""Called with the step (`looking`, `storing` or `writing`), the rows done, and the total of rows, 0 if unknown."""
 
 
 @dataclass(frozen=True, slots=True)

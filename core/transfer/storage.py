@@ -19,7 +19,7 @@ from ..messages import new_message, table_batches, table_hidden, table_lines, ta
 from ..messages.new_message import NewMessage
 from ..messages.table_lines import Line as StoredLine
 from ..scope import MESSAGE_ID_BYTES, Privacy
-from ..shapes import PERSONA_SENDER, Role
+from ..shapes import PERSONA_SENDER, Progress, Role
 from ..stories import rules_recaps, table_imported
 from ..text.times import iso_text, parse_time
 from .fields import SPEAKER_BYTES, key_of, said_without_thoughts, text_of
@@ -27,7 +27,7 @@ from .formats import ChatFiles
 from .formats.sillytavern import lines as tavern_lines
 from .items.formats import Row
 from .items.storage import ItemWriter
-from .shapes import USER_NAME, Ending, Fault, Line, Note, Progress, Reading
+from .shapes import USER_NAME, Ending, Fault, Line, Note, Reading
 from .survey import Plan, build_sender_id, hash_id, is_made_id, make_id, text_digest
 
 BATCH = 500

@@ -11,9 +11,9 @@ from datetime import date, datetime
 from ..access.external_rows import participant_of
 from ..errors import TransferError
 from ..scope import Privacy
-from ..shapes import PERSONA_SENDER
+from ..shapes import PERSONA_SENDER, Progress
 from .formats import OWN, ChatFiles
-from .shapes import Ending, Fault, Left, Line, Note, Progress, Read, Reading, Room
+from .shapes import Ending, Fault, Left, Line, Note, Read, Reading, Room
 
 MAX_LISTED = 1000
 """Maximum number of faults, and of people, that are listed; further ones are only counted."""

@@ -26,13 +26,13 @@ from ..database.schema import TABLES, access_tokens, audiences, participants, sc
 from ..database.stored_values import count_repairs, read_json
 from ..errors import StoreError
 from ..index import packing
+from ..shapes import Progress
 from . import migration
 
 INDEX = ("search_fresh", "search_segment", "search_block", "search_gone")
 """Tables of the search index, which the target builds from its rows."""
 ROWS_AT_ONCE = 500
 CHARACTERS_AT_ONCE = 4_000_000
-Progress = Callable[[str, int, int], None]
 Row = tuple[Any, ...]
 
 

@@ -19,10 +19,10 @@ from ...memories.rules import DEFAULT_KIND, INSTRUCTION
 from ...memories.table_reading import item_of
 from ...memories.table_transfer import ExportPosition
 from ...scope import Scope
+from ...shapes import Progress
 from ...text.strict_json import make_strict
 from ...text.times import iso_text, parse_time
 from ..files import check_bytes
-from ..shapes import Progress
 from .formats import MAX_BYTES, MAX_ITEMS, Source, Syntax, read_items
 from .storage import ItemImport as ItemImport
 from .storage import ItemProblem as ItemProblem

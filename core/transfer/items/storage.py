@@ -17,8 +17,8 @@ from ...memories.new_item import NewMemory
 from ...memories.rules import SAVED, expires_at, kind_of, read_entry
 from ...memories.table_transfer import number_item
 from ...scope import Scope
+from ...shapes import Progress
 from ...text.hits import name_persona
-from ..shapes import Progress
 from .formats import Row
 
 BATCH = 1000
