@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import takewhile
-from typing import Any, Protocol, TypedDict, get_args
+from typing import Any, Protocol, TypedDict, Unpack, get_args
 
 from .access.rules import plain_key
 from .access.view import Viewer
 from .base import logs
 from .base.wire_ids import find_whole
-from .calls.call import Call, find_key, load_viewer, open_call
-from .calls.defaults import check_handle, clock, handle, scope_for, scope_of, settings_for
+from .calls.call import Call, CallOptions, find_key, load_viewer, open_call
+from .calls.defaults import clock, handle, scope_for, scope_of, settings_for
 from .config import GivenSettings
 from .context.incoming import NON_TEXT, IncomingMessage, read_reply, read_role
 from .database import rows
@@ -75,9 +75,7 @@ def save_chat_message(
     title: object = None,
     server_name: object = None,
     reply_to: object = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    **options: Unpack[CallOptions],
 ) -> WriteResult:
     """Store one message, once.
 
@@ -106,7 +104,7 @@ def save_chat_message(
     True
     """
     return _plan(
-        open_call(db, settings, scope),
+        open_call(**options),
         interface_path,
         message_text,
         reply_to,
@@ -272,13 +270,7 @@ def _describe_reply(call: Call, message: Any) -> dict[str, Any] | None:
 
 
 def load_chat_history(
-    path: object,
-    limit: object = None,
-    *,
-    level: bool = False,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    path: object, limit: object = None, *, level: bool = False, **options: Unpack[CallOptions]
 ) -> list[ChatLine]:
     """Return the newest messages of a conversation that the scope sees, oldest first; [] for a blank path.
 
@@ -293,17 +285,14 @@ def load_chat_history(
     >>> [(line["sender_name"], line["text"]) for line in load_chat_history("web/7", db=db)]
     [('Ann', 'Is there tea?')]
     """
-    check_handle(db)
     if path is None or (isinstance(path, str) and not path.strip()):
         return []
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     key = find_key(call, path)
     return _read_lines(call, limit, call.settings.chat_history, key, level=level)
 
 
-def load_global_chat_history(
-    limit: object = 10, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
-) -> list[ChatLine]:
+def load_global_chat_history(limit: object = 10, **options: Unpack[CallOptions]) -> list[ChatLine]:
     """Return the newest messages of all conversations that the scope sees, oldest first; at most 1000.
 
     >>> from prompt_engine import open_database
@@ -312,12 +301,10 @@ def load_global_chat_history(
     >>> [line["text"] for line in load_global_chat_history(1, db=db)]
     ['Coffee?']
     """
-    return _read_lines(open_call(db, settings, scope), limit, 10)
+    return _read_lines(open_call(**options), limit, 10)
 
 
-def clear_chat_history(
-    path: object, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
-) -> int:
+def clear_chat_history(path: object, **options: Unpack[CallOptions]) -> int:
     """Delete the messages of a conversation that the scope sees, and return their number.
 
     Recaps and short-term entries are deleted too. Memories made from the messages and conversations below `path/` stay.
@@ -328,14 +315,12 @@ def clear_chat_history(
     >>> clear_chat_history("web/7", db=db), clear_chat_history("web/7", db=db)
     (1, 0)
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     key = find_key(call, path)
     return table_followers.clear_conversation(call, load_viewer(call, key), key)
 
 
-def get_cache_stats(
-    *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
-) -> CacheStats:
+def get_cache_stats(**options: Unpack[CallOptions]) -> CacheStats:
     """Return the number and times of the messages that the scope sees.
 
     >>> from prompt_engine import open_database
@@ -345,7 +330,7 @@ def get_cache_stats(
     >>> stats["total_messages"], stats["newest_message"]
     (1, '2026-03-10T12:00:00+00:00')
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     viewer = load_viewer(call)
     messages, conversations, oldest, newest = table_lines.read_stats(
         call.db, call.persona, viewer.audiences, local=viewer.sees_local_only
@@ -360,13 +345,7 @@ def get_cache_stats(
 
 
 def edit_chat_message(
-    message: object,
-    message_text: object,
-    *,
-    interface_path: object = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    message: object, message_text: object, *, interface_path: object = None, **options: Unpack[CallOptions]
 ) -> WriteResult:
     """Replace the text of a stored message and update everything made from it, in one transaction.
 
@@ -387,22 +366,16 @@ def edit_chat_message(
     >>> edit_chat_message(saved.id, "Is there tea?", db=db).stored
     True
     """
-    check_handle(db)
     text = rows.text(message_text, "message_text")
     if not text.strip():
         return WriteResult(False, None, "empty")
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     place = _find_message(call, message, interface_path)
     return NO_MESSAGE if place is None else table_followers.edit_message(call, *place, text)
 
 
 def delete_chat_message(
-    message: object,
-    *,
-    interface_path: object = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    message: object, *, interface_path: object = None, **options: Unpack[CallOptions]
 ) -> WriteResult:
     """Delete a stored message with everything made from it, in one transaction; arguments are those of
     `edit_chat_message`.
@@ -416,7 +389,7 @@ def delete_chat_message(
     >>> delete_chat_message(saved.id, db=db).stored, load_chat_history("web/7", db=db)
     (True, [])
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     place = _find_message(call, message, interface_path)
     return NO_MESSAGE if place is None else table_followers.delete_message(call, *place)
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Unpack
 
-from .config import GivenSettings
+from .calls.call import CallOptions
 from .context.context import read_hits
-from .database.engine import Database
 from .prompt import pipeline
 from .prompt.call import open_call
 from .prompt.request import PromptRequest
-from .scope import Scope
 from .shapes import Hit
 
 __all__ = ["HistoryEngine"]
@@ -27,10 +25,7 @@ class HistoryEngine:
         interface_name: str | None = None,
         text: str = "",  # noqa: ARG002 - part of the original signature
         memories: Iterable[Hit] | None = None,
-        *,
-        db: Database | None = None,
-        settings: GivenSettings = None,
-        scope: Scope | None = None,
+        **options: Unpack[CallOptions],
     ) -> dict[str, Any]:
         """Return the `context` of a prompt, its keys in the order of `context.context.CONTEXT_KEYS`.
 
@@ -57,6 +52,6 @@ class HistoryEngine:
             ['[2026-03-10 11:59] Ann: "Hello."']
             >>> db.close()
         """
-        call = open_call(PromptRequest(message, context_memory, interface_name, db=db, settings=settings, scope=scope))
+        call = open_call(PromptRequest(message, context_memory, interface_name, **options))
         with call.one_connection():
             return pipeline.build_context(call, read_hits(memories)[0]).context

@@ -18,8 +18,8 @@ from . import search as searching
 from .base.hints import shown
 from .base.wire_ids import find_whole
 from .calls import defaults
-from .calls.call import Call, open_call
-from .calls.defaults import check_handle, handle, settings_for
+from .calls.call import Call, CallOptions, open_call, settings_of
+from .calls.defaults import check_handle, handle
 from .config import GivenSettings
 from .database.engine import Database
 from .errors import MessageError
@@ -196,14 +196,7 @@ def _search(
     return _Found(wanted, replace(result, chosen=matching[offset : offset + page]), len(matching))
 
 
-def free_memory_search(
-    query: str,
-    limit: int = 5,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> list[str]:
+def free_memory_search(query: str, limit: int = 5, **options: Unpack[CallOptions]) -> list[str]:
     """Return unique snippets of memories and diary entries that contain any word of the query, newest first.
 
     Args:
@@ -223,21 +216,12 @@ def free_memory_search(
         include_chat=False,
         limit=limit,
         ranking="recency",
-        db=db,
-        settings=settings,
-        scope=scope,
+        **options,
     )
     return list(dict.fromkeys(hit["snippet"] for hit in hits))
 
 
-def should_remember(
-    user_text: str | None,
-    response_text: str | None,
-    *,
-    db: Database | None = None,  # noqa: ARG001 - every door takes it
-    settings: GivenSettings = None,
-    scope: Scope | None = None,  # noqa: ARG001 - every door takes it
-) -> bool:
+def should_remember(user_text: str | None, response_text: str | None, **options: Unpack[CallOptions]) -> bool:
     """Return whether an exchange is worth storing. It reads no table.
 
     Requests to remember, and statements of people about themselves, are worth storing. Questions, quotations, reported
@@ -260,7 +244,7 @@ def should_remember(
     for name, value in (("user_text", user_text), ("response_text", response_text)):
         if value is not None and not isinstance(value, str):
             raise MessageError.of_type(name, value, "a text or None")
-    settings = settings_for(settings)
+    settings = settings_of(options)
     known = [each for text in (user_text, response_text) if text for each in phrases_for(text, settings)]
     return remember.should_remember(user_text, response_text, known)
 

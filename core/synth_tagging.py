@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypedDict
+from typing import TypedDict, Unpack
 
 from .base import logs
-from .calls.defaults import check_handle, handle, scope_for, settings_for
-from .config import GivenSettings
-from .database.engine import Database
+from .calls.call import CallOptions, open_call, settings_of
 from .errors import MessageError, StoreError
-from .scope import Scope
 from .shapes import Vocabulary, WriteResult
 from .tags import rules, table
 from .text.search_words import KEYWORD_LIMIT, salient_words
@@ -30,14 +27,7 @@ class KnownTag(TypedDict):
     """Weight of each linked tag."""
 
 
-def extract_tags(
-    text: str | None,
-    vocabulary: Vocabulary | None = None,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,  # noqa: ARG001
-) -> list[str]:
+def extract_tags(text: str | None, vocabulary: Vocabulary | None = None, **options: Unpack[CallOptions]) -> list[str]:
     """Return the tags of a text in normal form, in order of appearance, at most 12. `db` and `scope` are not used.
 
     Args:
@@ -49,9 +39,8 @@ def extract_tags(
     >>> extract_tags("Ann drinks green tea in Rome")
     ['ann', 'drinks', 'green', 'tea', 'rome']
     """
-    check_handle(db)
     _check_vocabulary(vocabulary)
-    settings = settings_for(settings)
+    settings = settings_of(options)
     return rules.extract(_text(text), vocabulary=vocabulary, languages=settings.languages)
 
 
@@ -67,13 +56,7 @@ def _text(text: object) -> str:
     return text or ""
 
 
-def extract_keywords(
-    text: str | None,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,  # noqa: ARG001
-) -> list[str]:
+def extract_keywords(text: str | None, **options: Unpack[CallOptions]) -> list[str]:
     """Return the salient words of a text in their order, at most 24. `db` and `scope` are not used.
 
     Args:
@@ -83,18 +66,12 @@ def extract_keywords(
     >>> extract_keywords("Did Ann drink green tea in Rome?")
     ['ann', 'drink', 'green', 'tea', 'rome']
     """
-    check_handle(db)
-    settings = settings_for(settings)
+    settings = settings_of(options)
     return salient_words(_text(text), settings.languages, KEYWORD_LIMIT)
 
 
 def expand_tags(
-    tags: Sequence[object] | str | None,
-    *,
-    vocabulary: Vocabulary | None = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    tags: Sequence[object] | str | None, *, vocabulary: Vocabulary | None = None, **options: Unpack[CallOptions]
 ) -> list[str]:
     """Return the tags, followed by their linked tags, the heaviest link first, at most 24 in all.
 
@@ -108,23 +85,20 @@ def expand_tags(
     >>> synth_tagging.link_tags("tea", "green", db=db).stored, synth_tagging.expand_tags(["tea"], db=db)
     (True, ['tea', 'green'])
     """
-    check_handle(db)
     _check_vocabulary(vocabulary)
     given = rules.tag_items(tags)
     if not any(map(rules.normal, given)):
         return []
-    settings = settings_for(settings)
     if vocabulary is None:
         try:
-            vocabulary = table.load(handle(db), scope_for(scope, settings).persona)
+            call = open_call(**options)
+            vocabulary = table.load(call.db, call.persona)
         except StoreError as error:
             logs.warning("tag_links_not_read", source=error.source, number=error.number)
     return rules.expand(given, vocabulary)
 
 
-def add_tag(
-    tag: object, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
-) -> WriteResult:
+def add_tag(tag: object, **options: Unpack[CallOptions]) -> WriteResult:
     """Add a tag to the persona's vocabulary; reason `duplicate`, `empty`, or `too_long` for more than 255 bytes.
 
     >>> from prompt_engine import open_database, synth_tagging
@@ -134,18 +108,11 @@ def add_tag(
     >>> [known["tag"] for known in synth_tagging.list_tags(db=db)]
     ['green tea']
     """
-    db = handle(db)
-    return table.add(db, scope_for(scope, settings_for(settings)).persona, tag)
+    call = open_call(**options)
+    return table.add(call.db, call.persona, tag)
 
 
-def add_alias(
-    alias: object,
-    tag: object,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> WriteResult:
+def add_alias(alias: object, tag: object, **options: Unpack[CallOptions]) -> WriteResult:
     """Add another spelling of a tag to the vocabulary, and the tag if it is unknown.
 
     Reason `refused`, explained in `notes`, if the spelling is a tag or has aliases itself, or if `tag` is an alias.
@@ -155,19 +122,11 @@ def add_alias(
     >>> synth_tagging.add_alias("chai", "tea", db=db).stored, synth_tagging.list_tags(db=db)[0]["aliases"]
     (True, ['chai'])
     """
-    db = handle(db)
-    return table.add_alias(db, scope_for(scope, settings_for(settings)).persona, alias, tag)
+    call = open_call(**options)
+    return table.add_alias(call.db, call.persona, alias, tag)
 
 
-def link_tags(
-    a: object,
-    b: object,
-    weight: object = 1.0,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> WriteResult:
+def link_tags(a: object, b: object, weight: object = 1.0, **options: Unpack[CallOptions]) -> WriteResult:
     """Link two tags in both directions, or change the weight of their link; unknown tags join the vocabulary.
 
     Args:
@@ -179,13 +138,11 @@ def link_tags(
     >>> synth_tagging.link_tags("tea", "rome", 2, db=db).stored, synth_tagging.list_tags(db=db)[1]["links"]
     (True, {'rome': 2.0})
     """
-    db = handle(db)
-    return table.link(db, scope_for(scope, settings_for(settings)).persona, a, b, weight)
+    call = open_call(**options)
+    return table.link(call.db, call.persona, a, b, weight)
 
 
-def list_tags(
-    *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
-) -> list[KnownTag]:
+def list_tags(**options: Unpack[CallOptions]) -> list[KnownTag]:
     """Return the persona's vocabulary with aliases and links, most used tags first, ties by name.
 
     >>> from prompt_engine import open_database, synth_tagging
@@ -193,8 +150,8 @@ def list_tags(
     >>> synth_tagging.add_tag("tea", db=db).stored, synth_tagging.list_tags(db=db)
     (True, [{'tag': 'tea', 'uses': 0, 'aliases': [], 'links': {}}])
     """
-    db = handle(db)
-    known = table.load(db, scope_for(scope, settings_for(settings)).persona)
+    call = open_call(**options)
+    known = table.load(call.db, call.persona)
     aliases: dict[str, list[str]] = {}
     for alias, tag in sorted(known.aliases.items()):
         aliases.setdefault(tag, []).append(alias)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import prompt_engine
+from prompt_engine.calls.call import CallOptions
 from typing_extensions import is_typeddict
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "api.md"
@@ -122,9 +123,22 @@ class _Bare(str):
         return str(self)
 
 
+def read_signature(value: Any) -> inspect.Signature:
+    """Return a signature with the arguments that all functions share named one by one."""
+    signature = inspect.signature(value)
+    own = list(signature.parameters.values())
+    if not own or own[-1].annotation != "Unpack[CallOptions]":
+        return signature
+    shared = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+        for name, kind in CallOptions.__annotations__.items()
+    ]
+    return signature.replace(parameters=[*own[:-1], *shared])
+
+
 def write_call(name: str, value: Any) -> str:
     """Return a call with its arguments and result on one line."""
-    signature = inspect.signature(value)
+    signature = read_signature(value)
     empty = signature.empty
     parameters = [
         each if each.annotation is empty else each.replace(annotation=_Bare(_named(each.annotation)))

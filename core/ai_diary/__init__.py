@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Unpack
 
 from ..base import logs
 from ..base.hints import shown
 from ..base.wire_ids import find_whole
-from ..calls.call import GivenSettings, load_viewer, open_call
-from ..calls.defaults import check_handle, handle
+from ..calls.call import CallOptions, load_viewer, open_call
 from ..database import rows
-from ..database.engine import Database
 from ..memories import table_sources
 from ..memories.rules import read_id
-from ..scope import Scope, optional_key
+from ..scope import optional_key
 from ..search.rules_arguments import read_limit, read_tags
 from ..shapes import DiaryEntry, WriteResult
 from ..tags import rules as tag_rules
@@ -40,9 +39,7 @@ def add_diary_entry(
     timestamp: object = None,
     local_only: bool = False,
     message_id: object = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    **options: Unpack[CallOptions],
 ) -> WriteResult:
     """Store an entry in the scope's conversation, else in the conversation of interface, chat and thread, else in none.
 
@@ -67,14 +64,12 @@ def add_diary_entry(
     >>> ai_diary.add_diary_entry("Ann told me of Rome.", "She is happy.", db=db, scope=scope).stored
     True
     """
-    check_handle(db)
     said = rows.text(content, "content")
     if not said.strip():
         return WriteResult(False, None, "empty")
     # 1. open the call
-    db = handle(db)
-    row_id = db.ids.one()  # before the time is taken: the id tells whether `forget` came later
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
+    row_id = call.db.ids.one()  # before the time is taken: the id tells whether `forget` came later
     # 2. read the entry
     kept, dropped = tag_rules.stored_form(context_tags)
     notes = [f"a tag of {size} bytes was left out; at most {tag_rules.TAG_BYTES} are stored" for size in dropped]
@@ -88,12 +83,12 @@ def add_diary_entry(
         emotions=tuple(rows.json_value(_read_list(emotions), "emotions", notes)),
         context_tags=tuple(kept),
         involved_users=tuple(dict.fromkeys(filter(None, names))),
-        timestamp=read_time_or_now(timestamp, "timestamp", db.clock(), notes),
+        timestamp=read_time_or_now(timestamp, "timestamp", call.db.clock(), notes),
         interface=optional_key(interface, "interface", 50) or "",
         chat_id=optional_key(chat_id, "chat_id", 255) or "",
         thread_id=optional_key(thread_id, "thread_id", 255) or "",
         local_only=bool(rows.yes_no(local_only, "local_only")),
-        source_message_ids=tuple(table_sources.find_sources(db, call.scope, message_id)[0] or ()),
+        source_message_ids=tuple(table_sources.find_sources(call.db, call.scope, message_id)[0] or ()),
     )
     # 3. store it
     stored = table.insert_entry(call, entry, row_id=row_id)
@@ -103,12 +98,7 @@ def add_diary_entry(
 
 
 def get_recent_entries(
-    days: float = 2,
-    max_chars: int | None = None,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    days: float = 2, max_chars: int | None = None, **options: Unpack[CallOptions]
 ) -> list[DiaryEntry]:
     """Return the entries of the last `days` days, newest first, up to the first entry that no longer fits `max_chars`.
 
@@ -124,18 +114,11 @@ def get_recent_entries(
     """
     days = _read_number(days, "days")
     most = None if max_chars is None else int(_read_number(max_chars, "max_chars"))
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     return table.read_recent(call.db, load_viewer(call), days=days, max_chars=most)
 
 
-def get_entries_by_tags(
-    tags: object,
-    limit: object = 10,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> list[DiaryEntry]:
+def get_entries_by_tags(tags: object, limit: object = 10, **options: Unpack[CallOptions]) -> list[DiaryEntry]:
     """Return the newest entries with one of the tags, newest first; [] without tags.
 
     Args:
@@ -148,22 +131,14 @@ def get_entries_by_tags(
     >>> [entry.content for entry in ai_diary.get_entries_by_tags(["rome", "paris"], db=db, scope=scope)]
     ['Ann told me of Rome.']
     """
-    check_handle(db)
     wanted, _ = read_tags(tags)
     if not wanted:
         return []
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     return table.read_newest(call.db, load_viewer(call), most=_read_most(limit), tags=wanted)
 
 
-def get_entries_with_person(
-    person: str,
-    limit: object = 10,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> list[DiaryEntry]:
+def get_entries_with_person(person: str, limit: object = 10, **options: Unpack[CallOptions]) -> list[DiaryEntry]:
     """Return the newest entries that list exactly this person among the involved users, newest first.
 
     Args:
@@ -176,21 +151,14 @@ def get_entries_with_person(
     >>> [entry.content for entry in ai_diary.get_entries_with_person("Ann", db=db, scope=scope)]
     ['Ann told me of Rome.']
     """
-    check_handle(db)
     name = rows.text(person, "person")
     if not name:
         return []
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     return table.read_newest(call.db, load_viewer(call), most=_read_most(limit), person=name)
 
 
-def cleanup_old_entries(
-    days: float = 30,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> int:
+def cleanup_old_entries(days: float = 30, **options: Unpack[CallOptions]) -> int:
     """Archive the persona's entries that are at least `days` old, and return their number; nothing shows them then.
 
     Args:
@@ -203,17 +171,11 @@ def cleanup_old_entries(
     1
     """
     days = _read_number(days, "days")
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     return table.archive_entries(call.db, call.persona, days)
 
 
-def unarchive_entries(
-    ids: Iterable[int] | None = None,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> int:
+def unarchive_entries(ids: Iterable[int] | None = None, **options: Unpack[CallOptions]) -> int:
     """Restore all archived entries, or those with these ids, and return their number.
 
     >>> from prompt_engine import Scope, ai_diary, open_database
@@ -223,17 +185,14 @@ def unarchive_entries(
     (1, 1)
     """
     wanted = None if ids is None else [read_id(each) for each in all_items(ids, "ids")]
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     return table.unarchive_entries(call.db, call.persona, wanted)
 
 
 def edit_diary_entry(
     id: int,  # noqa: A002 - the name of the specification
     content: str,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    **options: Unpack[CallOptions],
 ) -> WriteResult:
     """Replace the text of an entry; its thought, summary and message are removed with the old text.
 
@@ -246,20 +205,16 @@ def edit_diary_entry(
     >>> ai_diary.edit_diary_entry(entry.id, "Ann told me of Paris.", db=db, scope=scope).stored
     True
     """
-    check_handle(db)
     text = rows.text(content, "content")
     if not text.strip():
         return WriteResult(False, None, "empty")
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     return table.edit_entry(call.db, load_viewer(call), read_id(id), text)
 
 
 def archive_diary_entry(
-    id: int,  # noqa: A002 - as above
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    id: int,  # noqa: A002 - as above,
+    **options: Unpack[CallOptions],
 ) -> bool:
     """Archive an entry and return True, or False if the scope sees no such entry; `unarchive_entries` restores it.
 
@@ -270,7 +225,7 @@ def archive_diary_entry(
     >>> archive_diary_entry(entry.id, db=db, scope=scope), archive_diary_entry(entry.id, db=db, scope=scope)
     (True, False)
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     return table.archive_entry(call.db, load_viewer(call), read_id(id))
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import TypedDict
 
 from ..access.load import load_snapshot
 from ..access.rules import plain_key
@@ -36,11 +39,40 @@ class Call:
         return self.scope.destination or self.settings.prompt_destination
 
 
-def open_call(db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None) -> Call:
+class CallOptions(TypedDict, total=False):
+    """Arguments of every public function, by keyword; without them, those of the process are used."""
+
+    db: Database | None
+    settings: GivenSettings
+    scope: Scope | None
+
+
+def open_call(
+    db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None, **unknown: object
+) -> Call:
+    _refuse(unknown)
     known_db = defaults.handle(db)
     known = defaults.settings_for(settings)
     known_db.caches[CALENDAR] = Calendar(known.timezone or "UTC", known.languages)
     return Call(known_db, known, resolve_scope(known_db, defaults.scope_for(scope, known)))
+
+
+def settings_of(options: CallOptions) -> Settings:
+    """Return the settings of a call that needs neither database nor scope."""
+    _refuse([name for name in options if name not in CallOptions.__annotations__])
+    return defaults.settings_for(options.get("settings"))
+
+
+def _refuse(unknown: Iterable[str]) -> None:
+    """Raise Python's error for an unknown argument, with the name of the function that the host called."""
+    for name in unknown:
+        package, called = __name__.partition(".")[0], ""
+        for each in inspect.stack()[2:]:
+            module = each.frame.f_globals["__name__"]
+            if module.partition(".")[0] != package or module.endswith(".aio"):
+                break
+            called = each.function
+        raise TypeError(f"{called}() got an unexpected keyword argument {name!r}")
 
 
 def find_key(call: Call, conversation: object, field: str = "interface_path") -> str:

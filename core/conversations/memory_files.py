@@ -11,14 +11,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, Unpack
 
 from ..base import logs
 from ..base.hints import shown
 from ..base.whole_file import replace_file
-from ..calls.call import Call, GivenSettings, load_viewer, open_call
+from ..calls.call import Call, CallOptions, load_viewer, open_call
 from ..config import Settings
-from ..database.engine import Database
 from ..errors import CoreError, MessageError, TransferError
 from ..memories.rules import SAVED_MEMORY_CHARS
 from ..scope import Scope
@@ -78,13 +77,7 @@ class Section(NamedTuple):
 T = TypeVar("T", Section, str)
 
 
-def export_markdown(
-    folder: str | Path | None = None,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> MarkdownResult:
+def export_markdown(folder: str | Path | None = None, **options: Unpack[CallOptions]) -> MarkdownResult:
     """Write the conversations and memories that the scope sees into the two files.
 
     In `Saved Memories.md`, lines that a person added are first saved, and memories whose lines they removed are
@@ -101,7 +94,7 @@ def export_markdown(
             another scope's.
         StoreReadError: the rows cannot be read; no file is changed.
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     path = _check_folder(folder, call.settings)
     with _lock(path, make=True):
         _check_owner(path, call.scope)
@@ -122,13 +115,7 @@ def export_markdown(
     return MarkdownResult(str(path), recent=recent, saved=saved, written=tuple(written))
 
 
-def import_markdown(
-    folder: str | Path | None = None,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> MarkdownResult:
+def import_markdown(folder: str | Path | None = None, **options: Unpack[CallOptions]) -> MarkdownResult:
     """Add entries of the two files that the database lacks; existing rows and the files stay unchanged.
 
     Args:
@@ -141,7 +128,7 @@ def import_markdown(
         TransferError: a file is not UTF-8 or over 10 MB, or the folder is another scope's.
         StoreWriteError: a row could not be stored; the rows before it were.
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     path = _check_folder(folder, call.settings)
     reasons: list[str] = []
     if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir can raise OSError

@@ -7,15 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC
 from functools import partial
+from typing import Unpack
 
 from ..base import logs
-from ..calls.call import GivenSettings, load_viewer, open_call
+from ..calls.call import CallOptions, load_viewer, open_call
 from ..config import Settings
 from ..context.lines import NameLabels
-from ..database.engine import Database
 from ..errors import MessageError, StoreError
 from ..memories.rules_modes import MODES
-from ..scope import Scope
 from ..shapes import LoadedMemory, RecentConversation
 from ..templates.render import Renderer
 from ..text import times
@@ -31,9 +30,7 @@ _escape = partial(html.escape, quote=False)
 """Escapes a text so that it cannot end its part of the prompt."""
 
 
-def get_user_memory_prompt(
-    *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
-) -> str | None:
+def get_user_memory_prompt(**options: Unpack[CallOptions]) -> str | None:
     """Return recent conversations, then saved memories, each between two marker lines; None if there are none.
 
     The text has at most 10 conversations, and as many saved memories as SAVED_CHARS allows, oldest first. A part that
@@ -42,7 +39,7 @@ def get_user_memory_prompt(
     Returns:
         A text, in which `<`, `>` and `&` of stored texts are written as entities.
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     has_recent, has_saved = _switches(call.settings)
     if not has_recent and not has_saved:
         return None
@@ -69,9 +66,7 @@ def get_user_memory_prompt(
     return Renderer(call.settings.templates_dir).text(TEMPLATE, **shown).strip() or None
 
 
-def get_system_prompt_with_memory(
-    base: str, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
-) -> str:
+def get_system_prompt_with_memory(base: str, **options: Unpack[CallOptions]) -> str:
     """Return `base`, an empty line and the memory prompt; only `base` if there are no memories.
 
     Args:
@@ -79,20 +74,18 @@ def get_system_prompt_with_memory(
     """
     if not isinstance(base, str):
         raise MessageError.of_type("base", base, "a text")
-    memory = get_user_memory_prompt(db=db, settings=settings, scope=scope)
+    memory = get_user_memory_prompt(**options)
     return base if memory is None else f"{base}\n\n{memory}"
 
 
-def load_memory(
-    *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
-) -> LoadedMemory:
+def load_memory(**options: Unpack[CallOptions]) -> LoadedMemory:
     """Return recent conversations and saved memories as data, `{"recent": [...], "saved": [...]}`, each oldest first.
 
     Returns:
         Always both keys; a list is empty if its flag is off (ENABLE_RECENT_CONVERSATIONS, ENABLE_SAVED_MEMORY), both
         are empty if MEMORY_MODE is `project`.
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     recent, saved = _switches(call.settings)
     if not recent and not saved:
         return {"recent": [], "saved": []}

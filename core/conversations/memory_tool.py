@@ -16,16 +16,14 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Any, get_args
+from typing import Any, Unpack, get_args
 
 from ..base import logs
 from ..base.hints import shown
-from ..calls.call import Call, GivenSettings, open_call
+from ..calls.call import Call, CallOptions, open_call, settings_of
 from ..config import Settings
-from ..database.engine import Database
 from ..errors import MessageError, StoreError
 from ..memories.rules_modes import MODES, asked_before
-from ..scope import Scope
 from ..shapes import ToolAnswer, ToolCall, ToolForm
 from ..templates.words import phrases_for
 from ..text.folding import clean
@@ -57,9 +55,7 @@ _WHY = {
 }
 
 
-def memory_tools(
-    form: ToolForm = "openai", *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
-) -> list[dict[str, Any]]:
+def memory_tools(form: ToolForm = "openai", **options: Unpack[CallOptions]) -> list[dict[str, Any]]:
     """Return the tools to offer to the model: the memory tool, or an empty list while it is switched off.
 
     Args:
@@ -69,7 +65,7 @@ def memory_tools(
         One definition, or [], depending on MEMORY_MODE, ENABLE_SAVED_MEMORY and ENABLED_TOOL_IDS.
     """
     definition = build_definition(form)
-    return [definition] if is_offered(open_call(db, settings, scope).settings) else []
+    return [definition] if is_offered(open_call(**options).settings) else []
 
 
 def is_offered(settings: Settings) -> bool:
@@ -77,13 +73,7 @@ def is_offered(settings: Settings) -> bool:
     return settings.enable_saved_memory and MODES[settings.memory_mode].saves and is_listed
 
 
-def parse_tool_call(
-    reply: Any,
-    *,
-    db: Database | None = None,  # noqa: ARG001 - every public function takes it
-    settings: GivenSettings = None,  # noqa: ARG001
-    scope: Scope | None = None,  # noqa: ARG001
-) -> list[ToolCall]:
+def parse_tool_call(reply: Any, **options: Unpack[CallOptions]) -> list[ToolCall]:
     """Return the calls of the memory tool in a model's reply, in order; calls of other tools are left out.
 
     Args:
@@ -97,6 +87,7 @@ def parse_tool_call(
     >>> [call.content for call in parse_tool_call(reply)]
     ['Ann likes tea']
     """
+    settings_of(options)
     if isinstance(reply, str):
         return read_text_calls(strip_thoughts(reply))
     if not isinstance(reply, (Mapping, list, tuple)):
@@ -107,13 +98,7 @@ def parse_tool_call(
 
 
 def run_tool_call(
-    call: ToolCall,
-    *,
-    said: str | None = None,
-    message_id: object = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    call: ToolCall, *, said: str | None = None, message_id: object = None, **options: Unpack[CallOptions]
 ) -> ToolAnswer:
     """Run one call of the memory tool in the scope, and return success, message and the answer in the call's form.
 
@@ -125,7 +110,7 @@ def run_tool_call(
     Returns:
         `success` is False if nothing was stored; `message` then begins with `error` or a reason of `add_saved_memory`.
     """
-    opened = open_call(db, settings, scope)
+    opened = open_call(**options)
     if not isinstance(call, ToolCall):
         raise MessageError.of_type("call", call, "one that `parse_tool_call` returned")
     if call.error:

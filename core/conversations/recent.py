@@ -5,22 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Unpack
 
 from .. import llm
 from ..access import table_conversations, table_participants
 from ..access.rules import check_key, plain_key
 from ..access.view import Viewer
 from ..base import logs
-from ..calls.call import Call, GivenSettings, find_key, load_viewer, open_call
+from ..calls.call import Call, CallOptions, find_key, load_viewer, open_call
 from ..config import Settings
-from ..database.engine import Connection, Database
+from ..database.engine import Connection
 from ..errors import MessageError, ModelError, StoreWriteError
 from ..jobs import table as jobs_table
 from ..jobs.handlers import Effect, Tools, operation_call
 from ..jobs.rules import UNREADABLE_ANSWER
 from ..messages import table_lines
-from ..scope import Scope
 from ..shapes import Line, Operation, RecentConversation, WriteResult
 from ..templates.render import Renderer
 from ..templates.words import refused_patterns
@@ -69,13 +68,7 @@ def read_end(payload: Mapping[str, Any], now: datetime) -> End | None:
 
 
 def add_recent_conversation(
-    messages: Any = None,
-    model: Any = None,
-    *,
-    wait: bool = False,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    messages: Any = None, model: Any = None, *, wait: bool = False, **options: Unpack[CallOptions]
 ) -> WriteResult:
     """Report that the scope's conversation has ended; its title and summary are added to the recent conversations.
 
@@ -94,7 +87,7 @@ def add_recent_conversation(
     Raises:
         TypeError: `messages` is not a list.
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     if not call.settings.enable_recent_conversations:
         return WriteResult(False, None, "disabled")
     # 1. the messages handed in, if any
@@ -121,13 +114,7 @@ def add_recent_conversation(
 
 
 def close_conversation(
-    conversation: str | None = None,
-    model: Any = None,
-    *,
-    wait: bool = False,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    conversation: str | None = None, model: Any = None, *, wait: bool = False, **options: Unpack[CallOptions]
 ) -> WriteResult:
     """Mark a conversation closed and report its end, in one transaction; its next message opens it again.
 
@@ -140,7 +127,7 @@ def close_conversation(
         Reason `unchanged` if the conversation is unknown or already closed.
     """
     # 1. which conversation
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     given = conversation if conversation is not None else call.scope.conversation
     if given is None:
         raise MessageError("conversation is missing. Name the conversation that ends.", fields=("conversation",))
@@ -321,11 +308,9 @@ def follow_summary(operation: Operation, tools: Tools) -> None:
     memory_files.write_files(operation_call(operation, tools))
 
 
-def list_recent_conversations(
-    *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
-) -> list[RecentConversation]:
+def list_recent_conversations(**options: Unpack[CallOptions]) -> list[RecentConversation]:
     """Return the ended conversations that the scope sees, MAX_RECENT_CONVERSATIONS of each audience, oldest first."""
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     return read_recent(call, load_viewer(call))
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Unpack
 
 from ..access.view import Viewer
 from ..base import logs
-from ..calls.call import Call, GivenSettings, load_viewer, open_call
+from ..calls.call import Call, CallOptions, load_viewer, open_call
 from ..config import Settings
 from ..database import rows
 from ..database.engine import Database
@@ -17,7 +17,6 @@ from ..memories.rules import INSTRUCTION, SAVED, SAVED_MEMORY_CHARS, check_choic
 from ..memories.rules_instructions import MOST_CHARS
 from ..memories.section_instructions import is_recorded
 from ..memories.similar import find_similar
-from ..scope import Scope
 from ..shapes import SavedMemory, WriteResult
 from ..templates.words import phrases_for
 from ..text.folding import clean, one_line
@@ -35,9 +34,7 @@ def add_saved_memory(
     kind: SavedKind = "saved",
     said: str | None = None,
     message_id: object = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    **options: Unpack[CallOptions],
 ) -> WriteResult:
     """Save one fact at once because a person asked for it.
 
@@ -56,7 +53,7 @@ def add_saved_memory(
         the equal memory. `similar` is the person's older memory that shares most words with the new one, as `{id, text,
         day}`, or None; delete it if the new one replaces it.
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     check_choice(kind, "kind", SavedKind)
     return save_memory(call, text, said, message_id=message_id, kind=kind)
 
@@ -110,9 +107,7 @@ def delete_saved_memory(
     id: int,  # noqa: A002 - the key of the listing
     *,
     restore: bool = False,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    **options: Unpack[CallOptions],
 ) -> WriteResult:
     """Archive a saved memory; `restore=True` restores it.
 
@@ -124,26 +119,20 @@ def delete_saved_memory(
         `(True, id, "")`; reason `unchanged` if the scope sees no such memory; when restoring, `duplicate` with the
         id of an equal memory that is not archived.
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     result = table_saved.set_archived(call.db, load_viewer(call), rows.row_id(id), archived=not restore)
     if result.stored:
         memory_files.write_files(call)
     return result
 
 
-def list_saved_memories(
-    *,
-    kind: SavedKind = "saved",
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> list[SavedMemory]:
+def list_saved_memories(*, kind: SavedKind = "saved", **options: Unpack[CallOptions]) -> list[SavedMemory]:
     """Return all saved memories that the scope may see, oldest first, ties by id.
 
     Args:
         kind: `saved`, or `instruction` for the standing instructions of the scope's person.
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     viewer = load_viewer(call)
     check_choice(kind, "kind", SavedKind)
     return read_saved(call.db, viewer, kind=kind)

@@ -8,22 +8,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from ..access import table_participants, tombstones
 from ..access.rules import check_key
 from ..base import logs
 from ..base.hints import shown
 from ..base.text_caches import forget_texts
-from ..calls.call import Call, GivenSettings, find_key, open_call
+from ..calls.call import Call, CallOptions, find_key, open_call
 from ..conversations import memory_files
-from ..database.engine import Database
 from ..database.rows import yes_no
 from ..errors import MessageError
 from ..index.entries import HELD
 from ..memories import shown_texts
 from ..memories.rules import read_id
-from ..scope import KEY_BYTES, Scope, key_text
+from ..scope import KEY_BYTES, key_text
 from ..tags import table as tags_table
 from . import table
 from .table import Done
@@ -75,9 +74,7 @@ def forget(
     memory: object = None,
     server: object = None,
     dry_run: bool = False,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    **options: Unpack[CallOptions],
 ) -> Forgotten:
     """Delete everything of one participant, conversation, memory or server, in one transaction.
 
@@ -108,7 +105,7 @@ def forget(
     """
     # 1. the target
     dry_run = bool(yes_no(dry_run, "dry_run"))
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     kind, key = _read_target(call, participant, conversation, memory, server, unnamed=unnamed)
     is_bare = kind == "participant" and "/" not in str(key)
     if dry_run or is_bare:

@@ -8,13 +8,12 @@ even if a worker dies.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ..access.rules import plain_key
 from ..base.hints import hint_name, shown
 from ..base.wire_ids import find_whole
-from ..calls.call import GivenSettings, open_call
-from ..database.engine import Database
+from ..calls.call import CallOptions, open_call
 from ..errors import MessageError
 from ..scope import Scope
 from ..shapes import ListedOperation, Operation, OperationRun, WriteResult
@@ -48,9 +47,7 @@ def enqueue_operation(
     *,
     conversation: str | None = None,
     participant: str | None = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    **options: Unpack[CallOptions],
 ) -> int:
     """Queue an operation for the scope's persona and return its id, which is above 0.
 
@@ -84,7 +81,7 @@ def enqueue_operation(
             fields=("metadata",),
         )
     others = _read_ids(depends_on, "depends_on")
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     own = Scope(
         call.persona,
         call.scope.conversation if conversation is None else conversation,
@@ -94,14 +91,7 @@ def enqueue_operation(
     return table.insert(call.db, own.persona, type, priority=priority, payload=payload, depends_on=others, **keys)
 
 
-def run_pending(
-    limit: int | None = None,
-    *,
-    model: Any = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> list[OperationRun]:
+def run_pending(limit: int | None = None, *, model: Any = None, **options: Unpack[CallOptions]) -> list[OperationRun]:
     """Run all operations of the scope's persona that may begin now; return a report for each.
 
     Operations queued meanwhile run too; those that wait for their next try are left for a later call.
@@ -123,12 +113,12 @@ def run_pending(
         raise ValueError(f"limit is {shown(limit)}. It must be a whole number of operations, 0 or more, or None.")
     from . import worker  # noqa: PLC0415 - see __getattr__
 
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     reports: list[OperationRun] = []
     worker.queue_embedding(call.db, call.settings, [call.persona], now=True)
     handlers.load(handlers.FOLLOW_SETTINGS)(call.db, call.persona, call.settings)
     while limit is None or len(reports) < limit:
-        report = worker.run_next(call.db, call.persona, settings, model)
+        report = worker.run_next(call.db, call.persona, options.get("settings"), model)
         if report is None:
             break
         reports.append(report)
@@ -136,9 +126,7 @@ def run_pending(
     return reports
 
 
-def cancel(
-    ids: Iterable[int], *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
-) -> int:
+def cancel(ids: Iterable[int], **options: Unpack[CallOptions]) -> int:
     """Cancel operations that have not ended, and return their number; results of running ones are dropped.
 
     Unknown ids, and those of other personas or ended operations, are ignored.
@@ -151,16 +139,13 @@ def cancel(
     (1, 0)
     """
     job_ids = _read_ids(ids, "ids")
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     return table.cancel(call.db, call.persona, job_ids)
 
 
 def retry_operation(
-    id: int,  # noqa: A002 - the name of the specification
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    id: int,  # noqa: A002 - the name of the specification,
+    **options: Unpack[CallOptions],
 ) -> WriteResult:
     """Put a failed operation of the scope's persona back into the queue, with all its tries left.
 
@@ -175,7 +160,7 @@ def retry_operation(
     'unchanged'
     """
     (job_id,) = _read_ids([id], "id")
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     done = table.retry(call.db, call.persona, job_id)
     if done is None:
         note = "the texts it worked on were emptied when it failed; queue it anew with them"
@@ -184,12 +169,7 @@ def retry_operation(
 
 
 def list_operations(
-    states: str | Iterable[str] = rules.STATES,
-    limit: int = 100,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    states: str | Iterable[str] = rules.STATES, limit: int = 100, **options: Unpack[CallOptions]
 ) -> list[ListedOperation]:
     """Return operations of the scope's persona, grouped by state, in the order in which `states` below lists them.
 
@@ -214,14 +194,12 @@ def list_operations(
         raise ValueError(f"state is {shown(unknown[0])}. It must be one of {', '.join(rules.STATES)}.")
     if (most := find_whole(limit)) is None or not 1 <= most <= 10_000:
         raise ValueError(f"limit is {shown(limit)}. It must be a whole number of operations, 1 to 10000.")
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     listed = read_operations(call.db, call.persona, chosen, most)
     return [{**each, "conversation": each["conversation"] and plain_key(each["conversation"])} for each in listed]
 
 
-def count_operations(
-    *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
-) -> dict[str, dict[str, int]]:
+def count_operations(**options: Unpack[CallOptions]) -> dict[str, dict[str, int]]:
     """Return numbers of operations of the scope's persona: by type, then by state, without zeros.
 
     >>> from prompt_engine import open_database
@@ -231,7 +209,7 @@ def count_operations(
     >>> count_operations(db=db)
     {'CONSOLIDATION': {'pending': 1}}
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     return table.count_by_type(call.db, call.persona)
 
 

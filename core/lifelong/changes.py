@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
-from ..calls.call import Call, GivenSettings, open_call
+from ..calls.call import Call, CallOptions, open_call
 from ..conversations import memory_files
-from ..database.engine import Database
 from ..database.rows import text as read_text
 from ..errors import ItemNotFoundError, MessageError
 from ..memories.rules import read_id, read_ids
 from ..memories.shapes import BulkResult
-from ..scope import Scope
 from ..shapes import WriteResult
 from ..tags.rules import stored_form
 from . import table_item_changes as item_changes
@@ -27,9 +25,7 @@ def edit_item(
     *,
     editor: str = "manual",
     operator: bool = False,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    **options: Unpack[CallOptions],
 ) -> WriteResult:
     """Replace the text of an item; its history keeps the old one. Its time is now if `tomorrow` or the like is in it.
 
@@ -56,7 +52,7 @@ def edit_item(
     >>> lifelong.get_item(added.ids[0], db=db)["text"]
     'Ann likes green tea'
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     row_id = read_id(id)
     text = read_text(new_content, "new_content")
     if not text.strip():
@@ -69,14 +65,7 @@ def edit_item(
     return done
 
 
-def delete_items(
-    ids: Sequence[int],
-    *,
-    operator: bool = False,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> BulkResult:
+def delete_items(ids: Sequence[int], *, operator: bool = False, **options: Unpack[CallOptions]) -> BulkResult:
     """Archive up to 1,000 items in one transaction; `restore_items` brings them back.
 
     Args:
@@ -96,18 +85,11 @@ def delete_items(
     >>> lifelong.delete_items([*ids, 7], db=db)
     BulkResult(count=2, unknown=(7,))
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     return _change(call, operator, item_changes.set_archived, ids, archived=True)
 
 
-def restore_items(
-    ids: Sequence[int],
-    *,
-    operator: bool = False,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> BulkResult:
+def restore_items(ids: Sequence[int], *, operator: bool = False, **options: Unpack[CallOptions]) -> BulkResult:
     """Restore archived or replaced items; expired items live SESSION_TTL_SEC again. Otherwise as `delete_items`.
 
     >>> from prompt_engine import lifelong, open_database
@@ -117,19 +99,12 @@ def restore_items(
     >>> lifelong.restore_items(ids, db=db)
     BulkResult(count=1, unknown=())
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     ttl = call.settings.session_ttl_sec
     return _change(call, operator, item_changes.set_archived, ids, archived=False, ttl_seconds=ttl)
 
 
-def purge_items(
-    ids: Sequence[int],
-    *,
-    operator: bool = False,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> BulkResult:
+def purge_items(ids: Sequence[int], *, operator: bool = False, **options: Unpack[CallOptions]) -> BulkResult:
     """Delete items and their previous texts permanently; arguments, result and errors are those of `delete_items`.
 
     >>> from prompt_engine import lifelong, open_database
@@ -138,18 +113,12 @@ def purge_items(
     >>> lifelong.purge_items(ids, db=db).count, lifelong.search_items(archived=True, db=db)["total"]
     (1, 0)
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     return replace(_change(call, operator, item_changes.purge, ids), out_of_reach=call.db.empty_journal())
 
 
 def pin_items(
-    ids: Sequence[int],
-    pinned: bool = True,
-    *,
-    operator: bool = False,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    ids: Sequence[int], pinned: bool = True, *, operator: bool = False, **options: Unpack[CallOptions]
 ) -> BulkResult:
     """Pin items, or unpin them with `pinned=False`; otherwise as `delete_items`.
 
@@ -161,7 +130,7 @@ def pin_items(
     """
     if not isinstance(pinned, bool):
         raise MessageError.of_type("pinned", pinned, "True or False")
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     return _change(call, operator, item_changes.set_pinned, ids, pinned=pinned)
 
 
@@ -171,9 +140,7 @@ def retag_items(
     remove: Iterable[str] = (),
     *,
     operator: bool = False,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    **options: Unpack[CallOptions],
 ) -> BulkResult:
     """Change the tags of items; otherwise as `delete_items`.
 
@@ -189,7 +156,7 @@ def retag_items(
     >>> lifelong.retag_items([item], add=["tea"], db=db).count, lifelong.get_item(item, db=db)["tags"]
     (1, ['ann', 'tea'])
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     if not add and not remove:
         raise MessageError("Nothing is to be changed: give add or remove.", fields=("add", "remove"))
     tags = {"add": _read_tags(add, "add"), "remove": set(_read_tags(remove, "remove"))}

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 from .. import llm
 from ..base import logs
-from ..calls.call import Call, GivenSettings
+from ..calls.call import Call, CallOptions
 from ..config import Settings
 from ..database.engine import Connection, Database
 from ..database.ids import first_of
@@ -43,9 +43,7 @@ def consolidate_history(
     limit_messages: int | None = None,
     *,
     model: Any = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    **options: Unpack[CallOptions],
 ) -> Added:
     """Make memory items from the oldest unconsolidated messages of one conversation.
 
@@ -72,7 +70,7 @@ def consolidate_history(
     >>> done, done.reason
     (0, 'no_messages')
     """
-    call = open_persona_call(db, settings, scope, history_uid=history_uid)
+    call = open_persona_call(history_uid=history_uid, **options)
     if call.scope.conversation is None:
         raise MessageError(
             "history_uid is missing. Name the conversation, or pass a scope that has one.", fields=("history_uid",)
@@ -89,9 +87,7 @@ def trigger_memory_consolidation(
     *,
     wait: bool = True,
     model: Any = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    **options: Unpack[CallOptions],
 ) -> CycleResult:
     """Archive expired session items, then consolidate one conversation, or all that have new messages.
 
@@ -114,7 +110,7 @@ def trigger_memory_consolidation(
     >>> len(lifelong.trigger_memory_consolidation(wait=False, db=db).queued)
     1
     """
-    call = open_persona_call(db, settings, scope, history_uid=history_uid)
+    call = open_persona_call(history_uid=history_uid, **options)
     if history_uid is None:
         call = replace(call, scope=replace(call.scope, conversation=None))
     if wait:
@@ -125,14 +121,7 @@ def trigger_memory_consolidation(
     return CycleResult(queued=tuple(job_id))
 
 
-def run_cycle(
-    reason: str = "interval",
-    *,
-    model: Any = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> CycleResult:
+def run_cycle(reason: str = "interval", *, model: Any = None, **options: Unpack[CallOptions]) -> CycleResult:
     """Run one cycle for a persona: clean up, then consolidate all conversations with new messages.
 
     This is `trigger_memory_consolidation` for the whole persona, with the same arguments, result and errors.
@@ -141,17 +130,11 @@ def run_cycle(
     >>> lifelong.run_cycle(db=open_database("sqlite://")).reason
     'no_messages'
     """
-    return trigger_memory_consolidation(reason, model=model, db=db, settings=settings, scope=scope)
+    return trigger_memory_consolidation(reason, model=model, **options)
 
 
 def deep_consolidation(
-    history_uid: str | None = None,
-    reason: str = "by hand",
-    *,
-    model: Any = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    history_uid: str | None = None, reason: str = "by hand", *, model: Any = None, **options: Unpack[CallOptions]
 ) -> CycleResult:
     """Prune long-term memory, then extract the facts of the newest messages again, tagged `deep`.
 
@@ -164,7 +147,7 @@ def deep_consolidation(
     >>> done.deep, done.pruned
     (True, 1)
     """
-    call = open_persona_call(db, settings, scope, history_uid=history_uid)
+    call = open_persona_call(history_uid=history_uid, **options)
     if history_uid is None:
         call = replace(call, scope=replace(call.scope, conversation=None))
     payload = {"reason": clean(str(reason))[:100], "prune": True}
@@ -172,13 +155,7 @@ def deep_consolidation(
 
 
 def on_stream_end(
-    history_uid: str | None = None,
-    *,
-    wait: bool = True,
-    model: Any = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    history_uid: str | None = None, *, wait: bool = True, model: Any = None, **options: Unpack[CallOptions]
 ) -> CycleResult:
     """Report that a live stream ended: clean up, consolidate, and after every Nth stream consolidate deeply.
 
@@ -201,7 +178,7 @@ def on_stream_end(
     >>> [lifelong.on_stream_end("telegram/42", wait=False, db=db).deep for _ in range(5)]
     [False, False, False, False, True]
     """
-    call = open_persona_call(db, settings, scope, history_uid=history_uid)
+    call = open_persona_call(history_uid=history_uid, **options)
     # 1. count the end, and queue what follows it
     due = call.db.transaction(lambda connection: _count_end(connection, call), source="memory_jobs")
     if not wait:

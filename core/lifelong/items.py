@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Unpack
 
 from ..access import table_conversations as conversations
 from ..access import table_participants
 from ..base.hints import shown
-from ..calls.call import Call, GivenSettings, find_key, load_viewer, open_call
+from ..calls.call import Call, CallOptions, find_key, load_viewer, open_call
 from ..database import rows
-from ..database.engine import Database, RollbackError
+from ..database.engine import RollbackError
 from ..database.ids import retry_duplicates
 from ..database.sources import MEMORIES
 from ..errors import ItemNotFoundError, MessageError
@@ -39,14 +39,10 @@ MOST_ENTRIES = 10_000
 
 
 def open_persona_call(
-    db: Database | None,
-    settings: GivenSettings,
-    scope: Scope | None,
-    conf_uid: str | None = None,
-    history_uid: str | None = None,
+    conf_uid: str | None = None, history_uid: str | None = None, **options: Unpack[CallOptions]
 ) -> Call:
     """Return the call for a persona and conversation; for another persona, only the scope's destination is kept."""
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     own = call.scope
     if conf_uid is not None and (named := Scope(conf_uid, destination=own.destination)).persona != own.persona:
         own = named
@@ -70,9 +66,7 @@ def add_facts_with_meta(
     default_kind: str = DEFAULT_KIND,
     *,
     message_id: object = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    **options: Unpack[CallOptions],
 ) -> Added:
     """Store facts as memory items, each once, and return how many were new.
 
@@ -99,7 +93,7 @@ def add_facts_with_meta(
     >>> [(item["text"], item["importance"]) for item in lifelong.search_items("rome", db=db)["items"]]
     [('Ann lives in Rome', 0.9)]
     """
-    call = open_persona_call(db, settings, scope, conf_uid, history_uid)
+    call = open_persona_call(conf_uid, history_uid, **options)
     named, at = table_sources.find_sources(call.db, call.scope, message_id)
     new = _read_entries(call, entries, default_kind, at)
     if named:
@@ -159,9 +153,7 @@ def _read_item(call: Call, given: object, kind: str, at: datetime | None) -> New
     return item
 
 
-def find_similar_item(
-    text: str, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
-) -> SimilarMemory | None:
+def find_similar_item(text: str, **options: Unpack[CallOptions]) -> SimilarMemory | None:
     """Return the long-term item of the scope's person that shares the subject of a text, or None.
 
     Items must share at least half of the words of the shorter text; the item that shares most words is returned.
@@ -172,7 +164,7 @@ def find_similar_item(
     >>> lifelong.find_similar_item("I live in Rome now", db=db, scope=ann)["text"]
     'I live in Leeds'
     """
-    return find_similar(open_call(db, settings, scope), rows.text(text, "text"))
+    return find_similar(open_call(**options), rows.text(text, "text"))
 
 
 def search_items(
@@ -191,9 +183,7 @@ def search_items(
     participant: Iterable[str] | str | None = None,
     archived: bool = False,
     operator: bool = False,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    **options: Unpack[CallOptions],
 ) -> ItemPage:
     """Return a page of the items that match all words and filters, newest first, and the total.
 
@@ -224,7 +214,7 @@ def search_items(
     >>> page["total"], page["items"][0]["text"]
     (1, 'Ann likes green tea')
     """
-    call = open_persona_call(db, settings, scope, conf_uid)
+    call = open_persona_call(conf_uid, **options)
     most = rules.read_number(limit, "limit", 1, MOST_PAGE, 50)
     skip = rules.read_number(offset, "offset", 0, 2**31 - 1, 0)
     if q is not None and not isinstance(q, str):
@@ -281,9 +271,7 @@ def get_item(
     id: int,  # noqa: A002 - the name of the specification
     *,
     operator: bool = False,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    **options: Unpack[CallOptions],
 ) -> Item:
     """Return one item, archived or not.
 
@@ -301,7 +289,7 @@ def get_item(
     >>> item["text"], item["kind"], item["tier"]
     ('Ann likes green tea', 'KeyFacts', 'long_term')
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     row_id = rules.read_id(id)
     item = items.find(call.db, find_seen(call, operator), row_id)
     if item is None:
@@ -313,9 +301,7 @@ def get_item_history(
     id: int,  # noqa: A002 - as above
     *,
     operator: bool = False,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    **options: Unpack[CallOptions],
 ) -> list[ItemVersion]:
     """Return every text that an item has had, oldest first; arguments and errors are those of `get_item`.
 
@@ -328,7 +314,7 @@ def get_item_history(
     >>> [version["text"] for version in lifelong.get_item_history(added.ids[0], db=db)]
     ['Ann likes tea', 'Ann likes green tea']
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     item = get_item(id, operator=operator, db=call.db, settings=call.settings, scope=call.scope)
     previous = table_sources.read_texts(call.db, call.persona, item["id"])
     return [*previous, {"text": item["text"], "until": "", "reason": "", "changed_by": ""}]

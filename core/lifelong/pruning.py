@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ..calls.call import GivenSettings, find_key, open_call
+from typing import Unpack
+
+from ..calls.call import CallOptions, find_key, open_call
 from ..config import Settings
 from ..config.flags import PruneMode
-from ..database.engine import Database
 from ..database.rows import yes_no
 from ..memories import rules
 from ..memories.shapes import Pruned
-from ..scope import Scope
 from . import table_pruning
 from .items import open_persona_call
 from .table_pruning import Limits
@@ -25,12 +25,7 @@ def read_limits(settings: Settings) -> Limits:
 
 
 def prune_session_by_ttl(
-    ttl_sec: int | None = 0,
-    exclude_history_uid: str | None = None,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    ttl_sec: int | None = 0, exclude_history_uid: str | None = None, **options: Unpack[CallOptions]
 ) -> Pruned:
     """Archive the expired session items of the persona, and return how many.
 
@@ -53,7 +48,7 @@ def prune_session_by_ttl(
     >>> lifelong.prune_session_by_ttl(3600, db=db), lifelong.prune_session_by_ttl(3600, db=db)
     (1, 0)
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     seconds = rules.read_number(ttl_sec, "ttl_sec", 0, 315_360_000, 0)
     is_raised = 0 < seconds < LEAST_TTL_SECONDS
     notes = [f"ttl_sec {seconds} became {LEAST_TTL_SECONDS}, the least there is"] if is_raised else []
@@ -73,9 +68,7 @@ def prune_ltm(
     *,
     protect_importance: float | None = None,
     dry_run: bool = False,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    **options: Unpack[CallOptions],
 ) -> Pruned:
     """Archive the long-term items of the persona that are too old or too unimportant, and return how many.
 
@@ -105,7 +98,7 @@ def prune_ltm(
     """
     if mode is not None:
         rules.check_choice(mode, "mode", PruneMode)
-    call = open_persona_call(db, settings, scope, conf_uid)
+    call = open_persona_call(conf_uid, **options)
     usual = read_limits(call.settings)
     share = rules.read_share(max_importance, "max_importance", usual.max_importance)
     protected = rules.read_share(protect_importance, "protect_importance", usual.protect_importance, high=1.01)

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import islice
+from typing import Unpack
 
 from .. import search as searching
 from ..access import overview
 from ..access import table as audience_table
 from ..access.rules import plain_key
 from ..access.table_participants import checked_key
-from ..calls.call import GivenSettings, load_viewer, open_call
+from ..calls.call import CallOptions, load_viewer, open_call
 from ..database import sources
 from ..database.dialects import from_microseconds
-from ..database.engine import Database
 from ..database.rows import yes_no
 from ..errors import MessageError
 from ..memories import rules
-from ..scope import Scope
 from ..search.profile import StatementRow, read_person
 from ..shapes import ProfileStatement, StatementKind
 from ..text.hits import content_digest
@@ -28,13 +27,7 @@ _ABOUT: dict[str, StatementKind] = {"facts": "fact", "preferences": "taste", "wi
 
 
 def profile(
-    participant: str | None = None,
-    *,
-    limit: int = 50,
-    operator: bool = False,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    participant: str | None = None, *, limit: int = 50, operator: bool = False, **options: Unpack[CallOptions]
 ) -> list[ProfileStatement]:
     """Return a person's statements about themselves that the scope sees: memories first, then messages, newest first.
 
@@ -59,7 +52,7 @@ def profile(
     >>> [(one["text"], one["about"]) for one in lifelong.profile(db=db, scope=scope)]
     [('I play the cello in a quartet.', ['fact'])]
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     who = call.scope.participant if participant is None else checked_key(participant)
     if not who:
         raise MessageError("participant is missing. Give `interface/id` (HTTP: about).", fields=("participant",))

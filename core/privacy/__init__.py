@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import Any, TypedDict, Unpack
 
 from ..access import overview
 from ..access.table_participants import full_key, select_identities
-from ..calls.call import GivenSettings, find_key, open_call
+from ..calls.call import CallOptions, find_key, open_call
 from ..calls.defaults import clock, settings_for
 from ..calls.defaults import scope_of as scope_of_message
 from ..context.incoming import IncomingMessage
-from ..database.engine import Database
 from ..database.rows import yes_no
 from ..scope import Privacy, Scope
 from . import table_marks, table_people
@@ -40,13 +39,7 @@ class Linked(dict[str, int]):
 
 
 def scope_of(
-    message: Any,
-    *,
-    interface_name: str | None = None,
-    context_memory: Any = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    message: Any, *, interface_name: str | None = None, context_memory: Any = None, **options: Unpack[CallOptions]
 ) -> Scope:
     """Return the scope of a host's message; items saved with it have the audience of the message's conversation.
 
@@ -60,19 +53,14 @@ def scope_of(
     >>> scope.conversation, scope.participant
     ('tg/42', 'tg/7')
     """
-    known = settings_for(settings)
-    read = IncomingMessage.read(message, context_memory=context_memory, interface_name=interface_name, now=clock(db)())
-    return scope_of_message(read, scope, known)
+    known = settings_for(options.get("settings"))
+    read = IncomingMessage.read(
+        message, context_memory=context_memory, interface_name=interface_name, now=clock(options.get("db"))()
+    )
+    return scope_of_message(read, options.get("scope"), known)
 
 
-def set_conversation_privacy(
-    conversation: object,
-    privacy: Privacy,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> dict[str, int]:
+def set_conversation_privacy(conversation: object, privacy: Privacy, **options: Unpack[CallOptions]) -> dict[str, int]:
     """Make a conversation and its threads `public`, `direct` or `restricted`; return the number of changed rows per
     table.
 
@@ -86,18 +74,12 @@ def set_conversation_privacy(
     >>> set_conversation_privacy("tg/42", "restricted", db=db, scope=scope)["conversations"]
     1
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     return table_marks.set_privacy(call.db, call.scope, find_key(call, conversation), privacy)
 
 
 def set_conversation_local_only(
-    conversation: object,
-    local_only: bool = True,
-    *,
-    items: bool = False,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    conversation: object, local_only: bool = True, *, items: bool = False, **options: Unpack[CallOptions]
 ) -> dict[str, int]:
     """Keep a conversation and its threads on this machine, or release them; return the number of changed rows per
     table.
@@ -117,14 +99,12 @@ def set_conversation_local_only(
     1
     """
     local = bool(yes_no(local_only, "local_only"))
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     key, opens = find_key(call, conversation), bool(yes_no(items, "items"))
     return table_marks.set_local_only(call.db, call.scope, key, local, items=opens)
 
 
-def link_participants(
-    a: object, b: object, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
-) -> Linked:
+def link_participants(a: object, b: object, **options: Unpack[CallOptions]) -> Linked:
     """Make two participants one person: their direct messages are shared, and the stricter privacy level applies to
     both.
 
@@ -136,7 +116,7 @@ def link_participants(
     >>> [privacy.link_participants("tg/7", "discord/ann", db=db, scope=Scope("iris"))["participants"] for _ in range(2)]
     [1, 0]
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     keys = full_key(a, "a"), full_key(b, "b")
     unknown = [k for k in keys if not call.db.read(select_identities(call.persona, k), source="participants")]
     notes = [overview.name_near(call.db, call.persona, "participant", key) for key in unknown]
@@ -145,9 +125,7 @@ def link_participants(
     return done
 
 
-def unlink_participant(
-    participant: object, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
-) -> dict[str, int]:
+def unlink_participant(participant: object, **options: Unpack[CallOptions]) -> dict[str, int]:
     """Make a participant (`interface/id`) a separate person again, with the direct messages of this participant.
 
     Returns the number of changed rows per table, all 0 if the participant was not linked.
@@ -158,18 +136,11 @@ def unlink_participant(
     >>> privacy.unlink_participant("discord/ann", db=db, scope=scope)["participants"]
     1
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     return table_people.unlink_person(call.db, call.persona, participant)
 
 
-def set_privacy(
-    participant: object,
-    level: str,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> PrivacySet:
+def set_privacy(participant: object, level: str, **options: Unpack[CallOptions]) -> PrivacySet:
     """Set what may be stored of a person from now on; `full` also removes short-term entries and quotes in replies.
 
     Args:
@@ -184,14 +155,12 @@ def set_privacy(
     >>> conversations.add_saved_memory("Ann likes tea", db=db, scope=scope).reason
     'privacy'
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     level, removed, remaining = table_people.set_privacy(call.db, call.persona, participant, level)
     return {"level": level, "removed": removed, "remaining": remaining}
 
 
-def list_privacy(
-    *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
-) -> list[dict[str, Any]]:
+def list_privacy(**options: Unpack[CallOptions]) -> list[dict[str, Any]]:
     """Return rows with `user`, `conversation`, `server`, `privacy`, `local_only` and `set_at`: levels of people,
     for all personas, then the conversations that are not public or are local only.
 
@@ -201,5 +170,5 @@ def list_privacy(
     >>> [(row["user"], row["privacy"]) for row in privacy.list_privacy(db=db, scope=scope)]
     [('tg/7', 'partial')]
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     return table_marks.list_privacy(call.db, call.persona)

@@ -6,12 +6,12 @@ faded value is computed when it is read. Nothing is stored about people whose pr
 
 from __future__ import annotations
 
+from typing import Unpack
+
 from ..base.hints import shown
 from ..base.wire_ids import find_whole
-from ..calls.call import Call, GivenSettings, open_call
-from ..database.engine import Database
+from ..calls.call import Call, CallOptions, open_call
 from ..database.rows import yes_no
-from ..scope import Scope
 from ..text.times import iso_text
 from . import rules, table
 from .rules import MOST_LISTED, Relationship, RelationshipResult
@@ -19,13 +19,7 @@ from .rules import MOST_LISTED, Relationship, RelationshipResult
 __all__ = ["Relationship", "RelationshipResult", "adjust", "ensure_and_touch", "get", "list_recent"]  # fmt: skip
 
 
-def get(
-    user_id: str | int | None = None,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> Relationship:
+def get(user_id: str | int | None = None, **options: Unpack[CallOptions]) -> Relationship:
     """Return the persona's relationship to a person, faded up to now; all zeros if there is none.
 
     Args:
@@ -39,7 +33,7 @@ def get(
     >>> ann["username"], ann["affinity"], ann["trust"], ann["interaction_count"]
     ('Ann', 5, 3, 1)
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     key = rules.key_of(user_id, call.scope)
     return _relationship(table.find(call.db, call.persona, key), key, call)
 
@@ -49,9 +43,7 @@ def ensure_and_touch(
     username: str | None = None,
     *,
     realname: str | None = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    **options: Unpack[CallOptions],
 ) -> RelationshipResult:
     """Count one interaction with a person now; the first one creates the relationship.
 
@@ -63,7 +55,7 @@ def ensure_and_touch(
     >>> met.stored, met.relationship["interaction_count"]
     (True, 1)
     """
-    return adjust(user_id, username=username, realname=realname, db=db, settings=settings, scope=scope)
+    return adjust(user_id, username=username, realname=realname, **options)
 
 
 def adjust(
@@ -74,9 +66,7 @@ def adjust(
     touch: bool = True,
     *,
     realname: str | None = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    **options: Unpack[CallOptions],
 ) -> RelationshipResult:
     """Add to a person's faded affinity and to their trust; simultaneous changes add up. The sum fades from now on.
 
@@ -106,7 +96,7 @@ def adjust(
         rules.read_name(realname, "realname"),
         bool(yes_no(touch, "touch")),
     )
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     key = rules.key_of(user_id, call.scope)
     row, reason = table.change(call, key, change)
     result = RelationshipResult(not reason, None, reason)
@@ -114,9 +104,7 @@ def adjust(
     return result
 
 
-def list_recent(
-    limit: int = 20, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
-) -> list[Relationship]:
+def list_recent(limit: int = 20, **options: Unpack[CallOptions]) -> list[Relationship]:
     """Return the persona's relationships, one per person, latest interaction first, people never met last.
 
     Args:
@@ -130,7 +118,7 @@ def list_recent(
     """
     if (most := find_whole(limit)) is None or not 1 <= most <= MOST_LISTED:
         raise ValueError(f"limit is {shown(limit)}. It must be a whole number, 1 to {MOST_LISTED}.")
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     return [_relationship(row, row.user_id, call) for row in table.read_recent(call.db, call.persona, most)]
 
 

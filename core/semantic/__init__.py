@@ -11,16 +11,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 from ..base.hints import shown
 from ..base.wire_ids import find_whole
-from ..calls.call import GivenSettings, open_call
-from ..database.engine import Database
+from ..calls.call import CallOptions, open_call
 from ..errors import ConfigError
 from ..index import embeddings
 from ..llm.embedder import Embedder, EmbedderError, check, resolve
-from ..scope import Scope
 from . import handlers
 
 __all__ = ["EmbedReport", "Embedder", "EmbedderError", "count_vectors", "drop_vectors", "embed_rows"]
@@ -38,14 +36,7 @@ class EmbedReport:
     """Whether no row is left for this embedder."""
 
 
-def embed_rows(
-    limit: int | None = None,
-    *,
-    embedder: Any = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> EmbedReport:
+def embed_rows(limit: int | None = None, *, embedder: Any = None, **options: Unpack[CallOptions]) -> EmbedReport:
     """Make the missing vectors of rows of the scope's persona, the newest rows first, and return what was made.
 
     For hosts without a worker: a worker does this by itself. Finished batches stay stored if the call fails.
@@ -73,7 +64,7 @@ def embed_rows(
     """
     if limit is not None and ((count := find_whole(limit)) is None or count < 1):
         raise ValueError(f"limit is {shown(limit)}. It must be a whole number of rows, 1 or more, or None.")
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     known_embedder = resolve(embedder, call.settings)
     if known_embedder is None:
         raise ConfigError(
@@ -92,9 +83,7 @@ def embed_rows(
     return EmbedReport(model, rows, False)
 
 
-def count_vectors(
-    *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
-) -> dict[str, int]:
+def count_vectors(**options: Unpack[CallOptions]) -> dict[str, int]:
     """Return the number of vectors of the persona's rows by model name.
 
     >>> from prompt_engine import open_database
@@ -102,13 +91,11 @@ def count_vectors(
     >>> count_vectors(db=open_database("sqlite://"))
     {}
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     return embeddings.counts(call.db, call.persona)
 
 
-def drop_vectors(
-    model: str, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
-) -> int:
+def drop_vectors(model: str, **options: Unpack[CallOptions]) -> int:
     """Delete the vectors that a model made of the persona's rows; return their number. They may be made again.
 
     Args:
@@ -124,5 +111,5 @@ def drop_vectors(
     """
     if not isinstance(model, str):
         raise TypeError(f"model is of type {type(model).__name__}. Give the name of an embedder.")
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     return embeddings.drop_model(call.db, call.persona, model)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Unpack
 
 from ..access.rules import plain_key
-from ..calls.call import Call, GivenSettings, load_viewer, open_call
+from ..calls.call import Call, CallOptions, load_viewer, open_call
 from ..calls.defaults import clock
 from ..config import Settings
-from ..database.engine import Database
 from ..errors import MessageError, StoreError
 from ..scope import Scope, has_current_scope
 from ..text.times import iso_text, parse_time, zone
@@ -24,10 +24,7 @@ def get_for_user(
     exclude_channel: object = None,
     persona: object = None,
     lineage: object = None,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    **options: Unpack[CallOptions],
 ) -> list[ShortTermEntry]:
     """Return a person's newest entry of each channel, newest first, ties by channel.
 
@@ -41,14 +38,14 @@ def get_for_user(
         persona: id; None is the scope's.
         lineage: only entries of this lineage.
     """
-    call = turns.enter_persona(open_call(db, settings, scope), persona)
+    call = turns.enter_persona(open_call(**options), persona)
     own = call.scope
     who, channel = turns.build_key(user, "user", own), turns.find_channel(call, exclude_channel)
     if who is None:
         return []
     asking = replace(own, conversation=own.conversation or channel, participant=own.participant or who)
     persona_alone = own == Scope(own.persona, destination=own.destination) and channel is None
-    lookup = Lookup("person", who, channel or "", trusted=_is_without_scope(scope) or persona_alone)
+    lookup = Lookup("person", who, channel or "", trusted=_is_without_scope(options.get("scope")) or persona_alone)
     return _list_entries(replace(call, scope=asking), lookup, lineage)
 
 
@@ -57,10 +54,7 @@ def get_for_server(
     exclude_channel: object = None,
     persona: object = None,
     lineage: object = None,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    **options: Unpack[CallOptions],
 ) -> list[ShortTermEntry]:
     """Return the newest entry of each channel of a server, newest first, ties by channel; otherwise as `get_for_user`.
 
@@ -71,7 +65,7 @@ def get_for_server(
         server: id of the community; a blank one has no entries.
         exclude_channel, persona, lineage: as for `get_for_user`.
     """
-    call = turns.enter_persona(open_call(db, settings, scope), persona)
+    call = turns.enter_persona(open_call(**options), persona)
     own = call.scope
     name = turns.read_id(server, "server")
     channel = turns.find_channel(call, exclude_channel, server=name)
@@ -79,7 +73,7 @@ def get_for_server(
         return []
     server_id = own.server or (name if own.conversation is None else "")
     asking = replace(own, conversation=own.conversation or channel, server=server_id)
-    lookup = Lookup("server", name, channel or "", trusted=_is_without_scope(scope))
+    lookup = Lookup("server", name, channel or "", trusted=_is_without_scope(options.get("scope")))
     return _list_entries(replace(call, scope=asking), lookup, lineage)
 
 
@@ -105,9 +99,7 @@ def build_short_term_context(
     lineage: object = None,
     is_direct: bool | None = None,
     interface: str | None = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    **options: Unpack[CallOptions],
 ) -> list[ShortTermSection]:
     """Return the section `context.short_term` of a prompt in this channel, newest first.
 
@@ -122,7 +114,7 @@ def build_short_term_context(
     >>> short_term.build_short_term_context("tg/7", "tg/43", "s1", db=db, scope=scope)
     [{'channel': 'tg/42', 'age': 'just now', 'lines': ['Ann: "hi"']}]
     """
-    call = turns.enter_persona(open_call(db, settings, scope), persona)
+    call = turns.enter_persona(open_call(**options), persona)
     turn = Turn(user=user, channel=channel, server=server, interface=interface or "", is_direct=is_direct)
     own = turns.find_place(call.db, turn, call.scope).scope
     lookups = plan_lookups(own.participant, own.server, own.conversation, call.settings)
@@ -131,14 +123,7 @@ def build_short_term_context(
     return build_sections(chosen, call.settings, call.db.clock())
 
 
-def relative_age(
-    moment: object,
-    now: object = None,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,  # noqa: ARG001 - every public function takes it
-    scope: Scope | None = None,  # noqa: ARG001 - every public function takes it
-) -> str:
+def relative_age(moment: object, now: object = None, **options: Unpack[CallOptions]) -> str:
     """Return how long ago a moment was, in words; after a week `over a week ago`.
 
     Args:
@@ -149,7 +134,7 @@ def relative_age(
     '2 minutes ago'
     """
     times = []
-    for name, value in (("moment", moment), ("now", clock(db)() if now is None else now)):
+    for name, value in (("moment", moment), ("now", clock(options.get("db"))() if now is None else now)):
         time = parse_time(value)
         if time is None:
             raise MessageError.of_type(name, value, "a datetime, ISO 8601 text or seconds since 1970")
@@ -157,16 +142,14 @@ def relative_age(
     return rules.describe_age(*times)
 
 
-def get_stats(
-    *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
-) -> ShortTermStats:
+def get_stats(**options: Unpack[CallOptions]) -> ShortTermStats:
     """Return how many entries the persona has, and how many turns this process failed to store.
 
     >>> from prompt_engine import Scope, open_database, short_term
     >>> short_term.get_stats(db=open_database("sqlite://"), scope=Scope("iris"))
     {'entries': 0, 'errors': 0}
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     try:
         entries: int | None = table.count_entries(call.db, call.persona)
     except StoreError:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, Unpack, cast
 
 from ..base import logs
-from ..calls.call import Call, GivenSettings, open_call
+from ..calls.call import Call, CallOptions, GivenSettings, open_call
 from ..calls.defaults import check_handle, scope_of
 from ..context.incoming import IncomingMessage
 from ..database import rows
@@ -164,9 +164,7 @@ def store_short_term_memory(
     is_private: bool | None = None,
     interface: str | None = None,
     at: object = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    **options: Unpack[CallOptions],
 ) -> WriteResult:
     """Store messages as one persona's entry for a user in a channel, and return the entry's id.
 
@@ -182,7 +180,7 @@ def store_short_term_memory(
     Returns:
         `(True, id, "")`; reason `empty`, `privacy`, or `unchanged` if a later turn is stored already.
     """
-    call = turns.enter_persona(open_call(db, settings, scope), persona)
+    call = turns.enter_persona(open_call(**options), persona)
     notes: list[str] = []
     named = {"user_name": user_name, "server_name": server_name, "channel_name": channel_name}
     given = {
@@ -213,9 +211,7 @@ def update_short_term_memory(
     is_direct: bool | None = None,
     is_private: bool | None = None,
     interface: str | None = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    **options: Unpack[CallOptions],
 ) -> WriteResult:
     """Store a summary of a channel, which other channels show instead of its lines; at most once per turn.
 
@@ -233,7 +229,7 @@ def update_short_term_memory(
     # 1. read the summary
     if summary is not None and not isinstance(summary, str):
         raise MessageError.of_type("summary", summary, "a text")
-    call = turns.enter_persona(open_call(db, settings, scope), persona)
+    call = turns.enter_persona(open_call(**options), persona)
     trimmed = clean(summary or "").strip()
     text, cut = trimmed[: rules.SUMMARY_CHARS], len(trimmed) - rules.SUMMARY_CHARS
     turn = Turn(
@@ -253,32 +249,18 @@ def update_short_term_memory(
     return WriteResult(*result, notes=(*result.notes, f"cut {cut}")) if cut > 0 else result
 
 
-def clear_by_channel(
-    channel: object,
-    *,
-    interface: str | None = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> int:
+def clear_by_channel(channel: object, *, interface: str | None = None, **options: Unpack[CallOptions]) -> int:
     """Remove the persona's entries of a channel, and return how many.
 
     Args:
         channel: id, or key `interface/id`; a blank one has no entries.
         interface: platform of the id; None is the scope's.
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     return table.delete_entries(call.db, call.persona, channel=turns.find_channel(call, channel, interface))
 
 
-def clear_by_user(
-    user: object,
-    *,
-    interface: str | None = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> int:
+def clear_by_user(user: object, *, interface: str | None = None, **options: Unpack[CallOptions]) -> int:
     """Remove the persona's entries of a person, with all linked identities, in all channels, and return how many.
 
     The person's lines in other people's entries stay; `set_privacy(..., "full")` removes those too.
@@ -287,18 +269,12 @@ def clear_by_user(
         user: id, or key `interface/id`; a blank one has no entries.
         interface: platform of the id; None is the scope's.
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     return table.delete_entries(call.db, call.persona, user=turns.build_key(user, "user", call.scope, interface))
 
 
 def clear_by_server(
-    server: object,
-    channel: object = None,
-    *,
-    interface: str | None = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    server: object, channel: object = None, *, interface: str | None = None, **options: Unpack[CallOptions]
 ) -> int:
     """Remove the persona's entries of a server, or of one of its channels, and return how many.
 
@@ -307,7 +283,7 @@ def clear_by_server(
         channel: only this one; None for all.
         interface: platform of the channel's id; None is the scope's.
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     name = turns.read_id(server, "server")
     if name is None:
         return 0
@@ -315,12 +291,12 @@ def clear_by_server(
     return table.delete_entries(call.db, call.persona, server=name, channel=key)
 
 
-def clear_expired(*, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None) -> int:
+def clear_expired(**options: Unpack[CallOptions]) -> int:
     """Remove every expired entry of the scope's persona, and return how many.
 
     Each stored turn does this too; a host may also call the function from a timer.
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     since = turns.read_since(call.settings, call.db.clock())
     return call.db.idempotent_transaction(
         lambda connection: table.delete_expired(connection, call.persona, since), source=table.SOURCE

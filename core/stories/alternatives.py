@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import TypedDict, Unpack
 
-from ..calls.call import GivenSettings, open_call
+from ..calls.call import CallOptions, open_call
 from ..database import rows
-from ..database.engine import Connection, Database
+from ..database.engine import Connection
 from ..errors import MessageError
 from ..jobs import handlers
 from ..messages import table_lines, table_recaps
 from ..messages.table_recaps import Alternative
-from ..scope import Scope
 from ..shapes import WriteResult
 from .calls import NO_MESSAGE, no_such_message, open_message
 from .refresh import refresh
@@ -29,15 +28,10 @@ class AlternativeShown(TypedDict):
 
 
 def list_alternatives(
-    message: object,
-    *,
-    interface_path: object = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    message: object, *, interface_path: object = None, **options: Unpack[CallOptions]
 ) -> list[AlternativeShown]:
     """Return the alternatives of a message, in order; [] if it has only one version, or `forget` has hidden it."""
-    call = open_message(open_call(db, settings, scope), message, interface_path).redacted()
+    call = open_message(open_call(**options), message, interface_path).redacted()
     line = None if call.row_id is None else table_lines.find_facts(call.db.read, call.persona, call.row_id)
     if line is None or line.is_withdrawn:
         return []
@@ -46,13 +40,7 @@ def list_alternatives(
 
 
 def add_alternative(
-    message: object,
-    text: object,
-    *,
-    interface_path: object = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    message: object, text: object, *, interface_path: object = None, **options: Unpack[CallOptions]
 ) -> int:
     """Store another version of a message and return its number; the current version stays the same.
 
@@ -71,7 +59,7 @@ def add_alternative(
     content = rows.text(text, "text")
     if not content.strip():
         raise MessageError("text is blank. An alternative needs a text.", fields=("text",))
-    call = open_message(open_call(db, settings, scope), message, interface_path)
+    call = open_message(open_call(**options), message, interface_path)
     row_id = call.row_id
     if row_id is None:
         raise no_such_message()
@@ -97,13 +85,7 @@ def add_alternative(
 
 
 def choose_alternative(
-    message: object,
-    number: int,
-    *,
-    interface_path: object = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    message: object, number: int, *, interface_path: object = None, **options: Unpack[CallOptions]
 ) -> WriteResult:
     """Make an alternative current: the message is edited to its text, and its recap is shown.
 
@@ -118,7 +100,7 @@ def choose_alternative(
     Raises:
         ValueError: the message has no such alternative; the error names the existing numbers.
     """
-    call = open_message(open_call(db, settings, scope), message, interface_path)
+    call = open_message(open_call(**options), message, interface_path)
     row_id = call.row_id
     if row_id is None:
         return NO_MESSAGE

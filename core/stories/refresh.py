@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 from ..access import table_conversations
 from ..base import logs
-from ..calls.call import GivenSettings, open_call
-from ..calls.defaults import settings_for
+from ..calls.call import CallOptions, open_call, settings_of
 from ..config import Settings
 from ..database.compiled import Reader
 from ..database.engine import Connection, Database
@@ -141,9 +140,7 @@ def check_message_exclusion(
     interface_path: object = None,
     disabled: Collection[str] = (),
     counter: Counter | None = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    **options: Unpack[CallOptions],
 ) -> Reason:
     """Return the first rule that excludes a message from recaps, or "" if it takes part.
 
@@ -157,26 +154,21 @@ def check_message_exclusion(
     Raises:
         MessageError: the scope sees no such message.
     """
-    call = open_message(open_call(db, settings, scope), message, interface_path)
+    call = open_message(open_call(**options), message, interface_path)
     lines = [] if call.row_id is None else table_lines.read_lines(call.db.read, call.persona, [call.row_id])
     if not lines:
         raise no_such_message()
     return left_out(lines[0], lines[0].text, call.settings, choose_counter(counter, call.settings), disabled)
 
 
-def get_short_token_limit(
-    *,
-    db: Database | None = None,  # noqa: ARG001 - every public function takes it
-    settings: GivenSettings = None,
-    scope: Scope | None = None,  # noqa: ARG001 - every public function takes it
-) -> int:
+def get_short_token_limit(**options: Unpack[CallOptions]) -> int:
     """Return the token limit of all message recaps: MESSAGE_RECAP_CONTEXT_LIMIT, or this percentage of CONTEXT_TOKENS.
 
     >>> from prompt_engine.stories import get_short_token_limit
     >>> get_short_token_limit(settings={"CONTEXT_TOKENS": 8000, "MESSAGE_RECAP_CONTEXT_LIMIT": 10})
     800
     """
-    return read_limit(settings_for(settings))
+    return read_limit(settings_of(options))
 
 
 def read_limit(settings: Settings) -> int:
@@ -193,16 +185,14 @@ def update_message_inclusion_flags(
     *,
     disabled: Collection[str] = (),
     counter: Counter | None = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    **options: Unpack[CallOptions],
 ) -> tuple[int, ...]:
     """Compute which recaps are included, and return the row ids of their messages, oldest first.
 
     Args:
         disabled, counter: as for `check_message_exclusion`.
     """
-    call = open_conversation(open_call(db, settings, scope), conversation)
+    call = open_conversation(open_call(**options), conversation)
     if call.place is None:
         return ()
 
@@ -214,32 +204,19 @@ def update_message_inclusion_flags(
 
 
 def concatenate_recap(
-    recap: str,
-    message: object,
-    *,
-    interface_path: object = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    recap: str, message: object, *, interface_path: object = None, **options: Unpack[CallOptions]
 ) -> str:
     """Return a text of recaps with the recap of an older message put in front.
 
     Args:
         recap: the recaps so far, oldest first, one per line.
     """
-    call = open_message(open_call(db, settings, scope), message, interface_path).redacted()
+    call = open_message(open_call(**options), message, interface_path).redacted()
     own = None if call.row_id is None else table_recaps.find_recap(call.db.read, call.persona, call.row_id)
     return rules_recaps.concatenate([own.memory if own and own.memory else "", *recap.splitlines()])
 
 
-def auto_hide_plan(
-    count: int | None = None,
-    conversation: object = None,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> HidePlan:
+def auto_hide_plan(count: int | None = None, conversation: object = None, **options: Unpack[CallOptions]) -> HidePlan:
     """Return which messages a refresh would hide and show, as ranges of indexes; nothing is changed.
 
     Args:
@@ -249,7 +226,7 @@ def auto_hide_plan(
     Returns:
         `hide` and `show`, each a list of `(first, last)`; both empty if nothing would change.
     """
-    call = open_conversation(open_call(db, settings, scope), conversation)
+    call = open_conversation(open_call(**options), conversation)
     if call.place is None:
         return {"hide": [], "show": []}
     wanted = read_number(count, "count", -(2**31), 2**31 - 1, call.settings.auto_hide_scene_count)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
-from typing import TypedDict
+from typing import TypedDict, Unpack
 
 from ..access import table_conversations
 from ..base import logs
-from ..calls.call import GivenSettings, open_call
+from ..calls.call import CallOptions, open_call
 from ..context import injection
 from ..context.injection import Injection
 from ..context.lines import mark_lines
 from ..database import rows
-from ..database.engine import Connection, Database
+from ..database.engine import Connection
 from ..errors import MessageError
-from ..scope import Scope
 from ..shapes import WriteResult
 from ..templates.words import refused_patterns
 from ..text.replies import judge_refusal
@@ -64,9 +63,7 @@ def add_running_recap_version(
     *,
     conversation: object = None,
     provenance: str = "model",
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    **options: Unpack[CallOptions],
 ) -> int | None:
     """Store a new version of the running recap, make it current and return its number.
 
@@ -99,10 +96,10 @@ def add_running_recap_version(
         provenance=provenance,
     )
     # 2. find the conversation
-    call = open_conversation(open_call(db, settings, scope), conversation)
+    call = open_conversation(open_call(**options), conversation)
     if call.place is None and table_conversations.find_among(call.db.read, call.persona, [call.conversation]):
         # another writer created it after the first look-up
-        call = open_conversation(open_call(db, settings, scope), conversation)
+        call = open_conversation(open_call(**options), conversation)
         if call.place is None:
             raise MessageError("There is no such conversation in this scope.", fields=("conversation",))
 
@@ -124,13 +121,7 @@ def add_running_recap_version(
     return call.db.transaction(work, source="running_recaps")
 
 
-def get_running_recap_storage(
-    conversation: object = None,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> RunningRecapStorage:
+def get_running_recap_storage(conversation: object = None, **options: Unpack[CallOptions]) -> RunningRecapStorage:
     """Return the running recap of a conversation with all its versions; without any, `versions` is empty.
 
     Args:
@@ -139,7 +130,7 @@ def get_running_recap_storage(
     Returns:
         `{chat_id, current_version, versions}`.
     """
-    call = open_conversation(open_call(db, settings, scope), conversation).redacted()
+    call = open_conversation(open_call(**options), conversation).redacted()
     if call.place is None:
         return {"chat_id": call.conversation, "current_version": 0, "versions": []}
     read = call.db.read
@@ -153,27 +144,18 @@ def get_running_recap_storage(
 
 
 def get_running_recap_versions(
-    conversation: object = None,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    conversation: object = None, **options: Unpack[CallOptions]
 ) -> list[RunningRecapVersion]:
     """Return the versions of a running recap, except deleted ones, lowest number first.
 
     Args:
         conversation: its key; None is the scope's.
     """
-    return get_running_recap_storage(conversation, db=db, settings=settings, scope=scope)["versions"]
+    return get_running_recap_storage(conversation, **options)["versions"]
 
 
 def get_running_recap(
-    version: int | None = None,
-    *,
-    conversation: object = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    version: int | None = None, *, conversation: object = None, **options: Unpack[CallOptions]
 ) -> RunningRecapVersion | None:
     """Return a version of the running recap, or None if there is no such version.
 
@@ -182,22 +164,17 @@ def get_running_recap(
         conversation: its key; None is the scope's.
     """
     number = rows.number(version, "version")
-    stored = get_running_recap_storage(conversation, db=db, settings=settings, scope=scope)
+    stored = get_running_recap_storage(conversation, **options)
     wanted = stored["current_version"] if number is None else number
     return next((each for each in stored["versions"] if each["version"] == wanted), None)
 
 
 def set_current_running_recap(
-    version: int,
-    *,
-    conversation: object = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    version: int, *, conversation: object = None, **options: Unpack[CallOptions]
 ) -> WriteResult:
     """Make a version of the running recap current, by its number; reason `refused` if there is no such version."""
     number = _read_number(version)
-    call = open_conversation(open_call(db, settings, scope), conversation)
+    call = open_conversation(open_call(**options), conversation)
     if call.place is None:
         return NO_CONVERSATION
     if call.change(table_running.set_current, number):
@@ -208,19 +185,14 @@ def set_current_running_recap(
 
 
 def delete_running_recap_version(
-    version: int,
-    *,
-    conversation: object = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    version: int, *, conversation: object = None, **options: Unpack[CallOptions]
 ) -> WriteResult:
     """Delete the text of a version of the running recap; its number is not used again.
 
     If it was current, the highest remaining version becomes current; reason `unchanged` if there is no such version.
     """
     number = _read_number(version)
-    call = open_conversation(open_call(db, settings, scope), conversation)
+    call = open_conversation(open_call(**options), conversation)
     if call.place is None:
         return NO_CONVERSATION
     is_deleted = call.change(table_running.delete_version, number, call.db.clock())
@@ -248,12 +220,7 @@ def _build_version(version: Version) -> RunningRecapVersion:
 
 
 def get_running_recap_injection(
-    conversation: object = None,
-    *,
-    counter: Counter | None = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    conversation: object = None, *, counter: Counter | None = None, **options: Unpack[CallOptions]
 ) -> Injection:
     """Return the text of the running recap with its position, depth and role in a prompt (SCENE_RECAP_POSITION, _DEPTH,
     _ROLE).
@@ -265,7 +232,7 @@ def get_running_recap_injection(
         The value is "" without a recap, with stories switched off for the conversation, and if not even one sentence
         fits into RUNNING_RECAP_CONTEXT_LIMIT.
     """
-    return _build_injection(open_conversation(open_call(db, settings, scope), conversation).redacted(), counter)
+    return _build_injection(open_conversation(open_call(**options), conversation).redacted(), counter)
 
 
 def _build_injection(call: StoryCall, counter: Counter | None) -> Injection:
@@ -287,14 +254,7 @@ def _build_injection(call: StoryCall, counter: Counter | None) -> Injection:
     }
 
 
-def switch_stories(
-    on: bool,
-    conversation: object = None,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> WriteResult:
+def switch_stories(on: bool, conversation: object = None, **options: Unpack[CallOptions]) -> WriteResult:
     """Switch stories on or off for a conversation: while off, prompts have no running recap and operations make no new
     texts.
 
@@ -304,7 +264,7 @@ def switch_stories(
         `(True, None, "")`, or `unchanged`: they are in this state already, or the conversation is unknown.
     """
     switched = rows.yes_no(on, "on") == 1
-    call = open_conversation(open_call(db, settings, scope), conversation)
+    call = open_conversation(open_call(**options), conversation)
     if call.place is None:
         return NO_CONVERSATION
     if bool(call.place.stories_off) is not switched:
@@ -335,9 +295,7 @@ def refresh_memory(
     *,
     disabled: Collection[str] = (),
     counter: Counter | None = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    **options: Unpack[CallOptions],
 ) -> Refreshed:
     """Hide and show messages, compute which recaps are included; return the changes with the running recap.
 
@@ -348,7 +306,7 @@ def refresh_memory(
         disabled: sender ids or names of characters that are disabled in the group.
         counter: `text -> int`; by default that of LLM_MODEL.
     """
-    call = open_conversation(open_call(db, settings, scope), conversation)
+    call = open_conversation(open_call(**options), conversation)
     refreshed = refresh(call, disabled, counter)
     placed = _build_injection(call.redacted(), counter)
     return {

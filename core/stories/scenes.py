@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import TypedDict, Unpack
 
 from ..access import table_conversations
-from ..calls.call import GivenSettings, open_call
+from ..calls.call import CallOptions, open_call
 from ..database import rows
 from ..database.compiled import Reader
-from ..database.engine import Connection, Database
+from ..database.engine import Connection
 from ..jobs import table as jobs_table
 from ..messages import table_lines, table_scenes
 from ..messages.table_scenes import Scene
-from ..scope import Scope
 from ..shapes import WriteResult
 from .calls import NO_MESSAGE, StoryCall, open_conversation, open_message
 from .refresh import refresh
@@ -87,9 +86,7 @@ def add_scene_break(
     visible: bool = True,
     recap: bool = True,
     interface_path: object = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    **options: Unpack[CallOptions],
 ) -> WriteResult:
     """End a scene with a message, and queue the scene's recap.
 
@@ -105,7 +102,7 @@ def add_scene_break(
     notes: list[str] = []
     called = rows.name(name, "name", table_scenes.NAME_CHARS, notes)
     shown = rows.yes_no(visible, "visible")
-    call = open_message(open_call(db, settings, scope), message, interface_path)
+    call = open_message(open_call(**options), message, interface_path)
     if call.place is None or call.row_id is None:
         return NO_MESSAGE
     row_id, queues = call.row_id, recap and not call.place.stories_off
@@ -159,9 +156,7 @@ def edit_scene_break(
     name: object = None,
     visible: object = None,
     interface_path: object = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    **options: Unpack[CallOptions],
 ) -> WriteResult:
     """Rename a scene break, or change whether AUTO_HIDE_SCENE_COUNT counts it.
 
@@ -185,16 +180,11 @@ def edit_scene_break(
         is_there = table_scenes.update_scene(connection, call.persona, scene.break_row, changes)
         return WriteResult(True, scene.id, notes=tuple(notes)) if is_there else NO_BREAK
 
-    return _change_scene(open_message(open_call(db, settings, scope), message, interface_path), work)
+    return _change_scene(open_message(open_call(**options), message, interface_path), work)
 
 
 def remove_scene_break(
-    message: object,
-    *,
-    interface_path: object = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    message: object, *, interface_path: object = None, **options: Unpack[CallOptions]
 ) -> WriteResult:
     """Remove the break of a message with its scene's recaps; the next scene then begins earlier.
 
@@ -207,18 +197,12 @@ def remove_scene_break(
         is_removed = table_scenes.delete_scene(connection, call.persona, scene.id)
         return WriteResult(True, scene.id) if is_removed else NO_BREAK
 
-    return _change_scene(open_message(open_call(db, settings, scope), message, interface_path), work)
+    return _change_scene(open_message(open_call(**options), message, interface_path), work)
 
 
-def list_scenes(
-    conversation: object = None,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> list[SceneInfo]:
+def list_scenes(conversation: object = None, **options: Unpack[CallOptions]) -> list[SceneInfo]:
     """Return the scenes of a conversation, oldest first."""
-    call = open_conversation(open_call(db, settings, scope), conversation).redacted()
+    call = open_conversation(open_call(**options), conversation).redacted()
     if call.place is None:
         return []
     story = read_layout(call.db.read, call.persona, call.conversation)
@@ -239,13 +223,7 @@ def list_scenes(
 
 
 def set_scene_recap(
-    message: object,
-    content: object,
-    *,
-    interface_path: object = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    message: object, content: object, *, interface_path: object = None, **options: Unpack[CallOptions]
 ) -> WriteResult:
     """Store a scene's recap written by hand as a new, current version.
 
@@ -256,7 +234,7 @@ def set_scene_recap(
         `(True, number of the version, "")`; `empty` for a blank text; `unchanged` without a break, or if the current
         version has this text already.
     """
-    opened = open_call(db, settings, scope)
+    opened = open_call(**options)
     text = rows.text(content, "content")
     if not text.strip():
         return WriteResult(False, None, "empty")

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Unpack
 
-from ..calls.call import GivenSettings, open_call
+from ..calls.call import CallOptions, open_call
 from ..database import rows
 from ..database.compiled import Reader, chunks
-from ..database.engine import Connection, Database
+from ..database.engine import Connection
 from ..jobs import handlers
 from ..messages import table_hidden, table_lines, table_recaps
 from ..messages.table_recaps import Recap
-from ..scope import Scope
 from ..shapes import WriteResult
 from ..text.sizes import Counter
 from . import rules_recaps, table_imported
@@ -36,9 +35,7 @@ def set_data(
     interface_path: object = None,
     provenance: Provenance = "manual",
     counter: Counter | None = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    **options: Unpack[CallOptions],
 ) -> WriteResult:
     """Store an additional value of a message, such as its recap, for the message's current alternative.
 
@@ -63,7 +60,7 @@ def set_data(
         )
     rules_recaps.check_provenance(provenance)
     new = _read_stored(key, value)
-    call = open_message(open_call(db, settings, scope), message, interface_path)
+    call = open_message(open_call(**options), message, interface_path)
     columns: dict[str, Any] = {"edited": bool(new)} if key == "edited" else {}
     if key == "memory":
         columns = build_columns(new, provenance, choose_counter(counter, call.settings))
@@ -124,16 +121,14 @@ def edit_memory(
     *,
     interface_path: object = None,
     counter: Counter | None = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    **options: Unpack[CallOptions],
 ) -> WriteResult:
     """Store a recap written by a person: marked as edited, not stale, without error, reasoning and prefill.
 
     A blank text removes the recap. `counter` and result are those of `set_data`.
     """
     text = _read_stored("memory", memory)
-    call = open_message(open_call(db, settings, scope), message, interface_path)
+    call = open_message(open_call(**options), message, interface_path)
     columns = build_columns(text, "manual", choose_counter(counter, call.settings)) | {"edited": text is not None}
 
     def work(connection: Connection, row_id: int) -> bool:
@@ -146,13 +141,7 @@ def edit_memory(
 
 
 def get_data(
-    message: object,
-    key: str | None = None,
-    *,
-    interface_path: object = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    message: object, key: str | None = None, *, interface_path: object = None, **options: Unpack[CallOptions]
 ) -> Any:
     """Return a value stored with a message, or None.
 
@@ -164,7 +153,7 @@ def get_data(
     """
     if key is not None:
         rules_recaps.check_key(key, rules_recaps.READABLE)
-    call = open_message(open_call(db, settings, scope), message, interface_path).redacted()
+    call = open_message(open_call(**options), message, interface_path).redacted()
     values = {} if call.row_id is None else _read_all(call, call.row_id, key)
     return values if key is None else values.get(key)
 
@@ -185,28 +174,13 @@ def _read_all(call: StoryCall, row_id: int, key: str | None) -> dict[str, Any]:
     return {name: values[name] for name in rules_recaps.READABLE if values.get(name) is not None}
 
 
-def get_memory(
-    message: object,
-    *,
-    interface_path: object = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> str | None:
+def get_memory(message: object, *, interface_path: object = None, **options: Unpack[CallOptions]) -> str | None:
     """Return the recap of a message's current alternative, stale or not, or None."""
-    memory: str | None = get_data(
-        message, "memory", interface_path=interface_path, db=db, settings=settings, scope=scope
-    )
+    memory: str | None = get_data(message, "memory", interface_path=interface_path, **options)
     return memory
 
 
-def clear_all(
-    conversation: object = None,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> dict[str, int]:
+def clear_all(conversation: object = None, **options: Unpack[CallOptions]) -> dict[str, int]:
     """Remove the values stored with the messages of a conversation, and return how many messages had each key.
 
     Scenes and the running recap stay.
@@ -214,7 +188,7 @@ def clear_all(
     Returns:
         Number of messages by key, without keys that no message had.
     """
-    call = open_conversation(open_call(db, settings, scope), conversation)
+    call = open_conversation(open_call(**options), conversation)
     if call.place is None:
         return {}
 
@@ -246,13 +220,7 @@ PART = 200
 """Operations queued in one transaction."""
 
 
-def queue_recaps(
-    conversation: object = None,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> int:
+def queue_recaps(conversation: object = None, **options: Unpack[CallOptions]) -> int:
     """Queue the recap of every message whose recap is missing or stale, oldest first, and return how many were queued.
 
     Only messages of people and the persona count, without those marked `exclude` or whose recap is queued already. An
@@ -261,7 +229,7 @@ def queue_recaps(
     Returns:
         The number queued by this call; 0 while stories are switched off for the conversation.
     """
-    call = open_conversation(open_call(db, settings, scope), conversation)
+    call = open_conversation(open_call(**options), conversation)
     if call.place is None or call.place.stories_off:
         return 0
     waiting = table_recaps.read_without_recap(call.db.read, call.persona, call.conversation)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import secrets
 from dataclasses import replace
 from hmac import compare_digest
+from typing import Unpack
 
 from ..access.table import is_foreign
 from ..base.hints import shown
 from ..calls import defaults
-from ..calls.call import GivenSettings, load_viewer, open_call
+from ..calls.call import CallOptions, GivenSettings, load_viewer, open_call
 from ..database.engine import Database
 from ..database.ids import retry_duplicates
 from ..errors import MessageError, ScopeError
@@ -35,13 +36,7 @@ PERSONAS_CHARS = 1000
 
 
 def add_token(
-    kind: TokenKind = "scope",
-    *,
-    label: str = "",
-    personas: str = "",
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    kind: TokenKind = "scope", *, label: str = "", personas: str = "", **options: Unpack[CallOptions]
 ) -> NewToken:
     """Create a token and return it as in `list_tokens`, with its text under `token`, shown only this once.
 
@@ -75,7 +70,7 @@ def add_token(
             f"personas is for a host token, and at most {PERSONAS_CHARS} characters long. Use `*` for all personas.",
             fields=("personas",),
         )
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     asking = call.scope
     if kind == "admin":
         return issue_token(call.db, AccessToken(0, kind, table.OPERATOR, label=label))
@@ -162,9 +157,7 @@ def may_change(row_id: int, *, db: Database | None, settings: GivenSettings, sco
 _NOT_FOR = "The token does not stand for this {}."
 
 
-def list_tokens(
-    *, admin: bool = False, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
-) -> list[ListedToken]:
+def list_tokens(*, admin: bool = False, **options: Unpack[CallOptions]) -> list[ListedToken]:
     """Return the tokens of the scope's persona without their texts, oldest first, revoked ones too.
 
     Args:
@@ -177,7 +170,7 @@ def list_tokens(
     [('host', 'my bot', '')]
     >>> db.close()
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     return table.read_tokens(call.db, table.OPERATOR if admin else call.persona)
 
 
@@ -185,9 +178,7 @@ def revoke_token(
     id: object,  # noqa: A002 - the row's key
     *,
     admin: bool = False,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    **options: Unpack[CallOptions],
 ) -> bool:
     """Revoke a token; False if it is unknown, was revoked before, or belongs to another persona.
 
@@ -205,5 +196,5 @@ def revoke_token(
     (True, False)
     >>> db.close()
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     return table.update_revoked(call.db, table.OPERATOR if admin else call.persona, read_id(id))

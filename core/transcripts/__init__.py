@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from .. import chat_history_cache, short_term, stories
 from ..access import tombstones
 from ..access.external_rows import participant_of
-from ..calls.call import Call, GivenSettings, load_viewer, open_call
+from ..calls.call import Call, CallOptions, GivenSettings, load_viewer, open_call
 from ..database import rows
 from ..database.engine import Database
 from ..errors import MessageError
@@ -55,9 +55,7 @@ def save_transcript(
     name: str | None = None,
     persona_name: str | None = None,
     after: str = "",
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
+    **options: Unpack[CallOptions],
 ) -> TranscriptSaved:
     """Store the new lines of a list of messages and the answer to its last line, and return the counts.
 
@@ -84,7 +82,7 @@ def save_transcript(
     TranscriptSaved(saved=0, edited=0, alternatives=1)
     >>> db.close()
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     if not call.scope.conversation:
         raise MessageError("The scope names no conversation. A list of messages is of one.", fields=("conversation",))
     lines = _read_lines(messages)
@@ -92,15 +90,9 @@ def save_transcript(
     return _Transcript(call, lines, name, persona_name, after).save(clean(text))
 
 
-def find_replaced(
-    messages: Sequence[Mapping[str, Any]],
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> frozenset[int]:
+def find_replaced(messages: Sequence[Mapping[str, Any]], **options: Unpack[CallOptions]) -> frozenset[int]:
     """Return the row ids of stored lines that the list edits, and of missing ones after the list's last user line."""
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     lines = _read_lines(messages)
     return _Transcript(call, lines).find_replaced() if call.scope.conversation and lines else frozenset()
 

@@ -8,10 +8,9 @@ value as a memory. A value is deleted when its person, conversation or memory is
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Unpack
 
-from ..calls.call import GivenSettings, load_viewer, open_call
-from ..database.engine import Database
-from ..scope import Scope
+from ..calls.call import CallOptions, load_viewer, open_call
 from .table import Change as Change
 from .table import Kind
 from .table import NewValue as NewValue
@@ -21,9 +20,7 @@ from .table import StoredValue as StoredValue
 from .table import Values as Values
 
 
-def open_values(
-    kind: Kind = "entry", *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
-) -> Values:
+def open_values(kind: Kind = "entry", **options: Unpack[CallOptions]) -> Values:
     """Return the values of one kind that a scope can use, to read or change them."""
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     return Values(replace(call, viewer=load_viewer(call)), kind, call.db.read)

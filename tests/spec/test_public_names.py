@@ -7,10 +7,11 @@ import re
 import typing
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import prompt_engine
 import prompt_engine.db
+from prompt_engine.calls.call import CallOptions
 
 from tests import public_names
 
@@ -57,7 +58,10 @@ def list_types(value: Any) -> Iterator[type]:
     if inspect.isfunction(value):
         for_type_checkers = {"Database": prompt_engine.db.Database, "Copied": prompt_engine.db.Copied}
         names = {**for_type_checkers, **vars(importlib.import_module(value.__module__))}
-        for hint in typing.get_type_hints(value, names).values():
+        hints = typing.get_type_hints(value, names)
+        if hints.get("options") == Unpack[CallOptions]:
+            hints |= {"options": tuple[*typing.get_type_hints(CallOptions).values()]}
+        for hint in hints.values():
             yield from list_parts(hint)
 
 
