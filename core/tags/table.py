@@ -5,22 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import (
-    Connection,
-    Integer,
-    String,
-    bindparam,
-    case,
-    delete,
-    literal,
-    select,
-    type_coerce,
-    union_all,
-    update,
-)
-from sqlalchemy.types import NullType
+from sqlalchemy import Connection, Integer, bindparam, case, delete, select, update
 
-from ..database.compiled import chunks
+from ..database.compiled import Reader, chunks
 from ..database.dialects import insert_ignore, upsert
 from ..database.engine import Database, RollbackError
 from ..database.schema import counters, tag_aliases, tag_links, tags
@@ -96,7 +83,7 @@ def add_alias(db: Database, persona: str, alias: object, tag: object) -> WriteRe
     def work(connection: Connection) -> WriteResult:
         raise_version(connection, db, persona)  # first, because it locks out a second change until the end
         try:
-            vocabulary = build_vocabulary(connection.execute(_ALL, {"persona": persona}))
+            vocabulary = _read(connection.execute, persona)
             other, known = rules.check_alias(alias, tag, vocabulary)
         except ValueError as error:
             raise RollbackError(WriteResult(False, None, "refused", notes=(str(error),))) from None
@@ -131,25 +118,15 @@ def link(db: Database, persona: str, a: object, b: object, weight: object = 1.0)
     return db.idempotent_transaction(work, source="tags")
 
 
-_RAW, _BLANK = NullType(), literal("", String())
-_PERSONA = bindparam("persona", type_=tags.c.persona_id.type)
-_T, _A, _N = tags.c, tag_aliases.c, tag_links.c
-_ALL: Any = union_all(
-    select(literal(0, Integer()).label("part"), type_coerce(_T.tag, _RAW), _BLANK, type_coerce(_T.uses, _RAW)).where(
-        _T.persona_id == _PERSONA
-    ),
-    select(literal(1, Integer()), type_coerce(_A.alias, _RAW), type_coerce(_A.tag, _RAW), literal(0, Integer())).where(
-        _A.persona_id == _PERSONA
-    ),
-    select(literal(2, Integer()), *(type_coerce(column, _RAW) for column in (_N.tag, _N.related_tag, _N.weight))).where(
-        _N.persona_id == _PERSONA
-    ),
+_COLUMNS = (
+    (tags.c.tag, tags.c.tag, tags.c.uses),
+    (tag_aliases.c.alias, tag_aliases.c.tag, tag_aliases.c.tag),
+    (tag_links.c.tag, tag_links.c.related_tag, tag_links.c.weight),
 )
-"""Query for the whole vocabulary. Keys have no column type, because a union mixes them."""
 
 
 def build_vocabulary(rows: Iterable[Any]) -> Vocabulary:
-    """Return the vocabulary of rows `(0, tag, "", uses)`, `(1, alias, tag, 0)`, `(2, tag, tag, weight)`."""
+    """Return the vocabulary of rows `(0, tag, ..., uses)`, `(1, alias, tag, ...)`, `(2, tag, tag, weight)`."""
     known: dict[str, int] = {}
     aliases: dict[str, str] = {}
     links: dict[str, dict[str, float]] = {}
@@ -167,8 +144,13 @@ def build_vocabulary(rows: Iterable[Any]) -> Vocabulary:
 
 
 def load(db: Database, persona: str) -> Vocabulary:
-    """Return the vocabulary of one persona, with links in both directions, in one round trip."""
-    return build_vocabulary(db.read(_ALL, {"persona": persona}, source="tags"))
+    """Return the vocabulary of one persona, with links in both directions."""
+    return _read(db.read, persona)
+
+
+def _read(read: Reader, persona: str) -> Vocabulary:
+    parts = [read(select(*own).where(own[0].table.c.persona_id == persona), {}) for own in _COLUMNS]
+    return build_vocabulary((part, *row) for part, rows in enumerate(parts) for row in rows)
 
 
 def get_held(db: Database, persona: str) -> tuple[int, Vocabulary]:
