@@ -38,9 +38,6 @@ from ..database.schema import (
     conversations,
     counters,
     participants,
-    tag_aliases,
-    tag_links,
-    tags,
 )
 from ..database.sources import BY_NUMBER
 from ..database.stored_values import from_key, read_whole
@@ -198,10 +195,8 @@ def _place(
 
 
 def _build_vocabulary(by_part: Mapping[int, Sequence[Any]]) -> Vocabulary:
-    rows = [(0, r[5], None, r[1]) for r in by_part.get(A_TAG, ())]
-    rows += [(1, r[5], r[6], None) for r in by_part.get(ALIAS, ())]
-    rows += [(2, r[5], r[6], float(r[1]) / 1000) for r in by_part.get(LINK, ())]
-    return tags_table.build_vocabulary(rows)
+    rows = [(at, r[5], r[6], r[1]) for at, part in enumerate((A_TAG, ALIAS)) for r in by_part.get(part, ())]
+    return tags_table.build_vocabulary([*rows, *((2, r[5], r[6], r[1] / 1000) for r in by_part.get(LINK, ()))])
 
 
 # The branches of the statement
@@ -355,17 +350,11 @@ def _select_vocabulary(family: str) -> tuple[CompiledStatement, ...]:
     is_version = (counters.c.persona_id == _P, counters.c.name == literal("tag_vocabulary", Key(64)))
     version = select(counters.c.value).where(*is_version)
     stale = func.coalesce(version.scalar_subquery(), 0) != bindparam("version", type_=Integer())
-    links = [_raw(tag_links.c.tag), _raw(tag_links.c.related_tag)]
-    parts = (
-        select(*_row(VERSION, n=[counters.c.value])).where(*is_version),
-        select(*_row(A_TAG, n=[tags.c.uses], k=[_raw(tags.c.tag)])).where(tags.c.persona_id == _P, stale),
-        select(*_row(ALIAS, k=[_raw(tag_aliases.c.alias), _raw(tag_aliases.c.tag)])).where(
-            tag_aliases.c.persona_id == _P, stale
-        ),
-        select(*_row(LINK, n=[cast(tag_links.c.weight * 1000, Integer)], k=links)).where(
-            tag_links.c.persona_id == _P, stale
-        ),
-    )
+    parts = [select(*_row(VERSION, n=[counters.c.value])).where(*is_version)]
+    for part, (key, other, number) in zip((A_TAG, ALIAS, LINK), tags_table.COLUMNS, strict=True):
+        whole = cast(number * 1000, Integer) if part == LINK else number
+        chosen = select(*_row(part, n=[whole], k=[_raw(key), _raw(other)]))
+        parts.append(chosen.where(key.table.c.persona_id == _P, stale))
     return tuple(CompiledStatement(each, family) for each in parts)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import Connection, Integer, bindparam, case, delete, select, update
+from sqlalchemy import Connection, Integer, bindparam, case, delete, null, select, update
 
 from ..database.compiled import Reader, chunks
 from ..database.dialects import insert_ignore, upsert
@@ -118,15 +118,16 @@ def link(db: Database, persona: str, a: object, b: object, weight: object = 1.0)
     return db.idempotent_transaction(work, source="tags")
 
 
-_COLUMNS = (
+COLUMNS: tuple[tuple[Any, Any, Any], ...] = (
     (tags.c.tag, tags.c.tag, tags.c.uses),
-    (tag_aliases.c.alias, tag_aliases.c.tag, tag_aliases.c.tag),
+    (tag_aliases.c.alias, tag_aliases.c.tag, null()),
     (tag_links.c.tag, tag_links.c.related_tag, tag_links.c.weight),
 )
+"""Columns of the three tables of a vocabulary: a key, another key, a number."""
 
 
 def build_vocabulary(rows: Iterable[Any]) -> Vocabulary:
-    """Return the vocabulary of rows `(0, tag, ..., uses)`, `(1, alias, tag, ...)`, `(2, tag, tag, weight)`."""
+    """Return the vocabulary of rows `(index in COLUMNS, *values of these columns)`."""
     known: dict[str, int] = {}
     aliases: dict[str, str] = {}
     links: dict[str, dict[str, float]] = {}
@@ -149,7 +150,7 @@ def load(db: Database, persona: str) -> Vocabulary:
 
 
 def _read(read: Reader, persona: str) -> Vocabulary:
-    parts = [read(select(*own).where(own[0].table.c.persona_id == persona), {}) for own in _COLUMNS]
+    parts = [read(select(*own).where(own[0].table.c.persona_id == persona), {}) for own in COLUMNS]
     return build_vocabulary((part, *row) for part, rows in enumerate(parts) for row in rows)
 
 
