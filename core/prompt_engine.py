@@ -1,16 +1,4 @@
-"""Public functions that turn one message into one prompt.
-
-| name | for |
-|---|---|
-| build_json_prompt | the finished prompt as a JSON object |
-| build_messages | the finished prompt as chat messages of a provider, in plain lines |
-| explain_json_prompt, explain_messages | the same, with a report of what was kept and left out |
-| reduce_prompt_for_llm_limit, fit_prompt | fitting a prompt into a limit |
-| to_messages | a JSON prompt as messages of a provider |
-| to_json | the JSON text of a prompt, whose length is its size |
-| parse_answer | text and actions of a model's answer |
-| set_hook | functions of the host |
-"""
+"""Public functions that turn one message into one prompt."""
 
 from __future__ import annotations
 

@@ -1,11 +1,4 @@
-"""Public functions that search memories, diary and chat history together, and that save memories.
-
-| name | for |
-|---|---|
-| search_memories, explain_search | the search over all three, and the same with the reasons for each hit |
-| free_memory_search | snippets that contain any word of a text, newest first |
-| should_remember, silently_record_memory | saving an exchange |
-"""
+"""Public functions that search memories, diary and chat history together, and that save memories."""
 
 from __future__ import annotations
 

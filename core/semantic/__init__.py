@@ -1,11 +1,4 @@
-"""Embeddings, for hosts with an embedder: make, count and delete the vectors of rows.
-
-| name | for |
-|---|---|
-| embed_rows | make missing vectors now |
-| count_vectors, drop_vectors | number of vectors by model; delete the vectors of a model |
-| Embedder, EmbedderError, EmbedReport | protocol of an embedder; its error; result of `embed_rows` |
-"""
+"""Embeddings, for hosts with an embedder: make, count and delete the vectors of rows."""
 
 from __future__ import annotations
 
