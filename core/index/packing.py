@@ -12,7 +12,7 @@ import numpy as np
 from sqlalchemy import Connection, delete, func, select, update
 
 from ..database import dialects, sources
-from ..database.compiled import chunks
+from ..database.compiled import IDS, chunks, execute_parts
 from ..database.engine import Database
 from ..database.rows import insert_tuples
 from ..database.schema import search_block, search_fresh, search_gone, search_segment
@@ -243,10 +243,9 @@ def purge_due(connection: Connection, audience: int, most: int = MOST_ROWS) -> i
     held = (removed[one] if one in removed else _find_removed(connection, audience, one, gone) for one in segments)
     settled = gone.keys() - set[RowId]().union(*held)
     for source in sources.ALL:
-        ids = sorted(row_id for number, row_id in settled if number == source.number)
-        for part in chunks(ids):
-            rows = (_G.audience_id == audience, _G.source == source.number, _G.row_id.in_(part))
-            connection.execute(delete(search_gone).where(*rows))
+        ids = [row_id for number, row_id in settled if number == source.number]
+        rows = (_G.audience_id == audience, _G.source == source.number, _G.row_id.in_(IDS))
+        execute_parts(connection, delete(search_gone).where(*rows), ids)
     return 0 if worst is None or worst in segments else worst.docs
 
 

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, delete, func, select, type_coerce
 from sqlalchemy.types import NullType
 
 from ..database import sources
-from ..database.compiled import chunks
+from ..database.compiled import IDS, execute_parts
 from ..database.rows import insert_tuples
 from ..database.schema import search_fresh, search_gone, search_segment
 from ..database.stored_values import read_checked
@@ -62,11 +62,8 @@ def count_fresh(connection: Connection, audience: int) -> int:
 
 def remove_fresh(connection: Connection, audience: int, source: int, ids: Iterable[int]) -> int:
     """Delete unpacked rows of an audience and a source; return the number of deleted rows."""
-    deleted = 0
-    for part in chunks(sorted(ids)):
-        these = (_F.audience_id == audience, _F.source == source, _F.row_id.in_(part))
-        deleted += connection.execute(delete(search_fresh).where(*these)).rowcount
-    return deleted
+    these = (_F.audience_id == audience, _F.source == source, _F.row_id.in_(IDS))
+    return execute_parts(connection, delete(search_fresh).where(*these), ids)
 
 
 def take_fresh(connection: Connection, audience: int, most: int) -> list[Entry]:

@@ -16,7 +16,7 @@ from ..access import table_participants as participants
 from ..access import tombstones
 from ..calls.call import Call
 from ..database import rows
-from ..database.compiled import chunks
+from ..database.compiled import IDS, read_parts
 from ..database.engine import Database, RollbackError
 from ..database.ids import retry_duplicates
 from ..database.schema import memories
@@ -161,11 +161,11 @@ def find_equal(
     if not instructions:
         where.append(_C.kind != INSTRUCTION)
     equal: dict[tuple[bytes, bool], int] = {}
-    for part in chunks(sorted(set(digests))):
-        # no ORDER BY: SQLite would read all memories of the audience in order of time, not the few with these digests
-        chosen = select(_C.timestamp, _C.id, _C.content_hash, _C.local_only).where(*where, _C.content_hash.in_(part))
-        for row in sorted(connection.execute(chosen), key=lambda row: (row.timestamp is not None, row[:2])):
-            equal[bytes(row.content_hash), bool(row.local_only)] = int(row.id)
+    # no ORDER BY: SQLite would read all memories of the audience in order of time, not the few with these digests
+    chosen = select(_C.timestamp, _C.id, _C.content_hash, _C.local_only).where(*where, _C.content_hash.in_(IDS))
+    rows = read_parts(connection.execute, chosen, {}, digests)
+    for row in sorted(rows, key=lambda row: (row.timestamp is not None, row[:2])):
+        equal[bytes(row.content_hash), bool(row.local_only)] = int(row.id)
     return equal
 
 

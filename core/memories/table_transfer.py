@@ -12,7 +12,7 @@ from sqlalchemy import Connection, and_, bindparam, func, or_, select
 from ..access import table as audiences
 from ..access import table_conversations as conversations
 from ..calls.call import Call
-from ..database.compiled import chunks
+from ..database.compiled import IDS, chunks, read_parts
 from ..database.dialects import Time
 from ..database.engine import Database, RollbackError
 from ..database.ids import retry_duplicates
@@ -113,7 +113,7 @@ def _count_stored(
     counts: Counter[tuple[bytes, str, str, bool]] = Counter()
     same = (_C.content_hash, _C.kind, _C.tier, _C.local_only)
     stored = select(*same, func.count()).where(*memories.match_own(scope, audience_id))
-    for part in chunks(sorted(digests)):
-        for row in connection.execute(stored.where(_C.content_hash.in_(part)).group_by(*same)):
-            counts[bytes(row[0]), row[1], row[2], bool(row[3])] += row[4]
+    grouped = stored.where(_C.content_hash.in_(IDS)).group_by(*same)
+    for row in read_parts(connection.execute, grouped, {}, digests):
+        counts[bytes(row[0]), row[1], row[2], bool(row[3])] += row[4]
     return counts

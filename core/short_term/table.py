@@ -14,7 +14,7 @@ from ..access import table_conversations, table_participants, tombstones
 from ..access.rules import parent_key
 from ..access.table_participants import MINE, select_identities
 from ..calls.call import Call
-from ..database.compiled import chunks
+from ..database.compiled import IDS, execute_parts, read_parts
 from ..database.dialects import Key, has_keyword, like_pattern
 from ..database.engine import Database
 from ..database.ids import retry_duplicates
@@ -279,9 +279,8 @@ def remove_person(connection: Connection, persona: str, keys: Collection[str]) -
     marks = {mark_participant(key) for key in keys}
     with_lines = or_(*(has_keyword(cast(_S.messages, String), like_pattern(each)) for each in sorted(marks)))
     ids = set(connection.execute(select(_S.id).where(_S.persona_id == persona, with_lines)).scalars())
-    for part in chunks(sorted(channels)):  # a summary may repeat their lines
-        spoke = select(_S.id).where(_S.persona_id == persona, _S.channel_id.in_(part))
-        ids |= set(connection.execute(spoke).scalars())
+    spoke = select(_S.id).where(_S.persona_id == persona, _S.channel_id.in_(IDS))  # a summary may repeat their lines
+    ids |= {row.id for row in read_parts(connection.execute, spoke, {}, channels)}
 
     def drop_theirs(items: list[Any]) -> list[Any]:
         named = ("who", "for")
@@ -337,19 +336,17 @@ def _change_lines(
     """Change the lines of these entries; return (entries deleted as empty, entries edited)."""
     empty: list[int] = []
     edited = 0
-    for part in chunks(sorted(ids)):
-        statement = select(_S.id, _S.messages, _S.summary, _S.summary_updated_at)
-        where = (_S.persona_id == persona, _S.id.in_(part))
-        for row in connection.execute(statement.where(*where).order_by(_S.id).with_for_update()).all():
-            items = read_list(row.messages)
-            left = change(items)
-            drops_summary = not keep_summary and (row.summary or row.summary_updated_at)
-            if not left and not (keep_summary and row.summary):
-                empty.append(row.id)
-            elif left != items or drops_summary:
-                edited += 1
-                no_summary = {} if keep_summary else {"summary": None, "summary_updated_at": None}
-                _update(connection, persona, row.id, {"messages": left, **no_summary})
-    for part in chunks(empty):
-        connection.execute(delete(short_term_memories).where(_S.persona_id == persona, _S.id.in_(part)))
+    these = (_S.persona_id == persona, _S.id.in_(IDS))
+    held = select(_S.id, _S.messages, _S.summary, _S.summary_updated_at).where(*these).order_by(_S.id)
+    for row in read_parts(connection.execute, held.with_for_update(), {}, ids):
+        items = read_list(row.messages)
+        left = change(items)
+        drops_summary = not keep_summary and (row.summary or row.summary_updated_at)
+        if not left and not (keep_summary and row.summary):
+            empty.append(row.id)
+        elif left != items or drops_summary:
+            edited += 1
+            no_summary = {} if keep_summary else {"summary": None, "summary_updated_at": None}
+            _update(connection, persona, row.id, {"messages": left, **no_summary})
+    execute_parts(connection, delete(short_term_memories).where(*these), empty)
     return len(empty), edited

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Integer, bindparam, case, delete, null, select, update
 
-from ..database.compiled import Reader, chunks
+from ..database.compiled import IDS, Reader, read_parts
 from ..database.dialects import insert_ignore, upsert
 from ..database.engine import Database, RollbackError
 from ..database.schema import counters, tag_aliases, tag_links, tags
@@ -19,9 +19,7 @@ VERSION = "tag_vocabulary"
 CACHE = "tags"
 NO_TAGS = Vocabulary()
 _MOST_CACHED = 256
-_KNOWN = select(tags.c.tag).where(
-    tags.c.persona_id == bindparam("persona"), tags.c.tag.in_(bindparam("tags", expanding=True))
-)
+_KNOWN = select(tags.c.tag).where(tags.c.persona_id == bindparam("persona"), tags.c.tag.in_(IDS))
 _LOWER = (
     update(tags)
     .where(tags.c.persona_id == bindparam("who"), tags.c.tag == bindparam("what"))
@@ -34,10 +32,7 @@ def raise_uses(connection: Connection, db: Database, persona: str, uses: Mapping
     if not uses:
         return
     wanted = sorted(uses)
-    known: set[str] = set()
-    for part in chunks(wanted, 500):
-        known.update(connection.execute(_KNOWN, {"persona": persona, "tags": part}).scalars())
-    now = db.clock()
+    known, now = read_parts(connection.execute, _KNOWN, {"persona": persona}, wanted), db.clock()
     rows = [{"persona_id": persona, "tag": tag, "uses": uses[tag], "created_at": now} for tag in wanted]
     connection.execute(upsert(tags, db.family, add=["uses"]), rows)
     if len(known) < len(wanted):

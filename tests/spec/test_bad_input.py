@@ -280,7 +280,7 @@ def test_f60_the_first_call_by_position_works_or_names_what_is_missing(migrated_
 def test_g25_an_argument_that_is_unknown_is_named_with_the_function_that_was_called(stage: Stage) -> None:
     public = {name: call for name, call in vars(aio).items() if inspect.iscoroutinefunction(call)}
     wrong = []
-    for name in ("build_context", "configure", "free_memory_search", "insert_memory", "open_database"):
+    for name in ("build_context", "configure", "free_memory_search", "insert_memory", "open_database", "scope_of"):
         del public[name]  # these declare their arguments otherwise
     for called in (explain_search, *(inspect.unwrap(each) for each in public.values())):
         needed = [each for each in read_signature(called).parameters.values() if each.default is each.empty]
