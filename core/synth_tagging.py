@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TypedDict, Unpack
 
 from .base import logs
+from .base.groups import group
 from .calls.call import CallOptions, open_call, settings_of
 from .errors import MessageError, StoreError
 from .shapes import Vocabulary, WriteResult
@@ -152,9 +153,7 @@ def list_tags(**options: Unpack[CallOptions]) -> list[KnownTag]:
     """
     call = open_call(**options)
     known = table.load(call.db, call.persona)
-    aliases: dict[str, list[str]] = {}
-    for alias, tag in sorted(known.aliases.items()):
-        aliases.setdefault(tag, []).append(alias)
+    aliases = group((tag, alias) for alias, tag in sorted(known.aliases.items()))
     return [
         {"tag": tag, "uses": uses, "aliases": aliases.get(tag, []), "links": dict(sorted(known.links.get(tag, ())))}
         for tag, uses in sorted(known.tags.items(), key=lambda pair: (-pair[1], pair[0]))

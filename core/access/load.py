@@ -27,6 +27,7 @@ from sqlalchemy import (
 )  # fmt: skip
 from sqlalchemy.types import NullType
 
+from ..base.groups import group
 from ..config import Settings
 from ..database import compiled
 from ..database.compiled import CompiledStatement
@@ -122,9 +123,7 @@ def _statement(family: str, request: Request, shared: Mapping[str, Any], setting
 
 
 def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str, settings: Settings) -> AccessSnapshot:
-    by_part: dict[int, list[Any]] = {}
-    for row in rows:
-        by_part.setdefault(row[0], []).append(row)
+    by_part = group((row[0], row) for row in rows)
     # Numbers: audience, privacy, local only, id; keys: conversation, person of a direct message, server.
     stored = (
         ConversationFacts(

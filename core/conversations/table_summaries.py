@@ -13,6 +13,7 @@ from ..access import table as audience_table
 from ..access import table_conversations
 from ..access.rules import AudienceKey
 from ..access.view import Viewer
+from ..base.groups import group
 from ..calls.call import Call
 from ..database.compiled import FIRST, IDS, CompiledStatement, Shape, execute_parts
 from ..database.dialects import ID, Key, Time
@@ -125,9 +126,8 @@ _NEWEST = (_C.occurred_at.desc(), _C.id.desc())
 def read_summaries(call: Call, viewer: Viewer) -> list[StoredSummary]:
     """Return the newest MAX_RECENT_CONVERSATIONS summaries of each visible audience, oldest first."""
     columns = (_C.id, _C.title, _C.summary, _C.occurred_at, _C.conversation_key, _C.provenance, _C.audience_id)
-    newest: dict[int, list[StoredSummary]] = {}
-    for row in call.db.read(select(*columns).where(*_VISIBLE).order_by(*_NEWEST), viewer.bound):
-        newest.setdefault(row.audience_id, []).append(StoredSummary(*row[:-1]))
+    rows = call.db.read(select(*columns).where(*_VISIBLE).order_by(*_NEWEST), viewer.bound)
+    newest = group((row.audience_id, StoredSummary(*row[:-1])) for row in rows)
     most = call.settings.max_recent_conversations
     summaries = [one for of_audience in newest.values() for one in of_audience[:most]]
     return sorted(summaries, key=lambda one: (one.at is not None, one.at, one.id))

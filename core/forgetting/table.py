@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Table, bindparam, delete, literal, select
 
 from ..access import table as audience_table
 from ..access import table_conversations, table_participants, tombstones
+from ..base.groups import group
 from ..database.compiled import chunks
 from ..database.engine import Database, RollbackError
 from ..database.registry import BY_TABLE, REGISTRY, Registered
@@ -228,9 +229,7 @@ def _withdraw_answers(removal: Removal, deleted: Mapping[SourceTable, Collection
 def hide_answers(removal: Removal, found: Iterable[Any]) -> None:
     """Hide answers, rows of `table_quotes.ANSWER`, and delete what was made from them."""
     connection, persona = removal.connection, removal.persona
-    answers: dict[str, list[Any]] = {}
-    for row in found:
-        answers.setdefault(row.interface_path, []).append(row)
+    answers = group((row.interface_path, row) for row in found)
     ids = {row.id for rows in answers.values() for row in rows}
     lock_conversations(removal, answers)
     for key, rows in sorted(answers.items()):

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from sqlalchemy import bindparam, or_, select
 
+from ..base.groups import group
 from ..base.wire_ids import find_id
 from ..conversations import table_summaries
 from ..database.compiled import chunks
@@ -78,9 +79,7 @@ def _release_replaced(removal: Removal, deleted: Collection[int], withdrawn: Col
 
 def consolidate_anew(removal: Removal, rows: Iterable[int], reason: str) -> None:
     """Queue the consolidation of these messages, one operation per conversation."""
-    by_key: dict[str, list[int]] = {}
-    for key, row in removal.read_in(select(_C.interface_path, _C.id).order_by(_C.id), _C.id, rows):
-        by_key.setdefault(key, []).append(row)
+    by_key = group(removal.read_in(select(_C.interface_path, _C.id).order_by(_C.id), _C.id, rows))
     for key, listed in sorted(by_key.items()):
         for part in chunks(listed):
             removal.queue(CONSOLIDATION, key, payload={"reason": reason, "rows": part})

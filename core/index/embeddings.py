@@ -24,6 +24,7 @@ from sqlalchemy import (
     update,
 )
 
+from ..base.groups import group
 from ..database import sources
 from ..database.compiled import AT_ONCE, IDS, read_parts
 from ..database.dialects import ID, insert_ignore, microseconds
@@ -53,9 +54,7 @@ def mark(which: str, source: int, model_key: str) -> str:
 
 def drop(connection: Connection, source: SourceTable, rows: Iterable[tuple[int, int]], *, again: bool = False) -> int:
     """Delete the vectors of changed rows and return their number; with `again`, the rows will get new ones."""
-    by_audience: dict[int, list[int]] = {}
-    for audience, row_id in rows:
-        by_audience.setdefault(audience, []).append(row_id)
+    by_audience = group(rows)
     gone: dict[int, list[int]] = {}
     count = 0
     for audience, ids in sorted(by_audience.items()):

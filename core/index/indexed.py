@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, Executable, bindparam, case, delete, select, update
 
 from ..base import logs
+from ..base.groups import group
 from ..database import dialects
 from ..database.compiled import chunks
 from ..database.dialects import ID, Key, Time
@@ -147,9 +148,7 @@ MOST_AUDIENCES = 10_000
 
 def add_entries(connection: Connection, entries: Iterable[Entry]) -> None:
     """Add entries to the index; pack an audience's entries at once if they are many, or if many unpacked rows wait."""
-    by_audience: dict[int, list[Entry]] = {}
-    for one in entries:
-        by_audience.setdefault(one.audience_id, []).append(one)
+    by_audience = group((one.audience_id, one) for one in entries)
     many = {audience: some for audience, some in by_audience.items() if len(some) >= MANY_WRITTEN}
     few = [one for audience, some in by_audience.items() if audience not in many for one in some]
     table.write_fresh(connection, few)
@@ -167,11 +166,8 @@ def add_entries(connection: Connection, entries: Iterable[Entry]) -> None:
 
 def remove_entries(connection: Connection, source: int, rows: Iterable[tuple[int, int]]) -> int:
     """Remove rows of a source, `(audience, id)`, from the index; return the number of unpacked rows among them."""
-    by_audience: dict[int, list[int]] = {}
-    for audience, row_id in rows:
-        by_audience.setdefault(audience, []).append(row_id)
     fresh_rows = 0
-    for audience, ids in sorted(by_audience.items()):
+    for audience, ids in sorted(group(rows).items()):
         deleted = table.remove_fresh(connection, audience, source, ids)
         fresh_rows += deleted
         if deleted < len(ids):

@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.groups import group
 from ..base.patterns import lazy_pattern
 from ..shapes import SOURCES
 from ..text.folding import fold
@@ -93,11 +94,8 @@ class Table(Rows):
     @cached_property
     def speakers_by_value(self) -> dict[tuple[str, str], list[int]]:
         """Return the speaker numbers by ("name", name), ("key", key), ("role", role) and ("name_form", form)."""
-        numbers: dict[tuple[str, str], list[int]] = {}
-        for number, who in enumerate(self.speakers):
-            for item in (*who._asdict().items(), ("name_form", who.name_form)):
-                numbers.setdefault(item, []).append(number)
-        return numbers
+        values = ((*who._asdict().items(), ("name_form", who.name_form)) for who in self.speakers)
+        return group((item, number) for number, items in enumerate(values) for item in items)
 
     @cached_property
     def names_by_beginning(self) -> dict[str, set[str]]:

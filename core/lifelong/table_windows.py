@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, and_, exists, func, select, update
 
+from ..base.groups import group
 from ..database.compiled import IDS, read_parts
 from ..database.engine import Database
 from ..database.schema import chat_history_cache, conversations
@@ -71,9 +72,8 @@ def _in_order(rows: Iterable[Any]) -> tuple[Line, ...]:
 def read_newest(db: Database, persona: str, conversation: str | None, most: int) -> list[Window]:
     """Return the newest messages of one conversation, or of all of a persona, grouped by conversation."""
     newest = [_C.id.desc()] if conversation is None else [_C.timestamp.desc(), _C.id.desc()]
-    by_key: dict[str, list[Any]] = {}
-    for row in db.read(_select(persona, conversation).order_by(*newest).limit(most)):
-        by_key.setdefault(row.interface_path, []).append(row)
+    chosen = _select(persona, conversation).order_by(*newest).limit(most)
+    by_key = group((row.interface_path, row) for row in db.read(chosen))
     return [Window(key, 0, _in_order(rows)) for key, rows in sorted(by_key.items())]
 
 

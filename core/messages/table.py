@@ -13,6 +13,7 @@ from ..access import table_conversations, table_participants, tombstones
 from ..access.rules import plain_key
 from ..access.table_conversations import resolve_key
 from ..access.view import ConversationFacts
+from ..base.groups import group
 from ..context.incoming import NAMES
 from ..database import rows
 from ..database.compiled import CompiledStatement
@@ -199,10 +200,11 @@ def write_rows(
         if row["id"] in quoted and people[quoted[row["id"]]].level == "full":
             row["metadata"] = {k: v for k, v in row["metadata"].items() if k not in NAMES["reply"]} or None
     indexed.insert(connection, db, CHAT, made, [place.local_only for _, _, place in ready])
-    late: dict[str, list[int]] = {}
-    for row_id, m, place in ready:  # an id made by a clock that lags may be below the mark of consolidation
-        if place.facts is not None and row_id <= (place.facts.consolidated_to or 0):
-            late.setdefault(m.conversation, []).append(row_id)
+    late = group(  # an id made by a clock that lags may be below the mark of consolidation
+        (m.conversation, row_id)
+        for row_id, m, place in ready
+        if place.facts is not None and row_id <= (place.facts.consolidated_to or 0)
+    )
     for key, listed in sorted(late.items()):
         payload = {"reason": "late", "rows": listed}
         jobs_table.enqueue(connection, db, persona, CONSOLIDATION, conversation=key, payload=payload)

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select, update
 
+from ..base.groups import group
 from ..database import rows
 from ..database.compiled import IDS, Reader, read_parts
 from ..database.engine import Database
@@ -165,10 +166,8 @@ def read_scenes(reader: Reader, persona: str, ids: Sequence[int]) -> dict[int, S
         _V.persona_id == persona, _V.scene_id.in_(IDS)
     )
     scene_rows = read_parts(reader, scenes, {}, ids)
-    versions: dict[int, list[Any]] = {}
     in_order = stored.order_by(_V.scene_id, _V.version_index)
-    for r in read_parts(reader, in_order, {}, [r.id for r in scene_rows]):
-        versions.setdefault(r.scene_id, []).append(r)
+    versions = group((r.scene_id, r) for r in read_parts(reader, in_order, {}, [r.id for r in scene_rows]))
     by_row = {}
     for r in scene_rows:
         mine = versions.get(r.id, [])

@@ -11,6 +11,7 @@ from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
+from ..base.groups import group
 from ..base.hints import shown
 from ..base.patterns import lazy_pattern
 from ..base.text_caches import cache_texts
@@ -301,11 +302,7 @@ class TagIndex:
 
     @cached_property
     def _by_letter(self) -> dict[str, list[str]]:
-        names: dict[str, list[str]] = {}
-        for name in self._names:
-            if len(name) >= FUZZY_CHARS:
-                names.setdefault(name[0], []).append(name)
-        return names
+        return group((name[0], name) for name in self._names if len(name) >= FUZZY_CHARS)
 
     def _find_nearest(self, word: str, names: list[str]) -> str | None:
         from rapidfuzz import fuzz, process  # noqa: PLC0415 - 40 ms that only words like a tag need

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+from ..base.groups import group
 from ..base.patterns import lazy_pattern
 from ..base.text_caches import cache_texts
 from .folding import fold, fold_case
@@ -54,10 +55,8 @@ LIKELY = 3
 @lru_cache(maxsize=1)
 def _known() -> Mapping[str, Mapping[str, float]]:
     """Return, for each common word, its languages, each with an equal share of the weight 1."""
-    owners: dict[str, list[str]] = {}
-    for language, words in read_lists("common_words").items():
-        for word in words.split():
-            owners.setdefault(word, []).append(language)
+    lists = read_lists("common_words").items()
+    owners = group((word, language) for language, words in lists for word in words.split())
     return {word: dict.fromkeys(of, 1 / len(of)) for word, of in owners.items()}
 
 
@@ -187,10 +186,8 @@ class SpokenCounts:
         """Number of rows with counted words by (language, is it common); rows are split among a word's languages."""
         self.words: defaultdict[tuple[str, bool], int] = defaultdict(int)
         """Number of different counted words by (language, is the word common)."""
-        found, owners = set(docs), dict[str, list[tuple[str, bool]]]()
-        for language, (common, words) in _list_words().items():
-            for word in words & found:
-                owners.setdefault(word, []).append((language, word in common))
+        found, lists = set(docs), _list_words().items()
+        owners = group((w, (code, w in common)) for code, (common, words) in lists for w in words & found)
         for word, count in docs.items():
             languages = owners[word]
             if len(languages) == 1 or (len(languages) <= MOST_OWNERS and "en" not in dict(languages)):

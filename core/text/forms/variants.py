@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
+from ...base.groups import group
 from ..folding import fold, fold_case
 from ..languages import SHARING
 from ..stems import list_with_stem, script_language, stems, with_prefixes
@@ -187,12 +188,8 @@ def _list_changed(stem: str, is_closed: bool, paradigm: Paradigm) -> Iterator[tu
 @lru_cache(maxsize=64)
 def _relatives(language: str) -> dict[str, list[int]]:
     """Return, for each irregular form and for its stem, the positions of its families in `read_families`."""
-    made: dict[str, list[int]] = {}
-    for number, family in enumerate(read_families(language)):
-        for word in family:
-            for each in {word, stems(word, (language,))[0]}:
-                made.setdefault(each, []).append(number)
-    return made
+    listed = ((number, word) for number, family in enumerate(read_families(language)) for word in family)
+    return group((each, number) for number, word in listed for each in {word, stems(word, (language,))[0]})
 
 
 def find_relatives(written: str, language: str) -> list[str]:
@@ -245,10 +242,6 @@ def list_compounds(written: str, languages: Sequence[str], holding: Beginning) -
     """Return the compounds that end in a form of a word: `vinterjakka` for `jakke`; `holding`: words by substring."""
     word = fold(written)
     root = word[:-1] if len(word) >= SHORTEST_HEAD else word
-    tails: dict[str, list[str]] = {}
-    for term in holding(root):
-        at = term.rfind(root)
-        if at >= SHORTEST_HEAD:
-            tails.setdefault(term[at:], []).append(term)
+    tails = group((term[at:], term) for term in holding(root) if (at := term.rfind(root)) >= SHORTEST_HEAD)
     forms = {word, *find_forms(written, languages, lambda text: [tail for tail in tails if tail.startswith(text)])}
     return [term for tail, terms in tails.items() if tail in forms for term in terms]
