@@ -4,6 +4,7 @@
 |---|---|---|
 | items that repeat its text, with no other source | deleted | edited too |
 | instructions, other memories, diary entries with no other source | deleted | deleted; instructions are read again |
+| instructions that it ended | valid again | valid again, unless the new text ends them |
 | diary entries with more sources | deleted | kept |
 | items that an operation made from this and other messages | deleted, made again | deleted, made again |
 | items with more sources | kept, without this source | kept |
@@ -300,7 +301,7 @@ def _change_items(removal: Removal, message: Line, text: str | None) -> None:
         elif text is None or is_instruction:
             change = update(memories).where(_M.persona_id == removal.persona, _M.id == row.id)
             removal.connection.execute(change.values(source_message_ids=list(others)))
-    withdrawn = {row.id for row in deleted if row.kind in _TAKES_PLACE}
+    withdrawn = {message.row_id, *(row.id for row in deleted if row.kind in _TAKES_PLACE)}
     table_items.remove_items(removal, {row.id for row in deleted}, withdrawn=withdrawn)
     table_items.consolidate_anew(removal, sources, CHANGED)
 

@@ -42,7 +42,7 @@ def remove_items(
 ) -> set[int]:
     """Delete these items and all items made from the deleted messages; return their ids.
 
-    Items that were replaced by a withdrawn item become valid again.
+    Items that a withdrawn item replaced, or a deleted message ended, become valid again.
     """
     deleted = {row.id for row in removal.read_in(select(_M.id), _M.id, ids)}
     going = frozenset(messages)
@@ -59,16 +59,16 @@ def remove_items(
             if row.id in deleted or is_named or not sources.isdisjoint(going):
                 deleted.add(row.id)
                 left |= sources if row.provenance in MADE else set()
-    _release_replaced(removal, deleted, withdrawn)
+    _release_replaced(removal, deleted, {*withdrawn, *messages})
     removal.delete_rows(MEMORIES, deleted)
     consolidate_anew(removal, left - going, REASON)
     return deleted
 
 
 def _release_replaced(removal: Removal, deleted: Collection[int], withdrawn: Collection[int]) -> None:
-    """Restore items that were replaced by a withdrawn item; archive items replaced by another deleted item."""
+    """Restore items that a withdrawn item replaced or message ended; archive items replaced by another deleted item."""
     now = removal.db.clock()
-    replaced = removal.read_in(select(_M.id, _M.superseded_by), _M.superseded_by, deleted)
+    replaced = removal.read_in(select(_M.id, _M.superseded_by), _M.superseded_by, {*deleted, *withdrawn})
     for is_back, archived_at in ((True, None), (False, now)):
         ids = [row.id for row in replaced if row.id not in deleted and (row.superseded_by in withdrawn) is is_back]
         columns = {"superseded_by": None, "archived_at": archived_at, "updated_at": now}

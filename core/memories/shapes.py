@@ -37,7 +37,7 @@ class Item(TypedDict):
     metadata: dict[str, Any]
     archived_at: str
     superseded_by: int | None
-    """Id of the item that replaced it, or None."""
+    """Id of the item or message that ended it."""
 
 
 class ItemPage(TypedDict):

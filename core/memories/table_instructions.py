@@ -121,7 +121,8 @@ def _record(
         held = [item for item in held if _is_older(item, memory)]
         ended = [item for item in held if takes_back(instruction, item.text, item.topics)]
         ended = ended or _list_meant(connection, scope, people, instruction, memory, held)
-        _hide(connection, db, scope.persona, ended, archived_at=db.clock())
+        by = next((each for each in memory.source_message_ids or () if isinstance(each, int)), None)
+        _hide(connection, db, scope.persona, ended, archived_at=db.clock(), superseded_by=by)
         for each in places:
             holding[each, people][:] = [item for item in holding[each, people] if item not in ended]
         if ended or not instruction.begins:

@@ -167,6 +167,22 @@ def test_p69_an_edited_wish_is_no_wish_any_more_and_a_deleted_one_gives_way(stag
     assert [each["text"] for each in found] == ["Call me Jo"]
 
 
+@pytest.mark.engines()
+@pytest.mark.parametrize("way", ["deleted", "edited", "forgotten", "ends it again"])
+def test_p69_what_ended_an_instruction_has_no_effect_once_it_is_gone(stage: Stage, way: str) -> None:
+    stage.say("I'm allergic to nuts", minutes=90)
+    ending = stage.say("I'm not allergic to nuts anymore", path=ELSEWHERE, minutes=80)
+    assert instructions(stage) == []
+    if way == "forgotten":
+        forget(conversation=ELSEWHERE, **by(stage, None))
+    elif way == "deleted":
+        chat_history_cache.delete_chat_message(ending, **stage.asking(ELSEWHERE, "tg/ann"))
+    else:
+        text = "The soup was hot." if way == "edited" else "I'm no longer allergic to nuts"
+        chat_history_cache.edit_chat_message(ending, text, **stage.asking(ELSEWHERE, "tg/ann"))
+    assert instructions(stage) == ([] if way == "ends it again" else ["I'm allergic to nuts"])
+
+
 def test_p69_what_was_said_twice_stays_until_both_are_gone(stage: Stage) -> None:
     first, second = stage.say("I am vegan", minutes=90), stage.say("i am  vegan", minutes=20)
     for row in (first, second):

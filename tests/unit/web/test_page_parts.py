@@ -23,6 +23,7 @@ def test_the_archive_says_why_an_item_is_there() -> None:
     gone = {**item, "archived_at": "2026-03-02T12:00:00+00:00"}
     assert formats.archive_reason(item) == ""
     assert formats.archive_reason({**item, "superseded_by": 7}) == "replaced by another"
+    assert formats.archive_reason({**item, "superseded_by": 7, "archived_at": "2026-03-02"}) == "ended by a message"
     assert formats.archive_reason(gone) == "expired"
     for other in ({"tier": "long_term"}, {"expires_at": ""}, {"expires_at": "2026-03-03T12:00:00+00:00"}):
         assert formats.archive_reason({**gone, **other}) == "deleted or pruned"

@@ -41,7 +41,7 @@ def near(at: datetime, zone: str) -> str:
 
 def archive_reason(item: Mapping[str, Any]) -> str:
     if item["superseded_by"] is not None:
-        return "replaced by another"
+        return "ended by a message" if item["archived_at"] else "replaced by another"
     if not item["archived_at"]:
         return ""
     is_expired = item["tier"] == "session" and "" < item["expires_at"] <= item["archived_at"]
