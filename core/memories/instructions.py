@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 from ..base import logs
 from ..config import Settings
 from ..templates.words import phrases_for
@@ -10,6 +13,8 @@ from ..text.remember_phrases import (
     THAT_NAME,
     THAT_RULE,
     THAT_WISH,
+    Phrases,
+    Statement,
     cut_fact,
     holds_word,
     may_state,
@@ -28,7 +33,12 @@ def read_instruction(text: str, settings: Settings) -> Instruction:
     """Return a host's sentence as an instruction, whether or not a phrase recognises it."""
     known = phrases_for(text, settings)
     statements = read_statements(text, known)
-    return Instruction(text, frozenset[str]().union(*(each.topics for each in statements)), phrases=known)
+    topics = frozenset[str]().union(*(_list_topics(each, known) for each in statements))
+    return Instruction(text, topics, phrases=known, find_phrases=partial(phrases_for, settings=settings))
+
+
+def _list_topics(statement: Statement, known: Sequence[Phrases]) -> frozenset[str]:
+    return frozenset({MEDICAL}) if holds_word(statement.text, MEDICAL, known) else statement.topics
 
 
 def read_instructions(
@@ -46,10 +56,10 @@ def read_instructions(
     return tuple(
         Instruction(
             cut_fact(each.text, known),
-            frozenset({MEDICAL}) if holds_word(each.text, MEDICAL, known) else each.topics,
+            _list_topics(each, known),
             "wishes" in each.groups, not each.groups.isdisjoint(_GROUPS[1:]),
             THAT_NAME in each.groups, "stops" in each.groups, "permits" in each.groups,
-            THAT_WISH in each.groups, THAT_RULE in each.groups, known,
+            THAT_WISH in each.groups, THAT_RULE in each.groups, known, partial(phrases_for, settings=settings),
         )
         for each in statements
         if each.groups.intersection(_GROUPS)

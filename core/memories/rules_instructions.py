@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from ..text.folding import SPACELESS_PATTERN, fold, word_runs
@@ -60,6 +60,8 @@ class Instruction:
     """Whether it cancels the newest instruction, as in `forget that rule`."""
     phrases: Sequence[Phrases] = field(default=(), compare=False, repr=False)
     """Phrases of the languages of the text."""
+    find_phrases: Callable[[str], Sequence[Phrases]] = field(default=lambda _: (), compare=False, repr=False)
+    """Returns the phrases of the languages of another text."""
 
     @property
     def held_topics(self) -> frozenset[str]:
@@ -74,8 +76,9 @@ def replaces(newer: Collection[str], older: Collection[str]) -> bool:
 
 def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
     """Return whether the sentence `ending` cancels the instruction with this text and topics."""
-    about = cut_health(text, ending.phrases)
-    if about is not None and _says_more(ending, text):
+    own = ending.find_phrases(text) or ending.phrases
+    about = cut_health(text, own)
+    if about is not None and _says_more(ending, text, own):
         return False
     if "name" in ending.topics:  # whoever gives a name takes back that it was refused
         return ("name" in topics) is ending.ends and (ending.means_that_name or _is_named(ending, text))
@@ -83,28 +86,26 @@ def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
         if about.strip() in phrase_form(ending.text):
             return True
         about = ""
-    forbids = bool(find_values(text, ("stays",), ending.phrases))
+    forbids, both = bool(find_values(text, ("stays",), own)), ending.topics.intersection(topics)
     if ending.is_permit and not forbids:  # `you can write more` ends `be brief`, and not `be brief and friendly`
-        values = [find_values(each, ending.topics.intersection(topics), ending.phrases) for each in (ending.text, text)]
-        return not values[0] <= values[1]
+        return not find_values(ending.text, both, ending.phrases) <= find_values(text, both, own)
     topics = set(topics) - {MEDICAL}
     if ending.topics and not ending.is_stop and topics:  # `I eat fish again` ends `I am vegetarian`
         return not ending.topics.isdisjoint(topics)
     if ending.is_stop and forbids:
         return False
     if about is None and SPACELESS_PATTERN.search(text):
-        pieces, form = _find_pieces(text, ending.phrases), phrase_form(ending.text)
+        pieces, form = _find_pieces(text, own), phrase_form(ending.text)
         return sum(piece in form for piece in pieces) >= _ENOUGH * len(pieces) > 0
-    languages = likely_languages(f"{text} {ending.text}", ("en",))
-    words, said, only = (
-        find_objects(each, salient_words(each, languages), ending.phrases) for each in (text, ending.text, about or "")
-    )
+    mine, theirs, languages = _list_languages(text, ending.text)
+    said = find_objects(ending.text, salient_words(ending.text, theirs), ending.phrases)
+    words, only = (find_objects(each, salient_words(each, mine), own) for each in (text, about or ""))
     words = only or words
     # `allergic` and `allergy` are forms of one word, but not the same statement about oneself
     alike = _is_alike if about is None or only else lambda word, other, *_: word == other
     shared = [word for word in words if any(alike(word, other, languages, ending.phrases) for other in said)]
     if ending.is_stop and any(
-        not any(alike(word, part, languages, ending.phrases) for word in words) for part in _narrow(ending, languages)
+        not any(alike(word, part, languages, ending.phrases) for word in words) for part in _narrow(ending, theirs)
     ):
         return False
     is_exact = not set(topics) <= {"name", "form", "voice", "person", "tense"}
@@ -113,22 +114,32 @@ def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
     return bool(shared) and len(shared) >= (_MOST if is_exact or only else _ENOUGH) * count
 
 
-def _says_more(ending: Instruction, text: str) -> bool:
+def _says_more(ending: Instruction, text: str, own: Sequence[Phrases]) -> bool:
     """Return whether a sentence is not about health or diet, or, for an illness, is about more than the text.
 
     `Peanuts are fine again` may be about the shop, `I can eat nuts again, if the doctor agrees` is no fact.
     """
     rest = cut_health(ending.text, ending.phrases, _ENDINGS)
-    if rest is None or not holds_word(text, MEDICAL, ending.phrases):
+    if rest is None or not holds_word(text, MEDICAL, own):
         return rest is None
     if holds_word(ending.text, DOUBTS, ending.phrases):
         return True
-    languages = likely_languages(f"{text} {ending.text}", ("en",))
-    held, more = (salient_words(each, languages) for each in (text, mask_time(rest, languages)))
+    mine, theirs, languages = _list_languages(text, ending.text)
+    held, more = salient_words(text, mine), salient_words(mask_time(rest, theirs), theirs)
     more = [word for word in more if not holds_word(word, "vague", ending.phrases)]
     return not SPACELESS_PATTERN.search(text) and any(
         not any(_is_alike(word, other, languages, ending.phrases) for other in held) for word in more
     )
+
+
+def _list_languages(text: str, other: str) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
+    """Return the languages of two texts, and those in which words of both may be forms of one word.
+
+    English `not` is no form of Dutch `noten`.
+    """
+    joined = likely_languages(f"{text} {other}", ("en",))
+    mine, theirs = (likely_languages(each, (*joined, "en")) for each in (text, other))
+    return mine, theirs, [language for language in mine if language in theirs]
 
 
 def _find_pieces(text: str, known: Sequence[Phrases]) -> list[str]:
