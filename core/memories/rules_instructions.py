@@ -24,6 +24,7 @@ from ..text.remember_phrases import (
 from ..text.search_words import salient_words
 from ..text.stems import stem
 from ..text.time import mask_time
+from ..text.words import stop_words
 
 MOST_CHARS = 300
 """Maximum number of characters of an instruction."""
@@ -82,8 +83,10 @@ def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
         return False
     if "name" in ending.topics:  # whoever gives a name takes back that it was refused
         return ("name" in topics) is ending.ends and (ending.means_that_name or _is_named(ending, text))
-    if about and SPACELESS_PATTERN.search(about):
-        if about.strip() in phrase_form(ending.text):
+    if about is not None and SPACELESS_PATTERN.search(text):
+        if holds_word(text, MEDICAL, own):
+            return _names_illness(ending.text, text, own)
+        if about.strip() and about.strip() in phrase_form(ending.text):
             return True
         about = ""
     forbids, both = bool(find_values(text, ("stays",), own)), ending.topics.intersection(topics)
@@ -142,9 +145,19 @@ def _list_languages(text: str, other: str) -> tuple[Sequence[str], Sequence[str]
     return mine, theirs, [language for language in mine if language in theirs]
 
 
-def _find_pieces(text: str, known: Sequence[Phrases]) -> list[str]:
+def _names_illness(said: str, text: str, own: Sequence[Phrases]) -> bool:
+    """Return whether a sentence has all of `花生` in `我对花生过敏`, or else the illness: `糖尿病`."""
+    illness = find_values(text, (MEDICAL,), own)
+    stopped = {word for language in likely_languages(text) for word in stop_words(language) if word in text}
+    pieces = _find_pieces(text, own, (*illness, *stopped)) or illness
+    # `ナッツ` is not in `ピーナッツ`, but in `ナッツアレルギー`
+    form = re.sub("|".join(map(re.escape, illness)), r" \g<0> ", phrase_form(said))
+    return all(re.search(rf"(?<![ァ-ヺー]){re.escape(piece)}(?![ァ-ヺー])", form) for piece in pieces)
+
+
+def _find_pieces(text: str, known: Sequence[Phrases], more: Sequence[str] = ()) -> list[str]:
     """Return `剧透` of `别剧透`: what is left without vague words, and without the hiragana that a verb changes."""
-    vague = sorted(find_values(text, ("vague",), known), key=len, reverse=True)
+    vague = sorted({*find_values(text, ("vague",), known), *more}, key=len, reverse=True)
     left = re.sub("|".join(map(re.escape, vague)) or "(?!)", " ", phrase_form(text))
     return re.findall(r"[^\Wぁ-ゟ]+", left) or re.findall(r"\w+", left)
 
