@@ -117,6 +117,20 @@ def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
     return bool(shared) and len(shared) >= (_MOST if is_exact or only else _ENOUGH) * count
 
 
+def is_narrower(permit: Instruction, text: str) -> bool:
+    """Return whether a sentence allows less than an instruction forbids: `you can spoil Dune`, after `no spoilers`."""
+    own = permit.find_phrases(text) or permit.phrases
+    if not permit.is_permit or SPACELESS_PATTERN.search(text) or not find_values(text, ("stays",), own):
+        return False
+    mine, theirs, languages = _list_languages(text, permit.text)
+    held, known = find_objects(text, salient_words(text, mine), own), (*own, *permit.phrases)
+    more = salient_words(mask_time(permit.text, theirs), theirs)
+    more = [
+        word for word in more if not any(holds_word(word, group, permit.phrases) for group in ("vague", "openings"))
+    ]
+    return any(not any(_is_alike(word, other, languages, known) for other in held) for word in more)
+
+
 def _says_more(ending: Instruction, text: str, own: Sequence[Phrases]) -> bool:
     """Return whether a sentence is not about health or diet, or, for an illness, is about more than the text.
 

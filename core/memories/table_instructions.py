@@ -30,7 +30,7 @@ from . import new_item
 from . import table as memories_table
 from .new_item import NewMemory
 from .rules import INSTRUCTION
-from .rules_instructions import Instruction, is_other_name, replaces, takes_back
+from .rules_instructions import Instruction, is_narrower, is_other_name, replaces, takes_back
 from .table_sources import Sources
 
 AUTHOR = "user"
@@ -120,12 +120,14 @@ def _record(
         held = [item for each in places for item in holding[each, people]]
         held = [item for item in held if _is_older(item, memory)]
         ended = [item for item in held if takes_back(instruction, item.text, item.topics)]
+        allowed = [item for item in ended if not is_narrower(instruction, item.text)]
+        is_beside, ended = ended != allowed, allowed
         ended = ended or _list_meant(connection, scope, people, instruction, memory, held)
         by = next((each for each in memory.source_message_ids or () if isinstance(each, int)), None)
         _hide(connection, db, scope.persona, ended, archived_at=db.clock(), superseded_by=by)
         for each in places:
             holding[each, people][:] = [item for item in holding[each, people] if item not in ended]
-        if ended or not instruction.begins:
+        if ended or not (instruction.begins or is_beside):
             return WriteResult(False, None, "unchanged", notes=(TAKEN_BACK,) if ended else ())
     seen = (item for item in items if item.local_only <= place.local_only)
     same = next((item for item in seen if content_digest(item.text) == memory.digest), None)

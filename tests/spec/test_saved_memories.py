@@ -421,6 +421,10 @@ SAID: list[tuple[list[Any], list[str], list[str]]] = [
     (["Call me Jo", "Stop calling me that."], [], ["Call me Jo"]),
     (["I'm allergic to cats", "My cats are fine now."], ["I'm allergic to cats"], []),
     (["I don't eat fish", "I eat fish again."], [], ["I don't eat fish"]),
+    # what is allowed is less than what is forbidden
+    (["No spoilers please", "You can spoil Dune"], ["No spoilers please", "You can spoil Dune"], []),
+    (["Benutze nie Emojis", "Du darfst Emojis in Glückwünschen benutzen", "Du darfst Emojis benutzen"],
+     ["Du darfst Emojis in Glückwünschen benutzen"], ["Benutze nie Emojis"]),
     # without a word for what ends
     (["Always answer in rhymes", "Never use emojis", "scrap that"], ["Always answer in rhymes"], ["Never use emojis"]),
     (["Always answer in rhymes", "A fox came by.", "scrap that"], ["Always answer in rhymes"], []),
