@@ -249,7 +249,6 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
     seeing = guard("database", lambda: access.load_visible(call), VisibleContext())
     report.search |= {"tags": list(seeing.named_tags), "words": list(seeing.keywords)}
     # stored data
-    started = search.start_search(call, seeing) if memories is None else None
     lines, asked = StoredLines(), None
     if call.db is not None and seeing.viewer is not None and not call.is_down:
         skips = call.live.skips_history
@@ -260,6 +259,7 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
     lines = ask_history_hook(call, lines)
     # the lists, then the memories that are not in them
     lists = guard("history", lambda: build_history(call, seeing, lines), HistoryLists())
+    started = search.start_search(call, seeing, lists) if memories is None else None
     lists.names.label_asker(call.message)  # before the people of sections and memories
     sections: dict[str, Built] = {}
     if asked is not None:

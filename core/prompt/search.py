@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC
+from datetime import UTC, timedelta
 from operator import attrgetter
 
 from .. import hooks
@@ -17,16 +17,21 @@ from ..database.dialects import from_microseconds
 from ..database.rows import read_list
 from ..errors import StoreError
 from ..index.shapes import RowId
+from ..search.query import add_earlier, refers_back
 from ..search.question import describe_spans
 from ..search.ranking.rows import FoundRow
 from ..shapes import HistoryEntry, Hit, LeftOut
 from ..text import times
 from ..text.folding import collapsed, fold
 from ..text.hits import compared_text, content_digest, entry_digest, find_column
+from ..text.words import words as plain_words
 from .call import PromptCall, Recalled, VisibleContext, with_asker_zone
 
+MOST_TURNS, TALK = 6, timedelta(hours=12)
+"""Maximum number and age of the turns before a question whose words are searched for if it refers to them."""
 
-def start_search(call: PromptCall, visible: VisibleContext) -> searching.Ranked | None:
+
+def start_search(call: PromptCall, visible: VisibleContext, lists: HistoryLists) -> searching.Ranked | None:
     """Run the first round of the search; None if there is nothing to search for, or it failed."""
     db, viewer, query, s = call.db, visible.viewer, visible.query, with_asker_zone(call).settings
     if not s.enable_memories or db is None or viewer is None or hooks.get_hook("search") is not None:
@@ -38,9 +43,21 @@ def start_search(call: PromptCall, visible: VisibleContext) -> searching.Ranked 
     extra = (call.caps.history + call.caps.recent) // 2 + 2
 
     def start() -> searching.Ranked:
-        return searching.start(searching.build_search(query, viewer, s, db, index=visible.index), db, extra=extra)
+        asked = query
+        if visible.index is not None and not call.live.skips_history and refers_back(query):
+            asked = add_earlier(query, *_list_turns(call, lists), visible.index)
+            call.report.search["words"] = list(asked.keywords)
+        return searching.start(searching.build_search(asked, viewer, s, db, index=visible.index), db, extra=extra)
 
     return call.guard("search_index", start, None)
+
+
+def _list_turns(call: PromptCall, lists: HistoryLists) -> tuple[list[HistoryEntry], list[str]]:
+    """Return the last turns here of the asker and the persona, newest first, and the words of both names."""
+    asker, here, oldest = call.message.sender, call.message.interface_path, call.message.date - TALK
+    turns = [e for e in reversed(lists.visible) if e.conversation == here and (e.time or oldest) >= oldest]
+    turns = [e for e in turns if e.role == "persona" or e.sender_id == asker.id]
+    return turns[:MOST_TURNS], plain_words(f"{lists.names.persona} {asker.name} {asker.username}")
 
 
 def finish_search(call: PromptCall, read: searching.Ranked, drop: searching.Drop) -> Recalled:

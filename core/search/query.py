@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -14,14 +14,15 @@ from ..base.patterns import lazy_pattern
 from ..config import Settings
 from ..database import sources
 from ..database.rows import yes_no
-from ..shapes import now_utc
+from ..shapes import HistoryEntry, now_utc
 from ..text import question_words, search_words, times
 from ..text.folding import fold
 from ..text.languages import bare, languages_of, likely_languages
 from ..text.search_words import KEYWORD_LIMIT, TAGS_LIMIT
 from ..text.stems import list_forms, stem
 from ..text.time import CALENDARS, Span, mask_time, read_moment
-from ..text.words import small_words
+from ..text.words import small_words, stop_words
+from ..text.words import words as plain_words
 from .rules_arguments import Exclude, read_exclude, read_keywords, read_limit, read_tags, read_time
 
 if TYPE_CHECKING:
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 
 PERSON_CHARS = 120
 """Maximum number of characters of a question about a person as a whole."""
+FEW_WORDS, BARE_WORDS, MOST_NAMED = 4, 2, 2
+"""Maximum number of words of a question such as `And Ann?`, and `Which fits?`; of words that name, beside a pronoun."""
+MOST_EARLIER = 3
+"""Number of the rarest words of a turn before a question that refers to it by which is searched too."""
 MOST_WORDS = 1000
 """Maximum number of words of a message whose rows are counted to find the rarest."""
 MOST_ASKED_CHARS = 16_000
@@ -88,6 +93,8 @@ class Query:
     now: datetime | None = None
     """Time of the text, to which words such as `yesterday` refer; None is that of the search."""
     notes: tuple[str, ...] = ()
+    earlier: tuple[str, ...] = ()
+    """Words of the turns before a text that names little by itself; `text` ends with them, and they weigh less."""
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -192,11 +199,64 @@ def asks(text: str, languages: Sequence[str]) -> bool:
     """Return whether a text asks something: a question, maybe after words such as `hey so`, or only words of time."""
     if question_words.is_question(text, languages):
         return True
-    masked = mask_time(text, languages)
+    masked = _mask_time(text, tuple(languages))
     words = question_words.asked_words(masked)
     if words.isspace() or question_words.opens_late(words, languages):
         return True
     return masked != text and question_words.holds(words, "recalls", languages)
+
+
+_mask_time = cache_texts(256)(mask_time)
+
+
+def refers_back(query: Query) -> bool:
+    """Return whether a question names little by itself, so that the turns before tell what it is about.
+
+    `Where does she live?`, `And the other one?`, `Which was cheaper?`; not `Where does my sister live?`
+    """
+    languages, words = query.languages, question_words.asked_words(query.text)
+    if not query.is_question or not question_words.list_phrases("refers", languages[0]):
+        return False
+    count, refers = words.count(" ") - 1, question_words.holds(words, "refers", languages[:1])
+    telling = {*query.keywords}.difference(*map(stop_words, languages))
+    is_rest = count <= FEW_WORDS and question_words.begins_with(words, "continues", languages[:1])
+    if len(telling) > MOST_NAMED or (telling and not refers and not is_rest and count > BARE_WORDS):
+        return False
+    is_of_chat = any(question_words.holds(words, name, languages[:1]) for name in ("self", "other"))
+    if is_rest and not (question_words.holds(words, "verbs", languages[:1]) or (telling and is_of_chat)):
+        return True
+    if search_words.inner_names(query.text) or (is_of_chat and not refers):
+        return False
+    masked = _mask_time(query.text, languages)
+    words = question_words.asked_words(masked)
+    if not (refers and question_words.holds(words, "refers", languages[:1])):  # `this week`
+        return count <= BARE_WORDS if telling else masked == query.text
+    first = min((words.find(f" {word}") for word in telling), default=len(words)) + 1
+    return len(telling) < MOST_NAMED or question_words.holds(words[:first], "refers", languages[:1])
+
+
+def add_earlier(query: Query, turns: Iterable[HistoryEntry], names: Collection[str], index: IndexState) -> Query:
+    """Return the query with telling words, but no `names`, of the turns before it, newest first.
+
+    Turns are read back to the last one of a person that itself refers to none.
+    """
+    languages, found, own = query.languages, dict[str, None](), {*names, *plain_words(query.text)}
+    for turn in turns:
+        said = search_words.salient_words(mask_time(turn.text, languages), languages, MOST_WORDS)
+        inner = {*map(fold, search_words.inner_names(turn.text))}
+        rows = {word: _count_rows(word, index.lexicon, languages) for word in said if word not in own}
+        # A stored turn holds its words itself.
+        held = [word for word in rows if rows[word] > (turn.row_id is not None)]
+        found |= dict.fromkeys(sorted(held, key=lambda word: (word not in inner, rows[word]))[:MOST_EARLIER])
+        is_clear = inner or not question_words.holds(question_words.asked_words(turn.text), "refers", languages)
+        if turn.role == "user" and held and is_clear:
+            break
+    if not found:
+        return query
+    keywords = (*query.keywords, *fold_words(choose_words([*found], languages, None)))
+    return replace(
+        query, text=f"{query.text} {' '.join(found)}", keywords=tuple(dict.fromkeys(keywords)), earlier=tuple(found)
+    )
 
 
 def _names_others(text: str, masked: str, languages: Sequence[str]) -> bool:
@@ -232,7 +292,7 @@ def list_words(text: str, languages: Sequence[str], *, is_asking: bool) -> list[
     If the question names only a time, words of the other sentences are not searched for.
     """
     asked = question_words.find_asked(text, languages)
-    masked = mask_time(asked, languages) if is_asking else asked
+    masked = _mask_time(asked, tuple(languages)) if is_asking else asked
     words = _list_asked_words(asked, masked, languages, is_asking=is_asking)
     if asked == text or (masked != asked and not search_words.salient_words(masked, languages, 1)):
         return words

@@ -42,7 +42,7 @@ from .ranking.frame import keep_spoken
 from .ranking.ranking import Ranking
 from .ranking.relevance import Near
 from .ranking.rows import CHAT, FILLING, FILLING_LAST, Candidate, FoundRow, Kept, RankingQuery, WordScorer, newest_first
-from .ranking.weights import INSIDE, WEIGHTS, rarity_weight
+from .ranking.weights import EARLIER, INSIDE, WEIGHTS, rarity_weight
 from .resolve import Search
 from .table import Errors, Rows, read_rows, read_values
 from .terms import QueryTerm, count_alone, count_rows, share_groups
@@ -437,6 +437,7 @@ def build_query(search: Search, question: Question, found: Matches) -> RankingQu
     counts = count_rows(search.terms, shares, found.docs)
     rows, mean_words = search.count_rows(search.query.numbers)
     every = [rarity_weight(n, rows) if n else 0.0 for n, _ in counts]
+    every = [EARLIER * n if t.text in search.query.earlier else n for t, n in zip(search.terms, every, strict=True)]
     weights = _leave_names(search.terms, every, question, languages)
     most: dict[int, float] = {}
     for term, weight, (_, is_whole) in zip(search.terms, weights, counts, strict=True):
@@ -451,7 +452,7 @@ def build_query(search: Search, question: Question, found: Matches) -> RankingQu
         question,
         asker=search.viewer.identities,
         here=search.viewer.scope.conversation or "",
-        reach=CONTEXT_REACH if has_answers and not by_words else 0,
+        reach=CONTEXT_REACH if has_answers and not by_words and not search.query.earlier else 0,
         by_words=by_words,
         newest=(1 if search.query.limit <= FEW_HITS else 2) if question.is_present and not by_words else 0,
         has_answers=has_answers,

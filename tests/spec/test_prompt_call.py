@@ -258,6 +258,23 @@ def test_t59_a_message_finds_what_a_search_for_it_finds(stage: Stage, text: str)
     assert found and snippets(stage.context(text)) == [hit["snippet"] for hit in found]
 
 
+@pytest.mark.parametrize("is_stored", [True, False])
+def test_t59_a_question_by_pronoun_also_finds_what_the_turns_before_it_name(stage: Stage, is_stored: bool) -> None:
+    stage.remember("Mara has a flat in Bristol", [], 900)
+    for n in range(9):
+        stage.remember(f"friend number {n} lives in Cork", [], 800 - n)
+    turns = [("user", "Did I mention my sister Mara?"), ("assistant", "Yes!"), ("user", "Is she well?")]
+    for n, (role, text) in enumerate(turns if is_stored else ()):
+        stage.say(text, who="Ann" if role == "user" else "self", minutes=9 - n)
+    for text, finds in (("Where does she live?", True), ("Where does friend number 3 live?", False)):
+        asked: Any = message(text)
+        if not is_stored:
+            asked = [{"role": role, "content": said} for role, said in (*turns, ("user", text))]
+        prompt, report = explain_messages(asked, **stage.asking(HERE, MEMORY_ITEMS=2))
+        assert ("Bristol" in str(prompt)) is finds
+        assert ("mara" in report["search"]["words"]) is finds
+
+
 def world(stage: Stage) -> None:
     for n in range(40):
         stage.say(f"tofu here {n}", minutes=90 - n)

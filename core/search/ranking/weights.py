@@ -15,6 +15,8 @@ K1 = 1.2
 """BM25 k1: how soon repetitions of a word stop counting."""
 B = 0.75
 """BM25 b: how much its length lowers the score of a text; 0 not at all, 1 in proportion to its length."""
+EARLIER = 0.7
+"""Weight of a word of the turns before a question that refers to them, as a share of the weight of its own words."""
 INSIDE = 0.25
 """Weight of letters inside another word, as a share of the whole word's weight."""
 

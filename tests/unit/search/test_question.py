@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from core.search.query import asks, list_words, shorten_asked
+from core.config import Settings
+from core.search.query import SearchRequest, asks, list_words, prepare, refers_back, shorten_asked
 from core.search.question import Question, find_called, has_number, named, read_question, tells_time
 from core.text.question_words import asked_words, asking_words, leave_call
 
@@ -32,6 +33,26 @@ def test_t62_a_question_names_spans_their_days_and_an_order() -> None:
     assert read("What did I say before March?").days[-1] == "2026-02-28"
     assert read("What was the first thing I told you?").order == "first"
     assert not (read("What is my cat called?").spans or read("").spans)
+
+
+REFERRING = (
+    "Where does she live?/And when is it?/What about the other one?/Which one was cheaper?/Who paid?/And Tessa?/"
+    "When is his birthday?/Is there anything she can't eat?/Wo wohnt sie?/Und wann ist der?/Und die andere?/"
+    "Elle habite où ?/Et c'est quand ?/Où est sa clé ?/¿Dónde vive?/¿Y cuándo es?/Waar woont ze?/Dove abita lei?"
+)
+NAMING = (
+    "Where does my sister live?/Does my sister like her job?/Did Tom say when he is coming?/How are you?/"
+    "Who lives in Dublin?/When is my flight?/What's on today?/What did I say this morning?/And where do I work?/"
+    "What about my PC?/Wo wohnt mein Onkel?/Quand est l'atelier de poterie ?/¿Dónde vive mi tío?/She is here./"
+    "민수가 누구야?"
+)
+
+
+def test_t59_a_question_that_names_little_refers_to_the_turns_before_it() -> None:
+    settings = Settings(languages=("en", "de", "fr", "es", "nl", "it", "ko"))
+    for texts, refers in ((REFERRING, True), (NAMING, False)):
+        asked = [(text, prepare(SearchRequest(query=text), settings)) for text in texts.split("/")]
+        assert [text for text, query in asked if refers_back(query) is not refers] == []
 
 
 def test_t16_behind_a_time_a_message_may_ask_to_repeat_what_was_said() -> None:
