@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
+from ..base.patterns import lazy_pattern
 from ..database.engine import Database
 from ..index.numbers import Flags, ViewRows, take
 from ..index.shapes import WORD, RowId
 from ..index.state import IndexState
 from ..index.visible import Visible
 from ..text.languages import likely_languages
-from ..text.question_words import asked_words, holds
+from ..text.question_words import asked_words, holds, list_phrases
 from ..text.time import may_name_time
 from ..text.words import list_terms, stop_words
 from .ranking.rows import FoundRow
@@ -25,6 +28,7 @@ MOST_ROWS = 200
 """Maximum number of rows with a word: a more frequent one names no plan."""
 MOST_READ = 6
 """Maximum number of later messages that are read for each plan, newest first."""
+_CLAUSE_END = lazy_pattern("[,.;:!?\\n\u3001\u3002\uff01\uff1f]")
 
 
 def find_changes(
@@ -51,20 +55,51 @@ def find_changes(
     newest = {plan: sorted(found, key=found.__getitem__, reverse=True)[:MOST_READ] for plan, found in later.items()}
     read, _ = read_rows(db, {key for keys in newest.values() for key in keys}, values)
     changes = {}
-    for plan, keys in newest.items():
-        for key in keys:
-            said = read[key].shown_text if key in read else ""
-            if said and holds(asked_words(said), "changes", likely_languages(said, languages)):
-                changes[plan] = read[key]
-                break
+    for (key, keys), one in zip(newest.items(), plans, strict=True):
+        said = (row for each in keys if (row := read.get(each)) is not None and _says_change(row, languages))
+        if (row := next((row for row in said if _may_mean(row, one, languages)), None)) is not None:
+            changes[key] = row
     return changes
 
 
 def _list_rarest(plan: FoundRow, index: IndexState, languages: Sequence[str]) -> list[str]:
     """Return the rarest words of a plan that other rows have too, without its words of time."""
-    terms = {term for term in list_terms(plan.folded) if term.isalpha()}
-    known = terms.difference(*map(stop_words, languages), *map(may_name_time, languages))
+    known = {term for term in list_terms(plan.folded) if term.isalpha()}.difference(*map(_list_small, languages))
     docs = index.lexicon.count_rows(known)
     return [term for _, term in sorted([(docs[term], term) for term in known if 1 < docs[term] <= MOST_ROWS])][
         :MOST_WORDS
     ]
+
+
+def _says_change(row: FoundRow, languages: Sequence[str]) -> bool:
+    return holds(asked_words(row.shown_text), "changes", likely_languages(row.shown_text, languages))
+
+
+def _read_beside(row: FoundRow, languages: Sequence[str]) -> dict[str, dict[int, tuple[str, bool]]]:
+    """Return, for each telling word, those before (0) and after it (1) in its clause, with whether none is between."""
+    spoken = {*likely_languages(row.shown_text, languages)[:1], *languages}
+    small, beside = set[str]().union(*map(_list_small, spoken)), dict[str, dict[int, tuple[str, bool]]]()
+    for clause in _CLAUSE_END.split(row.folded):
+        said = [(n, term) for n, term in enumerate(list_terms(clause)) if term not in small and term.isalpha()]
+        beside |= {term: {} for _, term in said}
+        for (m, one), (n, two) in pairwise(said):
+            beside[one][1], beside[two][0] = (two, n == m + 1), (one, n == m + 1)
+    return beside
+
+
+def _may_mean(row: FoundRow, plan: FoundRow, languages: Sequence[str]) -> bool:
+    """Return whether a message shares two words with a plan, or one that is in no name of another thing.
+
+    Not `game night` for `movie night`, and not `park concert` for `picnic in the park`.
+    """
+    said, planned = _read_beside(row, languages), _read_beside(plan, languages)
+    shared = [*planned.keys() & said.keys()]
+    others = said[shared[0]].items() if len(shared) == 1 else ()
+    return all(word in planned or not (is_next or side in planned[shared[0]]) for side, (word, is_next) in others)
+
+
+@lru_cache(maxsize=64)
+def _list_small(language: str) -> frozenset[str]:
+    """Return the words that name no plan: stop words, and those of time and of a change."""
+    changes = {word for phrase in list_phrases("changes", language) for word in phrase.split("_")}
+    return stop_words(language) | may_name_time(language) | changes

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ..base import logs
 from ..base.hints import shown
 from ..base.patterns import lazy_pattern
+from ..base.text_caches import cache_texts
 from ..config import Settings
 from ..database import sources
 from ..database.rows import yes_no

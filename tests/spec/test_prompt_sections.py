@@ -469,6 +469,30 @@ def test_t63_what_comes_up_comes_with_what_moves_or_cancels_it(stage: Stage) -> 
     assert coming(stage, ENABLE_HISTORY_RECENT=0)[1].endswith("(Later: [2026-03-09 12:00] Ann: Yoga is cancelled!)")
 
 
+@pytest.mark.parametrize(
+    ("plan", "text", "is_change"),
+    [
+        ("Movie night is on 12 March.", "Game night is cancelled!", False),
+        ("Movie night is on 12 March.", "Sorry all, movie night is cancelled.", True),
+        ("The yoga class is on 12 March.", "The pottery class moved online.", False),
+        ("The picnic in the park is on 12 March.", "They cancelled the park concert.", False),
+        ("The picnic in the park is on 12 March.", "The picnic is cancelled, it rains.", True),
+        ("Choir rehearsal in the hall is on 12 March.", "Rehearsal is cancelled.", True),
+        ("Le concert de jazz est le 12 mars.", "Le concert de rock est annulé.", False),
+        ("Le concert de jazz est le 12 mars.", "Le concert de jazz est annulé.", True),
+    ],
+)
+def test_t63_what_cancels_another_thing_does_not_come_with_a_plan(
+    stage: Stage, plan: str, text: str, is_change: bool
+) -> None:
+    stage.say(plan, ELSEWHERE, minutes=6 * 1440)
+    for n in range(3):
+        stage.say(f"night class park rehearsal concert movie picnic {n}", ELSEWHERE, minutes=9 * 1440 + n)
+    stage.say(text, ELSEWHERE, minutes=1440)
+    (line,) = coming(stage, ENABLE_HISTORY_RECENT=0)
+    assert line.endswith(f"{text})") is is_change, line
+
+
 def test_t62_at_most_three_come_up_the_nearest_first(stage: Stage) -> None:
     for day in (14, 11, 13, 12):
         stage.say(f"I sail on {day} March.", ELSEWHERE, minutes=WEEK + day)
