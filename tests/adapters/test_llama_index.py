@@ -40,9 +40,7 @@ async def memory(block: MemoryBlock, **given: Any) -> AsyncIterator[Memory]:
 
 
 @pytest.mark.parametrize("method", list(InsertMethod))
-def test_r32_the_block_brings_what_belongs_to_the_last_user_message(
-    db: Database, ann: Scope, bob: Scope, method: InsertMethod
-) -> None:
+def test_r32_the_block_fits_the_last_user_message(db: Database, ann: Scope, bob: Scope, method: InsertMethod) -> None:
     """Wherever LlamaIndex puts it; what is another person's is not brought."""
     know(db, ann, "Ann drinks oolong at dawn")
 

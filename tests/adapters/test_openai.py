@@ -108,9 +108,7 @@ def test_r19_without_room_nothing_is_added_and_the_turn_is_stored(
     assert build_recall(QUESTION, max_chars=room, db=db, scope=Memory(db, persona="iris").scope("ann")) == ""
 
 
-def test_f1_one_client_serves_users_who_see_nothing_of_each_other(
-    model: ModelServer, client: Any, db: Database
-) -> None:
+def test_f1_one_client_serves_users_who_see_nothing_of_others(model: ModelServer, client: Any, db: Database) -> None:
     for user in ("ann", "eve"):
         own = remember(client, user=user, persona="iris", db=db)
         own.chat.completions.create(**SAID)
@@ -146,9 +144,7 @@ def test_r37_where_the_memory_fails_the_call_goes_on(
     assert "recall_failed" in caplog.text and "turn_not_kept" in caplog.text and CAT not in caplog.text
 
 
-def test_r39_an_answer_that_broke_off_is_not_stored_and_one_that_is_whole_is(
-    model: ModelServer, client: Any, db: Database
-) -> None:
+def test_r39_an_answer_is_stored_only_if_it_did_not_break_off(model: ModelServer, client: Any, db: Database) -> None:
     own = remember(client, user="ann", persona="iris", db=db)
     with own.chat.completions.create(**SAID, stream=True) as stream:
         next(stream)
@@ -183,9 +179,7 @@ def test_r28_objects_of_the_client_and_tool_calls_are_read(model: ModelServer, c
     assert said == [QUESTION, "Tofu is your cat.", "When is the rehearsal?", "On Friday."]
 
 
-def test_r28_a_chain_of_responses_keeps_every_line_and_objects_of_the_client_pass(
-    model: ModelServer, client: Any, db: Database
-) -> None:
+def test_r28_a_chain_of_responses_keeps_lines_and_objects_pass(model: ModelServer, client: Any, db: Database) -> None:
     """The model server holds the lines before, so the same words after another response are a new line."""
     call = {"type": "function_call", "id": "f", "call_id": "c", "name": "look", "arguments": "{}"}
     own = remember(client, user="ann", persona="iris", db=db)

@@ -122,9 +122,7 @@ def test_r29_concurrent_writers_lose_nothing(db: Database, scope: Scope) -> None
         assert [each for each in found if each.startswith(f"{n}.")] == [f"{n}.{m}" for m in range(5)]
 
 
-def test_r29_texts_are_searchable_as_chat_and_tool_calls_are_not(
-    db: Database, session: Session, scope: Scope, bob: Scope
-) -> None:
+def test_r29_texts_are_found_as_chat_and_no_calls(db: Database, session: Session, scope: Scope, bob: Scope) -> None:
     """Found by the person they belong to, in every conversation of theirs; by nobody else."""
     run(session.add_items([said("user", "I live in Ulm by the river"), CALL, OUTPUT, ANSWER]))
     here = Scope(scope.persona, "web/ann", "web/ann", privacy="direct")

@@ -31,9 +31,7 @@ def test_r31_a_namespace_is_compared_part_by_part_and_in_case(db: Database, ann:
     assert list_values(("u1", "note"), db=db, scope=ann) == []
 
 
-def test_r30_r31_linked_identities_share_their_values_and_what_may_be_kept(
-    db: Database, ann: Scope, persona: str
-) -> None:
+def test_r30_r31_linked_identities_share_values_and_what_may_be_kept(db: Database, ann: Scope, persona: str) -> None:
     """A person has one memory, wherever they write from."""
     mobile = Scope(persona, "tg/7", "tg/7", privacy="direct")
     put(db, ann, NewValue(("k",), "1"))

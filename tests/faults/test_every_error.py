@@ -105,9 +105,7 @@ def _count(stage: Stage, name: str) -> int:
 
 @pytest.mark.parametrize("is_lasting", [True, False])
 @pytest.mark.parametrize("name", CALLS)
-def test_f50_an_error_of_any_statement_is_told_with_its_remedy_or_tried_again(
-    stage: Stage, name: str, is_lasting: bool
-) -> None:
+def test_f50_any_error_is_told_with_its_remedy_or_tried_again(stage: Stage, name: str, is_lasting: bool) -> None:
     told, places = 0, _places(_count(stage, name))
     for number, (said, remedy) in (LASTING if is_lasting else PASSING).items():
         for at in places:

@@ -36,9 +36,7 @@ def silent_port() -> Iterator[int]:
 
 @pytest.mark.slow
 @pytest.mark.engines("sqlite")
-def test_f51_a_server_that_never_answers_costs_the_timeout_once(
-    silent_port: int, live: dict[str, Any], engine_name: str
-) -> None:
+def test_f51_a_silent_server_costs_the_timeout_once(silent_port: int, live: dict[str, Any], engine_name: str) -> None:
     explain_json_prompt(message("what is loaded at the first call counts for nothing"), db=open_db("sqlite://"))
     db = Database(f"mysql://root@127.0.0.1:{silent_port}/none", timeout_seconds=3.0)
     for is_private, mode in ((False, "agent"), (True, "plus")):  # looks its key up first, and saves what is asked
@@ -104,9 +102,7 @@ def test_f52_a_connection_killed_while_a_hook_runs_is_not_noticed(own: Stage) ->
 
 
 @pytest.mark.engines("mariadb")
-def test_f54_a_read_only_server_gives_the_prompt_and_refuses_the_write(
-    make_server: Callable[..., Server], server_name: str
-) -> None:
+def test_f54_a_read_only_server_refuses_the_write_alone(make_server: Callable[..., Server], server_name: str) -> None:
     server = make_server(server_name)
     url = server.create_database("faults")
     db = open_db(url)
@@ -131,9 +127,7 @@ def test_f54_a_read_only_server_gives_the_prompt_and_refuses_the_write(
 
 @pytest.mark.slow
 @pytest.mark.engines("sqlite", "mariadb")
-def test_f51_a_prompt_that_registers_its_conversation_ends_in_time_though_rows_are_held(
-    fresh_url: str, engine_name: str
-) -> None:
+def test_f51_a_prompt_that_registers_its_conversation_waits_for_no_rows(fresh_url: str, engine_name: str) -> None:
     """Somebody else holds what it has to write: the one write of a prompt is given no more time than its reads."""
     open_db(fresh_url).close()
     holder, db = Database(fresh_url), Database(fresh_url, timeout_seconds=3.0)

@@ -31,9 +31,7 @@ def _queued(stage: Stage) -> list[str]:
 
 
 @pytest.mark.engines("sqlite")
-def test_l20_an_end_whose_cycle_cannot_begin_is_queued_and_counted_once(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_l20_an_end_whose_cycle_cannot_begin_is_queued_once(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
 
     def refused(*_: object) -> bool:
         raise StoreWriteError("injected", source="memory_jobs")

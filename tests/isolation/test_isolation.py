@@ -188,9 +188,7 @@ SEARCHES = ("core.synth_core_memory.search_memories", "core.synth_core_memory.ex
 
 
 @pytest.mark.slow
-def test_f12_t26_rows_the_index_does_not_hold_yet_are_searched_as_narrowly(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_f12_t26_rows_not_indexed_yet_are_searched_as_narrowly(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the index cannot be read rows are found by the plain predicates: each of them is one the scope may see."""
     origins = origin_of_rows(world)
     looked_up: list[tuple[int, int]] = []

@@ -119,9 +119,7 @@ def test_r41_what_the_worker_asked_of_a_model_is_on_the_page(operator: Operator,
     assert "1 call today of 1,000" in shown and ">1,000</td>" in shown
 
 
-def test_l35_conversations_are_listed_with_log_recaps_scenes_and_running_recap(
-    operator: Operator, stage: Stage
-) -> None:
+def test_l35_conversations_are_listed_with_log_scenes_and_recaps(operator: Operator, stage: Stage) -> None:
     path, asking = "tg/42", stage.asking()
     rows = [stage.say(f"line {n}", path=path, minutes=200 - n, title="Tea room") for n in range(60)]
     stage.say("only here", path="tg/ann", privacy="direct")

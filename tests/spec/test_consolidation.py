@@ -240,9 +240,7 @@ def test_l17_what_comes_between_meanwhile_is_not_passed_over(life: Life) -> None
 
 @pytest.mark.engines()
 @pytest.mark.parametrize("is_batch", [False, True])
-def test_l17_a_message_of_a_process_whose_clock_lags_is_not_skipped(
-    life: Life, monkeypatch: pytest.MonkeyPatch, is_batch: bool
-) -> None:
+def test_l17_a_message_of_a_late_clock_is_read(life: Life, monkeypatch: pytest.MonkeyPatch, is_batch: bool) -> None:
     talk(life, 1)
     assert life.consolidate_history(HERE, model=facts("a")) == 1
     monkeypatch.setattr(life.db, "ids", Ids(lambda: made_at(life.mark() or 0) - timedelta(seconds=2)))

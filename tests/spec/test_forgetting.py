@@ -412,9 +412,7 @@ def test_f40_a_failure_leaves_everything(stage: Stage, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("kept_open", [False, True])
-def test_f46_no_forgotten_text_stays_readable_in_the_file_of_sqlite(
-    tmp_path: Path, kept_open: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_f46_no_forgotten_text_is_in_the_file(tmp_path: Path, kept_open: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """The journal keeps pages of before while a handle is open, and free pages keep texts where nothing wipes them."""
     connect = sqlite3.dbapi2.connect
 
@@ -443,9 +441,7 @@ def test_f46_no_forgotten_text_stays_readable_in_the_file_of_sqlite(
 
 
 @pytest.mark.parametrize("way", ["message", "items", "conversation", "person"])
-def test_f46_what_is_deleted_is_not_readable_in_the_file_of_sqlite_or_its_journal_is_named(
-    tmp_path: Path, way: str
-) -> None:
+def test_f46_what_is_deleted_is_in_no_file_of_sqlite_or_its_journal_is_named(tmp_path: Path, way: str) -> None:
     """Somebody may read for long: what is left is said, with what to do, and goes with the next deletion."""
     file = tmp_path / "own.db"
     db, other = open_db(f"sqlite:///{file}"), open_db(f"sqlite:///{file}")

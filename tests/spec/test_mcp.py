@@ -335,9 +335,7 @@ def test_r38_a_list_comes_in_pages_and_each_text_once(world: World, call: Caller
     assert sorted(seen) == texts
 
 
-def test_r38_a_list_ends_at_its_last_page_however_many_are_counted(
-    world: World, call: Caller, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_r38_a_list_ends_at_its_last_page(world: World, call: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 20,000 memories the pages ended at 10,200, since more are not counted."""
     monkeypatch.setattr(table_reading, "MOST_COUNTED", 10)
     lifelong.add_facts_with_meta([f"fact {number}" for number in range(30)], **world.asking)

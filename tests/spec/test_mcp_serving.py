@@ -128,9 +128,7 @@ def test_r6_a_token_of_a_conversation_speaks_there(db: Database, persona: str, h
     ]  # fmt: skip
 
 
-def test_r38_tools_change_what_the_person_said_and_nothing_of_others(
-    db: Database, persona: str, http: HttpServer
-) -> None:
+def test_r38_tools_change_what_the_person_said_alone(db: Database, persona: str, http: HttpServer) -> None:
     """Bob's token could rewrite, and delete for good, what Gus said in a public channel."""
 
     def say(who: str, text: str) -> int | None:

@@ -126,9 +126,7 @@ HAND_MADE = {("RUNNING_SCENE_RECAP", "full"), ("RUNNING_SCENE_RECAP", "edit")}
 
 
 @pytest.mark.parametrize("destination", ["remote", "local"])
-def test_f18_what_stays_on_the_machine_is_shown_to_no_remote_model(
-    story: Story, destination: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_f18_no_remote_model_sees_local_lines(story: Story, destination: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rules_scenes, "OFFSET", 0)
     rows = [story.say(f"I like the {CANARY} in house {n}.", minutes=60 - n) for n in range(4)]
     for begin in WORK.values():

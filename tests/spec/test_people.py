@@ -119,9 +119,7 @@ ASKED = [
 
 
 @pytest.mark.parametrize(("language", "text", "people", "expected"), ASKED)
-def test_p75_a_question_is_about_a_person_or_about_something_else(
-    language: str, text: str, people: tuple[str, ...], expected: bool
-) -> None:
+def test_p75_a_question_is_about_one_or_not(language: str, text: str, people: tuple[str, ...], expected: bool) -> None:
     """A request to do something asks for nobody's life."""
     words = asked_words(text)
     assert {asks_about_person(words, people, each) for each in ([language], ABOUT)} == {expected}

@@ -79,9 +79,7 @@ EMPTIED: dict[str, set[str]] = {
 
 
 @pytest.mark.parametrize("name", EMPTIED)
-def test_p3_what_raises_is_named_and_costs_its_own_section_alone(
-    stage: Stage, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_p3_what_raises_is_named_and_costs_a_section(stage: Stage, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(stage)
     set_hook("context", lambda: {"weather": "rain"})
     set_hook("actions", lambda: {"wave": {"brief": "Wave."}})

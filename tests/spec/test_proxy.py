@@ -121,9 +121,7 @@ def test_r15_a_stream_comes_piece_by_piece_and_one_cut_off_stores_the_question(p
 
 
 @pytest.mark.parametrize("breaks", [True, False])
-def test_r15_a_stream_that_the_upstream_cuts_stores_nothing_half(
-    proxy: ProxyWorld, breaks: bool, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_r15_a_cut_stream_stores_no_half(proxy: ProxyWorld, breaks: bool, caplog: pytest.LogCaptureFixture) -> None:
     async def broken() -> Any:
         yield event({"delta": {"content": "one"}})
         if breaks:

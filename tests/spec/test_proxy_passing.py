@@ -158,9 +158,7 @@ def held(proxy: ProxyWorld) -> Iterator[Callable[..., None]]:
 
 
 @pytest.mark.parametrize("ending", ["close", "reset"])
-def test_r39_a_turn_is_stored_when_its_finish_reason_came_whoever_closes(
-    proxy: ProxyWorld, held: Callable[..., None], ending: str
-) -> None:
+def test_r39_a_turn_is_stored_when_its_reason_came(proxy: ProxyWorld, held: Callable[..., None], ending: str) -> None:
     """Clients stop reading there; some destroy their socket in the same moment."""
     for who, sent in (
         ("ann", [SAID, STOP]),

@@ -146,9 +146,7 @@ def test_f1_a_response_knows_what_its_person_said(
 
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize(("status", "is_stored"), [("failed", False), ("incomplete", True), ("queued", False)])
-def test_r39_of_a_failed_response_the_question_is_stored(
-    proxy: ProxyWorld, status: str, is_stored: bool, stream: bool
-) -> None:
+def test_r39_of_a_failure_the_question_is_stored(proxy: ProxyWorld, status: str, is_stored: bool, stream: bool) -> None:
     """One that reached its limit was read by the person, as a chat that ends with `length`."""
     proxy.model.reply = lambda recorded: respond(recorded, "It is", status=status)
     raw = ask(proxy.client(X_User_Id="ann"), QUESTION, stream=stream)

@@ -551,9 +551,7 @@ def test_c34_nothing_is_read_by_itself_and_what_is_forgotten_leaves_the_files(ke
     assert kept.text(SAVED) == "" and "saved_memories" not in shown(kept)
 
 
-def test_c30_the_command_alone_writes_the_default_folder(
-    kept: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_c30_only_the_command_writes_by_default(kept: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     known = {**kept.known, "settings": Settings()}
     conversations.add_saved_memory("I like tea", **known)

@@ -368,9 +368,7 @@ def test_f12_f81_a_direct_text_is_in_no_prompt_of_a_room_with_its_key(
     assert "whisper" in private and (room in OPEN or private == {"whisper"})
 
 
-def test_f12_f81_a_room_that_cannot_be_looked_up_shows_nothing_stored(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_f12_f81_a_room_that_is_not_found_shows_nothing_stored(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """The key as given may be that of a direct message."""
     given = {"db": stage.db, "scope": stage.scope()}
     assert chat.save_message(message("a whispered canary", "irc/bob", who="Bob", message_id="m1"), **given).stored

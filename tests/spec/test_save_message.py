@@ -136,9 +136,7 @@ def test_a_greeting_in_a_group_is_seen_once_somebody_spoke_there(stage: Stage, p
 
 
 @pytest.mark.parametrize("chat", [{"type": "private"}, {"type": "group"}, {}], ids=str)
-def test_f12_a_scope_that_calls_its_conversation_private_is_believed_before_the_message(
-    stage: Stage, chat: dict[str, Any]
-) -> None:
+def test_f12_a_scope_that_says_private_is_believed_before_the_message(stage: Stage, chat: dict[str, Any]) -> None:
     """A host of stories gives each its scope, and its messages come from a chat program."""
     asked = {"message_id": None, "date": None, "from_user": {"id": "lena"}, "chat": {"id": "b", **chat}}
     for n, secret in enumerate(("ruby", "pearl")):

@@ -483,9 +483,7 @@ TO_OTHERS: list[tuple[str, dict[str, Any], bool]] = [
 
 
 @pytest.mark.parametrize(("text", "more", "holds"), TO_OTHERS, ids=str)
-def test_c12_what_is_said_to_another_person_is_no_instruction(
-    stage: Stage, text: str, more: dict[str, Any], holds: bool
-) -> None:
+def test_c12_what_is_said_to_others_is_no_wish(stage: Stage, text: str, more: dict[str, Any], holds: bool) -> None:
     """`@Anna please answer me in English` was from then on asked of the persona. A fact about the speaker is kept."""
     stage = Stage(stage.db, f"iris-{stage.persona}")
     asking: dict[str, Any] = {"db": stage.db, "scope": Scope(stage.persona)}
@@ -550,9 +548,7 @@ def test_f20_who_may_not_be_remembered_has_no_wishes(stage: Stage, level: str, k
     )
 
 
-def test_c12_the_newest_instructions_are_shown_the_rest_is_reported(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_c12_the_newest_instructions_are_shown_others_reported(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     for n, food in enumerate(("pork", "beef", "fish", "garlic")):
         stage.say(f"I don't eat {food}.", minutes=90 - n)
     monkeypatch.setattr(section_instructions, "INSTRUCTIONS_IN_PROMPT", 2)

@@ -101,9 +101,7 @@ def test_f86_a_public_address_needs_mcp_and_the_operators_token(serve: Serve, po
     assert code == 2 and "--mcp" in said and "ADMIN_TOKEN" in said
 
 
-def test_r11_the_server_does_the_work_in_the_background_unless_told_not_to(
-    serve: Serve, port: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_r11_the_server_works_in_the_background(serve: Serve, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[bool] = []
     monkeypatch.setattr(Worker, "run", lambda self: begun.append(True))
     assert serve("--port", str(port), "--no-worker")[0] == 0 and not begun

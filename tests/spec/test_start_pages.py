@@ -197,9 +197,7 @@ async def call_tool(words: list[str], errors: IO[str], tool: str, **arguments: A
 
 @pytest.mark.parametrize("page", ["coming-from/mem0", "coming-from/letta", "coming-from/langgraph", "scale"])
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
-def test_r35_the_code_of_the_page_runs_and_prints_what_it_says(
-    own_folder: Path, page: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_r35_the_code_of_the_page_prints_it(own_folder: Path, page: str, capsys: pytest.CaptureFixture[str]) -> None:
     """What people who come from elsewhere copy first."""
     if page == "coming-from/langgraph":
         pytest.importorskip("langgraph")

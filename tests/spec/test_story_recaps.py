@@ -502,9 +502,7 @@ def test_d2_a_refresh_and_a_prompt_use_their_indexes(db: Database) -> None:
     assert "ix_recaps_included" in used["message_recaps"]
 
 
-def test_s34_a_setting_changed_in_the_file_acts_when_a_worker_runs(
-    story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_s34_a_setting_of_the_file_acts_later(story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever shows more scenes again sees them in the next prompt, without an operation that happens to refresh."""
     file = tmp_path / "config.yaml"
     monkeypatch.setenv("CONFIG_FILE", str(file))

@@ -130,9 +130,7 @@ def _memory_db() -> Database:
     return open_db("sqlite://")
 
 
-def test_p42_f5_eight_writers_of_one_id_store_one_row_and_of_eight_lines_one_conversation(
-    db: Database, scope: Scope
-) -> None:
+def test_p42_f5_eight_writers_of_one_id_store_one_row_in_one_conversation(db: Database, scope: Scope) -> None:
     run_at_once([functools.partial(save, db, scope, "tg/2", f"text {n}", sender_id=str(n)) for n in range(8)])
     assert count(db, conversations, scope.persona) == 1
     results = run_at_once([functools.partial(save, db, scope, "tg/1", "hello", message_id="m1")] * 8)
@@ -208,9 +206,7 @@ def test_d34_a_commit_whose_answer_was_lost_is_not_repeated(
 
 
 @pytest.mark.parametrize("number", [1213, 1021])
-def test_r11_messages_of_one_call_are_stored_all_or_none(
-    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch, number: int
-) -> None:
+def test_r11_all_are_stored_or_none(db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     """A deadlock in the middle repeats all of them, a full disk leaves none."""
     save(db, scope, "tg/1", "line 0", message_id=0)
     facts: dict[str, Any] = {"interface_path": "tg/1", "date": NOW.isoformat(), "from_user": {"id": 7}}

@@ -77,9 +77,7 @@ def test_g28_a_clock_that_jumps_ahead_once_gives_no_id_that_a_number_cannot_hold
     assert Ids(lambda: ahead).one() < 2**42
 
 
-def test_g28_rows_whose_ids_another_process_used_are_stored_under_new_ones(
-    db: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_g28_rows_whose_ids_are_taken_are_stored_under_new_ones(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two processes may make the same id within a millisecond; neither may lose its row."""
     memory, line = insert_memory("Tea", "ann", "chat", [], db=db), save_chat_message("web/7", "Hi", "Ann", db=db)
     monkeypatch.setattr(db.ids, "one", lambda: memory)
@@ -179,9 +177,7 @@ def test_f52_a_file_that_was_replaced_under_a_running_process_is_noticed(file: P
         ("'cryptography' package is required for sha256_password or caching_sha2_password", "prompt-engine[mysql]"),
     ],
 )
-def test_f52_a_login_that_needs_a_package_is_told_as_what_it_is(
-    monkeypatch: pytest.MonkeyPatch, said: str, told: str
-) -> None:
+def test_f52_a_login_that_needs_a_package_names_it(monkeypatch: pytest.MonkeyPatch, said: str, told: str) -> None:
     def refuse(*_: Any, **__: Any) -> Any:
         raise RuntimeError(said)
 
@@ -247,9 +243,7 @@ def test_f73_no_file_is_made_where_none_can_be_meant(tmp_path: Path, monkeypatch
 
 
 @SERVERS
-def test_f52_a_text_larger_than_the_packet_is_told_as_what_it_is(
-    make_server: Callable[..., Server], server_name: str
-) -> None:
+def test_f52_a_text_larger_than_the_packet_is_told_so(make_server: Callable[..., Server], server_name: str) -> None:
     server = make_server(server_name)
     with of_today(server.create_database("packets"), timeout_seconds=5) as db:
         server.execute("SET GLOBAL max_allowed_packet = 1048576")
@@ -317,9 +311,7 @@ def _padded(server: Server) -> Iterator[str]:
 
 @pytest.mark.slow
 @pytest.mark.engines("mariadb", "mysql")
-def test_d5_behaviour_does_not_depend_on_the_server_s_settings(
-    make_server: Callable[..., Server], server_name: str
-) -> None:
+def test_d5_behaviour_depends_on_no_setting_of_a_server(make_server: Callable[..., Server], server_name: str) -> None:
     """Save, search in both modes, prompt, verify: as on SQLite, whatever the operator has set for everybody."""
     server = make_server(server_name)
     strange = {**STRANGE, "sql_mode": f"'{','.join((MODES, *_padded(server)))}'"}

@@ -79,9 +79,7 @@ def find(url: str, text: str, scope: Scope = EVE) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.dialects
-def test_d36_a_copy_there_and_back_has_equal_rows_privacy_and_hits(
-    source_url: str, fresh_url: str, tmp_path: Path
-) -> None:
+def test_d36_a_copy_and_back_has_equal_rows_privacy_and_hits(source_url: str, fresh_url: str, tmp_path: Path) -> None:
     before = Path(source_url.removeprefix("sqlite:///")).read_bytes()
     back = f"sqlite:///{tmp_path / 'back.db'}"
     stages: list[str] = []

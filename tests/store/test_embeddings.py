@@ -209,9 +209,7 @@ def test_f57_a_model_that_changes_its_dimensions_and_not_its_name_is_no_error(db
 
 
 @pytest.mark.parametrize("failure", ["error", "slow", "count", "nan"])
-def test_f57_a_failing_embedder_changes_nothing_but_a_note(
-    db: Database, failure: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_f57_a_failing_embedder_adds_a_note(db: Database, failure: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The search goes on by words within its time, the report says what is wrong, and no text is told (G26)."""
     scope, grams = own_scope(), Grams()
     talk(db, scope, *TALK)

@@ -159,9 +159,7 @@ def test_d40_a_prompt_finds_what_was_inserted(db: Database) -> None:
     assert db.read(select(chat_history_cache.c.indexed), source="tests") == [(1,)]
 
 
-def test_d40_more_rows_than_one_search_indexes_are_reported_and_wait(
-    db: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_d40_rows_that_one_search_cannot_index_are_told_and_wait(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """One search is not held up by all that another program wrote; nothing is missed without a word."""
     assert external_rows.RANGE == 200
     monkeypatch.setattr(external_rows, "RANGE", 3)

@@ -52,9 +52,7 @@ def say(db: Database, scope: Scope, text: str, path: str = GROUP, who: str = "an
 
 
 @pytest.mark.parametrize("is_stored", ["said", "remembered"])
-def test_f40_an_id_without_interface_is_refused_where_only_a_person_on_an_interface_has_it(
-    db: Database, is_stored: str
-) -> None:
+def test_f40_an_id_without_interface_is_refused_where_some_interface_has_it(db: Database, is_stored: str) -> None:
     """Zeros for `ann` looked like a person of whom nothing was left, while every row of tg/ann stayed."""
     scope = own_scope()
     call = given(db, scope)

@@ -115,9 +115,7 @@ def test_wishes_in_an_imported_chat_hold_as_if_they_had_been_said_here(db: Datab
     assert (_import(db, scope, path, persona="Iris").instructions, count(db, memories, scope.persona)) == (0, 3)
 
 
-def test_of_many_wishes_of_one_batch_each_knows_those_before_it(
-    db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_many_wishes_each_knows_those_before(db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What holds is read once for a person and a batch: once for a wish would be the square of their number."""
     rows = _rows(14, speakers=("Ann",))
     said = ("Call me Jo.", "Call me Max.", "Call me Jo.", "I am vegan", "I am vegan", "I'm allergic to nuts.")

@@ -125,9 +125,7 @@ def test_s45_workers_that_race_store_every_effect_once(db: Database) -> None:
 
 @pytest.mark.engines("mariadb", "mysql")
 @pytest.mark.parametrize("what", ["answer", "request"])
-def test_d34_a_lost_commit_is_neither_lost_nor_doubled(
-    queue: Queue, relayed: tuple[Database, Relay], what: Any
-) -> None:
+def test_d34_a_lost_commit_is_not_lost_or_doubled(queue: Queue, relayed: tuple[Database, Relay], what: Any) -> None:
     """Queueing, claiming, completing, failing, cancelling: each commit lost once, and nobody notices."""
     direct, (lossy, relay) = queue.db, relayed
     failing = [True]

@@ -208,9 +208,7 @@ def test_t66_the_nearest_that_may_not_be_found_hide_no_others(db: Database) -> N
     assert snippets(db, asking, asked, Directions(), exclude=["tg/2"]) == [last]
 
 
-def test_t66_vectors_of_audiences_in_use_are_held_whatever_they_take(
-    db: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_t66_vectors_in_use_are_held_whatever_they_take(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     scopes = [own_scope(), own_scope()]
     for scope in scopes:
         for n in range(60):

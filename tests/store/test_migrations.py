@@ -259,9 +259,7 @@ def test_a_new_file_is_opened_while_another_program_makes_it(db: Database) -> No
 
 
 @NOT_SEEKDB
-def test_d31_a_program_that_runs_while_a_newer_one_migrates_writes_nothing_more(
-    present: Database, next_version: Any
-) -> None:
+def test_d31_a_program_writes_nothing_once_a_newer_one_migrates(present: Database, next_version: Any) -> None:
     """It would store rows that lack what the new tables ask for, and nobody would know which."""
     next_version()
     with closing(Database(url_of(present))) as newer:
@@ -290,9 +288,7 @@ def start_migration(db: Database) -> subprocess.Popen[bytes]:
 
 
 @NOT_SEEKDB
-def test_d29_a_migration_that_was_killed_is_completed_by_the_next(
-    present: Database, next_version: Any, tmp_path: Path
-) -> None:
+def test_d29_a_killed_migration_is_completed_by_the_next(present: Database, next_version: Any, tmp_path: Path) -> None:
     """On a server each statement is stored at once, so the next run finds half of them done. An embedded database has
     nobody else to look after it and is migrated as it is opened; a server's operator decides."""
     insert_memory("Ann plays the clarinet.", db=present)
@@ -345,9 +341,7 @@ def test_d29_processes_that_migrate_at_once_wait_for_each_other(
         assert len(stored(db)["schema_version"]) == 1
 
 
-def test_d29_tables_that_another_process_makes_while_this_one_looks_are_seen(
-    fresh_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_d29_tables_that_others_make_meanwhile_are_seen(fresh_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     read = inspection.read_facts
 
     def read_before_they_are_made(db: Database) -> Any:
@@ -363,9 +357,7 @@ def test_d29_tables_that_another_process_makes_while_this_one_looks_are_seen(
 
 
 @pytest.mark.engines("sqlite")
-def test_d31_a_file_of_an_earlier_version_that_is_only_read_is_refused_by_name(
-    present: Database, next_version: Any
-) -> None:
+def test_d31_an_earlier_file_that_is_only_read_is_refused_by_name(present: Database, next_version: Any) -> None:
     next_version()
     with pytest.raises(StoreError, match=r"version 00.*this program at 9999.*prompt-engine db migrate"):
         open_database(f"{url_of(present)}?mode=ro")

@@ -77,9 +77,7 @@ def test_r41_without_llm_model_the_model_of_the_last_request_is_asked(db: Databa
     assert usage.read_usage(db) == []
 
 
-def test_r41_what_is_over_the_budget_waits_without_losing_a_try(
-    db: Database, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_r41_what_is_over_the_budget_loses_no_try(db: Database, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
 
     def handle(operation: Any, tools: Any) -> None:

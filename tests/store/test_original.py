@@ -80,9 +80,7 @@ def test_d30_rows_of_the_original_application_are_saved_and_it_is_not_changed(ur
 
 
 @pytest.mark.parametrize("private", [None, True])
-def test_d30_speakers_keep_name_and_id_and_lines_are_public_unless_private(
-    url: str, db: Database, private: bool | None
-) -> None:
+def test_d30_speakers_keep_name_and_id_and_lines_their_privacy(url: str, db: Database, private: bool | None) -> None:
     import_original(url, private=private, db=db, scope=Scope("iris"))
     rows = sorted(rows_of(db, chat_history_cache, "iris"), key=lambda row: row.message_id)
     assert [(row.sender_name, row.sender_id, row.role) for row in rows] == [

@@ -383,9 +383,7 @@ def test_t21_few_letters_are_a_word_by_themselves_where_hits_are_ranked(db: Data
         assert ids(search(db, scope, keywords=["eat"], ranking=RECENCY)) == rows
 
 
-def test_t61_three_letters_find_beginnings_and_letters_inside_where_nothing_else_is_found(
-    db: Database, scope: Scope
-) -> None:
+def test_t61_three_letters_find_parts_of_words_where_nothing_else_is_found(db: Database, scope: Scope) -> None:
     contents = ("Pizza night", "marzipan cake", "spitz dog", "a pi day")
     rows = remember(db, scope, *({"content": text, "timestamp": ago(days=n)} for n, text in enumerate(contents)))
     for search in (find, find_plainly):

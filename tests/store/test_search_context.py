@@ -116,9 +116,7 @@ def test_t64_what_somebody_said_in_a_time_is_in_their_own_lines(db: Database, sc
 
 
 @pytest.mark.parametrize("question", ["What do you know about Tom?", "Opowiedz mi coś o Tom"])
-def test_p75_of_a_person_without_statements_the_lines_with_the_rarest_words_come(
-    db: Database, scope: Scope, question: str
-) -> None:
+def test_p75_of_who_stated_nothing_the_lines_with_rare_words_come(db: Database, scope: Scope, question: str) -> None:
     telling = [("Tom", "switched to the accordion, goodbye tuba"), ("Tom", "Nora the pilot visits on Sunday")]
     told = talked(db, scope, [*telling, *filler(60)], NOW - timedelta(hours=1))
     assert set(ranked(db, scope, query=question, limit=5)[:2]) == set(told[:2])
@@ -199,9 +197,7 @@ CORRECTIONS = [
 
 
 @pytest.mark.parametrize(("line", "correction", "question"), CORRECTIONS)
-def test_t63_a_correction_comes_with_its_line(
-    db: Database, scope: Scope, line: str, correction: str, question: str
-) -> None:
+def test_t63_a_correction_comes_along(db: Database, scope: Scope, line: str, correction: str, question: str) -> None:
     """It holds no word of the question, and without it the line is wrong."""
     noise = [("Tom", f"Meeting, blue room, locker, gate code, Zug, day {n}.") for n in range(30)]
     talked(db, scope, [*noise, *filler(9), ("Ann", line), ("Ann", correction), *filler(12)], ago(days=9))
@@ -266,9 +262,7 @@ def test_p74_a_hit_leads_to_its_row_its_place_and_its_neighbours(db: Database, s
     assert hits[said_row]["neighbours"] == [first, second] and hits[other[0]]["neighbours"] == []
 
 
-def test_t24_the_answer_beside_a_matching_row_is_found(
-    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_t24_an_answer_beside_a_match_is_found(db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
     talked(db, scope, filler(30), ago(days=90))
     asked, answer, *_ = talked(
         db, scope, [("Ann", "So which agency is it?"), ("Tom", "Hope House, they were kind to us"), *filler(9)],
@@ -297,9 +291,7 @@ def test_t24_context_needs_a_question_and_takes_few_places(db: Database, scope: 
     assert ids(find(db, scope, query="Where is the zeppelin?", limit=10)) == []
 
 
-def test_t24_context_is_of_the_same_conversation_and_within_reach(
-    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_t24_context_is_within_a_conversation(db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
     start = ago(days=60)
     lines = [("Ann", "which agency is it"), *[("Tom", f"reply number {n}") for n in range(8)]]
     rows = talked(db, scope, lines, start)
@@ -415,9 +407,7 @@ def told(db: Database, scope: Scope, request: pytest.FixtureRequest) -> Database
         ("Did a fox come yesterday?", {"I painted the fence", "The soup was cold", "The dentist sees me in two days"}),
     ],
 )
-def test_t62_a_span_finds_what_was_said_in_it_and_what_is_about_it(
-    told: Database, scope: Scope, query: str, expected: set[str]
-) -> None:
+def test_t62_a_span_finds_what_is_said_in_or_of(told: Database, scope: Scope, query: str, expected: set[str]) -> None:
     texts, report = ask(told, scope, query)
     assert set(texts) == expected
     assert report["spans"] and report["notes"] == []
@@ -439,9 +429,7 @@ FEAST = {"Mum dreams of a cooking course", "On Easter Sunday we are with Jo"}
         ("What did I get on Monday?", {"We sang a song", "Next week the roof is mended"}),
     ],
 )  # fmt: skip
-def test_t62_a_span_finds_what_is_about_its_weeks_and_months(
-    db: Database, scope: Scope, query: str, expected: set[str]
-) -> None:
+def test_t62_a_span_finds_its_weeks_and_months(db: Database, scope: Scope, query: str, expected: set[str]) -> None:
     lines = (
         ("In June we fly to Rome", 20), ("Next week the roof is mended", 1), ("In December we were in Oslo", 5),
         ("Mum dreams of a cooking course", 40), ("On Easter Sunday we are with Jo", 20), ("We sang a song", 1),
@@ -463,9 +451,7 @@ def test_t62_a_span_finds_what_is_about_its_weeks_and_months(
         ("2015年に何があった？", {"We got married in 2015", "I lived in Rome from 2014 to 2018"}),
     ],
 )
-def test_t62_a_span_of_years_finds_what_is_about_its_years(
-    db: Database, scope: Scope, query: str, expected: set[str]
-) -> None:
+def test_t62_a_span_of_years_finds_what_is_in_them(db: Database, scope: Scope, query: str, expected: set[str]) -> None:
     lines = ("We got married in 2015", "I lived in Rome from 2014 to 2018", "My contract ends in 2027", "A fox ran by")
     said(db, scope, [(text, ago(days=9)) for text in lines])
     texts, report = ask(db, scope, query)
@@ -601,9 +587,7 @@ def test_t62_days_are_read_in_the_zone_of_the_settings(db: Database, scope: Scop
 
 
 @pytest.mark.parametrize("packed", [124, 125])
-def test_d14_where_a_session_ends_does_not_depend_on_which_lines_are_packed(
-    db: Database, scope: Scope, packed: int
-) -> None:
+def test_d14_packing_does_not_change_where_a_session_ends(db: Database, scope: Scope, packed: int) -> None:
     """The pauses here are of two lengths: which is the median depends on each line."""
     lines = [(f"I saw a lamp number {n}", ago(minutes=90 * (70 - n // 2), seconds=-20 * (n % 2))) for n in range(130)]
     lines[122] = ("I have a dentist appointment", lines[122][1])

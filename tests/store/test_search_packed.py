@@ -134,9 +134,7 @@ def test_t27_nobody_can_tell_what_is_packed(db: Database, scope: Scope) -> None:
     assert found() == again and verify_index(db) == [] and fresh(db, scope) == 0
 
 
-def test_d14_what_a_search_sees_is_kept_whatever_it_takes(
-    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_d14_what_a_search_sees_is_kept(db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
     here = replace(scope, conversation="tg/1", server="s", privacy="restricted")
     said(db, here, [(f"tofu here {n}", ago(minutes=n)) for n in range(20)], "tg/1")
     for n in range(20):
@@ -150,9 +148,7 @@ def test_d14_what_a_search_sees_is_kept_whatever_it_takes(
     assert len(first) == 40 and heads_read(statements) == []
 
 
-def test_d14_unpacked_rows_of_audiences_not_in_use_are_given_up(
-    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_d14_unpacked_rows_not_in_use_are_given_up(db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
     people = [replace(scope, conversation=f"tg/{n}", privacy="restricted") for n in range(6)]
     for person in people:
         said(db, person, [(f"tofu {n}", ago(minutes=n)) for n in range(5)], str(person.conversation))
@@ -226,9 +222,7 @@ def test_d14_changes_of_packed_rows_are_found_and_the_old_text_is_not(db: Databa
     assert verify_index(db) == [] and count(db, search_gone) >= 1
 
 
-def test_d14_of_many_removed_rows_no_record_is_left(
-    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_d14_of_removed_rows_no_record_is_left(db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
     """A search reads every record."""
     rows = said(db, scope, [(f"tofu number {n}", ago(minutes=n)) for n in range(90)])
     monkeypatch.setattr(packing, "MANY_GONE", 10)
@@ -357,9 +351,7 @@ UNREADABLE = (
 
 @pytest.mark.engines("sqlite")
 @pytest.mark.parametrize(("column", "value"), UNREADABLE)
-def test_f85_an_unreadable_row_of_the_index_hides_no_other(
-    db: Database, scope: Scope, column: str, value: object
-) -> None:
+def test_f85_an_unreadable_index_row_hides_no_other(db: Database, scope: Scope, column: str, value: object) -> None:
     spoilt, whole = memory(db, scope, "first tofu"), memory(db, scope, "second tofu", ago(hours=1))
     change = f"UPDATE search_fresh SET {column} = ? WHERE row_id = {spoilt}"
     db.transaction(lambda c: c.exec_driver_sql(change, (value,)), source="test")
@@ -411,9 +403,7 @@ def test_d16_a_large_index_is_built_part_by_part(db: Database, scope: Scope, mon
 
 
 @pytest.mark.slow
-def test_d16_writers_go_on_while_the_index_is_built(
-    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_d16_writers_go_on_while_it_is_built(db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packing, "MOST_ROWS", 70)
     remember(db, scope, *({"content": f"old tofu {n}"} for n in range(300)))
     stop = threading.Event()

@@ -225,9 +225,7 @@ def test_t27_the_pool_is_three_times_the_limit_at_least_50(db: Database, scope: 
     assert both(db, scope, keywords=["tofu"], limit=limit, exclude=others) == [rows[0], *rows[pool - 2 : pool]]
 
 
-def test_t28_recency_is_tier_then_newest_and_the_flag_decides(
-    db: Database, scope: Scope, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_t28_recency_is_tier_then_newest_by_flag(db: Database, scope: Scope, caplog: pytest.LogCaptureFixture) -> None:
     rare = memory(db, scope, "alonza", ago(days=100))
     fresh = remember(db, scope, *({"content": f"test {n}", "timestamp": ago(minutes=n)} for n in range(12)))
     wanted = {"keywords": ["test", "alonza"], "limit": 5}
@@ -295,9 +293,7 @@ ASKED = (
 )  # fmt: skip
 
 
-def test_t24_the_index_passes_over_no_row_that_the_plain_predicates_find(
-    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_t24_the_index_finds_what_predicates_find(db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
     """The index tells which rows can match; whatever it holds of them, and however many words hold the letters."""
     rows: list[int] = []
     for number, text in enumerate(LETTERS):

@@ -39,9 +39,7 @@ def found(db: Database, scope: Scope) -> tuple[list[Any], dict[str, Any]]:
     return explain(db, scope, query=ASKED, limit=10)
 
 
-def test_d35_a_search_sends_its_statements_and_nothing_else(
-    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_d35_a_search_sends_its_statements_alone(db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
     if db.family == "sqlite":
         pytest.skip("no server")
     sent: list[int] = []

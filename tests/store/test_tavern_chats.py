@@ -51,9 +51,7 @@ def _file(path: Path, values: list[Any]) -> Path:
     return path
 
 
-def test_s28_a_version_that_a_file_names_and_this_side_deleted_does_not_become_current(
-    db: Database, tmp_path: Path
-) -> None:
+def test_s28_a_version_of_a_file_that_was_deleted_here_is_not_current(db: Database, tmp_path: Path) -> None:
     scope = own_scope()
     here: dict[str, Any] = {"db": db, "scope": replace(scope, conversation="import/c")}
     for count_of in (2, 3):
@@ -370,9 +368,7 @@ def test_s48_a_scope_that_does_not_see_a_conversation_exports_nothing(db: Databa
 
 
 @pytest.mark.engines("sqlite")
-def test_g16_a_failure_beside_a_message_stores_none_of_its_batch(
-    db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_g16_a_failure_stores_none_of_its_batch(db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scope = own_scope()
     values = [_say(n, extra={"auto_recap": {"memory": f"m{n}"}}) for n in range(600)]
     for value in values[50:400]:

@@ -137,9 +137,7 @@ def test_r12_a_scope_token_stands_for_its_scope_alone(said: dict[str, str], allo
 
 @pytest.mark.engines("mariadb", "mysql")  # what stands in the way of the connection needs a port
 @pytest.mark.parametrize("what", ["answer", "request"])
-def test_d34_a_token_whose_commit_is_lost_is_made_or_renewed_once(
-    relayed: tuple[Database, Relay], db: Database, what: Any
-) -> None:
+def test_d34_a_token_of_a_lost_commit_is_made_once(relayed: tuple[Database, Relay], db: Database, what: Any) -> None:
     """Refused, the program would hold two texts that do not hold, and its person would have to connect it again."""
     lossy, relay = relayed
     first = tokens.add_token(db=lossy, scope=ANN)  # so that it is connected
@@ -162,9 +160,7 @@ def test_r12_a_token_whose_id_another_process_took_gets_another(db: Database, mo
     assert tokens.issue_token(db, AccessToken(0, "scope", "iris", "web/ann"))["id"] != taken
 
 
-def test_r12_a_token_that_has_expired_does_not_hold_while_the_database_is_away(
-    db: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_r12_an_expired_token_does_not_hold_without_the_database(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     clock: Any = db.clock
     made = tokens.issue_token(db, AccessToken(0, "scope", "iris", "web/ann", expires_at=clock() + timedelta(hours=1)))
     reader = TokenReader()

@@ -99,9 +99,7 @@ def find_row(figures: dict[str, Any], table: str, *names: str) -> dict[str, Any]
     return next(row for row in figures[table] if set(names) <= {str(value) for value in row.values()})
 
 
-def test_r36_one_command_measures_what_is_there_and_gives_the_same_twice(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_r36_one_command_measures_the_same_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for write in (write_locomo, write_beam, write_timeline, write_ranking, write_prepared):
         write(tmp_path)
     texts = []

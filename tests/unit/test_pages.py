@@ -64,9 +64,7 @@ def test_the_ten_lines_run_and_print_what_they_say(own_folder: Path, capsys: pyt
         ("relationships", 4), ("short-term", 4), ("hosting", 7), ("jobs", 3), ("models", 4),
     ],
 )  # fmt: skip
-def test_the_examples_of_a_page_run_in_their_order(
-    own_folder: Path, capsys: pytest.CaptureFixture[str], page: str, count: int
-) -> None:
+def test_the_examples_run_in_order(own_folder: Path, capsys: pytest.CaptureFixture[str], page: str, count: int) -> None:
     blocks = read_blocks(DOCS / f"{page}.md", "python")
     assert len(blocks) >= count
     names: dict[str, Any] = {"model": Model()}

@@ -22,9 +22,7 @@ def test_l34_config_check_refuses_a_token_that_serve_refuses(run: Command, monke
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_config_show_makes_no_database(
-    run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool
-) -> None:
+def test_show_makes_no_database(run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool) -> None:
     if not there:
         monkeypatch.delenv("DATABASE_URL")
     assert run("config", "list").code == 0
@@ -61,9 +59,7 @@ def test_f73_config_check_names_a_server_that_cannot_be_asked(
         assert checks[-1].json[0]["text"] in run("db", "check").err
 
 
-def test_g17_config_set_edits_the_line_in_the_file(
-    run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_g17_set_edits_the_line_in_the_file(run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "config.yaml"
     assert run("config", "set", "contextVerbosity", "4").json["changed"]
     assert file.read_text() == "CONTEXT_VERBOSITY: 4\n"
@@ -107,9 +103,7 @@ def test_g17_config_set_names_the_line_that_is_broken(run: Command, tmp_path: Pa
     ],
 )
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_g17_config_set_keeps_comments_and_line_ends(
-    run: Command, tmp_path: Path, old: str, new: str, end: str
-) -> None:
+def test_g17_set_keeps_comments_and_line_ends(run: Command, tmp_path: Path, old: str, new: str, end: str) -> None:
     file = tmp_path / "config.yaml"
     file.write_bytes(f"# mine\n{old}\n".replace("\n", end).encode())
     assert run("config", "set", "TIMEZONE", "Europe/Rome").code == 0

@@ -63,9 +63,7 @@ def test_s47_a_worker_reports_each_operation(run: Command, queue: Queue) -> None
     assert "Working for all personas" in ran.err and "1 operation done." in ran.err
 
 
-def test_s47_a_server_without_a_model_is_told_at_the_start(
-    run: Command, queue: Queue, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_s47_a_missing_model_is_told_at_the_start(run: Command, queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LLM_BASE_URL", "http://127.0.0.1:9/v1")
     for form in ("--text", "--json"):
         assert run("worker", "--once", form).err.count("LLM_BASE_URL is set and LLM_MODEL is not") == 1

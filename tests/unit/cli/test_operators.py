@@ -153,9 +153,7 @@ def test_the_preset_of_role_play_shows_the_part_of_a_long_line_that_matches(run:
     assert "Oswin" in hit["snippet"]
 
 
-def test_the_preset_of_role_play_shows_forty_lines_and_the_recaps_of_those_before(
-    run: Command, call: dict[str, Any]
-) -> None:
+def test_the_preset_of_role_play_shows_forty_lines_and_recaps_before(run: Command, call: dict[str, Any]) -> None:
     """It asks a model for a recap of nearly every line: prompts show them, beside the long scene of the present."""
     assert run("config", "preset", "role-play").code == 0
     for number in range(60):
@@ -227,9 +225,7 @@ echo "-- a dump"
 
 
 @pytest.mark.posix
-def test_db_backup_of_a_server_runs_the_tool_that_is_there(
-    run: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_db_backup_of_a_server_runs_its_tool(run: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DATABASE_URL", "mysql://eva:ge%22heim@db.example:3310/chats")
     monkeypatch.setattr(inspection, "read_facts", lambda db: {(name, "engine", ""): "" for name in TABLES})
     tool = tmp_path / "bin" / "mysqldump"
@@ -428,9 +424,7 @@ def test_f78_nothing_is_deleted_unasked(said: Command, monkeypatch: pytest.Monke
     assert said("forget", "--participant", "tg/ann", "--dry-run").json["total"] > 0
 
 
-def test_r12_a_token_is_made_listed_and_revoked(
-    run: Command, call: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_r12_a_token_is_made_and_revoked(run: Command, call: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     made = run("token", "add", "--persona-id", "iris", "--participant", "web/ann", "--label", "phone").json
     assert run("token", "list", "--persona-id", "iris").json == [{k: v for k, v in made.items() if k != "token"}]
     assert made["token"] not in run("token", "list", "--persona-id", "iris", "--text").out
@@ -475,9 +469,7 @@ def test_l13_consolidation_by_hand(run: Command, own: dict[str, Any]) -> None:
     assert (again["stored"], again["deep"]) == (0, False)
 
 
-def test_l23_pruning_shows_first_and_archives_then(
-    run: Command, own: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_l23_pruning_shows_then_archives(run: Command, own: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     old = own["db"].clock() - timedelta(days=366)
     entries = [{"text": "old", "timestamp": old, "importance": 0.6}, {"text": "small", "importance": 0.2}, "kept"]
     lifelong.add_facts_with_meta(entries, **own)

@@ -154,9 +154,7 @@ def test_without_a_conversation_a_person_is_named_with_the_interface(run: Comman
 @pytest.mark.parametrize(
     ("where", "expected"), [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")]
 )
-def test_output_that_cannot_be_written_is_told_in_one_sentence(
-    made: Command, tmp_path: Path, where: str, expected: str
-) -> None:
+def test_output_that_cannot_be_written_is_told(made: Command, tmp_path: Path, where: str, expected: str) -> None:
     """Issue 39: a full disk or a closed stream gave a traceback; a script needs the exit code and the reason."""
     assert made("remember", "Ann likes ąčę \U0001f375").code == 0
     done = shell(f"search ann {where}", tmp_path)

@@ -130,9 +130,7 @@ def test_g4_database_url_comes_from_the_variable_its_file_or_config_yaml(monkeyp
 @pytest.mark.parametrize(
     ("text", "shown"), [("ten", "'ten'"), ("-4", "-4"), ("51", "51"), ("yes", "True"), ("4.5", "4.5"), ("", "None")]
 )
-def test_g18_a_bad_value_in_the_file_gives_the_default_and_one_warning(
-    text: str, shown: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_g18_a_bad_value_is_told_and_the_default_taken(text: str, shown: str, caplog: pytest.LogCaptureFixture) -> None:
     yaml_file(f"# one\nCONTEXT_VERBOSITY: {text}\n")
     assert [load().context_verbosity for _ in range(3)] == [10, 10, 10]
     assert len(caplog.messages) == 1

@@ -79,9 +79,7 @@ def test_f56_whatever_goes_wrong_has_a_reason(
     assert "canary" not in f"{error!r} {error.__cause__!r} {error.__context__!r} {caplog.text}"
 
 
-def test_g26_what_a_server_wrote_is_logged_at_debug_level(
-    server: ModelServer, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_g26_what_a_server_wrote_is_logged_as_debug(server: ModelServer, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
         failed(server, "400")
     held = [record for record in caplog.records if "canary" in record.getMessage()]

@@ -66,9 +66,7 @@ def test_s35_ranges_are_in_numeric_order_and_of_changes_alone() -> None:
     ("breaks", "hidden", "last"),
     [([0, 2, 3], [None] * 3 + [False], 2), ([3], [None] * 3 + [True], None), ([1, 0], [None, None], 1), ([], [], None)],
 )
-def test_s48_the_newest_scene_that_the_file_hid_is_found(
-    breaks: list[int], hidden: list[bool | None], last: int | None
-) -> None:
+def test_s48_the_newest_scene_hidden_is_found(breaks: list[int], hidden: list[bool | None], last: int | None) -> None:
     assert rules_recaps.last_hidden_scene(breaks, hidden) == last
 
 

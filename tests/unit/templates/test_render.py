@@ -142,9 +142,7 @@ ENDLESS = {
 
 
 @pytest.mark.parametrize("source", ENDLESS.values(), ids=ENDLESS)
-def test_f32_a_template_that_would_not_end_is_an_error(
-    overlay: Overlay, source: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_f32_an_endless_template_is_an_error(overlay: Overlay, source: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiled, "MOST_STEPS", 1000)  # of its own number the loops above have their share
     assert "steps" in failure(overlay(source)).reason
 
@@ -162,9 +160,7 @@ def test_p64_an_overlay_may_include_its_own_files(overlay: Overlay) -> None:
     assert Renderer(folder).text(LINE, **GIVEN) == "inner webui!"
 
 
-def test_p65_a_broken_overlay_is_replaced_warned_about_and_noted(
-    overlay: Overlay, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_p65_a_broken_overlay_is_replaced_and_told(overlay: Overlay, caplog: pytest.LogCaptureFixture) -> None:
     folder = overlay("{{ nope")
     told: list[str] = []
     with caplog.at_level(logging.WARNING):
@@ -258,9 +254,7 @@ def test_s33_a_file_of_ones_own_takes_the_place_of_the_shipped_one(tmp_path: Pat
 
 
 @pytest.mark.parametrize("text", ["mine: quack", "quack", "a: [", "7", "- \xff", ""])
-def test_p65_a_file_that_is_no_list_of_patterns_leaves_the_shipped_one(
-    tmp_path: Path, text: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_p65_a_file_of_no_patterns_is_passed_over(tmp_path: Path, text: str, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "refused.yaml").write_text(text, encoding="latin-1")
     with caplog.at_level(logging.WARNING):
         assert refused_patterns(tmp_path) == SHIPPED

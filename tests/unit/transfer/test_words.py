@@ -74,9 +74,7 @@ ANSWER = [{"html": "<p>Noon.</p>"}]
          ["Tea: the question: yes", "Noon."], 0),
     ],
 )  # fmt: skip
-def test_r21_words_come_in_wherever_they_stand(
-    tmp_path: Path, program: str, messages: list[Any], texts: list[str], left: int
-) -> None:
+def test_r21_all_words_come_in(tmp_path: Path, program: str, messages: list[Any], texts: list[str], left: int) -> None:
     folder = tmp_path / "general"
     folder.mkdir()
     if program == "slack":

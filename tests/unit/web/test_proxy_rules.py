@@ -336,9 +336,7 @@ TASKS: list[list[Any]] = [
 
 
 @pytest.mark.parametrize(("messages", "name"), [(each, "") for each in PERSON] + [(each, "task") for each in TASKS])
-def test_r37_what_a_person_says_is_a_turn_and_what_a_front_end_asks_beside_the_chat_is_none(
-    messages: list[Any], name: str
-) -> None:
+def test_r37_what_a_person_says_is_a_turn_and_what_a_front_end_asks_is_none(messages: list[Any], name: str) -> None:
     """In doubt it is the person's: what is not stored is lost."""
     assert tasks.name_task({}, {"messages": messages}) == name
 
