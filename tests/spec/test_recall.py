@@ -27,12 +27,8 @@ from tests.spec.stage import HERE, NOW, Stage
 TODAY = datetime(2026, 1, 25, 12, tzinfo=UTC)
 DAYS = {"yesterday": 24, "a week ago today": 18, "the 6th": 6, "am 6.": 6, "on Monday": 19}
 BESIDE = (
-    "The soup needs salt.",
-    "天气变暖和了。",
-    "Der Verkehr war schlimm.",
-    "Le film était long.",
-    "В супе мало соли.",
-)
+    "The soup needs salt.", "天气变暖和了。", "Der Verkehr war schlimm.", "Le film était long.", "В супе мало соли.",
+)  # fmt: skip
 
 
 class Pair(NamedTuple):

@@ -181,16 +181,12 @@ def test_f72_an_empty_file_is_all_defaults(text: str) -> None:
         ("A: 1\nCONTEXT_VERBOSITY: 1\nCONTEXT_VERBOSITY: 1\n", 3, "line 2 said already"),
         ("contextVerbosity: 1\ncontext_verbosity: 2\n", 2, "as 'contextVerbosity'"),
         ("{CHAT_HISTORY: 1, CHAT_HISTORY: 2}", 1, "line 1 said already"),
-        ("CONTEXT_VERBOSITY: 1\n\tx: 2\n", 2, "not YAML"),
-        ("A: *nope\n", 1, "not YAML"),
-        ("A: 1\n---\nB: 2\n", 2, "not YAML"),
-        ("- CONTEXT_VERBOSITY\n", 1, "no mapping"),
-        ("? [a]\n: 1\n", 1, "no text"),
-        ("A: 1\nB: \x07\n", 2, "not YAML"),
-        (b"A: 1\nB: \xff\n", 2, "not UTF-8"),
+        ("CONTEXT_VERBOSITY: 1\n\tx: 2\n", 2, "not YAML"), ("A: *nope\n", 1, "not YAML"),
+        ("A: 1\n---\nB: 2\n", 2, "not YAML"), ("- CONTEXT_VERBOSITY\n", 1, "no mapping"),
+        ("? [a]\n: 1\n", 1, "no text"), ("A: 1\nB: \x07\n", 2, "not YAML"), (b"A: 1\nB: \xff\n", 2, "not UTF-8"),
         ("A: " + "[" * 500_000, 1, "nest"),
     ],
-)
+)  # fmt: skip
 def test_f72_a_file_that_cannot_be_read_raises_with_the_line(text: str | bytes, line: int, says: str) -> None:
     name = yaml_file(text)
     for path in (None, name):
@@ -306,21 +302,8 @@ WHOLE, PART, COUNT = Number(-1, 50), Number(0, 1.5, is_whole=False), Number(0, 5
 CHOICE, LANGUAGES, TOOLS = (FLAGS[name].kind for name in ("MEMORY_RANKING", "LANGUAGES", "ENABLED_TOOL_IDS"))
 ZONE, KEY, PHRASES = (FLAGS[name].kind for name in ("TIMEZONE", "PERSONA_ID", "REMEMBER_PHRASES"))
 NO_NUMBERS = (
-    True,
-    False,
-    [4],
-    float("nan"),
-    float("inf"),
-    10**400,
-    "ten",
-    "yes",
-    "1_0",
-    "٤",
-    "0x4",
-    "nan",
-    "inf",
-    "9" * 5000,
-)
+    True, False, [4], float("nan"), float("inf"), 10**400, "ten", "yes", "1_0", "٤", "0x4", "nan", "inf", "9" * 5000,
+)  # fmt: skip
 TAKEN: list[tuple[Kind, list[tuple[Any, Any]], tuple[Any, ...]]] = [
     (WHOLE, [(-1, -1), (50, 50), (" 50 ", 50)], (-2, 51, 4.0, "51", "", None, *NO_NUMBERS)),
     (PART, [(0, 0.0), (1.5, 1.5), (" 1.5 ", 1.5)], (-0.01, 1.51, "1.51", "", None, *NO_NUMBERS)),

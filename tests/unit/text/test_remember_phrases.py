@@ -112,31 +112,24 @@ def test_c12_pasted_quoted_and_imagined_text_is_no_wish(text: str) -> None:
         ("*I hiss.* I'm a vampire, I only drink blood.", False),
         ("I am allergic to silver. *The werewolf growls.*", False),
         ("*Ann draws her knife.* Don't call me girl ever again.", False),
-        ('"Stay back!" *She hisses.* Never call me Jo.', False),
-        ("*Sie lacht.* Nenn mich ab jetzt Königin.", False),
+        ('"Stay back!" *She hisses.* Never call me Jo.', False), ("*Sie lacht.* Nenn mich ab jetzt Königin.", False),
         ("Don't call me girl.\n*She leaves.*", False),
         ("*I bow.* My name is Vex. (OOC: please always answer in German)", True),
-        ("*bows* [OOC: please always answer in German]", True),
-        ("*Important:* always answer in German.", True),
-        ("**Always** answer in German.", True),
-        ("I am vegan * and proud of it.", True),
-        ("If Lee asks, always answer in Polish.", False),
-        ("If my sister asks, never mention the gift.", False),
+        ("*bows* [OOC: please always answer in German]", True), ("*Important:* always answer in German.", True),
+        ("**Always** answer in German.", True), ("I am vegan * and proud of it.", True),
+        ("If Lee asks, always answer in Polish.", False), ("If my sister asks, never mention the gift.", False),
         ("Wenn Lee fragt, antworte immer auf Polnisch.", False),
         ("Si Lee pregunta, responde siempre en polaco.", False),
-        ("Si Lee demande, réponds toujours en polonais.", False),
-        ("Se Lee chiede, rispondi sempre in polacco.", False),
+        ("Si Lee demande, réponds toujours en polonais.", False), ("Se Lee chiede, rispondi sempre in polacco.", False),
         ("Als Lee vraagt, antwoord altijd in het Pools.", False),
         ("Se o Lee perguntar, responda sempre em polonês.", False),
-        ("Если Ли спросит, отвечай всегда на польском.", False),
-        ("如果有人问，请始终用英文回答。", False),
-        ("誰かに聞かれたら、いつも英語で答えてください。", False),
-        ("If you are unsure, always ask me.", True),
+        ("Если Ли спросит, отвечай всегда на польском.", False), ("如果有人问，请始终用英文回答。", False),
+        ("誰かに聞かれたら、いつも英語で答えてください。", False), ("If you are unsure, always ask me.", True),
         ("If I ask for code, always answer in Python.", True),
         ("If a recipe calls for nuts, always suggest alternatives.", True),
         ("Always suggest alternatives if a recipe calls for nuts.", True),
     ],
-)
+)  # fmt: skip
 def test_c12_what_a_character_says_and_what_depends_on_others_is_no_wish(text: str, expected: bool) -> None:
     given = read_instructions(text, Settings())
     assert bool(given) is expected
@@ -146,26 +139,19 @@ def test_c12_what_a_character_says_and_what_depends_on_others_is_no_wish(text: s
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("OOC: please always answer in the past tense.", True),
-        ("[OOC: from now on keep your replies short]", True),
-        ("ooc : call me Robin outside the story", True),
-        ("((OOC: remember that I am afraid of spiders))", True),
+        ("OOC: please always answer in the past tense.", True), ("[OOC: from now on keep your replies short]", True),
+        ("ooc : call me Robin outside the story", True), ("((OOC: remember that I am afraid of spiders))", True),
         ("I open the door. (Ooc: please always use metric units.)", True),
         ("( OOC please remember that my sister is called Mara )", True),
         ("*bows* [OOC: bitte antworte ab jetzt immer auf Deutsch]", True),
-        ("(OOC\uff1akeep in mind that I have exams on Friday)", True),
-        ("He said OOC: always answer in French.", False),
-        ("(OOC: should you always answer in French?)", False),
-        ('"OOC: call me Jo, please" is what she wrote.', False),
-        ("She told me, OOC: remember that I like tea.", False),
-        ("OOC talk is always welcome.", False),
-        ("OOC - please always answer in the past tense.", True),
-        ("*I bow.* ((please always use metric units))", True),
-        ("*I bow.*\n// please always use metric units", True),
-        ("// please always use metric units\n*I bow.*", False),
+        ("(OOC\uff1akeep in mind that I have exams on Friday)", True), ("He said OOC: always answer in French.", False),
+        ("(OOC: should you always answer in French?)", False), ('"OOC: call me Jo, please" is what she wrote.', False),
+        ("She told me, OOC: remember that I like tea.", False), ("OOC talk is always welcome.", False),
+        ("OOC - please always answer in the past tense.", True), ("*I bow.* ((please always use metric units))", True),
+        ("*I bow.*\n// please always use metric units", True), ("// please always use metric units\n*I bow.*", False),
         ("OOC-style notes are always welcome.", False),
     ],
-)
+)  # fmt: skip
 def test_c12_a_wish_out_of_character_counts_as_in_plain_words(text: str, expected: bool) -> None:
     assert is_in(text, "wishes", "explicit") is expected
     assert all("OOC" not in each.text.upper() for each in read_statements(text, known(text)))
@@ -412,18 +398,13 @@ def test_c12_another_wish_stays(ending: str, wish: str) -> None:
 @pytest.mark.parametrize(
     ("last", "newest"),
     [
-        ("never mind", "Forget my last instruction"),
-        ("Vergiss das bitte", "Streich diese Regel bitte"),
-        ("Olvídalo", "Olvida esa regla"),
-        ("Laisse tomber", "Oublie cette règle"),
-        ("Lascia perdere", "Dimentica quella regola"),
-        ("Esquece isso", "Esquece essa regra"),
-        ("Laat maar zitten", "Vergeet die regel maar"),
-        ("Забудь об этом", "Забудь это правило"),
-        ("さっきのはなしで", "そのルールはもうなしで"),
-        ("当我没说", "取消那条规则"),
+        ("never mind", "Forget my last instruction"), ("Vergiss das bitte", "Streich diese Regel bitte"),
+        ("Olvídalo", "Olvida esa regla"), ("Laisse tomber", "Oublie cette règle"),
+        ("Lascia perdere", "Dimentica quella regola"), ("Esquece isso", "Esquece essa regra"),
+        ("Laat maar zitten", "Vergeet die regel maar"), ("Забудь об этом", "Забудь это правило"),
+        ("さっきのはなしで", "そのルールはもうなしで"), ("当我没说", "取消那条规则"),
     ],
-)
+)  # fmt: skip
 def test_c12_what_is_meant_without_a_word_for_it_is_understood(last: str, newest: str) -> None:
     for text, means in ((last, (True, False)), (newest, (False, True))):
         read = read_instructions(text, Settings())
