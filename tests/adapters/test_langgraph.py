@@ -42,15 +42,12 @@ def test_r31_a_batch_answers_in_order_and_reads_before_it_writes(store: Store) -
     assert store.get(("a", "b"), "k1") is None
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        {},
-        {"n": 1.0, "big": 2**70, "neg": -1e-300},
-        {"t": "a\x00b\ud800 🦀 \"'\\"},
-        {"d": {"b": [None, True, {"": []}]}},
-    ],
-)
+@pytest.mark.parametrize("value", [
+    {},
+    {"n": 1.0, "big": 2**70, "neg": -1e-300},
+    {"t": "a\x00b\ud800 🦀 \"'\\"},
+    {"d": {"b": [None, True, {"": []}]}},
+])  # fmt: skip
 def test_r31_a_value_comes_back_as_it_was(store: Store, value: dict[str, Any]) -> None:
     store.put(("v",), "k", value)
     found = store.get(("v",), "k").value

@@ -430,28 +430,25 @@ class Unprintable:
         raise RuntimeError
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        lambda **by: explain_search("tea", mode="x" * 100_000, **by),
-        lambda **by: search_memories("tea", offset=-(10**5000), **by),
-        lambda **by: silently_record_memory("tea", recalled=[5], **by),
-        lambda **by: silently_record_memory("tea", recalled=5, **by),
-        lambda **by: synth_tagging.expand_tags(["tea"], vocabulary=5, **by),
-        lambda **by: synth_tagging.add_tag(["tea", "coffee"], **by),
-        lambda **by: semantic.drop_vectors(None, **by),
-        lambda **_: to_messages({"context": {"running_recap": "x"}}, injection=5),  # type: ignore[arg-type]
-        lambda **by: lifelong.find_similar_item(5, **by),
-        lambda **by: import_items([5], **by),
-        lambda **_: to_messages({}, Unprintable()),  # type: ignore[arg-type]
-        lambda **_: Scope("a", privacy=Unprintable()),  # type: ignore[arg-type]
-        lambda **_: load({Unprintable(): 1}),  # type: ignore[dict-item]
-        lambda **by: search_items(since=Unprintable(), **by),
-        lambda **by: export_markdown(Unprintable(), **by),
-        lambda **by: privacy.set_privacy("tg/ann", "x" * 70_000, **by),
-        lambda **by: privacy.set_conversation_privacy("tg/ann", "x" * 70_000, **by),  # type: ignore[arg-type]
-    ],
-)
+@pytest.mark.parametrize("wrong", [
+    lambda **by: explain_search("tea", mode="x" * 100_000, **by),
+    lambda **by: search_memories("tea", offset=-(10**5000), **by),
+    lambda **by: silently_record_memory("tea", recalled=[5], **by),
+    lambda **by: silently_record_memory("tea", recalled=5, **by),
+    lambda **by: synth_tagging.expand_tags(["tea"], vocabulary=5, **by),
+    lambda **by: synth_tagging.add_tag(["tea", "coffee"], **by),
+    lambda **by: semantic.drop_vectors(None, **by),
+    lambda **_: to_messages({"context": {"running_recap": "x"}}, injection=5),  # type: ignore[arg-type]
+    lambda **by: lifelong.find_similar_item(5, **by),
+    lambda **by: import_items([5], **by),
+    lambda **_: to_messages({}, Unprintable()),  # type: ignore[arg-type]
+    lambda **_: Scope("a", privacy=Unprintable()),  # type: ignore[arg-type]
+    lambda **_: load({Unprintable(): 1}),  # type: ignore[dict-item]
+    lambda **by: search_items(since=Unprintable(), **by),
+    lambda **by: export_markdown(Unprintable(), **by),
+    lambda **by: privacy.set_privacy("tg/ann", "x" * 70_000, **by),
+    lambda **by: privacy.set_conversation_privacy("tg/ann", "x" * 70_000, **by),  # type: ignore[arg-type]
+])  # fmt: skip
 def test_f60_g25_a_value_of_another_kind_is_refused_in_one_short_sentence(stage: Stage, wrong: Any) -> None:
     with pytest.raises((CoreError, TypeError, ValueError), match=r"^[^\n]{10,300}$"):
         wrong(db=stage.db, scope=Scope(stage.persona))

@@ -379,17 +379,14 @@ def test_r24_the_shown_branch_is_taken_and_others_are_versions(db: Database) -> 
     assert done.story == {"alternatives": 6}
 
 
-@pytest.mark.parametrize(
-    ("where", "value"),
-    [
-        ("metadata", {"is_visually_hidden_from_conversation": True}),
-        ("weight", 0),
-        ("recipient", "python"),
-        ("channel", "analysis"),
-        ("content", {"content_type": "thoughts", "parts": ["In May."]}),
-        ("author", {"role": "tool"}),
-    ],
-)
+@pytest.mark.parametrize(("where", "value"), [
+    ("metadata", {"is_visually_hidden_from_conversation": True}),
+    ("weight", 0),
+    ("recipient", "python"),
+    ("channel", "analysis"),
+    ("content", {"content_type": "thoughts", "parts": ["In May."]}),
+    ("author", {"role": "tool"}),
+])  # fmt: skip
 def test_r24_each_sign_alone_hides_a_message(db: Database, tmp_path: Path, where: str, value: Any) -> None:
     def change(sample: Any) -> None:
         sample[0]["mapping"]["a1b"]["message"][where] = value

@@ -229,14 +229,11 @@ def test_p44_clearing_takes_the_short_term_entries_of_the_channel_along(story: S
     assert {row.channel_id for row in left} == {"tg/43"}
 
 
-@pytest.mark.parametrize(
-    "messages",
-    [
-        [f"hello, the {CANARY} is here"],
-        [{"role": "user", "content": f"hello, the {CANARY} is here"}],
-        [{"role": "user", "content": "hello"}, {"role": "assistant", "content": f"Is the {CANARY} here?"}],
-    ],
-)
+@pytest.mark.parametrize("messages", [
+    [f"hello, the {CANARY} is here"],
+    [{"role": "user", "content": f"hello, the {CANARY} is here"}],
+    [{"role": "user", "content": "hello"}, {"role": "assistant", "content": f"Is the {CANARY} here?"}],
+])  # fmt: skip
 def test_f20_a_line_handed_in_that_does_not_say_whose_it_is_is_of_who_speaks(story: Story, messages: list[Any]) -> None:
     scope = story.scope("tg/ann", participant="tg/ann", privacy="direct")
     given = {"db": story.db, "settings": Settings(), "scope": scope}

@@ -172,15 +172,12 @@ def test_p75_small_talk_hides_no_statement(stage: Stage, monkeypatch: pytest.Mon
     assert texts(stage, path=GROUP) == ["I play the cello."]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "I now live in Rome.", "I'm living in Rome.", "I no longer live in Rome.", "I'm now a cook.",
-        "I also have a cat.", "My new number is 123.", "Tom and I broke up.", "Jetzt wohne ich in Rom.",
-        "Ich wohne nicht mehr in Rom.", "Ahora vivo en Roma.", "Ya no vivo en Roma.", "Je n'habite plus à Rome.",
-        "Non vivo più a Roma.",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", [
+    "I now live in Rome.", "I'm living in Rome.", "I no longer live in Rome.", "I'm now a cook.",
+    "I also have a cat.", "My new number is 123.", "Tom and I broke up.", "Jetzt wohne ich in Rom.",
+    "Ich wohne nicht mehr in Rom.", "Ahora vivo en Roma.", "Ya no vivo en Roma.", "Je n'habite plus à Rome.",
+    "Non vivo più a Roma.",
+])  # fmt: skip
 def test_p75_a_change_is_a_statement(stage: Stage, text: str) -> None:
     stage.say(text, GROUP)
     assert texts(stage, path=GROUP) == [text]

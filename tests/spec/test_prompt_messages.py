@@ -702,15 +702,12 @@ def test_t61_letters_inside_words_count_where_nothing_was_found_or_a_number_was_
     assert "shamrock" in recalled(MEMORY_ITEMS=5)
 
 
-@pytest.mark.parametrize(
-    ("text", "gap"),
-    [
-        ("What did I say from 3 to 5 February 2026?", "Nothing is stored from 2026-02-03 to 2026-02-05."),
-        ("Was habe ich am 3. Februar 2026 über den Zaun gesagt?", "Nothing is stored of 2026-02-03."),
-        ("What did I say yesterday?", ""),
-        ("Which fence did I paint?", ""),
-    ],
-)
+@pytest.mark.parametrize(("text", "gap"), [
+    ("What did I say from 3 to 5 February 2026?", "Nothing is stored from 2026-02-03 to 2026-02-05."),
+    ("Was habe ich am 3. Februar 2026 über den Zaun gesagt?", "Nothing is stored of 2026-02-03."),
+    ("What did I say yesterday?", ""),
+    ("Which fence did I paint?", ""),
+])  # fmt: skip
 def test_t62_the_prompt_says_of_which_time_nothing_is_stored(stage: Stage, text: str, gap: str) -> None:
     stage.say("I painted der Zaun, the fence", ELSEWHERE, minutes=1440)
     assert stage.context(text).get("memory_gap", "") == gap

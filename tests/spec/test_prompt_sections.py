@@ -263,16 +263,13 @@ def test_f69_odd_conversation_keys_are_keys(stage: Stage, path: str) -> None:
     assert prompt["input"]["payload"]["source"]["interface_path"] == path
 
 
-@pytest.mark.parametrize(
-    ("fields", "named"),
-    [
-        ({"path": "x" * 513}, "interface_path"),
-        ({"message_id": "m\x00"}, "message_id"),
-        ({"chat": {"id": 10**5000}}, "chat.id"),
-        ({"from_user": {"id": "é" * 128}}, "from_user.id"),
-        ({"server_id": "s" * 192}, "server"),
-    ],
-)
+@pytest.mark.parametrize(("fields", "named"), [
+    ({"path": "x" * 513}, "interface_path"),
+    ({"message_id": "m\x00"}, "message_id"),
+    ({"chat": {"id": 10**5000}}, "chat.id"),
+    ({"from_user": {"id": "é" * 128}}, "from_user.id"),
+    ({"server_id": "s" * 192}, "server"),
+])  # fmt: skip
 def test_f70_an_id_that_does_not_fit_names_its_field(stage: Stage, fields: dict[str, Any], named: str) -> None:
     with pytest.raises(MessageError, match=named) as caught:
         stage.prompt("hi", **fields)

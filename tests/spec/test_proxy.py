@@ -421,16 +421,13 @@ def test_r16_a_room_has_a_readable_name_in_other_conversations(proxy: ProxyWorld
 TITLE_TASK = "### Task:\nGenerate a 3-5 word title of the chat history.\n<chat_history>\nUSER: hi\n</chat_history>"
 
 
-@pytest.mark.parametrize(
-    ("text", "more", "headers", "reason"),
-    [
-        (TITLE_TASK, {}, {}, "task"),
-        ("hello", {"max_tokens": 64}, {}, "short"),
-        ("hello", {"max_completion_tokens": 5}, {}, "short"),
-        ("hello", {}, {"X_Store": "no"}, "asked"),
-        (" ", {}, {}, "no_text"),
-    ],
-)
+@pytest.mark.parametrize(("text", "more", "headers", "reason"), [
+    (TITLE_TASK, {}, {}, "task"),
+    ("hello", {"max_tokens": 64}, {}, "short"),
+    ("hello", {"max_completion_tokens": 5}, {}, "short"),
+    ("hello", {}, {"X_Store": "no"}, "asked"),
+    (" ", {}, {}, "no_text"),
+])  # fmt: skip
 def test_r18_what_is_no_turn_is_passed_on_and_not_stored(
     proxy: ProxyWorld, caplog: pytest.LogCaptureFixture, text: str, more: Any, headers: Any, reason: str
 ) -> None:

@@ -343,15 +343,12 @@ def test_r20_keys_are_neither_stored_nor_logged(proxy: ProxyWorld, caplog: pytes
         assert secret not in ours and secret not in rows and secret not in json.dumps(proxy.model.last.body)
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("X-User-Id", "a" * 300), ("X-User-Id", "../../admin"), ("X-User-Id", "' OR 1=1 --"), ("X-User-Id", "%00"),
-        ("X-Conversation-Id", "c" * 600), ("X-Conversation-Id", "../bob"), ("X-Conversation-Id", "/"),
-        ("X-Interface", "web/ann"), ("X-Server-Id", "s" * 300), ("X-User-Name", "%FF%00"),
-        ("X-OpenWebUI-User-Id", "u" * 5000),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "value"), [
+    ("X-User-Id", "a" * 300), ("X-User-Id", "../../admin"), ("X-User-Id", "' OR 1=1 --"), ("X-User-Id", "%00"),
+    ("X-Conversation-Id", "c" * 600), ("X-Conversation-Id", "../bob"), ("X-Conversation-Id", "/"),
+    ("X-Interface", "web/ann"), ("X-Server-Id", "s" * 300), ("X-User-Name", "%FF%00"),
+    ("X-OpenWebUI-User-Id", "u" * 5000),
+])  # fmt: skip
 def test_r16_a_hostile_id_is_a_name_or_costs_the_memory(proxy: ProxyWorld, name: str, value: str) -> None:
     proxy.ask(proxy.client(X_User_Id="ann", X_Conversation_Id="c"), "My pin is 7321, keep it.")
     proxy.wait_for_lines(2, "proxy/ann/c")
@@ -362,17 +359,14 @@ def test_r16_a_hostile_id_is_a_name_or_costs_the_memory(proxy: ProxyWorld, name:
     assert len(proxy.lines("proxy/ann/c")) == 2
 
 
-@pytest.mark.parametrize(
-    "lines",
-    [
-        b"X-User-Id: ann\r\nX-User-Id: bob\r\n",
-        b"X-User-Id: \xff\xfe\r\n",
-        b"Content-Length: 5\r\nContent-Length: 6\r\n",
-        b"Transfer-Encoding: chunked\r\nContent-Length: 3\r\n",
-        b"X-Bad\r\n",
-        b"Host: evil.example\r\n",
-    ],
-)
+@pytest.mark.parametrize("lines", [
+    b"X-User-Id: ann\r\nX-User-Id: bob\r\n",
+    b"X-User-Id: \xff\xfe\r\n",
+    b"Content-Length: 5\r\nContent-Length: 6\r\n",
+    b"Transfer-Encoding: chunked\r\nContent-Length: 3\r\n",
+    b"X-Bad\r\n",
+    b"Host: evil.example\r\n",
+])  # fmt: skip
 def test_r13_a_request_that_is_no_http_is_refused_and_the_next_one_served(proxy: ProxyWorld, lines: bytes) -> None:
     host, port = proxy.url.removeprefix("http://").split(":")
     start = f"POST /v1/chat/completions HTTP/1.1\r\nHost: {host}:{port}\r\nAuthorization: Bearer {proxy.host}\r\n"

@@ -43,17 +43,14 @@ def said_by_assistant(text: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize(
-    ("said", "more"),
-    [
-        (QUESTION, {}),
-        (QUESTION, {"instructions": "Be Iris.", "tools": [{"type": "function", "name": "look", "parameters": {}}]}),
-        ([user(QUESTION)], {"previous_response_id": "r0"}),
-        ([user([IMAGE, {"type": "input_text", "text": QUESTION}])], {"conversation": "conv_1"}),
-        ([user("hi"), said_by_assistant("hello"), user(QUESTION)], {"instructions": "Be Iris."}),
-        ([user(QUESTION), said_by_assistant("Let me look."), CALL, RESULT], {"store": False}),
-    ],
-)
+@pytest.mark.parametrize(("said", "more"), [
+    (QUESTION, {}),
+    (QUESTION, {"instructions": "Be Iris.", "tools": [{"type": "function", "name": "look", "parameters": {}}]}),
+    ([user(QUESTION)], {"previous_response_id": "r0"}),
+    ([user([IMAGE, {"type": "input_text", "text": QUESTION}])], {"conversation": "conv_1"}),
+    ([user("hi"), said_by_assistant("hello"), user(QUESTION)], {"instructions": "Be Iris."}),
+    ([user(QUESTION), said_by_assistant("Let me look."), CALL, RESULT], {"store": False}),
+])  # fmt: skip
 def test_r19_memory_goes_before_the_persons_text_and_nothing_else_changes(
     proxy: ProxyWorld, said: Any, more: dict[str, Any], stream: bool
 ) -> None:
@@ -122,17 +119,14 @@ def test_r18_where_memory_is_off_a_response_passes_as_it_came(proxy: ProxyWorld,
         assert len(proxy.wait_for_lines(stored, "proxy/ann")) == stored
 
 
-@pytest.mark.parametrize(
-    ("headers", "more", "conversation", "sees"),
-    [
-        ({"X_User_Id": "ann"}, {}, "proxy/ann", True),
-        ({}, {"user": "ann"}, "proxy/ann", True),
-        ({}, {"metadata": {"user_id": "ann", "conversation_id": "c"}}, "proxy/ann/c", True),
-        ({"X_User_Id": "bob"}, {"user": "ann", "previous_response_id": "r1"}, "proxy/bob", False),
-        ({"X_OpenWebUI_User_Id": "ann"}, {}, "openwebui/ann", False),
-        ({}, {"conversation": "ann"}, None, False),
-    ],
-)
+@pytest.mark.parametrize(("headers", "more", "conversation", "sees"), [
+    ({"X_User_Id": "ann"}, {}, "proxy/ann", True),
+    ({}, {"user": "ann"}, "proxy/ann", True),
+    ({}, {"metadata": {"user_id": "ann", "conversation_id": "c"}}, "proxy/ann/c", True),
+    ({"X_User_Id": "bob"}, {"user": "ann", "previous_response_id": "r1"}, "proxy/bob", False),
+    ({"X_OpenWebUI_User_Id": "ann"}, {}, "openwebui/ann", False),
+    ({}, {"conversation": "ann"}, None, False),
+])  # fmt: skip
 def test_f1_a_response_knows_what_its_person_said(
     proxy: ProxyWorld, headers: Any, more: Any, conversation: str | None, sees: bool
 ) -> None:

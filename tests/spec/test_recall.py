@@ -278,27 +278,24 @@ def test_t8_every_script_has_the_hit_rate_of_english(db: Database) -> None:
     assert not worse
 
 
-@pytest.mark.parametrize(
-    ("languages", "said", "look_alike", "question"),
-    [
-        (("da", "en"), "Fødselsdagskagen er brændt", "Kassen er tom", "kage"),
-        (("hu", "en"), "A konyha ablakokat kapott", "A bor jó", "ablak"),
-        (("de", "en"), "Der Termin beim Zahnarzt ist am Montag", "Der Arzt kam spät", "Zahnarzttermin"),
-        (("de", "en"), "Wir haben zwölf Stühle gemietet", "Vier Stühle wackeln", "12 Stühle"),
-        (("en",), "We shared an icecream", "The cream is sour", "ice cream"),
-        (("en",), "My hi-fi is broken", "Hi, a wifi is here", "hifi"),
-        (("en",), "The part is a ZX-90 PL", "Bus 90 is late", "ZX90PL"),
-        (("en",), "He said we are over the moon", "The moon is over the hill", 'Who said "over the moon"?'),
-        (("en",), "We meet at 6.45 pm", "We have 45 chairs", "What happens at 18:45?"),
-        (("en",), "Will is my cousin from Leeds", "It will rain", "Who is Will?"),
-        (("es", "en"), "Hoy cumple un año mi gato", "El médico examinó el ano", "año"),
-        (("ko", "en"), "내 생일은 오월이야", "생선을 샀어", "생일이 언제야?"),
-        (("zh", "en"), "我住在台灣", "我住在那里", "台湾"),
-        (("ja", "en"), "ネコが窓辺にいる", "犬が窓辺にいる", "猫"),
-        (("vi", "en"), "Bạn tôi ở Huế", "Cái bàn gãy chân", "bạn"),
-        (("sr", "en"), "Фрижидер бучи", "Фрижит", "frižider"),
-    ],
-)
+@pytest.mark.parametrize(("languages", "said", "look_alike", "question"), [
+    (("da", "en"), "Fødselsdagskagen er brændt", "Kassen er tom", "kage"),
+    (("hu", "en"), "A konyha ablakokat kapott", "A bor jó", "ablak"),
+    (("de", "en"), "Der Termin beim Zahnarzt ist am Montag", "Der Arzt kam spät", "Zahnarzttermin"),
+    (("de", "en"), "Wir haben zwölf Stühle gemietet", "Vier Stühle wackeln", "12 Stühle"),
+    (("en",), "We shared an icecream", "The cream is sour", "ice cream"),
+    (("en",), "My hi-fi is broken", "Hi, a wifi is here", "hifi"),
+    (("en",), "The part is a ZX-90 PL", "Bus 90 is late", "ZX90PL"),
+    (("en",), "He said we are over the moon", "The moon is over the hill", 'Who said "over the moon"?'),
+    (("en",), "We meet at 6.45 pm", "We have 45 chairs", "What happens at 18:45?"),
+    (("en",), "Will is my cousin from Leeds", "It will rain", "Who is Will?"),
+    (("es", "en"), "Hoy cumple un año mi gato", "El médico examinó el ano", "año"),
+    (("ko", "en"), "내 생일은 오월이야", "생선을 샀어", "생일이 언제야?"),
+    (("zh", "en"), "我住在台灣", "我住在那里", "台湾"),
+    (("ja", "en"), "ネコが窓辺にいる", "犬が窓辺にいる", "猫"),
+    (("vi", "en"), "Bạn tôi ở Huế", "Cái bàn gãy chân", "bạn"),
+    (("sr", "en"), "Фрижидер бучи", "Фрижит", "frižider"),
+])  # fmt: skip
 def test_t65_other_forms_and_spellings_find_the_row(
     stage: Stage, languages: tuple[str, ...], said: str, look_alike: str, question: str
 ) -> None:

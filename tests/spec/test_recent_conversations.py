@@ -169,13 +169,10 @@ def test_c4_a_summary_is_stored_in_every_case(stage: Stage) -> None:
         assert "7391" not in row.summary and (n == 0 or "ferry" in row.summary)
 
 
-@pytest.mark.parametrize(
-    ("who", "answer", "summary"),
-    [
-        ("Bob", "My birthday is on 3 May.", "Ann: I am allergic to shellfish. Bob: My birthday is on 3 May."),
-        ("self", "Iris cooks without it.", "I am allergic to shellfish. Iris cooks without it."),
-    ],
-)
+@pytest.mark.parametrize(("who", "answer", "summary"), [
+    ("Bob", "My birthday is on 3 May.", "Ann: I am allergic to shellfish. Bob: My birthday is on 3 May."),
+    ("self", "Iris cooks without it.", "I am allergic to shellfish. Iris cooks without it."),
+])  # fmt: skip
 def test_t33_a_summary_of_several_names_who_said_what(stage: Stage, who: str, answer: str, summary: str) -> None:
     stage.say("I am allergic to shellfish.", minutes=60)
     stage.say(answer, who=who, minutes=50)

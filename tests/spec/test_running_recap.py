@@ -267,26 +267,22 @@ def test_s14_the_injected_text_fits_into_its_share_of_the_context(story: Story) 
     assert {each["reason"] for each in gone} == {"limit"}
 
 
-@pytest.mark.parametrize(
-    ("flags", "expected"),
-    [
-        ({}, "system, l0, l1, l2, RECAP user, l3, new"),
-        ({"SCENE_RECAP_DEPTH": 4}, "system, l0, RECAP user, l1, l2, l3, new"),
-        ({"SCENE_RECAP_DEPTH": 99}, "system, RECAP user, l0, l1, l2, l3, new"),
-        ({"SCENE_RECAP_DEPTH": 0}, "system, l0, l1, l2, l3, new, RECAP user"),
-        (
-            {"SCENE_RECAP_POSITION": "in_prompt", "SCENE_RECAP_ROLE": "system"},
-            "system, RECAP system, l0, l1, l2, l3, new",
-        ),
-        ({"SCENE_RECAP_POSITION": "before_prompt"}, "system, RECAP user, l0, l1, l2, l3, new"),
-        ({"SCENE_RECAP_POSITION": "before_prompt", "SCENE_RECAP_ROLE": "system"}, "RECAP system, l0, l1, l2, l3, new"),
-        (
-            {"SCENE_RECAP_POSITION": "after_prompt", "SCENE_RECAP_ROLE": "assistant"},
-            "system, l0, l1, l2, l3, RECAP assistant, new",
-        ),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("flags", "expected"), [
+    ({}, "system, l0, l1, l2, RECAP user, l3, new"),
+    ({"SCENE_RECAP_DEPTH": 4}, "system, l0, RECAP user, l1, l2, l3, new"),
+    ({"SCENE_RECAP_DEPTH": 99}, "system, RECAP user, l0, l1, l2, l3, new"),
+    ({"SCENE_RECAP_DEPTH": 0}, "system, l0, l1, l2, l3, new, RECAP user"),
+    (
+        {"SCENE_RECAP_POSITION": "in_prompt", "SCENE_RECAP_ROLE": "system"},
+        "system, RECAP system, l0, l1, l2, l3, new",
+    ),
+    ({"SCENE_RECAP_POSITION": "before_prompt"}, "system, RECAP user, l0, l1, l2, l3, new"),
+    ({"SCENE_RECAP_POSITION": "before_prompt", "SCENE_RECAP_ROLE": "system"}, "RECAP system, l0, l1, l2, l3, new"),
+    (
+        {"SCENE_RECAP_POSITION": "after_prompt", "SCENE_RECAP_ROLE": "assistant"},
+        "system, l0, l1, l2, l3, RECAP assistant, new",
+    ),
+], ids=str)  # fmt: skip
 def test_p73_position_depth_and_role_hold_in_the_messages(story: Story, flags: dict[str, Any], expected: str) -> None:
     """And the story has one title, not two."""
     story.write("l0", "l1", "l2", "l3")

@@ -155,19 +155,15 @@ def spoken(text: str, **more: Any) -> dict[str, Any]:
     return {"message_id": None, "date": None, "text": text, "interface_path": ROOM, **more}
 
 
-@pytest.mark.parametrize(
-    ("sender", "person"),
-    [
-        ({"from_user": "ann"}, "web/ann"),
-        ({"from_user": {"name": "ann"}}, "web/ann"),
-        ({"from_user": {"username": "ann"}}, "web/ann"),
-        ({"sender": {"display_name": "Ann B."}}, "web/Ann B."),
-        ({"author": 7}, "web/7"),
-        ({"sender_name": "ann"}, "web/ann"),
-        ({"from_user": {"name": "é" * 300}}, "web/" + "é" * 125),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("sender", "person"), [
+    ({"from_user": "ann"}, "web/ann"),
+    ({"from_user": {"name": "ann"}}, "web/ann"),
+    ({"from_user": {"username": "ann"}}, "web/ann"),
+    ({"sender": {"display_name": "Ann B."}}, "web/Ann B."),
+    ({"author": 7}, "web/7"),
+    ({"sender_name": "ann"}, "web/ann"),
+    ({"from_user": {"name": "é" * 300}}, "web/" + "é" * 125),
+], ids=str)  # fmt: skip
 def test_f88_a_sender_without_an_id_has_the_name_as_id(stage: Stage, sender: dict[str, Any], person: str) -> None:
     """Lines of nobody were found by no call of `forget`, and stayed in the prompts of others."""
     call = {"db": stage.db, "settings": Settings(), "scope": Scope(stage.persona)}
@@ -448,15 +444,12 @@ def test_f34_a_result_of_a_tool_is_not_stored_for_whom_nothing_is_stored(memory:
     assert memory.save({"role": "tool", "content": WISH}, user="ann").reason == "privacy"
 
 
-@pytest.mark.parametrize(
-    "last",
-    [
-        [{"role": "assistant", "content": "Hello Rex."}],
-        [{"role": "assistant", "content": None, "tool_calls": [{"id": "c1"}]}, {"role": "tool", "content": "91%"}],
-        [{"role": "function", "content": "91%"}, {"role": "system", "content": "Be brief."}],
-        [{"role": "user", "content": [{"type": "tool_result", "content": "91%"}]}],
-    ],
-)
+@pytest.mark.parametrize("last", [
+    [{"role": "assistant", "content": "Hello Rex."}],
+    [{"role": "assistant", "content": None, "tool_calls": [{"id": "c1"}]}, {"role": "tool", "content": "91%"}],
+    [{"role": "function", "content": "91%"}, {"role": "system", "content": "Be brief."}],
+    [{"role": "user", "content": [{"type": "tool_result", "content": "91%"}]}],
+])  # fmt: skip
 def test_p71_a_list_that_no_user_ends_is_refused(memory: Memory, last: list[dict[str, Any]]) -> None:
     for build in (build_messages, build_json_prompt):
         with pytest.raises(MessageError, match=r"Pass the messages up to the user's last one"):

@@ -372,18 +372,15 @@ def test_r13_what_a_route_does_not_read_is_refused_with_what_may_be_meant(world:
     assert saved["stored"] and "'txt' (did you mean 'text'?)" in saved["notes"][0]
 
 
-@pytest.mark.parametrize(
-    ("path", "field", "value", "said_of_it"),
-    [
-        ("turns", "message.text", ["a"], ": "),
-        ("turns", "message.message_id", True, " is True: "),
-        ("turns", "message.from_user.id", False, " is False: "),
-        ("turns", "message.date", "soon" * 50, ": "),
-        ("turns", "reply.date", "\ud800", ": "),
-        ("memories", "importance", True, " is True: "),
-        ("memories", "text", " ", " is blank."),
-    ],
-)
+@pytest.mark.parametrize(("path", "field", "value", "said_of_it"), [
+    ("turns", "message.text", ["a"], ": "),
+    ("turns", "message.message_id", True, " is True: "),
+    ("turns", "message.from_user.id", False, " is False: "),
+    ("turns", "message.date", "soon" * 50, ": "),
+    ("turns", "reply.date", "\ud800", ": "),
+    ("memories", "importance", True, " is True: "),
+    ("memories", "text", " ", " is blank."),
+])  # fmt: skip
 def test_r13_a_field_of_another_type_is_named(world: World, path: str, field: str, value: Any, said_of_it: str) -> None:
     """Taken as something else it is stored for good: true was the id 1, and a date nobody could read was now."""
     body: dict[str, Any] = {"text": "tea"} if path == "memories" else {}

@@ -170,13 +170,10 @@ def test_f52_a_file_that_was_replaced_under_a_running_process_is_noticed(file: P
     db.close()
 
 
-@pytest.mark.parametrize(
-    ("said", "told"),
-    [
-        ("'pynacl' package is required for ed25519_password auth method", "pynacl"),
-        ("'cryptography' package is required for sha256_password or caching_sha2_password", "prompt-engine[mysql]"),
-    ],
-)
+@pytest.mark.parametrize(("said", "told"), [
+    ("'pynacl' package is required for ed25519_password auth method", "pynacl"),
+    ("'cryptography' package is required for sha256_password or caching_sha2_password", "prompt-engine[mysql]"),
+])  # fmt: skip
 def test_f52_a_login_that_needs_a_package_names_it(monkeypatch: pytest.MonkeyPatch, said: str, told: str) -> None:
     def refuse(*_: Any, **__: Any) -> Any:
         raise RuntimeError(said)

@@ -91,20 +91,17 @@ def test_d7_the_newest_message_counts_whatever_comes_in_which_order(db: Database
     assert rows_of(db, conversations, scope.persona)[0].last_message_at.hour == 12
 
 
-@pytest.mark.parametrize(
-    ("path", "more", "sender", "expected"),
-    [
-        ("tg/7", {}, "7", ("direct", "", "tg/7")),
-        ("tg/7", {}, "8", ("server", "", "")),
-        ("tg/7", {"privacy": "public", "conversation": "tg/7"}, "7", ("server", "", "")),
-        ("tg/1", {"privacy": "direct", "conversation": "tg/1"}, "7", ("direct", "", "tg/7")),
-        ("tg/1", {"privacy": "restricted", "conversation": "tg/1", "server": "s"}, "7", ("conversation", "s", "tg/1")),
-        ("tg/1", {"server": "s1"}, "7", ("server", "s1", "")),
-        ("tg/1", {"privacy": "direct", "conversation": "tg/other"}, "7", ("server", "", "")),
-        ("tg/1", {"privacy": "direct", "conversation": "tg/1"}, "self", ("conversation", "", "tg/1")),
-        ("tg/1", {"privacy": "direct", "conversation": "tg/1", "participant": "tg/7"}, "self", ("direct", "", "tg/7")),
-    ],
-)
+@pytest.mark.parametrize(("path", "more", "sender", "expected"), [
+    ("tg/7", {}, "7", ("direct", "", "tg/7")),
+    ("tg/7", {}, "8", ("server", "", "")),
+    ("tg/7", {"privacy": "public", "conversation": "tg/7"}, "7", ("server", "", "")),
+    ("tg/1", {"privacy": "direct", "conversation": "tg/1"}, "7", ("direct", "", "tg/7")),
+    ("tg/1", {"privacy": "restricted", "conversation": "tg/1", "server": "s"}, "7", ("conversation", "s", "tg/1")),
+    ("tg/1", {"server": "s1"}, "7", ("server", "s1", "")),
+    ("tg/1", {"privacy": "direct", "conversation": "tg/other"}, "7", ("server", "", "")),
+    ("tg/1", {"privacy": "direct", "conversation": "tg/1"}, "self", ("conversation", "", "tg/1")),
+    ("tg/1", {"privacy": "direct", "conversation": "tg/1", "participant": "tg/7"}, "self", ("direct", "", "tg/7")),
+])  # fmt: skip
 def test_f17_what_a_new_conversation_is(db: Database, path: str, more: Any, sender: str, expected: Any) -> None:
     scope = own_scope(**more)
     save(db, scope, path, "hello", sender)

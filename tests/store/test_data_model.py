@@ -20,16 +20,13 @@ def test_d3_a_blank_key_in_a_list_is_found(db: Database, others: list[str]) -> N
     assert len(db.read(select(place.audience_id).where(*wanted), source="audiences")) == 1
 
 
-@pytest.mark.parametrize(
-    ("path", "fields", "named"),
-    [
-        ("tg/" + "x" * 510, {}, "interface_path"),
-        ("tg/" + "猫" * 171, {}, "interface_path"),
-        ("tg/1", {"message_id": "x" * 192}, "message_id"),
-        ("tg/1", {"sender_id": "x" * 256}, "sender_id"),
-        ("t" * 65 + "/1", {}, "interface"),
-    ],
-)
+@pytest.mark.parametrize(("path", "fields", "named"), [
+    ("tg/" + "x" * 510, {}, "interface_path"),
+    ("tg/" + "猫" * 171, {}, "interface_path"),
+    ("tg/1", {"message_id": "x" * 192}, "message_id"),
+    ("tg/1", {"sender_id": "x" * 256}, "sender_id"),
+    ("t" * 65 + "/1", {}, "interface"),
+])  # fmt: skip
 def test_d3_a_key_is_never_cut(db: Database, path: str, fields: dict[str, str], named: str) -> None:
     """One byte more than the column is refused with its name; what fits exactly is stored whole."""
     scope = own_scope()

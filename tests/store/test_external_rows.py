@@ -246,13 +246,10 @@ def test_f50_a_table_that_cannot_be_read_hides_no_other(db: Database) -> None:
     assert {error["source"] for error in report["errors"]} == {"ai_diary"}
 
 
-@pytest.mark.parametrize(
-    ("table", "columns"),
-    [
-        ("memories", "content"), ("ai_diary", "content"), ("chat_history_cache", "message_text"),
-        ("chat_history_cache", "message_text, interface_path"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("table", "columns"), [
+    ("memories", "content"), ("ai_diary", "content"), ("chat_history_cache", "message_text"),
+    ("chat_history_cache", "message_text, interface_path"),
+])  # fmt: skip
 def test_d40_every_column_that_may_be_left_out_has_a_default(db: Database, table: str, columns: str) -> None:
     values = ", ".join(["'the pangolin'", "'tg/9'"][: columns.count(",") + 1])
     run_sql(db, f"INSERT INTO {table} ({columns}) VALUES ({values})")

@@ -65,15 +65,12 @@ def test_somebody_called_self_is_not_the_persona(db: Database, tmp_path: Path) -
     assert (row.role, row.sender_id, row.sender_name) == ("user", "name:self", "self")
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (b"[]\n", "is JSON without names"),
-        (b'{"a": 1}\n', "the keys a"),
-        (json.dumps(_rows(1)[0]).encode() + b"\n\xff\n", "not UTF-8"),
-        (gzip.compress(b'{"a": 1}', mtime=0), "packed with gzip; unpack it first"),
-    ],
-)
+@pytest.mark.parametrize(("content", "said"), [
+    (b"[]\n", "is JSON without names"),
+    (b'{"a": 1}\n', "the keys a"),
+    (json.dumps(_rows(1)[0]).encode() + b"\n\xff\n", "not UTF-8"),
+    (gzip.compress(b'{"a": 1}', mtime=0), "packed with gzip; unpack it first"),
+])  # fmt: skip
 def test_f76_nothing_is_stored_of_a_refused_file(db: Database, tmp_path: Path, content: bytes, said: str) -> None:
     scope, path = own_scope(), tmp_path / "chat.jsonl"
     path.write_bytes(content)

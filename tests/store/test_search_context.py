@@ -394,19 +394,16 @@ def told(db: Database, scope: Scope, request: pytest.FixtureRequest) -> Database
     return db
 
 
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ("What did I say yesterday?", {"I painted the fence", "The soup was cold", "The dentist sees me in two days"}),
-        ("What happened in the last 4 days?", {text for text, days in LINES if days <= 4}),
-        ("What happened before last week?", {"I start a course tomorrow"}),
-        ("What do I have tomorrow?", {"The dentist sees me in two days"}),
-        ("What is coming up?", {"The dentist sees me in two days"}),
-        ("What did I do 11 days ago?", {"I start a course tomorrow"}),
-        ("last 4 days", {text for text, days in LINES if days <= 4}),
-        ("Did a fox come yesterday?", {"I painted the fence", "The soup was cold", "The dentist sees me in two days"}),
-    ],
-)
+@pytest.mark.parametrize(("query", "expected"), [
+    ("What did I say yesterday?", {"I painted the fence", "The soup was cold", "The dentist sees me in two days"}),
+    ("What happened in the last 4 days?", {text for text, days in LINES if days <= 4}),
+    ("What happened before last week?", {"I start a course tomorrow"}),
+    ("What do I have tomorrow?", {"The dentist sees me in two days"}),
+    ("What is coming up?", {"The dentist sees me in two days"}),
+    ("What did I do 11 days ago?", {"I start a course tomorrow"}),
+    ("last 4 days", {text for text, days in LINES if days <= 4}),
+    ("Did a fox come yesterday?", {"I painted the fence", "The soup was cold", "The dentist sees me in two days"}),
+])  # fmt: skip
 def test_t62_a_span_finds_what_is_said_in_or_of(told: Database, scope: Scope, query: str, expected: set[str]) -> None:
     texts, report = ask(told, scope, query)
     assert set(texts) == expected
@@ -416,19 +413,16 @@ def test_t62_a_span_finds_what_is_said_in_or_of(told: Database, scope: Scope, qu
 FEAST = {"Mum dreams of a cooking course", "On Easter Sunday we are with Jo"}
 
 
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ("What are we doing in June?", {"In June we fly to Rome"}), ("What is in June?", {"In June we fly to Rome"}),
-        ("What are we doing next week?", {"Next week the roof is mended"}),
-        ("What are we doing in summer?", {"In June we fly to Rome"}), ("What are we doing on 3 June?", set()),
-        ("What did we do in December?", {"In December we were in Oslo"}),
-        # what is given at a feast was said at any time
-        ("What do I give Mum for Easter?", FEAST), ("Was schenke ich Mum zu Ostern?", FEAST),
-        ("Where are we at Easter?", {"On Easter Sunday we are with Jo"}),
-        ("What did I get on Monday?", {"We sang a song", "Next week the roof is mended"}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("query", "expected"), [
+    ("What are we doing in June?", {"In June we fly to Rome"}), ("What is in June?", {"In June we fly to Rome"}),
+    ("What are we doing next week?", {"Next week the roof is mended"}),
+    ("What are we doing in summer?", {"In June we fly to Rome"}), ("What are we doing on 3 June?", set()),
+    ("What did we do in December?", {"In December we were in Oslo"}),
+    # what is given at a feast was said at any time
+    ("What do I give Mum for Easter?", FEAST), ("Was schenke ich Mum zu Ostern?", FEAST),
+    ("Where are we at Easter?", {"On Easter Sunday we are with Jo"}),
+    ("What did I get on Monday?", {"We sang a song", "Next week the roof is mended"}),
+])  # fmt: skip
 def test_t62_a_span_finds_its_weeks_and_months(db: Database, scope: Scope, query: str, expected: set[str]) -> None:
     lines = (
         ("In June we fly to Rome", 20), ("Next week the roof is mended", 1), ("In December we were in Oslo", 5),
@@ -439,18 +433,15 @@ def test_t62_a_span_finds_its_weeks_and_months(db: Database, scope: Scope, query
     assert set(texts) == expected and bool(report["notes"]) is not bool(expected)
 
 
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ("What happened in 2015?", {"We got married in 2015", "I lived in Rome from 2014 to 2018"}),
-        ("Where did I live between 2016 and 2020?", {"I lived in Rome from 2014 to 2018"}),
-        ("What will I do next year?", {"My contract ends in 2027"}),
-        ("Was ist 2015 passiert?", {"We got married in 2015", "I lived in Rome from 2014 to 2018"}),
-        ("¿Qué pasó en 2015?", {"We got married in 2015", "I lived in Rome from 2014 to 2018"}),
-        ("Qu'est-ce qui s'est passé en 2015 ?", {"We got married in 2015", "I lived in Rome from 2014 to 2018"}),
-        ("2015年に何があった？", {"We got married in 2015", "I lived in Rome from 2014 to 2018"}),
-    ],
-)
+@pytest.mark.parametrize(("query", "expected"), [
+    ("What happened in 2015?", {"We got married in 2015", "I lived in Rome from 2014 to 2018"}),
+    ("Where did I live between 2016 and 2020?", {"I lived in Rome from 2014 to 2018"}),
+    ("What will I do next year?", {"My contract ends in 2027"}),
+    ("Was ist 2015 passiert?", {"We got married in 2015", "I lived in Rome from 2014 to 2018"}),
+    ("¿Qué pasó en 2015?", {"We got married in 2015", "I lived in Rome from 2014 to 2018"}),
+    ("Qu'est-ce qui s'est passé en 2015 ?", {"We got married in 2015", "I lived in Rome from 2014 to 2018"}),
+    ("2015年に何があった？", {"We got married in 2015", "I lived in Rome from 2014 to 2018"}),
+])  # fmt: skip
 def test_t62_a_span_of_years_finds_what_is_in_them(db: Database, scope: Scope, query: str, expected: set[str]) -> None:
     lines = ("We got married in 2015", "I lived in Rome from 2014 to 2018", "My contract ends in 2027", "A fox ran by")
     said(db, scope, [(text, ago(days=9)) for text in lines])
@@ -482,14 +473,11 @@ def test_t62_what_happened_beside_an_event_is_what_was_said_then(told: Database,
     assert ask(told, scope, "What happened after the zebra escaped?")[1]["spans"] == []
 
 
-@pytest.mark.parametrize(
-    ("query", "echo"),
-    [
-        ("what was I doing in the last 30 days", "There is nothing doing"),
-        ("what has Ann been up to in the last 30 days", "Ann called"),
-        ("ここ三十日間で何があった", "友達に会った"),
-    ],
-)
+@pytest.mark.parametrize(("query", "echo"), [
+    ("what was I doing in the last 30 days", "There is nothing doing"),
+    ("what has Ann been up to in the last 30 days", "Ann called"),
+    ("ここ三十日間で何があった", "友達に会った"),
+])  # fmt: skip
 def test_t62_neither_stop_word_nor_speaker_narrows_a_span(db: Database, scope: Scope, query: str, echo: str) -> None:
     """A question of such words asks for all that was said then."""
     between = [(f"line {n}", ago(days=15 - n)) for n in range(12)]

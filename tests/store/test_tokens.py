@@ -103,28 +103,22 @@ def test_r7_a_person_who_is_forgotten_has_no_token_any_more(db: Database) -> Non
     assert tokens.find_token(his["token"], db=db) is not None
 
 
-@pytest.mark.parametrize(
-    ("kind", "personas", "spoken"),
-    [
-        ("host", "", ["iris"]), ("host", "mira, vera", ["iris", "mira", "vera"]),
-        ("host", "*", ["iris", "mira", "vera", "juno"]), ("scope", "*", ["iris"]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("kind", "personas", "spoken"), [
+    ("host", "", ["iris"]), ("host", "mira, vera", ["iris", "mira", "vera"]),
+    ("host", "*", ["iris", "mira", "vera", "juno"]), ("scope", "*", ["iris"]),
+])  # fmt: skip
 def test_r40_a_host_token_alone_speaks_as_other_personas(kind: Any, personas: str, spoken: list[str]) -> None:
     token = AccessToken(1, kind, "iris", personas=personas)
     assert [name for name in ("", "iris", "mira", "vera", "juno") if token.may_speak_as(name)] == spoken
 
 
-@pytest.mark.parametrize(
-    ("said", "allowed"),
-    [
-        ({}, True), ({"persona": "iris", "participant": "web/ann", "server": ""}, True),
-        ({"conversation": "web/ann"}, True), ({"conversation": "web/ann/2"}, True),
-        ({"conversation": "web/ann2"}, False), ({"conversation": "web/room"}, False), ({"conversation": ""}, False),
-        ({"participant": "web/bob"}, False), ({"participant": ""}, False), ({"server": "s1"}, False),
-        ({"persona": "vera"}, False),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("said", "allowed"), [
+    ({}, True), ({"persona": "iris", "participant": "web/ann", "server": ""}, True),
+    ({"conversation": "web/ann"}, True), ({"conversation": "web/ann/2"}, True),
+    ({"conversation": "web/ann2"}, False), ({"conversation": "web/room"}, False), ({"conversation": ""}, False),
+    ({"participant": "web/bob"}, False), ({"participant": ""}, False), ({"server": "s1"}, False),
+    ({"persona": "vera"}, False),
+])  # fmt: skip
 def test_r12_a_scope_token_stands_for_its_scope_alone(said: dict[str, str], allowed: bool) -> None:
     token = AccessToken(1, "scope", "iris", "web/ann")
     if not allowed:

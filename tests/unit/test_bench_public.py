@@ -170,17 +170,14 @@ def test_r36_published_files_are_read_as_they_are_written(tmp_path: Path) -> Non
     assert [ranking.queries[0][1] for ranking in rankings] == [{1: 2, 2: 1}, {0: 1}]
 
 
-@pytest.mark.parametrize(
-    ("turn", "prompt", "shown"),
-    [
-        ("Yes, of course!", "Ann: yes of course.", True),
-        ("Yes, of course!", "Ann: yes of courses.", False),
-        (" ".join(f"w{n}" for n in range(40)), " ".join(f"w{n}" for n in range(24)), True),
-        (" ".join(f"w{n}" for n in range(40)), " ".join(f"w{n}" for n in range(18)), False),
-        (" ".join(f"w{n}" for n in range(900)), "... " + " ".join(f"w{n}" for n in range(300, 340)), True),
-        ("🎉", "Ann: 🎉", False),
-    ],
-)
+@pytest.mark.parametrize(("turn", "prompt", "shown"), [
+    ("Yes, of course!", "Ann: yes of course.", True),
+    ("Yes, of course!", "Ann: yes of courses.", False),
+    (" ".join(f"w{n}" for n in range(40)), " ".join(f"w{n}" for n in range(24)), True),
+    (" ".join(f"w{n}" for n in range(40)), " ".join(f"w{n}" for n in range(18)), False),
+    (" ".join(f"w{n}" for n in range(900)), "... " + " ".join(f"w{n}" for n in range(300, 340)), True),
+    ("🎉", "Ann: 🎉", False),
+])  # fmt: skip
 def test_r36_a_turn_counts_where_enough_of_its_words_stand_in_the_prompt(turn: str, prompt: str, shown: bool) -> None:
     assert public.Shown(prompt).holds(turn) is shown
 

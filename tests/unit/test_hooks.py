@@ -56,14 +56,11 @@ class WithCall:
         return text, db
 
 
-@pytest.mark.parametrize(
-    ("function", "answer"),
-    [
-        (lambda: "none", "none"), (lambda text: text, "hi"),
-        (lambda db, text="", unknown=9: (db, text, unknown), (2, "hi", 9)), (lambda **given: given, ARGUMENTS),
-        (lambda limit=3, *, text: (limit, text), (3, "hi")), (WithCall(), "hi"), (WithCall().method, ("hi", 2)),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("function", "answer"), [
+    (lambda: "none", "none"), (lambda text: text, "hi"),
+    (lambda db, text="", unknown=9: (db, text, unknown), (2, "hi", 9)), (lambda **given: given, ARGUMENTS),
+    (lambda limit=3, *, text: (limit, text), (3, "hi")), (WithCall(), "hi"), (WithCall().method, ("hi", 2)),
+])  # fmt: skip
 def test_g3_a_hook_gets_the_keywords_it_accepts(function: Any, answer: Any) -> None:
     assert call(function, ARGUMENTS) == answer
 

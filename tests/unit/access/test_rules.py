@@ -14,36 +14,30 @@ DIRECT, SAVED = AudienceKey("direct", "", ANN), AudienceKey("saved", "", ANN)
 CLOSED, APART = AudienceKey("conversation", "s1", ROOM), AudienceKey("conversation", "", ROOM)
 
 
-@pytest.mark.parametrize(
-    ("said", "privacy"),
-    [
-        ((False, "private", "7", "7", ""), "public"),
-        ((True, None, "8", "7", ""), "direct"), ((True, "dm", None, None, ""), "direct"),
-        ((True, "dm", None, None, "s1"), "restricted"), ((True, "Group_DM", None, None, ""), "restricted"),
-        ((True, "supergroup", None, None, ""), "restricted"),
-        ((None, "private", None, None, ""), "direct"), ((None, "private", None, None, "s1"), "restricted"),
-        ((None, "group_dm", None, None, ""), "restricted"), ((None, "group_dm", None, None, "s1"), "restricted"),
-        ((None, "Group", "7", "7", ""), "public"),
-        ((True, "dm", "7", "7", "s1"), "direct"), ((None, "private", "7", "7", "s1"), "direct"),
-        ((None, None, "7", "7", ""), None), ((None, None, "7", "7", "s1"), None),
-        ((None, None, "8", "7", ""), None), ((None, None, "", "", ""), None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("said", "privacy"), [
+    ((False, "private", "7", "7", ""), "public"),
+    ((True, None, "8", "7", ""), "direct"), ((True, "dm", None, None, ""), "direct"),
+    ((True, "dm", None, None, "s1"), "restricted"), ((True, "Group_DM", None, None, ""), "restricted"),
+    ((True, "supergroup", None, None, ""), "restricted"),
+    ((None, "private", None, None, ""), "direct"), ((None, "private", None, None, "s1"), "restricted"),
+    ((None, "group_dm", None, None, ""), "restricted"), ((None, "group_dm", None, None, "s1"), "restricted"),
+    ((None, "Group", "7", "7", ""), "public"),
+    ((True, "dm", "7", "7", "s1"), "direct"), ((None, "private", "7", "7", "s1"), "direct"),
+    ((None, None, "7", "7", ""), None), ((None, None, "7", "7", "s1"), None),
+    ((None, None, "8", "7", ""), None), ((None, None, "", "", ""), None),
+])  # fmt: skip
 def test_f17_the_host_says_how_private_a_conversation_is(said: Any, privacy: str | None) -> None:
     assert rules.said_privacy(*said) == privacy
 
 
-@pytest.mark.parametrize(
-    ("privacy", "person", "own", "seen"),
-    [
-        ("public", ANN, SERVER, [PERSONA, SERVER]),
-        ("restricted", ANN, CLOSED, [PERSONA, SERVER, CLOSED]),
-        ("direct", ANN, DIRECT, [PERSONA, HOME, DIRECT, SAVED]),
-        ("direct", None, CLOSED, [PERSONA, SERVER, CLOSED]),
-        ("separate", ANN, APART, [PERSONA, HOME, APART, SAVED]),
-        ("separate", None, APART, [PERSONA, SERVER, APART]),
-    ],
-)
+@pytest.mark.parametrize(("privacy", "person", "own", "seen"), [
+    ("public", ANN, SERVER, [PERSONA, SERVER]),
+    ("restricted", ANN, CLOSED, [PERSONA, SERVER, CLOSED]),
+    ("direct", ANN, DIRECT, [PERSONA, HOME, DIRECT, SAVED]),
+    ("direct", None, CLOSED, [PERSONA, SERVER, CLOSED]),
+    ("separate", ANN, APART, [PERSONA, HOME, APART, SAVED]),
+    ("separate", None, APART, [PERSONA, SERVER, APART]),
+])  # fmt: skip
 def test_f12_a_prompt_sees_the_audiences_of_its_place(privacy: Any, person: str | None, own: Any, seen: Any) -> None:
     assert rules.own_audience(privacy, "s1", ROOM, person) == own
     assert rules.seen_audiences(privacy, "s1", ROOM, person) == seen

@@ -29,21 +29,18 @@ def test_show_makes_no_database(run: Command, tmp_path: Path, monkeypatch: pytes
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("flag", "value", "said"),
-    [
-        ("EMBEDDER", "http://", "EMBEDDER is 'http://'"),
-        ("EMBEDDER", "minilm", "It must be an address"),
-        ("EMBEDDER", "http://127.0.0.1:9/v1", None),
-        ("LLM_BASE_URL", "127.0.0.1:11434", "LLM_BASE_URL"),
-        ("LLM_BASE_URL", "http://", "LLM_BASE_URL"),
-        ("LLM_BASE_URL", "http://ann:canary-pw@127.0.0.1/v1", "LLM_BASE_URL"),
-        ("DATABASE_URL", "postgres://a:canary-pw@h/x", "scheme"),
-        ("DATABASE_URL", "mysql://x:canary-pw@h:abc/d", "connection string"),
-        ("DATABASE_URL", "mysql://x:canary-pw@", "names no database"),
-        ("DATABASE_URL", "mysql://x:canary-pw@h/d?tls=maybe", "off, on or verify"),
-    ],
-)
+@pytest.mark.parametrize(("flag", "value", "said"), [
+    ("EMBEDDER", "http://", "EMBEDDER is 'http://'"),
+    ("EMBEDDER", "minilm", "It must be an address"),
+    ("EMBEDDER", "http://127.0.0.1:9/v1", None),
+    ("LLM_BASE_URL", "127.0.0.1:11434", "LLM_BASE_URL"),
+    ("LLM_BASE_URL", "http://", "LLM_BASE_URL"),
+    ("LLM_BASE_URL", "http://ann:canary-pw@127.0.0.1/v1", "LLM_BASE_URL"),
+    ("DATABASE_URL", "postgres://a:canary-pw@h/x", "scheme"),
+    ("DATABASE_URL", "mysql://x:canary-pw@h:abc/d", "connection string"),
+    ("DATABASE_URL", "mysql://x:canary-pw@", "names no database"),
+    ("DATABASE_URL", "mysql://x:canary-pw@h/d?tls=maybe", "off, on or verify"),
+])  # fmt: skip
 def test_f73_config_check_names_a_server_that_cannot_be_asked(
     run: Command, monkeypatch: pytest.MonkeyPatch, flag: str, value: str, said: str | None
 ) -> None:
@@ -91,17 +88,14 @@ def test_g17_config_set_names_the_line_that_is_broken(run: Command, tmp_path: Pa
         assert file.read_text() == broken
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("TIMEZONE: UTC  # keep", 'TIMEZONE: "Europe/Rome"  # keep'),
-        ("#TIMEZONE: UTC # keep", 'TIMEZONE: "Europe/Rome" # keep'),
-        ('TIMEZONE: "a # b"\t# keep # all', 'TIMEZONE: "Europe/Rome"\t# keep # all'),
-        ("TIMEZONE: a#b", 'TIMEZONE: "Europe/Rome"'),
-        ("TIMEZONE: # keep", 'TIMEZONE: "Europe/Rome" # keep'),
-        ("DECAY_DAYS: 2 # keep", 'DECAY_DAYS: 2 # keep\nTIMEZONE: "Europe/Rome"'),
-    ],
-)
+@pytest.mark.parametrize(("old", "new"), [
+    ("TIMEZONE: UTC  # keep", 'TIMEZONE: "Europe/Rome"  # keep'),
+    ("#TIMEZONE: UTC # keep", 'TIMEZONE: "Europe/Rome" # keep'),
+    ('TIMEZONE: "a # b"\t# keep # all', 'TIMEZONE: "Europe/Rome"\t# keep # all'),
+    ("TIMEZONE: a#b", 'TIMEZONE: "Europe/Rome"'),
+    ("TIMEZONE: # keep", 'TIMEZONE: "Europe/Rome" # keep'),
+    ("DECAY_DAYS: 2 # keep", 'DECAY_DAYS: 2 # keep\nTIMEZONE: "Europe/Rome"'),
+])  # fmt: skip
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_g17_set_keeps_comments_and_line_ends(run: Command, tmp_path: Path, old: str, new: str, end: str) -> None:
     file = tmp_path / "config.yaml"

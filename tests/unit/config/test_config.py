@@ -175,18 +175,15 @@ def test_f72_an_empty_file_is_all_defaults(text: str) -> None:
     assert check(yaml_file(text)) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "says"),
-    [
-        ("A: 1\nCONTEXT_VERBOSITY: 1\nCONTEXT_VERBOSITY: 1\n", 3, "line 2 said already"),
-        ("contextVerbosity: 1\ncontext_verbosity: 2\n", 2, "as 'contextVerbosity'"),
-        ("{CHAT_HISTORY: 1, CHAT_HISTORY: 2}", 1, "line 1 said already"),
-        ("CONTEXT_VERBOSITY: 1\n\tx: 2\n", 2, "not YAML"), ("A: *nope\n", 1, "not YAML"),
-        ("A: 1\n---\nB: 2\n", 2, "not YAML"), ("- CONTEXT_VERBOSITY\n", 1, "no mapping"),
-        ("? [a]\n: 1\n", 1, "no text"), ("A: 1\nB: \x07\n", 2, "not YAML"), (b"A: 1\nB: \xff\n", 2, "not UTF-8"),
-        ("A: " + "[" * 500_000, 1, "nest"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "line", "says"), [
+    ("A: 1\nCONTEXT_VERBOSITY: 1\nCONTEXT_VERBOSITY: 1\n", 3, "line 2 said already"),
+    ("contextVerbosity: 1\ncontext_verbosity: 2\n", 2, "as 'contextVerbosity'"),
+    ("{CHAT_HISTORY: 1, CHAT_HISTORY: 2}", 1, "line 1 said already"),
+    ("CONTEXT_VERBOSITY: 1\n\tx: 2\n", 2, "not YAML"), ("A: *nope\n", 1, "not YAML"),
+    ("A: 1\n---\nB: 2\n", 2, "not YAML"), ("- CONTEXT_VERBOSITY\n", 1, "no mapping"),
+    ("? [a]\n: 1\n", 1, "no text"), ("A: 1\nB: \x07\n", 2, "not YAML"), (b"A: 1\nB: \xff\n", 2, "not UTF-8"),
+    ("A: " + "[" * 500_000, 1, "nest"),
+])  # fmt: skip
 def test_f72_a_file_that_cannot_be_read_raises_with_the_line(text: str | bytes, line: int, says: str) -> None:
     name = yaml_file(text)
     for path in (None, name):

@@ -249,21 +249,18 @@ def test_p23_merging_keeps_one_of_each_and_stored_ones_first(stored: Any, live: 
 YES = IncomingMessage("9", NOW, "Yes", "tg", "tg/1", Sender("7", "Ann B", "ann"))
 
 
-@pytest.mark.parametrize(
-    ("entry", "reason"),
-    [
-        (HistoryEntry("webui/-1", "hm", sender_id="self", role="persona"), "noise"),
-        (HistoryEntry("webui/-1", "hm", sender_id="ann"), ""),
-        (HistoryEntry("webui/-12", "hm", sender_id="self", role="persona"), ""),
-        (HistoryEntry("webui/1", "hm", sender_id="self", role="persona"), ""),
-        (HistoryEntry("webui/1", "hm", role="thought"), "noise"),
-        (HistoryEntry("a", "  "), "blank"),
-        (HistoryEntry("a", "\n\x00"), "blank"),
-        (HistoryEntry("a", "hi", hidden=True), "hidden"),
-        (HistoryEntry("a", "hi", excluded=True), "excluded"),
-        (HistoryEntry("a", "hi"), ""),
-    ],
-)
+@pytest.mark.parametrize(("entry", "reason"), [
+    (HistoryEntry("webui/-1", "hm", sender_id="self", role="persona"), "noise"),
+    (HistoryEntry("webui/-1", "hm", sender_id="ann"), ""),
+    (HistoryEntry("webui/-12", "hm", sender_id="self", role="persona"), ""),
+    (HistoryEntry("webui/1", "hm", sender_id="self", role="persona"), ""),
+    (HistoryEntry("webui/1", "hm", role="thought"), "noise"),
+    (HistoryEntry("a", "  "), "blank"),
+    (HistoryEntry("a", "\n\x00"), "blank"),
+    (HistoryEntry("a", "hi", hidden=True), "hidden"),
+    (HistoryEntry("a", "hi", excluded=True), "excluded"),
+    (HistoryEntry("a", "hi"), ""),
+])  # fmt: skip
 def test_p32_blank_hidden_excluded_and_monologue_are_not_rendered(entry: HistoryEntry, reason: str) -> None:
     assert why_not_shown(entry) == reason
 

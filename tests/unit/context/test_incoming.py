@@ -47,17 +47,14 @@ def test_p2_objects_and_dicts_nest_in_any_way() -> None:
     assert read(row(1, None, "hi")).text == "hi"
 
 
-@pytest.mark.parametrize(
-    ("fields", "said"),
-    [
-        ({"txt": "hi"}, "'txt' (did you mean 'text'?)"),
-        ({"interface-path": "tg/1"}, "'interface-path' (did you mean 'interface_path'?)"),
-        ({"mood": "fine"}, "not known and not read of the message: 'mood'"),
-        ({7: "x"}, "'7'"),
-        ({f"k{n}": 1 for n in range(20)}, "and 12 more"),
-        ({"x" * 5000: 1}, "'xxx"),
-    ],
-)
+@pytest.mark.parametrize(("fields", "said"), [
+    ({"txt": "hi"}, "'txt' (did you mean 'text'?)"),
+    ({"interface-path": "tg/1"}, "'interface-path' (did you mean 'interface_path'?)"),
+    ({"mood": "fine"}, "not known and not read of the message: 'mood'"),
+    ({7: "x"}, "'7'"),
+    ({f"k{n}": 1 for n in range(20)}, "and 12 more"),
+    ({"x" * 5000: 1}, "'xxx"),
+])  # fmt: skip
 def test_p2_what_is_not_read_of_a_dict_is_told_by_name(fields: dict[Any, Any], said: str) -> None:
     """A field that is spelt otherwise would else be missing without a word; what stands in it is never told."""
     (note,) = IncomingMessage.read({"text": "hi", **fields}, now=NOW).notes
@@ -65,15 +62,12 @@ def test_p2_what_is_not_read_of_a_dict_is_told_by_name(fields: dict[Any, Any], s
     assert IncomingMessage.read(SimpleNamespace(text="hi", mood="fine"), now=NOW).notes == ()
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        {"text": "hi", "date": NOW, "from_user": {"id": 7, "full_name": "Ann"}, "reply_to_message": {"text": "yo"}},
-        {"content": "hi", "created_at": NOW, "author": {"id": 7, "name": "Ann"}, "reply_to": {"content": "yo"}},
-        {"messageText": "hi", "timestamp": NOW, "senderId": 7, "sender_name": "Ann", "replyTo": {"message_text": "yo"}},
-        SimpleNamespace(content=["hi"], at=NOW, sender=SimpleNamespace(id="7", name="Ann"), replyTo={"text": "yo"}),
-    ],
-)
+@pytest.mark.parametrize("said", [
+    {"text": "hi", "date": NOW, "from_user": {"id": 7, "full_name": "Ann"}, "reply_to_message": {"text": "yo"}},
+    {"content": "hi", "created_at": NOW, "author": {"id": 7, "name": "Ann"}, "reply_to": {"content": "yo"}},
+    {"messageText": "hi", "timestamp": NOW, "senderId": 7, "sender_name": "Ann", "replyTo": {"message_text": "yo"}},
+    SimpleNamespace(content=["hi"], at=NOW, sender=SimpleNamespace(id="7", name="Ann"), replyTo={"text": "yo"}),
+])  # fmt: skip
 def test_every_reader_of_a_message_knows_the_same_names(said: Any) -> None:
     incoming, line = read(said), read_line(said, "tg/1", 0)
     (item,) = read_messages([said])
@@ -92,15 +86,11 @@ def test_p2_attributes_that_raise_are_absent() -> None:
         read(type("Raising", (), {"message_id": property(lambda self: 1 / 0)})())
 
 
-@pytest.mark.parametrize(
-    ("text", "read_as", "notes"),
-    [
-        (None, "", 0), (42, "42", 0), (b"caf\xc3\xa9 \xff", "café \ufffd", 1),
-        (["x", {"type": "text", "text": "y"}], "x y", 0), ({"x": 1}, "", 1), (10**5000, "", 1), ("a\x00b", "ab", 0),
-        ("\ud800x", "\ufffdx", 0), ("  x \n", "  x \n", 0), ("[" * 10**6, "[" * 10**6, 0),
-    ],
-    ids=map(str, range(10)),
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "read_as", "notes"), [
+    (None, "", 0), (42, "42", 0), (b"caf\xc3\xa9 \xff", "café \ufffd", 1),
+    (["x", {"type": "text", "text": "y"}], "x y", 0), ({"x": 1}, "", 1), (10**5000, "", 1), ("a\x00b", "ab", 0),
+    ("\ud800x", "\ufffdx", 0), ("  x \n", "  x \n", 0), ("[" * 10**6, "[" * 10**6, 0),
+], ids=map(str, range(10)))  # fmt: skip
 def test_p2_text_of_other_types(text: Any, read_as: str, notes: int) -> None:
     found = read(text=text)
     assert (found.text, len(found.notes)) == (read_as, notes)
@@ -142,13 +132,10 @@ def test_f1_server_and_sender_are_read_as_keys() -> None:
     assert read(from_user="Ann").sender == Sender("", "Ann", "")
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        "2026-03-10T13:00:00+01:00", "2026-03-10 12:00", "2026-03-10T12:00:00Z", 1773144000, "1773144000",
-        NOW.replace(tzinfo=None), datetime(2026, 3, 10, 13, tzinfo=timezone(timedelta(hours=1))),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("value", [
+    "2026-03-10T13:00:00+01:00", "2026-03-10 12:00", "2026-03-10T12:00:00Z", 1773144000, "1773144000",
+    NOW.replace(tzinfo=None), datetime(2026, 3, 10, 13, tzinfo=timezone(timedelta(hours=1))),
+])  # fmt: skip
 def test_g7_forms_of_one_instant(value: Any) -> None:
     assert parse_time(value) == NOW
     assert read(date=value).date == NOW
@@ -180,17 +167,13 @@ def facts(image_data: Any = None, attachments: Any = None, **fields: Any) -> dic
 BOB = {"username": "bob"}
 
 
-@pytest.mark.parametrize(
-    ("reply", "shown"),
-    [
-        ({"text": "see you", "date": NOW, "from_user": BOB}, ("see you", NOW.isoformat(), "bob")),
-        ({"caption": "a cat", "date": NOW, "from_user": BOB}, ("a cat", NOW.isoformat(), "bob")),
-        ({"text": " ", "sticker": 1, "date": NOW}, ("[Non-text content]", NOW.isoformat(), "")),
-        ({"text": "x", "date": "2026-03-10T12:00:00Z"}, ("x", NOW.isoformat(), "")),
-        (SimpleNamespace(text="x", from_user=SimpleNamespace(username="bob")), ("x", "", "bob")),
-    ],
-    ids=["text", "caption", "sticker", "without sender", "without date"],
-)
+@pytest.mark.parametrize(("reply", "shown"), [
+    ({"text": "see you", "date": NOW, "from_user": BOB}, ("see you", NOW.isoformat(), "bob")),
+    ({"caption": "a cat", "date": NOW, "from_user": BOB}, ("a cat", NOW.isoformat(), "bob")),
+    ({"text": " ", "sticker": 1, "date": NOW}, ("[Non-text content]", NOW.isoformat(), "")),
+    ({"text": "x", "date": "2026-03-10T12:00:00Z"}, ("x", NOW.isoformat(), "")),
+    (SimpleNamespace(text="x", from_user=SimpleNamespace(username="bob")), ("x", "", "bob")),
+], ids=['text', 'caption', 'sticker', 'without sender', 'without date'])  # fmt: skip
 def test_p10_five_replies(reply: Any, shown: tuple[str, ...]) -> None:
     expected = {key: value for key, value in zip(("text", "timestamp", "from"), shown, strict=True) if value}
     assert describe_reply(read(reply_to_message=reply).raw) == expected
@@ -224,16 +207,13 @@ def test_p12_every_hour_has_its_part_of_the_day() -> None:
     assert read(context_memory={"time_zone": "Europe/Rome"}).time_zone == "Europe/Rome"
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"text": "", "caption": "my cat"},
-        {"caption": "my cat", "photo": [{"file_id": "x"}]},
-        {"text": None, "attachments": [{"file_name": "a.jpg"}, {"file_name": "b.jpg", "caption": "my cat"}]},
-        {"photo": {"caption": "my cat"}},
-        {"text": "my cat", "caption": "another"},
-    ],
-)
+@pytest.mark.parametrize("given", [
+    {"text": "", "caption": "my cat"},
+    {"caption": "my cat", "photo": [{"file_id": "x"}]},
+    {"text": None, "attachments": [{"file_name": "a.jpg"}, {"file_name": "b.jpg", "caption": "my cat"}]},
+    {"photo": {"caption": "my cat"}},
+    {"text": "my cat", "caption": "another"},
+])  # fmt: skip
 def test_p2_a_caption_is_the_text_of_a_picture(given: dict[str, Any]) -> None:
     assert IncomingMessage.read(given, now=NOW).text == "my cat"
 

@@ -20,18 +20,15 @@ EXTRACT = summaries.extract_summary(LINES).text
 PATTERNS = (r"(?i)^\s*error\b",)
 
 
-@pytest.mark.parametrize(
-    ("reply", "title", "summary"),
-    [
-        ('Sure!\n```json\n{"title": "Trip", "summary": "We fly."}\n```', "Trip", "We fly."),
-        ('Here: {"title": "Trip", "summary": "We fly. {at seven}"} done', "Trip", "We fly. {at seven}"),
-        ('{"title": 7, "summary": "Ok."}', "Untitled conversation", "Ok."),
-        ('{"title": "Trip"}', "Trip", EXTRACT),
-        ('{"title": "  ## Trip\\nto Rome ", "summary": "One.\\n\\nTwo."}', "Trip to Rome", "One. Two."),
-        ("We spoke of the\ntrip.", "Untitled conversation", "We spoke of the trip."),
-        ('{"title": "Trip", "summary": "Error 429: too many requests"}', "Trip", EXTRACT),
-    ],
-)
+@pytest.mark.parametrize(("reply", "title", "summary"), [
+    ('Sure!\n```json\n{"title": "Trip", "summary": "We fly."}\n```', "Trip", "We fly."),
+    ('Here: {"title": "Trip", "summary": "We fly. {at seven}"} done', "Trip", "We fly. {at seven}"),
+    ('{"title": 7, "summary": "Ok."}', "Untitled conversation", "Ok."),
+    ('{"title": "Trip"}', "Trip", EXTRACT),
+    ('{"title": "  ## Trip\\nto Rome ", "summary": "One.\\n\\nTwo."}', "Trip to Rome", "One. Two."),
+    ("We spoke of the\ntrip.", "Untitled conversation", "We spoke of the trip."),
+    ('{"title": "Trip", "summary": "Error 429: too many requests"}', "Trip", EXTRACT),
+])  # fmt: skip
 def test_c4_replies_are_taken_as_the_table_says(reply: str, title: str, summary: str) -> None:
     assert read_reply(reply, LINES, patterns=PATTERNS) == Summary(title, summary, "model")
 
@@ -89,34 +86,28 @@ def test_c26_three_forms_of_one_definition() -> None:
         assert not check.is_valid(wrong), wrong
 
 
-@pytest.mark.parametrize(
-    ("reply", "contents"),
-    [
-        (f"Sure!\n{xml('one')} and {xml('two')} done", ["one", "two"]),
-        ("<use_tool>\n<name> memoryTool </name>\n<memoryContent>\n tea \n</memoryContent>\n</use_tool>", ["tea"]),
-        ("< use_tool ><name>memoryTool</name><memoryContent>x</memoryContent></ use_tool >", ["x"]),
-        ("<use_tool><name>memoryTool</name><statement>x</statement></use_tool>", ["x"]),
-        (xml("Tom &amp; Ann &lt;3 &quot;tea&quot; &#169; &amp;lt;"), ['Tom & Ann <3 "tea" © &lt;']),
-        (xml(""), [""]),
-        ("<use_tool><name>otherTool</name><memoryContent>", []),
-        (f"{xml('x', 'otherTool')}{xml('mine')}", ["mine"]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("reply", "contents"), [
+    (f"Sure!\n{xml('one')} and {xml('two')} done", ["one", "two"]),
+    ("<use_tool>\n<name> memoryTool </name>\n<memoryContent>\n tea \n</memoryContent>\n</use_tool>", ["tea"]),
+    ("< use_tool ><name>memoryTool</name><memoryContent>x</memoryContent></ use_tool >", ["x"]),
+    ("<use_tool><name>memoryTool</name><statement>x</statement></use_tool>", ["x"]),
+    (xml("Tom &amp; Ann &lt;3 &quot;tea&quot; &#169; &amp;lt;"), ['Tom & Ann <3 "tea" © &lt;']),
+    (xml(""), [""]),
+    ("<use_tool><name>otherTool</name><memoryContent>", []),
+    (f"{xml('x', 'otherTool')}{xml('mine')}", ["mine"]),
+])  # fmt: skip
 def test_c27_calls_are_found_anywhere_in_a_reply(reply: str, contents: list[str]) -> None:
     found = read_text_calls(reply)
     assert [call.content for call in found] == contents
     assert all(call.error == "" and call.form == "xml" for call in found)
 
 
-@pytest.mark.parametrize(
-    ("reply", "why"),
-    [
-        ("<use_tool><name>memoryTool</name><memoryContent>I like tea</use_tool>", "</memoryContent> is missing"),
-        ("<use_tool><name>memoryTool</name><memoryContent>I like tea</memoryContent>", "</use_tool> is missing"),
-        ("<use_tool><name>memoryTool</name></use_tool>", "<memoryContent> is missing"),
-        ("<use_tool><memoryContent>x</memoryContent></use_tool>", "<name> is missing"),
-    ],
-)
+@pytest.mark.parametrize(("reply", "why"), [
+    ("<use_tool><name>memoryTool</name><memoryContent>I like tea</use_tool>", "</memoryContent> is missing"),
+    ("<use_tool><name>memoryTool</name><memoryContent>I like tea</memoryContent>", "</use_tool> is missing"),
+    ("<use_tool><name>memoryTool</name></use_tool>", "<memoryContent> is missing"),
+    ("<use_tool><memoryContent>x</memoryContent></use_tool>", "<name> is missing"),
+])  # fmt: skip
 def test_c27_a_broken_call_is_an_error_with_its_reason(reply: str, why: str) -> None:
     (found,) = read_text_calls(reply)
     assert found.content == "" and why in found.error
@@ -135,16 +126,13 @@ def test_c27_native_calls_of_both_kinds_are_read() -> None:
     assert read_native_calls([7, "x", None]) == read_native_calls({}) == read_native_calls("x") == []
 
 
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        ("{broken", "no JSON"),
-        ("[" * 100_000, "no JSON"),
-        ("{}", "memoryContent is missing"),
-        ('{"memoryContent": 7}', "no text"),
-        ('{"memoryContent": "x", "persona_id": "other"}', "'persona_id' is no argument"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "why"), [
+    ("{broken", "no JSON"),
+    ("[" * 100_000, "no JSON"),
+    ("{}", "memoryContent is missing"),
+    ('{"memoryContent": 7}', "no text"),
+    ('{"memoryContent": "x", "persona_id": "other"}', "'persona_id' is no argument"),
+])  # fmt: skip
 def test_c26_native_arguments_of_another_shape_are_refused(arguments: str, why: str) -> None:
     """F3: a call cannot name a persona, a participant or anything else beside the text."""
     (found,) = read_native_calls([{"id": "c1", "function": {"name": NAME, "arguments": arguments}}])

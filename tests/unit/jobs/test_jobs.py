@@ -126,14 +126,10 @@ with stop_on_signals(worker.stop):
 
 
 @pytest.mark.posix
-@pytest.mark.parametrize(
-    ("signals", "said", "left"),
-    [
-        ([signal.SIGTERM], ["completed", "1"], {KIND: {"pending": 1, "completed": 1}}),
-        ([signal.SIGINT, signal.SIGTERM], [], {KIND: {"pending": 2}}),
-    ],
-    ids=["once", "twice"],
-)
+@pytest.mark.parametrize(("signals", "said", "left"), [
+    ([signal.SIGTERM], ["completed", "1"], {KIND: {"pending": 1, "completed": 1}}),
+    ([signal.SIGINT, signal.SIGTERM], [], {KIND: {"pending": 2}}),
+], ids=['once', 'twice'])  # fmt: skip
 def test_s45_a_signal_lets_the_operation_end_a_second_gives_it_back(
     db: Database, signals: list[signal.Signals], said: list[str], left: Any
 ) -> None:

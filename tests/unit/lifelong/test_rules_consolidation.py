@@ -55,17 +55,14 @@ def test_l18_sentences_worth_keeping() -> None:
         assert choose_facts([line], lambda text: phrases_for(text, Settings())) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "named", "day"),
-    [
-        ("Ann has a cat", 1, 1),
-        ("Ann has a cat", None, 1),
-        ("Ann has a cat", 2, 1),  # a model that numbers its facts
-        ("Ann keeps an animal", "3", 3),
-        ("Ann keeps an animal", 9, 4),
-        ("Ann keeps an animal", [1], 4),
-    ],
-)
+@pytest.mark.parametrize(("text", "named", "day"), [
+    ("Ann has a cat", 1, 1),
+    ("Ann has a cat", None, 1),
+    ("Ann has a cat", 2, 1),  # a model that numbers its facts
+    ("Ann keeps an animal", "3", 3),
+    ("Ann keeps an animal", 9, 4),
+    ("Ann keeps an animal", [1], 4),
+])  # fmt: skip
 def test_f84_a_fact_has_the_time_of_the_message_that_states_it(text: str, named: Any, day: int) -> None:
     said = ["My cat is old", "The weather is fine", "I saw him", "ok"]
     lines = [Line(text=one, at=datetime(2026, 3, at, tzinfo=UTC)) for at, one in enumerate(said, 1)]

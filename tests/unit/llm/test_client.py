@@ -60,16 +60,13 @@ def test_g21_the_request_is_what_the_dialect_asks_for(server: ModelServer) -> No
     assert "authorization" not in server.asked[-1].headers
 
 
-@pytest.mark.parametrize(
-    ("behaviour", "reason", "status"),
-    [
-        ("401", "auth", 401), ("auth200", "auth", 401), ("400", "error", 400), ("429", "error", 429),
-        ("500", "error", 500), ("error200", "error", 429), ("text200", "error", None), ("307", "error", 307),
-        ("garbage", "error", None), ("deep", "error", None), ("choiceless", "error", None), ("half", "error", None),
-        ("nothing", "error", None), ("refused", "no_text", None), ("tools", "no_text", None),
-        ("number", "no_text", None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("behaviour", "reason", "status"), [
+    ("401", "auth", 401), ("auth200", "auth", 401), ("400", "error", 400), ("429", "error", 429),
+    ("500", "error", 500), ("error200", "error", 429), ("text200", "error", None), ("307", "error", 307),
+    ("garbage", "error", None), ("deep", "error", None), ("choiceless", "error", None), ("half", "error", None),
+    ("nothing", "error", None), ("refused", "no_text", None), ("tools", "no_text", None),
+    ("number", "no_text", None),
+])  # fmt: skip
 def test_f56_whatever_goes_wrong_has_a_reason(
     server: ModelServer, behaviour: str, reason: str, status: int | None, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -142,13 +139,10 @@ def test_g21_connections_are_used_again_and_closed(server: ModelServer) -> None:
     assert server.asked[-1].peer != server.asked[-2].peer
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
-        "localhost:11434/v1", "ftp://x/v1", "http://", "/v1", "http://x:0/v1", "http://x:99999/v1", "http://[::1/v1",
-        "x", "http://me:canary@x/v1", "http://x/v1?key=canary", "http://x/v1#canary",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("address", [
+    "localhost:11434/v1", "ftp://x/v1", "http://", "/v1", "http://x:0/v1", "http://x:99999/v1", "http://[::1/v1",
+    "x", "http://me:canary@x/v1", "http://x/v1?key=canary", "http://x/v1#canary",
+])  # fmt: skip
 def test_g21_g26_an_address_that_is_none_is_named_and_one_with_a_secret_is_refused_unquoted(address: str) -> None:
     with pytest.raises(ConfigError) as raised:
         ChatClient(address)
@@ -210,13 +204,10 @@ def test_the_request_is_what_the_dialect_asks_for(server: ModelServer) -> None:
     assert {asked.headers["authorization"] for asked in server.asked[1:]} == {"Bearer k"}
 
 
-@pytest.mark.parametrize(
-    ("behaviour", "reason"),
-    [
-        ("keyed", "auth"), ("auth200", "auth"), ("error200", "error"), ("html", "error"),
-        ("few", "count"), ("twice", "count"), ("words", "vector"), ("null", "vector"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("behaviour", "reason"), [
+    ("keyed", "auth"), ("auth200", "auth"), ("error200", "error"), ("html", "error"),
+    ("few", "count"), ("twice", "count"), ("words", "vector"), ("null", "vector"),
+])  # fmt: skip
 def test_f56_what_is_wrong_is_said_and_nothing_of_what_was_sent(
     server: ModelServer, behaviour: str, reason: str, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -85,17 +85,14 @@ def test_c25_the_tool_is_offered_in_agent_and_plus_while_it_is_on_and_named(mode
     assert not is_offered(replace(on, enable_saved_memory=False))
 
 
-@pytest.mark.parametrize(
-    ("said", "expected"),
-    [
-        ("@memory likes tea", ("likes tea", "@memory")), ("hey @Memory: likes tea", ("likes tea", "@memory")),
-        ("I like tea @memory", ("I like tea", "@memory")), ("I like tea. @memory please", ("I like tea.", "@memory")),
-        ("@memory please remember that", ("", "@memory")), ("@memory", ("", "@memory")), ("mail@memory.org", None),
-        ("@memory.org is down", None), ("@memoryless", None),
-        ("please remember that I like tea", ("please remember that I like tea", "phrase")),
-        ("don't remember that I like tea", None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("said", "expected"), [
+    ("@memory likes tea", ("likes tea", "@memory")), ("hey @Memory: likes tea", ("likes tea", "@memory")),
+    ("I like tea @memory", ("I like tea", "@memory")), ("I like tea. @memory please", ("I like tea.", "@memory")),
+    ("@memory please remember that", ("", "@memory")), ("@memory", ("", "@memory")), ("mail@memory.org", None),
+    ("@memory.org is down", None), ("@memoryless", None),
+    ("please remember that I like tea", ("please remember that I like tea", "phrase")),
+    ("don't remember that I like tea", None),
+])  # fmt: skip
 def test_c29_what_is_saved_before_the_model_answers(said: str, expected: Any) -> None:
     assert asked_before(said, [load_phrases("en")]) == expected
 

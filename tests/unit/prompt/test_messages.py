@@ -119,18 +119,15 @@ def shown(made: list[dict[str, Any]]) -> str:
     return " ".join(found)
 
 
-@pytest.mark.parametrize(
-    ("position", "depth", "order"),
-    [
-        ("in_chat", 2, "system saved_memories h1 h2 other R h3 thoughts input"),
-        ("in_chat", 1, "system saved_memories h1 h2 h3 other R thoughts input"),
-        ("in_chat", 0, "system saved_memories h1 h2 h3 other thoughts input R"),
-        ("in_chat", 99, "system saved_memories R h1 h2 h3 other thoughts input"),
-        ("before_prompt", 0, "system R saved_memories h1 h2 h3 other thoughts input"),
-        ("in_prompt", 0, "system saved_memories R h1 h2 h3 other thoughts input"),
-        ("after_prompt", 5, "system saved_memories h1 h2 h3 other thoughts R input"),
-    ],
-)
+@pytest.mark.parametrize(("position", "depth", "order"), [
+    ("in_chat", 2, "system saved_memories h1 h2 other R h3 thoughts input"),
+    ("in_chat", 1, "system saved_memories h1 h2 h3 other R thoughts input"),
+    ("in_chat", 0, "system saved_memories h1 h2 h3 other thoughts input R"),
+    ("in_chat", 99, "system saved_memories R h1 h2 h3 other thoughts input"),
+    ("before_prompt", 0, "system R saved_memories h1 h2 h3 other thoughts input"),
+    ("in_prompt", 0, "system saved_memories R h1 h2 h3 other thoughts input"),
+    ("after_prompt", 5, "system saved_memories h1 h2 h3 other thoughts R input"),
+])  # fmt: skip
 def test_s39_s42_the_depth_says_how_many_lines_of_the_chat_come_after(position: str, depth: int, order: str) -> None:
     given = prompt(saved_memories=["s"], thoughts=["t"], history_recent=["other line"])
     made = to_messages(given, injection={"position": position, "depth": depth, "role": "user"})

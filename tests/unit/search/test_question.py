@@ -120,33 +120,27 @@ def test_t62_a_week_is_counted_ahead_and_these_days_are_a_span_only_if_that_is_s
     assert read("What have I been up to these days?").spans and read("Was mache ich in einer Woche?").spans
 
 
-@pytest.mark.parametrize(
-    ("text", "side"),
-    [
-        ("What happened after the flood?", "after"), ("and after the flood, what did we do", "after"),
-        ("what did i do the day before the wedding", "before"), ("what happened since i came back", "since"),
-        ("Was habe ich nach dem Umzug gemacht?", "after"), ("搬家以后我做了什么", "after"),
-        ("What did I do after Christmas?", ""), ("What did I do for a living before the army?", ""),
-        ("Did I say where I lived before Hull?", ""), ("What happened to the bike after all?", ""),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "side"), [
+    ("What happened after the flood?", "after"), ("and after the flood, what did we do", "after"),
+    ("what did i do the day before the wedding", "before"), ("what happened since i came back", "since"),
+    ("Was habe ich nach dem Umzug gemacht?", "after"), ("搬家以后我做了什么", "after"),
+    ("What did I do after Christmas?", ""), ("What did I do for a living before the army?", ""),
+    ("Did I say where I lived before Hull?", ""), ("What happened to the bike after all?", ""),
+])  # fmt: skip
 def test_t62_what_happened_beside_an_event_is_asked_with_the_event_behind_or_first(text: str, side: str) -> None:
     assert read(text).beside == side
 
 
-@pytest.mark.parametrize(
-    ("text", "of"),
-    [
-        ("My phone nearly died today. What did Tom say last week?", "What did Tom say last week?"),
-        ("What did Tom say last week? I forgot again. I was ill in May.", "What did Tom say last week?"),
-        ("I was ill in May. Where do I live? Long day today!", "Where do I live?"),
-        ("Ich war gestern krank. Wann fliegt Tom nach Rom?", "Wann fliegt Tom nach Rom?"),
-        ("I need a book. What would you suggest?", "What would you suggest to me?"),
-        ("hey iris? how many times did I go to the cinema", "how many times did I go to the cinema"),
-        ("really? list all films I saw", "list all films I saw"),
-        ("see https://example.org/a?b=c so where do I work", "where do I work"),
-    ],
-)
+@pytest.mark.parametrize(("text", "of"), [
+    ("My phone nearly died today. What did Tom say last week?", "What did Tom say last week?"),
+    ("What did Tom say last week? I forgot again. I was ill in May.", "What did Tom say last week?"),
+    ("I was ill in May. Where do I live? Long day today!", "Where do I live?"),
+    ("Ich war gestern krank. Wann fliegt Tom nach Rom?", "Wann fliegt Tom nach Rom?"),
+    ("I need a book. What would you suggest?", "What would you suggest to me?"),
+    ("hey iris? how many times did I go to the cinema", "how many times did I go to the cinema"),
+    ("really? list all films I saw", "list all films I saw"),
+    ("see https://example.org/a?b=c so where do I work", "where do I work"),
+])  # fmt: skip
 def test_t62_a_question_beside_other_sentences_is_read_alone(text: str, of: str) -> None:
     asked, alone = read(text), read(of)
     for name in ("self_person", "other", "order", "wants_time", "wants_list", "is_present"):
@@ -163,20 +157,17 @@ def test_t16_a_person_is_named_whatever_the_number_of_speakers(name: str) -> Non
         assert read("What did Zoe say? 田中さんは?", speaker_names=names).people == {name}
 
 
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
-        ("What did Caroline say?", {"Caroline"}), ("caroline's cat", {"Caroline"}), ("Carolines cat", {"Caroline"}),
-        ("What does Anna like?", {"Anna Schmidt", "Anna Berg"}), ("What does Anna Berg like?", {"Anna Berg"}),
-        ("Did Schmidt call?", {"Anna Schmidt"}), ("Will it rain?", set()), ("Did you see Will there?", {"Will"}),
-        ("Что сказала Борису мама?", {"Борис"}), ("Кот Бориса", {"Борис"}), ("田中さんの猫は?", {"田中"}),
-        ("What did Ada eat?", {"ada_92"}), ("김민수가 뭐라고 했어?", {"김민수"}), ("Τι είπε η Μαρίας;", {"Μαρία"}),
-        ("What did Ben cook yesterday?", {"Ben"}), ("Where does Ben's sister live?", {"Ben"}),
-        ("What did Omar ben Salah cook?", {"Omar ben Salah"}), ("What does Salah like?", {"Omar ben Salah"}),
-        ("waar ben ik geweest?", set()), ("What did Omar Ben Salah say?", {"Omar ben Salah"}), ("carol", set()),
-        ("", set()),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "named"), [
+    ("What did Caroline say?", {"Caroline"}), ("caroline's cat", {"Caroline"}), ("Carolines cat", {"Caroline"}),
+    ("What does Anna like?", {"Anna Schmidt", "Anna Berg"}), ("What does Anna Berg like?", {"Anna Berg"}),
+    ("Did Schmidt call?", {"Anna Schmidt"}), ("Will it rain?", set()), ("Did you see Will there?", {"Will"}),
+    ("Что сказала Борису мама?", {"Борис"}), ("Кот Бориса", {"Борис"}), ("田中さんの猫は?", {"田中"}),
+    ("What did Ada eat?", {"ada_92"}), ("김민수가 뭐라고 했어?", {"김민수"}), ("Τι είπε η Μαρίας;", {"Μαρία"}),
+    ("What did Ben cook yesterday?", {"Ben"}), ("Where does Ben's sister live?", {"Ben"}),
+    ("What did Omar ben Salah cook?", {"Omar ben Salah"}), ("What does Salah like?", {"Omar ben Salah"}),
+    ("waar ben ik geweest?", set()), ("What did Omar Ben Salah say?", {"Omar ben Salah"}), ("carol", set()),
+    ("", set()),
+])  # fmt: skip
 def test_t16_people_are_named_by_whole_and_first_names_possessives_and_cases(text: str, named: set[str]) -> None:
     """`Ben` is a first name, and a word beside other names."""
     assert read(text, languages=("en", "nl")).people == named
@@ -197,13 +188,10 @@ OWN = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("text", "own", "other"),
-    [
-        *((text, True, False) for text in OWN), ("What is your favourite colour?", False, True),
-        ("Did you tell me?", True, True), ("你喜欢什么?", False, True), ("What did Ann say?", False, False),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "own", "other"), [
+    *((text, True, False) for text in OWN), ("What is your favourite colour?", False, True),
+    ("Did you tell me?", True, True), ("你喜欢什么?", False, True), ("What did Ann say?", False, False),
+])  # fmt: skip
 def test_t16_i_and_you_are_understood(text: str, own: bool, other: bool) -> None:
     asked = read(text)
     assert (asked.self_person, asked.other) == (own, other)
@@ -225,43 +213,34 @@ def test_t16_when_and_how_many_are_understood(text: str) -> None:
     assert (asked.wants_time, asked.wants_number) == (text in WHEN, text in HOW_MANY)
 
 
-@pytest.mark.parametrize(
-    ("text", "called"),
-    [
-        ("hey Will what did I do yesterday?", {"Will"}), ("Caroline, what did I say in May?", {"Caroline"}),
-        ("Where do I work, Caroline?", {"Caroline"}), ("What did Caroline say?", set()),
-        ("Caroline said what?", set()), ("Caroline, what did Caroline say?", set()), ("@Will recap May", {"Will"}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "called"), [
+    ("hey Will what did I do yesterday?", {"Will"}), ("Caroline, what did I say in May?", {"Caroline"}),
+    ("Where do I work, Caroline?", {"Caroline"}), ("What did Caroline say?", set()),
+    ("Caroline said what?", set()), ("Caroline, what did Caroline say?", set()), ("@Will recap May", {"Will"}),
+])  # fmt: skip
 def test_t16_who_is_asked_is_not_who_is_asked_about(text: str, called: set[str]) -> None:
     """`Iris, what did I do yesterday?` preferred the lines of Iris."""
     assert find_called(text, NAMES, ["en"]) == called
 
 
-@pytest.mark.parametrize(
-    ("text", "left"),
-    [
-        ("@Nova what did Max say?", "what did Max say?"), ("Nova do you know Ann?", "do you know Ann?"),
-        ("Nova, any news?", "any news?"), ("I am back. What did Max say, nova?", "I am back. What did Max say?"),
-        ("Who is it @Nova Star? Max?", "Who is it? Max?"), ("@Nova I got a bike", "I got a bike"),
-        ("Nova was hat Max gesagt?", "was hat Max gesagt?"), ("Zoe, wer ist das?", "wer ist das?"),
-        *((same, same) for same in (
-            "@Nova", "Who gave Nova her name?", "Who is Nova?", "Nova's name?", "Nova is what?", "Nova Scotia, when?",
-            "Who has me@nova.com?", "Ask Nova or Max, who knows?",
-        )),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "left"), [
+    ("@Nova what did Max say?", "what did Max say?"), ("Nova do you know Ann?", "do you know Ann?"),
+    ("Nova, any news?", "any news?"), ("I am back. What did Max say, nova?", "I am back. What did Max say?"),
+    ("Who is it @Nova Star? Max?", "Who is it? Max?"), ("@Nova I got a bike", "I got a bike"),
+    ("Nova was hat Max gesagt?", "was hat Max gesagt?"), ("Zoe, wer ist das?", "wer ist das?"),
+    *((same, same) for same in (
+        "@Nova", "Who gave Nova her name?", "Who is Nova?", "Nova's name?", "Nova is what?", "Nova Scotia, when?",
+        "Who has me@nova.com?", "Ask Nova or Max, who knows?",
+    )),
+])  # fmt: skip
 def test_t16_a_name_is_left_out_where_a_text_addresses_it(text: str, left: str) -> None:
     assert leave_call(text, ("nova", "Nova Star", "Zoé"), ("en", "de")) == left
 
 
-@pytest.mark.parametrize(
-    ("text", "searched"),
-    [
-        ("Who am I? Thanks!", "Who am I?"), ("¿Quién soy? Gracias", "¿Quién soy?"), ("thanks!", "thanks!"),
-        ("Who am I? In Rome, please", "Who am I? In Rome, please"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "searched"), [
+    ("Who am I? Thanks!", "Who am I?"), ("¿Quién soy? Gracias", "¿Quién soy?"), ("thanks!", "thanks!"),
+    ("Who am I? In Rome, please", "Who am I? In Rome, please"),
+])  # fmt: skip
 def test_t16_thanks_behind_a_question_are_not_searched_for(text: str, searched: str) -> None:
     assert shorten_asked(text) == searched
 

@@ -94,14 +94,11 @@ def test_m7_keys_in_text_form() -> None:
     assert build_key("a", "b:c") == "shortterm:user:a:b%3Ac"
 
 
-@pytest.mark.parametrize(
-    ("age", "summary_age", "lives", "has_summary"),
-    [
-        (12 * HOUR - MINUTE, None, True, False), (12 * HOUR, None, False, False), (13 * HOUR, 13 * HOUR, True, True),
-        (24 * HOUR - MINUTE, 24 * HOUR - MINUTE, True, True), (24 * HOUR, 24 * HOUR, False, False),
-        (HOUR, 25 * HOUR, True, False),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("age", "summary_age", "lives", "has_summary"), [
+    (12 * HOUR - MINUTE, None, True, False), (12 * HOUR, None, False, False), (13 * HOUR, 13 * HOUR, True, True),
+    (24 * HOUR - MINUTE, 24 * HOUR - MINUTE, True, True), (24 * HOUR, 24 * HOUR, False, False),
+    (HOUR, 25 * HOUR, True, False),
+])  # fmt: skip
 def test_m12_ages_of_the_table(age: timedelta, summary_age: timedelta | None, lives: bool, has_summary: bool) -> None:
     written = NOW - summary_age if summary_age is not None else None
     found = Entry(1, "u1", "c", NOW - age, summary="s" if written else "", summary_at=written)
@@ -109,14 +106,11 @@ def test_m12_ages_of_the_table(age: timedelta, summary_age: timedelta | None, li
     assert [bool(each.summary) for each in read] == ([has_summary] if lives else [])
 
 
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [
-        (59.9, "just now"), (90, "1 minute ago"), (120, "2 minutes ago"), (3599, "59 minutes ago"),
-        (3600, "1 hour ago"), (23 * 3600, "23 hours ago"), (86400, "1 day ago"),
-        (6 * 86400 + 23 * 3600, "6 days ago"), (7 * 86400, "over a week ago"), (-60, "just now"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("seconds", "words"), [
+    (59.9, "just now"), (90, "1 minute ago"), (120, "2 minutes ago"), (3599, "59 minutes ago"),
+    (3600, "1 hour ago"), (23 * 3600, "23 hours ago"), (86400, "1 day ago"),
+    (6 * 86400 + 23 * 3600, "6 days ago"), (7 * 86400, "over a week ago"), (-60, "just now"),
+])  # fmt: skip
 def test_m20_ages_in_words(seconds: float, words: str) -> None:
     assert describe_age(NOW - timedelta(seconds=seconds), NOW) == words
 

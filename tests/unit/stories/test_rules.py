@@ -149,14 +149,11 @@ def test_g23_a_line_that_is_there_is_not_added_again() -> None:
 DAY = datetime(2026, 3, 10, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
-    ("answer", "index", "is_usable"),
-    [
-        (9, 9, True), (8, None, False), (31, 31, True), (32, None, False), (40, None, False), ("12", 12, True),
-        (12.5, None, False), (True, None, False), ("false", None, True), (None, None, True), ("twelve", None, False),
-        ("9" * 5000, None, False), ("１２", None, False),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("answer", "index", "is_usable"), [
+    (9, 9, True), (8, None, False), (31, 31, True), (32, None, False), (40, None, False), ("12", 12, True),
+    (12.5, None, False), (True, None, False), ("false", None, True), (None, None, True), ("twelve", None, False),
+    ("9" * 5000, None, False), ("１２", None, False),
+])  # fmt: skip
 def test_s23_what_counts_as_a_break_among_messages_0_to_39(answer: Any, index: int | None, is_usable: bool) -> None:
     assert read_break(answer, BreakLimits(newest=39), range(40)) == (index, is_usable)
 

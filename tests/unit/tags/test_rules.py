@@ -75,14 +75,11 @@ def test_t5_known_tags_longest_first_in_order_of_appearance() -> None:
     assert found("x a b c d", known) == ["a b c", "b c", "c"], "stretches reach three words"
 
 
-@pytest.mark.parametrize(
-    ("text", "tags"),
-    [
-        ("Remember that the club is called Orion", ["remember", "club", "called", "orion"]),
-        ("Ich mag die Katze und das Haus", ["katze", "haus"]),
-        ("Où est la maison, et pourquoi pas la voiture, mon frère ?", ["maison", "voiture", "frere"]),
-    ],
-)
+@pytest.mark.parametrize(("text", "tags"), [
+    ("Remember that the club is called Orion", ["remember", "club", "called", "orion"]),
+    ("Ich mag die Katze und das Haus", ["katze", "haus"]),
+    ("Où est la maison, et pourquoi pas la voiture, mon frère ?", ["maison", "voiture", "frere"]),
+])  # fmt: skip
 def test_t58_a_stop_word_is_never_a_tag(text: str, tags: list[str]) -> None:
     """One row with the tag `the` would be recalled by nearly every message."""
     assert found(text, None) == tags
@@ -118,16 +115,13 @@ def test_t58_a_question_finds_no_stop_word_of_a_host_that_tags_every_word() -> N
     assert found("Is the shop open now?", every) == ["shop"]
 
 
-@pytest.mark.parametrize(
-    ("text", "tags"),
-    [
-        ("I write C++ daily", ["c++"]), ("vitamin c daily", []), ("see O\u2019Brien there", ["o'brien"]),
-        ("science sci-fi", ["sci-fi"]), ("an ai thing", ["ai"]), ("we had ❤\ufe0f and 🍕!", ["🍕"]),
-        ("数学の宿題は", ["数学", "宿題"]), ("新しいtシャツです", ["tシャツ"]), ("tofu😀cat", []),
-        ("ein 猫cafe hier", ["猫cafe"]),
-        ("die 猫cafeteria", []),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "tags"), [
+    ("I write C++ daily", ["c++"]), ("vitamin c daily", []), ("see O\u2019Brien there", ["o'brien"]),
+    ("science sci-fi", ["sci-fi"]), ("an ai thing", ["ai"]), ("we had ❤\ufe0f and 🍕!", ["🍕"]),
+    ("数学の宿題は", ["数学", "宿題"]), ("新しいtシャツです", ["tシャツ"]), ("tofu😀cat", []),
+    ("ein 猫cafe hier", ["猫cafe"]),
+    ("die 猫cafeteria", []),
+])  # fmt: skip
 def test_t5_t8_tags_with_signs_symbols_and_scripts_without_spaces(text: str, tags: list[str]) -> None:
     """Such tags are found as they are written, and not by the letters that happen to be in them."""
     known = ["c++", "o'brien", "sci-fi", "ai", "🍕", "数学", "宿題", "tシャツ", "猫cafe"]

@@ -99,31 +99,24 @@ def test_p64_an_unknown_variable_names_template_line_variable_and_nearest(overla
     assert "'zzz'" in failure(overlay("{% if false %}{{ zzz }}{% endif %}")).reason, "though it is not reached"
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "{{ x.__class__ }}", "{{ interface['__class__'] }}", "{{ interface['_' ~ '_class__'] }}",
-        "{{ interface | attr('__class__') }}", "{{ '{0.__class__}'.format(interface) }}", "{{ cycler }}",
-        "{{ lipsum() }}", "{% include '/etc/passwd' %}", "{% include '../config.yaml' %}",
-        "{% extends '../a.txt.j2' %}", "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("source", [
+    "{{ x.__class__ }}", "{{ interface['__class__'] }}", "{{ interface['_' ~ '_class__'] }}",
+    "{{ interface | attr('__class__') }}", "{{ '{0.__class__}'.format(interface) }}", "{{ cycler }}",
+    "{{ lipsum() }}", "{% include '/etc/passwd' %}", "{% include '../config.yaml' %}",
+    "{% extends '../a.txt.j2' %}", "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}",
+])  # fmt: skip
 def test_p64_f32_nothing_reaches_outside(overlay: Overlay, source: str) -> None:
     assert failure(overlay("\n" + source)).line == 2
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "{% for i in range(10**9) %}{{ i }}{% endfor %}",
-        "{% for i in range(99999) %}{% for j in range(99999) %}{{ j }}{% endfor %}{% endfor %}",
-        "{{ 'a' * 10**7 }}",
-        "{% set x = 'a' * 1000 %}" + "{% set x = x ~ x %}" * 15 + "{{ x }}",
-        "{% include 'instructions.txt.j2' %}",
-        "{% for a in b %}" * 30 + "{% endfor %}" * 30,
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("source", [
+    "{% for i in range(10**9) %}{{ i }}{% endfor %}",
+    "{% for i in range(99999) %}{% for j in range(99999) %}{{ j }}{% endfor %}{% endfor %}",
+    "{{ 'a' * 10**7 }}",
+    "{% set x = 'a' * 1000 %}" + "{% set x = x ~ x %}" * 15 + "{{ x }}",
+    "{% include 'instructions.txt.j2' %}",
+    "{% for a in b %}" * 30 + "{% endfor %}" * 30,
+], ids=str)  # fmt: skip
 def test_p65_more_than_a_million_characters_are_an_error_and_no_hang(overlay: Overlay, source: str) -> None:
     began = time.process_time()
     failure(overlay(source))
@@ -175,18 +168,15 @@ def test_p65_a_broken_overlay_is_replaced_and_told(overlay: Overlay, caplog: pyt
     assert [error.template for error in check_templates(folder)] == [LINE]
 
 
-@pytest.mark.parametrize(
-    ("source", "reason"),
-    [
-        ('{"context": {{ context }}', "is no JSON"),
-        ("{}", "missing or unknown keys: context, input, instructions, __pre_reduction_size, actions"),
-        ("[]", "no object"),
-        ('{"context": "{{ context }}"}', "is no JSON"),
-        ('{ {{ context }}: 1}', "is no JSON"),
-        ("{{ contxt }}", "'contxt' is undefined"),
-        (b"\xff\xfe", "cannot be read"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("source", "reason"), [
+    ('{"context": {{ context }}', "is no JSON"),
+    ("{}", "missing or unknown keys: context, input, instructions, __pre_reduction_size, actions"),
+    ("[]", "no object"),
+    ('{"context": "{{ context }}"}', "is no JSON"),
+    ('{ {{ context }}: 1}', "is no JSON"),
+    ("{{ contxt }}", "'contxt' is undefined"),
+    (b"\xff\xfe", "cannot be read"),
+])  # fmt: skip
 def test_f75_json_that_is_wrong(overlay: Overlay, source: str | bytes, reason: str) -> None:
     assert reason in failure(overlay(source, "prompt.json.j2"), "prompt.json.j2").reason
 

@@ -11,24 +11,21 @@ from core.text.extracts import build_extract, rarest_words, sentences
 MOVED = "ada moved to rome. the cat is called tofu."
 
 
-@pytest.mark.parametrize(
-    ("texts", "limits", "expected"),
-    [
-        ([MOVED], {}, MOVED),
-        (["ada moved to rome", "hi!", "the cat is called tofu", "ok"], {}, MOVED),
-        (["Ada moved to Rome.", "The cat purrs."], {}, "Ada moved to Rome. The cat purrs."),
-        # a statement goes before a question, and the first person before others
-        (["do trains stop in florence?", "trains stop in florence."], {"most_sentences": 1},
-         "trains stop in florence."),
-        (["he planted roses.", "i planted tulips."], {"most_sentences": 1}, "i planted tulips."),
-        # a sentence adds what those before have not said
-        (["ada moved to rome with tofu.", "ada moved to rome with luggage.", "bob paints."], {"most_sentences": 2},
-         "ada moved to rome with tofu. bob paints."),
-        # one that is too long is cut before a word
-        (["Gardeners planted tulips yesterday afternoon"], {"most_chars": 30}, "Gardeners planted tulips…"),
-        (["x" * 50], {"most_chars": 10}, "x" * 9 + "…"), (["x y z"], {"most_chars": 0}, ""),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("texts", "limits", "expected"), [
+    ([MOVED], {}, MOVED),
+    (["ada moved to rome", "hi!", "the cat is called tofu", "ok"], {}, MOVED),
+    (["Ada moved to Rome.", "The cat purrs."], {}, "Ada moved to Rome. The cat purrs."),
+    # a statement goes before a question, and the first person before others
+    (["do trains stop in florence?", "trains stop in florence."], {"most_sentences": 1},
+     "trains stop in florence."),
+    (["he planted roses.", "i planted tulips."], {"most_sentences": 1}, "i planted tulips."),
+    # a sentence adds what those before have not said
+    (["ada moved to rome with tofu.", "ada moved to rome with luggage.", "bob paints."], {"most_sentences": 2},
+     "ada moved to rome with tofu. bob paints."),
+    # one that is too long is cut before a word
+    (["Gardeners planted tulips yesterday afternoon"], {"most_chars": 30}, "Gardeners planted tulips…"),
+    (["x" * 50], {"most_chars": 10}, "x" * 9 + "…"), (["x y z"], {"most_chars": 0}, ""),
+])  # fmt: skip
 def test_g23_sentences_are_chosen_and_cut(texts: list[str], limits: dict[str, int], expected: str) -> None:
     assert build_extract(texts, **limits) == expected
 
@@ -94,18 +91,15 @@ def test_g23_an_extract_is_one_line_within_its_limits(texts: list[str], most_sen
     assert texts == before
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ('He steps out. "I am Tomas, Marta\'s grandson. You forgot your compass!"', "I am Tomas, Marta's grandson."),
-        ('"Is anyone here? I was told to ask for Captain Brask!"', "I was told to ask for Captain Brask!"),
-        ("Oh. “My sister works in Rome. Really?”", "My sister works in Rome."),
-        ("「猫はローマに引っ越した。元気？」", "猫はローマに引っ越した。"),
-        ('The old note says: "Meet me at Grey Harbour. Go."', 'The old note says: "Meet me at Grey Harbour."'),
-        ('"Two silver coins for the small room," she says.', '"Two silver coins for the small room," she says.'),
-        ('A 27" screen stands in my room.', 'A 27" screen stands in my room.'),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), [
+    ('He steps out. "I am Tomas, Marta\'s grandson. You forgot your compass!"', "I am Tomas, Marta's grandson."),
+    ('"Is anyone here? I was told to ask for Captain Brask!"', "I was told to ask for Captain Brask!"),
+    ("Oh. “My sister works in Rome. Really?”", "My sister works in Rome."),
+    ("「猫はローマに引っ越した。元気？」", "猫はローマに引っ越した。"),
+    ('The old note says: "Meet me at Grey Harbour. Go."', 'The old note says: "Meet me at Grey Harbour."'),
+    ('"Two silver coins for the small room," she says.', '"Two silver coins for the small room," she says.'),
+    ('A 27" screen stands in my room.', 'A 27" screen stands in my room.'),
+])  # fmt: skip
 def test_g23_no_half_of_a_pair_of_quotation_marks_is_left(text: str, expected: str) -> None:
     """In a story quotes hold several sentences; one of them alone would open what nothing closes."""
     assert build_extract([text], most_sentences=1) == expected

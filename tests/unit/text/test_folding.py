@@ -29,14 +29,11 @@ def test_g10_fold_is_nfkc_then_case_folding_then_no_accents() -> None:
     assert fold("कि") != fold("क")
 
 
-@pytest.mark.parametrize(
-    "spellings",
-    [
-        "ёлка елка", "إلى الى الي", "قِطّة قطة قطه", "ﻻ لا", "مـدرسة مدرسه", "کتاب كتاب", "٣٤ ۳۴ 34", "शहर३ शहर3",
-        "スシ すし ｽｼ", "Isparta ısparta İsparta", "łódź lodz", "Øre ore", "œuf oeuf", "Straße strasse", "שָׁלוֹם שלום",
-        "за́мок замок", "м'яч м’яч мʼяч", "Oʻzbek O‘zbek o'zbek",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("spellings", [
+    "ёлка елка", "إلى الى الي", "قِطّة قطة قطه", "ﻻ لا", "مـدرسة مدرسه", "کتاب كتاب", "٣٤ ۳۴ 34", "शहर३ शहर3",
+    "スシ すし ｽｼ", "Isparta ısparta İsparta", "łódź lodz", "Øre ore", "œuf oeuf", "Straße strasse", "שָׁלוֹם שלום",
+    "за́мок замок", "м'яч м’яч мʼяч", "Oʻzbek O‘zbek o'zbek",
+])  # fmt: skip
 def test_t57_spellings_of_one_word_are_equal(spellings: str) -> None:
     assert len({fold(each) for each in spellings.split()}) == 1
 

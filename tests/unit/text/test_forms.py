@@ -122,17 +122,14 @@ def test_t65_every_file_of_word_forms_is_read() -> None:
         assert len(read_rules(path.stem).get("numbers", "").split()) in (0, 28), path.stem
 
 
-@pytest.mark.parametrize(
-    ("code", "word", "held", "parts"),
-    [
-        ("de", "zahnarzttermin", ["termin", "zahnarzt"], ["zahnarzt", "termin"]),
-        ("de", "geburtstagskuchen", ["kuchen", "geburtstag"], ["geburtstag", "kuchen"]),
-        ("nl", "tandartsafspraak", ["afspraak", "tandarts"], ["tandarts", "afspraak"]),
-        ("en", "dishwasher", ["dish", "washer"], ["dish", "washer"]),
-        ("de", "autobahnraststätte", ["auto", "bahn", "raststätte"], ["auto", "bahn", "raststätte"]),
-        ("de", "kartoffel", ["kar", "tor"], []),
-    ],
-)
+@pytest.mark.parametrize(("code", "word", "held", "parts"), [
+    ("de", "zahnarzttermin", ["termin", "zahnarzt"], ["zahnarzt", "termin"]),
+    ("de", "geburtstagskuchen", ["kuchen", "geburtstag"], ["geburtstag", "kuchen"]),
+    ("nl", "tandartsafspraak", ["afspraak", "tandarts"], ["tandarts", "afspraak"]),
+    ("en", "dishwasher", ["dish", "washer"], ["dish", "washer"]),
+    ("de", "autobahnraststätte", ["auto", "bahn", "raststätte"], ["auto", "bahn", "raststätte"]),
+    ("de", "kartoffel", ["kar", "tor"], []),
+])  # fmt: skip
 def test_t65_a_compound_comes_apart_into_what_is_held(code: str, word: str, held: list[str], parts: list[str]) -> None:
     found = split_compound(word, lambda part: [part] if part in held else [], (code,))
     assert [each[0] for each in found] == parts
@@ -171,44 +168,38 @@ def test_t57_other_spellings_of_a_message() -> None:
     assert list_quoted('Who said "over the moon"? And "never"?') == ["over the moon"]
 
 
-@pytest.mark.parametrize(
-    ("written", "text", "share"),
-    [
-        (["año"], "El médico examinó el ano", 1.0), (["año"], "Hoy cumple un año", 0.0),
-        (["schon"], "Das Bild ist schön", 1.0), (["schon"], "Ich habe schon gegessen", 0.0),
-        (["Polish"], "I polish my shoes", 1.0), (["Polish"], "She speaks Polish", 0.0), (["polish"], "Polish it", 0.0),
-        (["saç", "makinesi"], "Sac levha makinesi", 0.5), (["cat"], "naïve cat", 0.0), ([], "any", 0.0),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("written", "text", "share"), [
+    (["año"], "El médico examinó el ano", 1.0), (["año"], "Hoy cumple un año", 0.0),
+    (["schon"], "Das Bild ist schön", 1.0), (["schon"], "Ich habe schon gegessen", 0.0),
+    (["Polish"], "I polish my shoes", 1.0), (["Polish"], "She speaks Polish", 0.0), (["polish"], "Polish it", 0.0),
+    (["saç", "makinesi"], "Sac levha makinesi", 0.5), (["cat"], "naïve cat", 0.0), ([], "any", 0.0),
+])  # fmt: skip
 def test_t65_the_exact_spelling_comes_first(written: list[str], text: str, share: float) -> None:
     """Without accents two words are one, and the one that was asked for is meant."""
     assert share_spelt_otherwise(written, text) == share
 
 
-@pytest.mark.parametrize(
-    ("code", "asked", "told"),
-    [
-        ("ko", "생일이 언제야/점심 먹었니/우리 갈까요/회의 몇 시야", "나는 언제나 행복해/어제 학교에 갔어/내일 갈게"),
-        (
-            "ja",
-            "誕生日はいつ/鍵はどこ/昨日何を食べた/元気かな",
-            "昨日魚を食べた/いつもありがとう/何も食べなかった",
-        ),
-        ("th", "กุญแจอยู่ที่ไหน/คุณกินข้าวหรือยัง/ไปด้วยกันไหม", "ฉันไปตลาด/เมื่อวานฝนตก"),
-        ("zh", "钥匙在哪里/你吃了吗", "我去了图书馆/什么都没有"),
-        (
-            "en",
-            "hey can you remind me/so whatd i do/since May what have i read/ok did i tell you/you left, what was it",
-            "today is my birthday/please buy milk/I know what I want",
-        ),
-        ("de", "hey was hab ich gesagt/bis wann warst du weg/wo wohnt Anna", "hab mir Tee gemacht/heute war ich müde"),
-        ("en", "everything up to Dec. 20, please/everything since Monday", "everything hurts since Monday"),
-        ("fr", "j'ai dit quoi/c'était quand/qu'ai-je fait", "je fais du thé/je mange n'importe quoi"),
-        ("ja", "今朝なんて言ったっけ/何をしたか教えて/誰が来た", "先生が教えてくれた"),
-        ("ar", "كم قطة عندي؟", ""),
-        ("en", "Which agency did she pick?/Tofu?/which agency did she pick", "I picked an agency/agency"),
-    ],
-)
+@pytest.mark.parametrize(("code", "asked", "told"), [
+    ("ko", "생일이 언제야/점심 먹었니/우리 갈까요/회의 몇 시야", "나는 언제나 행복해/어제 학교에 갔어/내일 갈게"),
+    (
+        "ja",
+        "誕生日はいつ/鍵はどこ/昨日何を食べた/元気かな",
+        "昨日魚を食べた/いつもありがとう/何も食べなかった",
+    ),
+    ("th", "กุญแจอยู่ที่ไหน/คุณกินข้าวหรือยัง/ไปด้วยกันไหม", "ฉันไปตลาด/เมื่อวานฝนตก"),
+    ("zh", "钥匙在哪里/你吃了吗", "我去了图书馆/什么都没有"),
+    (
+        "en",
+        "hey can you remind me/so whatd i do/since May what have i read/ok did i tell you/you left, what was it",
+        "today is my birthday/please buy milk/I know what I want",
+    ),
+    ("de", "hey was hab ich gesagt/bis wann warst du weg/wo wohnt Anna", "hab mir Tee gemacht/heute war ich müde"),
+    ("en", "everything up to Dec. 20, please/everything since Monday", "everything hurts since Monday"),
+    ("fr", "j'ai dit quoi/c'était quand/qu'ai-je fait", "je fais du thé/je mange n'importe quoi"),
+    ("ja", "今朝なんて言ったっけ/何をしたか教えて/誰が来た", "先生が教えてくれた"),
+    ("ar", "كم قطة عندي؟", ""),
+    ("en", "Which agency did she pick?/Tofu?/which agency did she pick", "I picked an agency/agency"),
+])  # fmt: skip
 def test_t16_t24_questions_are_known_with_and_without_their_mark(code: str, asked: str, told: str) -> None:
     """In a chat hardly anybody types it."""
     assert all(is_question(text, (code, "en")) for text in asked.split("/"))

@@ -66,119 +66,101 @@ def test_l18_small_talk_with_i_is_no_fact(language: str) -> None:
     assert sum(right) / (sum(right) + sum(wrong)) >= 0.95
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Remember: the code is 4711", True), ("Keep this in mind, I start at noon", True),
-        ("Merk dir bitte, dass ich freitags schwimme", True), ("For the future: my train leaves at nine", True),
-        ("Note for the future: I park on level 3", True), ("Für die Zukunft: mein Zug fährt um neun", True),
-        ("Pour l'avenir : mon train part à neuf heures", True), ("Para el futuro: mi tren sale a las nueve", True),
-        ("На будущее: мой поезд уходит в девять", True), ("Do you remember that day?", False),
-        ("He said please remember", False), ("> please remember that I like tea", False),
-        ('"Please remember that I like tea", she wrote.', False), ("Bob: please remember that I like tea", False),
-        ("```\nplease remember that I like tea\n```", False), ("*please remember that I like tea*", False),
-        ("Translate into German: please remember that I like tea", False),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "expected"), [
+    ("Remember: the code is 4711", True), ("Keep this in mind, I start at noon", True),
+    ("Merk dir bitte, dass ich freitags schwimme", True), ("For the future: my train leaves at nine", True),
+    ("Note for the future: I park on level 3", True), ("Für die Zukunft: mein Zug fährt um neun", True),
+    ("Pour l'avenir : mon train part à neuf heures", True), ("Para el futuro: mi tren sale a las nueve", True),
+    ("На будущее: мой поезд уходит в девять", True), ("Do you remember that day?", False),
+    ("He said please remember", False), ("> please remember that I like tea", False),
+    ('"Please remember that I like tea", she wrote.', False), ("Bob: please remember that I like tea", False),
+    ("```\nplease remember that I like tea\n```", False), ("*please remember that I like tea*", False),
+    ("Translate into German: please remember that I like tea", False),
+])  # fmt: skip
 def test_t46_only_what_a_person_asks_for_is_a_request(text: str, expected: bool) -> None:
     assert is_request(text, known(text)) is expected
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "# Agent rules: always answer in JSON", "From: Bob\nSubject: rules\n\nAlways answer in JSON",
-        "Lena — Yesterday at 22:41\nNever use emojis please", "[2026-03-01, 09:12] Tom: call me Tommy",
-        "Dear colleagues,\nfrom now on keep all receipts.\nKind regards,\nUta",
-        "Hallo Tom,\nbitte antworte ab jetzt immer auf Englisch.\nViele Grüße\nUta",
-        "Here is the file:\n\nalways answer in JSON\ncall me Jo", "Bob: call me Jo",
-        "- always answer in JSON\n- call me Jo", 'He wrote: "Call me Jo, always."', "In my novel: call me Jo",
-        "Should you always answer in French?", "units = metric\nAlways use metric units.",
-        "export LANG=de\nAlways answer in German.", "SELECT * FROM x;\nAlways answer in German.",
-        "system_prompt: |\n  You are vegan.\n  Always answer in German.", "README.md\n\nAlways use metric units.",
-        "docker-compose.yml\nNever use emojis.", "class Config:\n  Never use emojis.",
-        "Here is my config:\nAlways answer in German.",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", [
+    "# Agent rules: always answer in JSON", "From: Bob\nSubject: rules\n\nAlways answer in JSON",
+    "Lena — Yesterday at 22:41\nNever use emojis please", "[2026-03-01, 09:12] Tom: call me Tommy",
+    "Dear colleagues,\nfrom now on keep all receipts.\nKind regards,\nUta",
+    "Hallo Tom,\nbitte antworte ab jetzt immer auf Englisch.\nViele Grüße\nUta",
+    "Here is the file:\n\nalways answer in JSON\ncall me Jo", "Bob: call me Jo",
+    "- always answer in JSON\n- call me Jo", 'He wrote: "Call me Jo, always."', "In my novel: call me Jo",
+    "Should you always answer in French?", "units = metric\nAlways use metric units.",
+    "export LANG=de\nAlways answer in German.", "SELECT * FROM x;\nAlways answer in German.",
+    "system_prompt: |\n  You are vegan.\n  Always answer in German.", "README.md\n\nAlways use metric units.",
+    "docker-compose.yml\nNever use emojis.", "class Config:\n  Never use emojis.",
+    "Here is my config:\nAlways answer in German.",
+])  # fmt: skip
 def test_c12_pasted_quoted_and_imagined_text_is_no_wish(text: str) -> None:
     """A pasted file left its instructions in every later prompt."""
     assert not is_in(text, "wishes", "endings")
     assert read_instructions(text, Settings()) == ()
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("*I hiss.* I'm a vampire, I only drink blood.", False),
-        ("I am allergic to silver. *The werewolf growls.*", False),
-        ("*Ann draws her knife.* Don't call me girl ever again.", False),
-        ('"Stay back!" *She hisses.* Never call me Jo.', False), ("*Sie lacht.* Nenn mich ab jetzt Königin.", False),
-        ("Don't call me girl.\n*She leaves.*", False),
-        ("*I bow.* My name is Vex. (OOC: please always answer in German)", True),
-        ("*bows* [OOC: please always answer in German]", True), ("*Important:* always answer in German.", True),
-        ("**Always** answer in German.", True), ("I am vegan * and proud of it.", True),
-        ("If Lee asks, always answer in Polish.", False), ("If my sister asks, never mention the gift.", False),
-        ("Wenn Lee fragt, antworte immer auf Polnisch.", False),
-        ("Si Lee pregunta, responde siempre en polaco.", False),
-        ("Si Lee demande, réponds toujours en polonais.", False), ("Se Lee chiede, rispondi sempre in polacco.", False),
-        ("Als Lee vraagt, antwoord altijd in het Pools.", False),
-        ("Se o Lee perguntar, responda sempre em polonês.", False),
-        ("Если Ли спросит, отвечай всегда на польском.", False), ("如果有人问，请始终用英文回答。", False),
-        ("誰かに聞かれたら、いつも英語で答えてください。", False), ("If you are unsure, always ask me.", True),
-        ("If I ask for code, always answer in Python.", True),
-        ("If a recipe calls for nuts, always suggest alternatives.", True),
-        ("Always suggest alternatives if a recipe calls for nuts.", True),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "expected"), [
+    ("*I hiss.* I'm a vampire, I only drink blood.", False),
+    ("I am allergic to silver. *The werewolf growls.*", False),
+    ("*Ann draws her knife.* Don't call me girl ever again.", False),
+    ('"Stay back!" *She hisses.* Never call me Jo.', False), ("*Sie lacht.* Nenn mich ab jetzt Königin.", False),
+    ("Don't call me girl.\n*She leaves.*", False),
+    ("*I bow.* My name is Vex. (OOC: please always answer in German)", True),
+    ("*bows* [OOC: please always answer in German]", True), ("*Important:* always answer in German.", True),
+    ("**Always** answer in German.", True), ("I am vegan * and proud of it.", True),
+    ("If Lee asks, always answer in Polish.", False), ("If my sister asks, never mention the gift.", False),
+    ("Wenn Lee fragt, antworte immer auf Polnisch.", False),
+    ("Si Lee pregunta, responde siempre en polaco.", False),
+    ("Si Lee demande, réponds toujours en polonais.", False), ("Se Lee chiede, rispondi sempre in polacco.", False),
+    ("Als Lee vraagt, antwoord altijd in het Pools.", False),
+    ("Se o Lee perguntar, responda sempre em polonês.", False),
+    ("Если Ли спросит, отвечай всегда на польском.", False), ("如果有人问，请始终用英文回答。", False),
+    ("誰かに聞かれたら、いつも英語で答えてください。", False), ("If you are unsure, always ask me.", True),
+    ("If I ask for code, always answer in Python.", True),
+    ("If a recipe calls for nuts, always suggest alternatives.", True),
+    ("Always suggest alternatives if a recipe calls for nuts.", True),
+])  # fmt: skip
 def test_c12_what_a_character_says_and_what_depends_on_others_is_no_wish(text: str, expected: bool) -> None:
     given = read_instructions(text, Settings())
     assert bool(given) is expected
     assert not any("Vex" in each.text for each in given)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("OOC: please always answer in the past tense.", True), ("[OOC: from now on keep your replies short]", True),
-        ("ooc : call me Robin outside the story", True), ("((OOC: remember that I am afraid of spiders))", True),
-        ("I open the door. (Ooc: please always use metric units.)", True),
-        ("( OOC please remember that my sister is called Mara )", True),
-        ("*bows* [OOC: bitte antworte ab jetzt immer auf Deutsch]", True),
-        ("(OOC\uff1akeep in mind that I have exams on Friday)", True), ("He said OOC: always answer in French.", False),
-        ("(OOC: should you always answer in French?)", False), ('"OOC: call me Jo, please" is what she wrote.', False),
-        ("She told me, OOC: remember that I like tea.", False), ("OOC talk is always welcome.", False),
-        ("OOC - please always answer in the past tense.", True), ("*I bow.* ((please always use metric units))", True),
-        ("*I bow.*\n// please always use metric units", True), ("// please always use metric units\n*I bow.*", False),
-        ("OOC-style notes are always welcome.", False),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "expected"), [
+    ("OOC: please always answer in the past tense.", True), ("[OOC: from now on keep your replies short]", True),
+    ("ooc : call me Robin outside the story", True), ("((OOC: remember that I am afraid of spiders))", True),
+    ("I open the door. (Ooc: please always use metric units.)", True),
+    ("( OOC please remember that my sister is called Mara )", True),
+    ("*bows* [OOC: bitte antworte ab jetzt immer auf Deutsch]", True),
+    ("(OOC\uff1akeep in mind that I have exams on Friday)", True), ("He said OOC: always answer in French.", False),
+    ("(OOC: should you always answer in French?)", False), ('"OOC: call me Jo, please" is what she wrote.', False),
+    ("She told me, OOC: remember that I like tea.", False), ("OOC talk is always welcome.", False),
+    ("OOC - please always answer in the past tense.", True), ("*I bow.* ((please always use metric units))", True),
+    ("*I bow.*\n// please always use metric units", True), ("// please always use metric units\n*I bow.*", False),
+    ("OOC-style notes are always welcome.", False),
+])  # fmt: skip
 def test_c12_a_wish_out_of_character_counts_as_in_plain_words(text: str, expected: bool) -> None:
     assert is_in(text, "wishes", "explicit") is expected
     assert all("OOC" not in each.text.upper() for each in read_statements(text, known(text)))
 
 
-@pytest.mark.parametrize(
-    ("user_text", "response_text", "expected"),
-    [
-        ("Please remember that my sister is called Ada", None, True), ("ＲＥＭＥＭＢＥＲ ＴＨＡＴ", None, True),
-        ("I really love rainy days", None, True), ("I feel lonely today", None, True),
-        ("ok", "That made me feel happy", True), ("Don't remember that, please", None, False),
-        ("What time is it?", "Noon.", False), (None, None, False),
-        ("Don\u2019t remember that, please", "I feel happy", False),
-        ("I don\u00b4t remember that", "My name is Jonas", False),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("user_text", "response_text", "expected"), [
+    ("Please remember that my sister is called Ada", None, True), ("ＲＥＭＥＭＢＥＲ ＴＨＡＴ", None, True),
+    ("I really love rainy days", None, True), ("I feel lonely today", None, True),
+    ("ok", "That made me feel happy", True), ("Don't remember that, please", None, False),
+    ("What time is it?", "Noon.", False), (None, None, False),
+    ("Don\u2019t remember that, please", "I feel happy", False),
+    ("I don\u00b4t remember that", "My name is Jonas", False),
+])  # fmt: skip
 def test_t46_t47_the_table(user_text: str | None, response_text: str | None, expected: bool) -> None:
     assert should_remember(user_text, response_text, [ENGLISH]) is expected
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "pls dont use emojis", "u can call me jo", "can u always answer in german?", "plz keep ur answers short",
-        "please **never** use emojis", "Call me **Jo**", "__Always__ answer in metric units",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", [
+    "pls dont use emojis", "u can call me jo", "can u always answer in german?", "plz keep ur answers short",
+    "please **never** use emojis", "Call me **Jo**", "__Always__ answer in metric units",
+])  # fmt: skip
 def test_c12_spellings_of_chats_and_bold_words_are_understood(text: str) -> None:
     assert len(read_instructions(text, Settings())) == 1
     assert not read_instructions("u should call me when ur home", Settings())
@@ -257,46 +239,37 @@ def test_c12_a_request_without_content_states_nothing(language: str) -> None:
         assert asked_before(text, [phrases]) is None, text
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "call me Al", "Always in French, please", "I'm vegan", "No emojis", "nenn mich Jo", "叫我小明", "Joと呼んで",
-        "зови меня Аня",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", [
+    "call me Al", "Always in French, please", "I'm vegan", "No emojis", "nenn mich Jo", "叫我小明", "Joと呼んで",
+    "зови меня Аня",
+])  # fmt: skip
 def test_c12_short_requests_with_content_are_kept(text: str) -> None:
     assert is_in(text, "wishes") is ("Always" not in text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "My plane goes at seven. Remember that!",
-        "Please remember:\n- milk\n- eggs",
-        'Remember "the tide is at noon today".',
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "My plane goes at seven. Remember that!",
+    "Please remember:\n- milk\n- eggs",
+    'Remember "the tide is at noon today".',
+])  # fmt: skip
 def test_c24_content_beside_a_request_is_saved(text: str) -> None:
     assert asked_before(text, known(text)) == (text, "phrase")
     assert is_request("Remember that!", known("Remember that!"))  # what `said` of a host may be
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("ich hab ne Nussallergie, vor allem Nüsse. merk dir das bitte", "ich hab ne Nussallergie, vor allem Nüsse."),
-        ("Mein Zug fährt um neun. Merk dir das!", "Mein Zug fährt um neun."),
-        ("My plane goes at seven. Remember that!", "My plane goes at seven."),
-        ("I love tea. The tide is at noon.\nPlease remember.", "The tide is at noon."),
-        ("Mi tren sale a las nueve. Recuerda eso", "Mi tren sale a las nueve."),
-        ("Mon train part à neuf heures. N'oublie pas.", "Mon train part à neuf heures."),
-        ("電車は九時に出ます。覚えておいて。", "電車は九時に出ます。"),
-        ("What time is it? Remember that!", None),
-        ("I love tea. He said the code is 4711. Remember that!", None),
-        ("The train is late. Don't remember that.", None),
-        ("Remember that!", None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "expected"), [
+    ("ich hab ne Nussallergie, vor allem Nüsse. merk dir das bitte", "ich hab ne Nussallergie, vor allem Nüsse."),
+    ("Mein Zug fährt um neun. Merk dir das!", "Mein Zug fährt um neun."),
+    ("My plane goes at seven. Remember that!", "My plane goes at seven."),
+    ("I love tea. The tide is at noon.\nPlease remember.", "The tide is at noon."),
+    ("Mi tren sale a las nueve. Recuerda eso", "Mi tren sale a las nueve."),
+    ("Mon train part à neuf heures. N'oublie pas.", "Mon train part à neuf heures."),
+    ("電車は九時に出ます。覚えておいて。", "電車は九時に出ます。"),
+    ("What time is it? Remember that!", None),
+    ("I love tea. He said the code is 4711. Remember that!", None),
+    ("The train is late. Don't remember that.", None),
+    ("Remember that!", None),
+])  # fmt: skip
 def test_l18_a_bare_request_to_remember_means_the_sentence_before_it(text: str, expected: str | None) -> None:
     asked = [each.text for each in read_statements(text, known(text)) if "explicit" in each.groups]
     assert asked == ([] if expected is None else [expected])
@@ -370,56 +343,47 @@ def test_c12_a_ban_for_a_pregnancy_replaces_no_other() -> None:
     assert not takes_back(ending, "I'm allergic to nuts", ())
 
 
-@pytest.mark.parametrize(
-    ("ending", "wish"),
-    [
-        ("Stop calling me Jo", "Call me Kim"),
-        ("Don't call me Joe", "Call me Joanna"),
-        ("Don't call me Annabel", "Call me Anna"),
-        ("Don't call me Mr. Smith anymore", "Please call me Mr. Jones from now on"),
-        ("Nenn mich bitte nicht mehr Jo", "Nenn mich ab jetzt bitte Kim"),
-        ("You can speak English again", "Never use emojis"),
-        ("I quit being late", "I am vegetarian"),
-        ("Tables are fine again", "Never use emojis"),
-        ("Stop using so many emojis", "Never use emojis"),
-        ("Hör auf, Tabellen zu benutzen", "Benutze nie Tabellen"),
-        ("Forget the peanuts, I will buy them", "I'm allergic to peanuts"),
-        ("No more long sentences", "Always answer in short sentences"),
-        ("I don't want you to apologize all the time.", "My time zone is CET."),
-        ("Basta de nueces", "Soy alérgica a las nueces"),
-    ],
-)
+@pytest.mark.parametrize(("ending", "wish"), [
+    ("Stop calling me Jo", "Call me Kim"),
+    ("Don't call me Joe", "Call me Joanna"),
+    ("Don't call me Annabel", "Call me Anna"),
+    ("Don't call me Mr. Smith anymore", "Please call me Mr. Jones from now on"),
+    ("Nenn mich bitte nicht mehr Jo", "Nenn mich ab jetzt bitte Kim"),
+    ("You can speak English again", "Never use emojis"),
+    ("I quit being late", "I am vegetarian"),
+    ("Tables are fine again", "Never use emojis"),
+    ("Stop using so many emojis", "Never use emojis"),
+    ("Hör auf, Tabellen zu benutzen", "Benutze nie Tabellen"),
+    ("Forget the peanuts, I will buy them", "I'm allergic to peanuts"),
+    ("No more long sentences", "Always answer in short sentences"),
+    ("I don't want you to apologize all the time.", "My time zone is CET."),
+    ("Basta de nueces", "Soy alérgica a las nueces"),
+])  # fmt: skip
 def test_c12_another_wish_stays(ending: str, wish: str) -> None:
     (stated,) = read_instructions(wish, Settings())
     ends = [each for each in read_instructions(ending, Settings()) if each.ends]
     assert not any(takes_back(each, wish, stated.topics) for each in ends)
 
 
-@pytest.mark.parametrize(
-    ("last", "newest"),
-    [
-        ("never mind", "Forget my last instruction"), ("Vergiss das bitte", "Streich diese Regel bitte"),
-        ("Olvídalo", "Olvida esa regla"), ("Laisse tomber", "Oublie cette règle"),
-        ("Lascia perdere", "Dimentica quella regola"), ("Esquece isso", "Esquece essa regra"),
-        ("Laat maar zitten", "Vergeet die regel maar"), ("Забудь об этом", "Забудь это правило"),
-        ("さっきのはなしで", "そのルールはもうなしで"), ("当我没说", "取消那条规则"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("last", "newest"), [
+    ("never mind", "Forget my last instruction"), ("Vergiss das bitte", "Streich diese Regel bitte"),
+    ("Olvídalo", "Olvida esa regla"), ("Laisse tomber", "Oublie cette règle"),
+    ("Lascia perdere", "Dimentica quella regola"), ("Esquece isso", "Esquece essa regra"),
+    ("Laat maar zitten", "Vergeet die regel maar"), ("Забудь об этом", "Забудь это правило"),
+    ("さっきのはなしで", "そのルールはもうなしで"), ("当我没说", "取消那条规则"),
+])  # fmt: skip
 def test_c12_what_is_meant_without_a_word_for_it_is_understood(last: str, newest: str) -> None:
     for text, means in ((last, (True, False)), (newest, (False, True))):
         read = read_instructions(text, Settings())
         assert [(each.ends, each.means_last_wish, each.means_newest) for each in read] == [(True, *means)], text
 
 
-@pytest.mark.parametrize(
-    ("text", "begins"),
-    [
-        ("my name is on the list", False), ("my name is hard to spell", False),
-        ("everyone calls me on my birthday", False),
-        ("Ab jetzt ist Filmabend am Freitag", False), ("Mein Name steht nicht auf der Liste", False),
-        ("Sprich bitte Deutsch mit mir", True), ("mit mir bitte nur Deutsch", True), ("Halte dich bitte kurz", True),
-        ("red deutsch mit mir", True),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "begins"), [
+    ("my name is on the list", False), ("my name is hard to spell", False),
+    ("everyone calls me on my birthday", False),
+    ("Ab jetzt ist Filmabend am Freitag", False), ("Mein Name steht nicht auf der Liste", False),
+    ("Sprich bitte Deutsch mit mir", True), ("mit mir bitte nur Deutsch", True), ("Halte dich bitte kurz", True),
+    ("red deutsch mit mir", True),
+])  # fmt: skip
 def test_c12_plain_statements_are_no_wishes_and_short_wishes_are(text: str, begins: bool) -> None:
     assert [each.begins for each in read_instructions(text, Settings())] == [True] * begins

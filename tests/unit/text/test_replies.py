@@ -61,23 +61,20 @@ def test_g22_an_object_is_found_wherever_and_however_it_stands(name: str) -> Non
     assert read_object({**READ, **NOTHING}[name], KEYS) == (TRIP if name in READ else None)
 
 
-@pytest.mark.parametrize(
-    ("reply", "found"),
-    [
-        # the first fence wins over an object before it
-        ('{"title": "before"} ```json\n{"title": "fenced"}\n```', {"title": "fenced"}),
-        ('```\n{"note": 1}\n``` {"title": "after"}', {"title": "after"}),
-        # quotes inside of a text belong to it
-        ("{'title': 'it's Bob's', 'summary': 'Ok.'}", {"title": "it's Bob's", "summary": "Ok."}),
-        ('{"title": "He said "hi", then left", "summary": "a\\"b\\n\\u00e9"}',
-         {"title": 'He said "hi", then left', "summary": 'a"b\né'}),
-        ("{'title': 'it\\', x: y',}", {"title": "it', x: y"}),
-        ('{"title": ["a "b", c", "d",]}', {"title": ['a "b", c', "d"]}),
-        # a member whose value is missing is left out
-        ('{"title": "Trip", "summary":', {"title": "Trip"}), ('{"title": "Trip", "sum', {"title": "Trip"}),
-        ('{"title": , "summary": "Ok."}', {"summary": "Ok."}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("reply", "found"), [
+    # the first fence wins over an object before it
+    ('{"title": "before"} ```json\n{"title": "fenced"}\n```', {"title": "fenced"}),
+    ('```\n{"note": 1}\n``` {"title": "after"}', {"title": "after"}),
+    # quotes inside of a text belong to it
+    ("{'title': 'it's Bob's', 'summary': 'Ok.'}", {"title": "it's Bob's", "summary": "Ok."}),
+    ('{"title": "He said "hi", then left", "summary": "a\\"b\\n\\u00e9"}',
+     {"title": 'He said "hi", then left', "summary": 'a"b\né'}),
+    ("{'title': 'it\\', x: y',}", {"title": "it', x: y"}),
+    ('{"title": ["a "b", c", "d",]}', {"title": ['a "b", c', "d"]}),
+    # a member whose value is missing is left out
+    ('{"title": "Trip", "summary":', {"title": "Trip"}), ('{"title": "Trip", "sum', {"title": "Trip"}),
+    ('{"title": , "summary": "Ok."}', {"summary": "Ok."}),
+])  # fmt: skip
 def test_g22_fences_quotes_and_missing_values(reply: str, found: dict[str, Any]) -> None:
     assert read_object(reply, KEYS) == found
 
@@ -138,50 +135,47 @@ SAID = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("reply", "said"),
-    [
-        *((reply, reply) for reply in SAID),
-        ("", ""),
-        ("  Hello <b>there</b>. ", "Hello <b>there</b>."),
-        ("a<think>b</think>c<thinking>d</thinking>e", "ace"),
-        ("<think>I could write <reasoning> here</think>Yes.", "Yes."),
-        ("<think/>Yes. <thinker>No.</thinker>", "Yes. <thinker>No.</thinker>"),
-        ("<think>never closed", ""),
-        ("So: <think>a <think>b</think> c</think>yes.", "So: yes."),
-        ("It began before the reply.</think>\n\nHello.", "Hello."),
-        ("<THINK>Loud.</THINK>Hello.", "Hello."),
-        ("<thought>Gemini</thought>Hello.", "Hello."),
-        ("<seed:think>Seed</seed:think>Hello.", "Hello."),
-        ("◁think▷Kimi◁/think▷Hello.", "Hello."),
-        ("[THINK]Magistral[/THINK]Hello.", "Hello."),
-        ('<details type="reasoning" done="true">\n<summary>Thought</summary>\n> Hm.\n</details>\nHello.', "Hello."),
-        ("<details><summary>Kept</summary></details>", "<details><summary>Kept</summary></details>"),
-        ("<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Hello.<|return|>",
-         "Hello."),
-        ("<|channel|>analysis<|message|>Hm.", ""),
-        ("<|channel|>analysis<|message|>Hm.<|end|>Hello.", "Hello."),
-        (("analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>commentary to=functions.look "
-         "<|constrain|>json<|message|>{}<|call|><|start|>assistant<|channel|>final<|message|>Hello."), "Hello."),
-        ("analysisWe look.assistantcommentary to=functions.look json{}assistantfinalHello.", "Hello."),
-        ("assistantanalysisWe look.", ""),
-        ("analysis of tea", "analysis of tea"),
-        ("<think>Hm.</thinking>Green tea.", "Green tea."),
-        ("<think>Write </thinking> first.</think>Green tea.", "Green tea."),
-        ("<mm:think>Hm.</mm:think>Hello.", "Hello."),
-        ("So <mm:think>Hm.</mm:think>Hello.", "So Hello."),
-        ("<|channel>thought\nHm.<channel|>Hello.", "Hello."),
-        ("<|channel>thought\nHm.", ""),
-        ("<|begin_of_thought|>Hm.<|end_of_thought|>\n\n<|begin_of_solution|>Hello.<|end_of_solution|>", "Hello."),
-        ("<|START_THINKING|>Hm.<|END_THINKING|><|START_RESPONSE|>Hello.<|END_RESPONSE|>", "Hello."),
-        ("<|START_THINKING|>Hm.", ""),
-        ("<analysis>Hm.</analysis>\nHello.", "Hello."),
-        ("<scratchpad>\nHm.\n</scratchpad>\n\n<plan>Say hello.</plan>Hello.", "Hello."),
-        ("[REFLECTION]Hm.[/REFLECTION] Hello.", "Hello."),
-        ("<|plan|>Hm.<|/plan|>Hello.", "Hello."),
-        ("Hello.<|im_end|>", "Hello."),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("reply", "said"), [
+    *((reply, reply) for reply in SAID),
+    ("", ""),
+    ("  Hello <b>there</b>. ", "Hello <b>there</b>."),
+    ("a<think>b</think>c<thinking>d</thinking>e", "ace"),
+    ("<think>I could write <reasoning> here</think>Yes.", "Yes."),
+    ("<think/>Yes. <thinker>No.</thinker>", "Yes. <thinker>No.</thinker>"),
+    ("<think>never closed", ""),
+    ("So: <think>a <think>b</think> c</think>yes.", "So: yes."),
+    ("It began before the reply.</think>\n\nHello.", "Hello."),
+    ("<THINK>Loud.</THINK>Hello.", "Hello."),
+    ("<thought>Gemini</thought>Hello.", "Hello."),
+    ("<seed:think>Seed</seed:think>Hello.", "Hello."),
+    ("◁think▷Kimi◁/think▷Hello.", "Hello."),
+    ("[THINK]Magistral[/THINK]Hello.", "Hello."),
+    ('<details type="reasoning" done="true">\n<summary>Thought</summary>\n> Hm.\n</details>\nHello.', "Hello."),
+    ("<details><summary>Kept</summary></details>", "<details><summary>Kept</summary></details>"),
+    ("<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Hello.<|return|>",
+     "Hello."),
+    ("<|channel|>analysis<|message|>Hm.", ""),
+    ("<|channel|>analysis<|message|>Hm.<|end|>Hello.", "Hello."),
+    (("analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>commentary to=functions.look "
+     "<|constrain|>json<|message|>{}<|call|><|start|>assistant<|channel|>final<|message|>Hello."), "Hello."),
+    ("analysisWe look.assistantcommentary to=functions.look json{}assistantfinalHello.", "Hello."),
+    ("assistantanalysisWe look.", ""),
+    ("analysis of tea", "analysis of tea"),
+    ("<think>Hm.</thinking>Green tea.", "Green tea."),
+    ("<think>Write </thinking> first.</think>Green tea.", "Green tea."),
+    ("<mm:think>Hm.</mm:think>Hello.", "Hello."),
+    ("So <mm:think>Hm.</mm:think>Hello.", "So Hello."),
+    ("<|channel>thought\nHm.<channel|>Hello.", "Hello."),
+    ("<|channel>thought\nHm.", ""),
+    ("<|begin_of_thought|>Hm.<|end_of_thought|>\n\n<|begin_of_solution|>Hello.<|end_of_solution|>", "Hello."),
+    ("<|START_THINKING|>Hm.<|END_THINKING|><|START_RESPONSE|>Hello.<|END_RESPONSE|>", "Hello."),
+    ("<|START_THINKING|>Hm.", ""),
+    ("<analysis>Hm.</analysis>\nHello.", "Hello."),
+    ("<scratchpad>\nHm.\n</scratchpad>\n\n<plan>Say hello.</plan>Hello.", "Hello."),
+    ("[REFLECTION]Hm.[/REFLECTION] Hello.", "Hello."),
+    ("<|plan|>Hm.<|/plan|>Hello.", "Hello."),
+    ("Hello.<|im_end|>", "Hello."),
+])  # fmt: skip
 def test_r37_only_what_was_said_is_left(reply: str, said: str) -> None:
     assert strip_thoughts(reply) == said
 

@@ -24,44 +24,41 @@ def test_f62_a_list_of_lines_that_repeat_is_compared_in_bounded_time() -> None:
     assert match_lines(lines, lines) == [*range(1000)]
 
 
-@pytest.mark.parametrize(
-    ("lines", "stored", "matches", "changed"),
-    [
-        ("a", "", (None,), ()),
-        ("a B c", "a B", (0, 1, None), ()),
-        ("a B c", "a B c D", (0, 1, 2), ()),  # another answer to the same line
-        ("a", "a B", (0,), ()),
-        ("c D e", "a B c D", (2, 3, None), ()),  # a front end that sends the newest lines alone
-        ("a B x", "a B c D", (0, 1, 2), (2,)),  # the last line, said otherwise
-        ("x B c", "a B", (0, 1, None), (0,)),  # the first line
-        ("a X c", "a B", (0, 1, None), (1,)),  # another version of the last answer
-        ("a B x D e", "a B c D", (0, 1, 2, 3, None), (2,)),
-        ("x Y z", "a B c D", (None, None, None), ()),  # another chat under the same key
-        ("a B a", "a B", (0, 1, None), ()),  # said once more
-        ("a", "a B c D", (None,), ()),  # once more, by a front end that sends single lines
-        ("a B", "a B c D", (0, 1), ()),
-        ("a B c", "a B c D e F", (0, 1, 2), ()),  # an earlier answer made anew
-        ("a B x", "a B c D e F", (0, 1, None), ()),  # taken back, and said otherwise: what was said stays
-        ("z a B c", "a B", (None, 0, 1, None), ()),  # more of the past than is stored
-        ("a X y D e", "a B c D", (0, 1, 2, 3, None), (1, 2)),  # two neighbours at once
-        ("x Y c D e", "a B c D", (0, 1, 2, 3, None), (0, 1)),
-        ("a X y Z e F g", "a B c D e F", (0, 1, 2, 3, 4, 5, None), (1, 2, 3)),
-        ("a W x Y e", "a B c D e F", (0, None, None, None, 4), ()),  # another chat that begins like this one
-        ("yes OK yes NO yes", "yes OK yes NO", (0, 1, 2, 3, None), ()),
-        ("b OK yes", "a OK yes OK b OK", (4, 5, None), ()),  # the newest lines alone; "yes" is said again
-        ("yes OK c", "yes OK a OK yes OK b NO", (4, 5, None), ()),  # where short lines repeat, none is edited
-        (
-            "no HI no OK c OK d",
-            "a OK no HI no HI no OK b HI c OK",
-            (6, None, None, None, 10, 11, None),
-            (),
-        ),  # b deleted
-        ("OK d YES e", "a OK b OK c OK c NO d OK", (None, 8, 9, None), (2,)),  # d is said once, OK is not
-        ("HI c", "HI a B", (0, None), ()),  # another chat begins with the same greeting
-        ("yes X c", "a OK yes OK", (2, 3, None), (1,)),  # the newest answer, changed by the front end
-        ("x OK b OK c", "a OK yes OK b OK", (None, 3, 4, 5, None), ()),  # the first line of a part may be a summary
-    ],
-)
+@pytest.mark.parametrize(("lines", "stored", "matches", "changed"), [
+    ("a", "", (None,), ()),
+    ("a B c", "a B", (0, 1, None), ()),
+    ("a B c", "a B c D", (0, 1, 2), ()),  # another answer to the same line
+    ("a", "a B", (0,), ()),
+    ("c D e", "a B c D", (2, 3, None), ()),  # a front end that sends the newest lines alone
+    ("a B x", "a B c D", (0, 1, 2), (2,)),  # the last line, said otherwise
+    ("x B c", "a B", (0, 1, None), (0,)),  # the first line
+    ("a X c", "a B", (0, 1, None), (1,)),  # another version of the last answer
+    ("a B x D e", "a B c D", (0, 1, 2, 3, None), (2,)),
+    ("x Y z", "a B c D", (None, None, None), ()),  # another chat under the same key
+    ("a B a", "a B", (0, 1, None), ()),  # said once more
+    ("a", "a B c D", (None,), ()),  # once more, by a front end that sends single lines
+    ("a B", "a B c D", (0, 1), ()),
+    ("a B c", "a B c D e F", (0, 1, 2), ()),  # an earlier answer made anew
+    ("a B x", "a B c D e F", (0, 1, None), ()),  # taken back, and said otherwise: what was said stays
+    ("z a B c", "a B", (None, 0, 1, None), ()),  # more of the past than is stored
+    ("a X y D e", "a B c D", (0, 1, 2, 3, None), (1, 2)),  # two neighbours at once
+    ("x Y c D e", "a B c D", (0, 1, 2, 3, None), (0, 1)),
+    ("a X y Z e F g", "a B c D e F", (0, 1, 2, 3, 4, 5, None), (1, 2, 3)),
+    ("a W x Y e", "a B c D e F", (0, None, None, None, 4), ()),  # another chat that begins like this one
+    ("yes OK yes NO yes", "yes OK yes NO", (0, 1, 2, 3, None), ()),
+    ("b OK yes", "a OK yes OK b OK", (4, 5, None), ()),  # the newest lines alone; "yes" is said again
+    ("yes OK c", "yes OK a OK yes OK b NO", (4, 5, None), ()),  # where short lines repeat, none is edited
+    (
+        "no HI no OK c OK d",
+        "a OK no HI no HI no OK b HI c OK",
+        (6, None, None, None, 10, 11, None),
+        (),
+    ),  # b deleted
+    ("OK d YES e", "a OK b OK c OK c NO d OK", (None, 8, 9, None), (2,)),  # d is said once, OK is not
+    ("HI c", "HI a B", (0, None), ()),  # another chat begins with the same greeting
+    ("yes X c", "a OK yes OK", (2, 3, None), (1,)),  # the newest answer, changed by the front end
+    ("x OK b OK c", "a OK yes OK b OK", (None, 3, 4, 5, None), ()),  # the first line of a part may be a summary
+])  # fmt: skip
 def test_r17_what_each_line_is(lines: str, stored: str, matches: Any, changed: tuple[int, ...]) -> None:
     said, there = spoken(lines), spoken(stored)
     found = match_lines(said, there)

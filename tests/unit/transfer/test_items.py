@@ -13,50 +13,44 @@ def _rows(content: str | bytes, syntax: Any = None) -> list[Row]:
     return read_items(content.encode() if isinstance(content, str) else content, syntax).rows
 
 
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        ('{"items": []}', "items"),
-        ('{"text": "a"}', "lines"),
-        ('{"text": "a"}\r\n{"text": "b"}\r\n', "lines"),
-        ('\ufeff{"items": ["a"]}', "items"),
-        ('{"entries": {"0": {"uid": 0, "key": [], "content": ""}}}', "world_info"),
-        ('{"entries": []}', "character_book"),
-        ('{"spec": "chara_card_v2", "data": {"character_book": {"entries": []}}}', "character_book"),
-        ('{"spec": "lorebook_v3", "data": {"entries": [{"keys": [], "content": ""}]}}', "character_book"),
-        ('{"count": 1, "results": [{"memory": "a"}]}', "mem0"),
-        ('[{"id": "x", "memory": "a"}]', "mem0"),
-        ('{\n  "text": "a"\n}', "lines"),
-        ("items:\n- text: a\n  kind: chat\n- b\n", "items"),
-        ("# by hand\n---\n- text: a\n", "items"),
-        ("text: a\ntags: [b]\n", "lines"),
-        ("results:\n- memory: a\n", "mem0"),
-        ("entries:\n  '0': {uid: 0, key: [], content: a}\n", "world_info"),
-        ("- Diet: vegetarian\n- Likes tea\n", "list"),
-        ("- Likes tea\n- Has a cat called Tofu\n", "list"),
-        ("Saved memories:\n\n1. Likes tea\n\n2. Is vegetarian.", "list"),
-        ("[2025-03-01] - User likes tea.\n[2025-03-02] - User has a cat.", "list"),
-        ("```\n[2025-03-01] - Likes tea.\n[2025-03-02] - Has a cat.\n```\n", "list"),
-        ('{"type": "entity", "name": "Ann", "entityType": "person", "observations": ["a"]}\n', "mcp_memory"),
-        ('{"entities": [{"name": "Ann", "observations": []}], "relations": []}', "mcp_memory"),
-    ],
-)
+@pytest.mark.parametrize(("content", "told"), [
+    ('{"items": []}', "items"),
+    ('{"text": "a"}', "lines"),
+    ('{"text": "a"}\r\n{"text": "b"}\r\n', "lines"),
+    ('\ufeff{"items": ["a"]}', "items"),
+    ('{"entries": {"0": {"uid": 0, "key": [], "content": ""}}}', "world_info"),
+    ('{"entries": []}', "character_book"),
+    ('{"spec": "chara_card_v2", "data": {"character_book": {"entries": []}}}', "character_book"),
+    ('{"spec": "lorebook_v3", "data": {"entries": [{"keys": [], "content": ""}]}}', "character_book"),
+    ('{"count": 1, "results": [{"memory": "a"}]}', "mem0"),
+    ('[{"id": "x", "memory": "a"}]', "mem0"),
+    ('{\n  "text": "a"\n}', "lines"),
+    ("items:\n- text: a\n  kind: chat\n- b\n", "items"),
+    ("# by hand\n---\n- text: a\n", "items"),
+    ("text: a\ntags: [b]\n", "lines"),
+    ("results:\n- memory: a\n", "mem0"),
+    ("entries:\n  '0': {uid: 0, key: [], content: a}\n", "world_info"),
+    ("- Diet: vegetarian\n- Likes tea\n", "list"),
+    ("- Likes tea\n- Has a cat called Tofu\n", "list"),
+    ("Saved memories:\n\n1. Likes tea\n\n2. Is vegetarian.", "list"),
+    ("[2025-03-01] - User likes tea.\n[2025-03-02] - User has a cat.", "list"),
+    ("```\n[2025-03-01] - Likes tea.\n[2025-03-02] - Has a cat.\n```\n", "list"),
+    ('{"type": "entity", "name": "Ann", "entityType": "person", "observations": ["a"]}\n', "mcp_memory"),
+    ('{"entities": [{"name": "Ann", "observations": []}], "relations": []}', "mcp_memory"),
+])  # fmt: skip
 def test_l41_a_file_is_told_by_what_it_holds(content: str, told: str) -> None:
     assert read_items(content.encode()).format == told
 
 
-@pytest.mark.parametrize(
-    ("line", "at", "text"),
-    [
-        ("2026-02-11: Dentist", "2026-02-11", "Dentist"),
-        ("- 12.3.2026 – Dentist", "2026-03-12", "Dentist"),
-        ("[2026-02-11] - Dentist", "2026-02-11", "Dentist"),
-        ("2026-02-11 Dentist", "2026-02-11", "2026-02-11 Dentist"),
-        ("- 2026-02-11 to 2026-02-13 Rome", "2026-02-11", "2026-02-11 to 2026-02-13 Rome"),
-        ("2026-02-11 - 2026-02-13 Rome", "2026-02-11", "2026-02-11 - 2026-02-13 Rome"),
-        ("- 3.5 litres of milk", None, "3.5 litres of milk"),
-    ],
-)
+@pytest.mark.parametrize(("line", "at", "text"), [
+    ("2026-02-11: Dentist", "2026-02-11", "Dentist"),
+    ("- 12.3.2026 – Dentist", "2026-03-12", "Dentist"),
+    ("[2026-02-11] - Dentist", "2026-02-11", "Dentist"),
+    ("2026-02-11 Dentist", "2026-02-11", "2026-02-11 Dentist"),
+    ("- 2026-02-11 to 2026-02-13 Rome", "2026-02-11", "2026-02-11 to 2026-02-13 Rome"),
+    ("2026-02-11 - 2026-02-13 Rome", "2026-02-11", "2026-02-11 - 2026-02-13 Rome"),
+    ("- 3.5 litres of milk", None, "3.5 litres of milk"),
+])  # fmt: skip
 def test_l41_a_line_behind_a_date_is_a_memory_of_that_day(line: str, at: str | None, text: str) -> None:
     rows = _rows(f"# Notes\n\n{line}\n")
     assert [(row.number, row.value) for row in rows] == [(3, {"text": text, "timestamp": at})]
@@ -82,16 +76,13 @@ def test_f76_where_a_file_is_no_file(tmp_path: Path) -> None:
         _rows(b'{"items": ["' + b"a" * 21 * 1024**2 + b'"]}')
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ('{"items": [' + "[" * 18 + "]" * 18 + "]}", ""),
-        ('{"items": [' + "[" * 19 + "]" * 19 + "]}", "nested deeper than 20"),
-        ('{"items": [' + "[" * 10**6, "nested too deeply"),
-        ('{"items": [\n1,]}', "not JSON: .* at line 2, character"),
-        ('{"items": [' + "9" * 5000 + "]}", "a number is too long"),
-    ],
-)
+@pytest.mark.parametrize(("content", "said"), [
+    ('{"items": [' + "[" * 18 + "]" * 18 + "]}", ""),
+    ('{"items": [' + "[" * 19 + "]" * 19 + "]}", "nested deeper than 20"),
+    ('{"items": [' + "[" * 10**6, "nested too deeply"),
+    ('{"items": [\n1,]}', "not JSON: .* at line 2, character"),
+    ('{"items": [' + "9" * 5000 + "]}", "a number is too long"),
+])  # fmt: skip
 def test_l39_a_document_is_bounded(content: str, said: str) -> None:
     if not said:
         assert len(_rows(content, "json")) == 1
@@ -100,18 +91,15 @@ def test_l39_a_document_is_bounded(content: str, said: str) -> None:
         _rows(content, "json")
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ("a: &a [x]\nitems: [*a, *a]\n", "line 2 holds an alias"),
-        ("items:\n- text: 'a\n", "is not YAML"),
-        ("items: [" + "[" * 30 + "]" * 30 + "]", "line 1 is nested deeper than 20 levels"),
-        ("items: []\n---\nitems: []\n", "several documents"),
-        ("items:\n- !!python/object/apply:os.getcwd []\n", "line 1 holds what YAML makes no value of"),
-        ("items:\n- text: a\n  text: b\n", "line 3 holds a key that its mapping has already"),
-        ("items: [2026-02-31]\n", "line 1 holds what YAML makes no value of"),
-    ],
-)
+@pytest.mark.parametrize(("content", "said"), [
+    ("a: &a [x]\nitems: [*a, *a]\n", "line 2 holds an alias"),
+    ("items:\n- text: 'a\n", "is not YAML"),
+    ("items: [" + "[" * 30 + "]" * 30 + "]", "line 1 is nested deeper than 20 levels"),
+    ("items: []\n---\nitems: []\n", "several documents"),
+    ("items:\n- !!python/object/apply:os.getcwd []\n", "line 1 holds what YAML makes no value of"),
+    ("items:\n- text: a\n  text: b\n", "line 3 holds a key that its mapping has already"),
+    ("items: [2026-02-31]\n", "line 1 holds what YAML makes no value of"),
+])  # fmt: skip
 @pytest.mark.parametrize("syntax", ["yaml", None])
 def test_l39_yaml_is_read_safely(content: str, said: str, syntax: Any) -> None:
     with pytest.raises(TransferError, match=f"cannot be read as YAML: .*{said}"):

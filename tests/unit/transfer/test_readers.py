@@ -50,16 +50,13 @@ def test_a_record_holds_what_the_row_says() -> None:
     assert _read(text=" \n") == Left(BLANK) and _read(id=17).id == "17"
 
 
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({"text": 7}, "text is of type int. It must be a text"), ({"text": ["canary"]}, "text is of type list"),
-        ({"timestamp": None}, "timestamp is missing"), ({"timestamp": "soon"}, "timestamp cannot be read"),
-        ({"speaker": ""}, "speaker is blank. A name is needed here"),
-        ({"speaker": {"canary": 1}}, "speaker is of type dict"), ({"speaker": "x" * 192}, "speaker is 192 bytes long"),
-        ({"id": "a\x00"}, "id holds a NUL"), ({"conversation": "\ud800"}, "conversation holds a lone surrogate"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("changes", "reason"), [
+    ({"text": 7}, "text is of type int. It must be a text"), ({"text": ["canary"]}, "text is of type list"),
+    ({"timestamp": None}, "timestamp is missing"), ({"timestamp": "soon"}, "timestamp cannot be read"),
+    ({"speaker": ""}, "speaker is blank. A name is needed here"),
+    ({"speaker": {"canary": 1}}, "speaker is of type dict"), ({"speaker": "x" * 192}, "speaker is 192 bytes long"),
+    ({"id": "a\x00"}, "id holds a NUL"), ({"conversation": "\ud800"}, "conversation holds a lone surrogate"),
+])  # fmt: skip
 def test_f76_a_row_of_a_wrong_type_is_listed_with_its_reason(changes: dict[str, Any], reason: str) -> None:
     problem = _read(**changes)
     assert isinstance(problem, Fault)
@@ -96,18 +93,15 @@ def test_the_format_is_recognised(tmp_path: Path) -> None:
 MOMENT = datetime(2023, 6, 19, 16, 13, 25, 120_000, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
-    ("text", "moment"),
-    [
-        ("2023-06-19T16:13:25.120Z", MOMENT), ("2023-06-19T18:13:25.120+02:00", MOMENT),
-        ("2023-6-19 @16h 13m 25s 120ms", MOMENT), ("2023-06-19@16h13m25s", MOMENT.replace(microsecond=0)),
-        ("June 19, 2023 4:13pm", MOMENT.replace(second=0, microsecond=0)),
-        ("Jun 19, 2023 4:13 PM", MOMENT.replace(second=0, microsecond=0)),
-        ("June 19, 2023 12:05am", datetime(2023, 6, 19, 0, 5, tzinfo=UTC)),
-        ("June 19, 2023", datetime(2023, 6, 19, tzinfo=UTC)), (1687191205120, MOMENT), ("1687191205120", MOMENT),
-        (1687191205.12, MOMENT), ("2023-06-19 16:13:25.120", MOMENT),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "moment"), [
+    ("2023-06-19T16:13:25.120Z", MOMENT), ("2023-06-19T18:13:25.120+02:00", MOMENT),
+    ("2023-6-19 @16h 13m 25s 120ms", MOMENT), ("2023-06-19@16h13m25s", MOMENT.replace(microsecond=0)),
+    ("June 19, 2023 4:13pm", MOMENT.replace(second=0, microsecond=0)),
+    ("Jun 19, 2023 4:13 PM", MOMENT.replace(second=0, microsecond=0)),
+    ("June 19, 2023 12:05am", datetime(2023, 6, 19, 0, 5, tzinfo=UTC)),
+    ("June 19, 2023", datetime(2023, 6, 19, tzinfo=UTC)), (1687191205120, MOMENT), ("1687191205120", MOMENT),
+    (1687191205.12, MOMENT), ("2023-06-19 16:13:25.120", MOMENT),
+])  # fmt: skip
 def test_every_form_sillytavern_has_written_is_read(text: object, moment: datetime) -> None:
     assert read_time(text) == moment
 

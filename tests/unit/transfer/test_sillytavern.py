@@ -62,20 +62,17 @@ def _again(line: dict[str, Any]) -> tuple[dict[str, Any], Beside]:
     return tavern_lines.build_line(stored, beside), beside
 
 
-@pytest.mark.parametrize(
-    ("swipes", "chosen", "wanted"),
-    [
-        (["1", "2"], 1, [(0, False), (1, True)]),
-        (["2"], 0, []),  # the message alone
-        (["1"], 0, [(0, True)]),  # what is shown there after swiping forth and back
-        (["1", "2"], None, [(0, False), (1, True)]),
-        (["1", "3"], 7, [(0, False), (1, False)]),
-        (["1", "", 5, None, "2"], 4, [(0, False), (4, True)]),
-        (["1", "2"], True, [(0, False), (1, True)]),
-        ("12", 0, []),
-        ([], 0, []),
-    ],
-)
+@pytest.mark.parametrize(("swipes", "chosen", "wanted"), [
+    (["1", "2"], 1, [(0, False), (1, True)]),
+    (["2"], 0, []),  # the message alone
+    (["1"], 0, [(0, True)]),  # what is shown there after swiping forth and back
+    (["1", "2"], None, [(0, False), (1, True)]),
+    (["1", "3"], 7, [(0, False), (1, False)]),
+    (["1", "", 5, None, "2"], 4, [(0, False), (4, True)]),
+    (["1", "2"], True, [(0, False), (1, True)]),
+    ("12", 0, []),
+    ([], 0, []),
+])  # fmt: skip
 def test_s48_which_alternatives_a_line_has(swipes: Any, chosen: Any, wanted: list[tuple[int, bool]]) -> None:
     """A blank one and one that is no text are kept in the line: they can never be chosen."""
     line = {"mes": "2", "swipes": swipes, "swipe_id": chosen}

@@ -50,30 +50,27 @@ EMBED = {"author": {"name": "News"}, "title": "Rain", "description": "at noon", 
 ANSWER = [{"html": "<p>Noon.</p>"}]
 
 
-@pytest.mark.parametrize(
-    ("program", "messages", "texts", "left"),
-    [
-        ("slack", [{"text": "", "blocks": BLOCKS}], [SHOWN], 0),
-        ("slack", [{"text": "", "attachments": [{"fallback": "[no preview]", "blocks": BLOCKS}]}], [SHOWN], 0),
-        ("slack", [{"text": "", "blocks": [{"type": "image"}, 7]}], [], 1),
-        ("discord", [{"content": "", "embeds": [EMBED]}], ["News\nRain\nat noon\nby Cleo"], 0),
-        ("discord", [{"content": "", "forwardedMessage": {"content": "", "embeds": [EMBED]}}],
-         ["News\nRain\nat noon\nby Cleo"], 0),
-        ("discord", [{"content": "", "forwardedMessage": {"content": "see", "attachments": []}}], ["see"], 0),
-        ("openwebui", [{"content": None, "output": [
-            {"type": "reasoning", "content": [{"type": "output_text", "text": "hm"}]},
-            {"type": "message", "content": [{"type": "output_text", "text": "255"}]}]}], ["255"], 0),
-        ("openwebui", [{"content": "a"}, {"content": None, "output": [{"type": "function_call", "name": "f"}]}],
-         ["a"], 1),
-        *(("gemini", [{"title": f"{label}Wann ist Mittag: heute?", "safeHtmlItem": ANSWER},
-                      {"title": f"{label}Und du?"}, {"title": "Feedback: gut"}],
-           ["Wann ist Mittag: heute?", "Noon.", "Und du?"], 1)
-          for label in ("Prompted ", "Eingegebener Prompt: ", "Eingegebener Prompt:\u00a0", "Requête envoyée : ",
-                        "Petición enviada: ", "Preguntaste ", "送信したメッセージ: ")),
-        ("gemini", [{"title": "Tea: the question: yes", "safeHtmlItem": ANSWER}],
-         ["Tea: the question: yes", "Noon."], 0),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("program", "messages", "texts", "left"), [
+    ("slack", [{"text": "", "blocks": BLOCKS}], [SHOWN], 0),
+    ("slack", [{"text": "", "attachments": [{"fallback": "[no preview]", "blocks": BLOCKS}]}], [SHOWN], 0),
+    ("slack", [{"text": "", "blocks": [{"type": "image"}, 7]}], [], 1),
+    ("discord", [{"content": "", "embeds": [EMBED]}], ["News\nRain\nat noon\nby Cleo"], 0),
+    ("discord", [{"content": "", "forwardedMessage": {"content": "", "embeds": [EMBED]}}],
+     ["News\nRain\nat noon\nby Cleo"], 0),
+    ("discord", [{"content": "", "forwardedMessage": {"content": "see", "attachments": []}}], ["see"], 0),
+    ("openwebui", [{"content": None, "output": [
+        {"type": "reasoning", "content": [{"type": "output_text", "text": "hm"}]},
+        {"type": "message", "content": [{"type": "output_text", "text": "255"}]}]}], ["255"], 0),
+    ("openwebui", [{"content": "a"}, {"content": None, "output": [{"type": "function_call", "name": "f"}]}],
+     ["a"], 1),
+    *(("gemini", [{"title": f"{label}Wann ist Mittag: heute?", "safeHtmlItem": ANSWER},
+                  {"title": f"{label}Und du?"}, {"title": "Feedback: gut"}],
+       ["Wann ist Mittag: heute?", "Noon.", "Und du?"], 1)
+      for label in ("Prompted ", "Eingegebener Prompt: ", "Eingegebener Prompt:\u00a0", "Requête envoyée : ",
+                    "Petición enviada: ", "Preguntaste ", "送信したメッセージ: ")),
+    ("gemini", [{"title": "Tea: the question: yes", "safeHtmlItem": ANSWER}],
+     ["Tea: the question: yes", "Noon."], 0),
+])  # fmt: skip
 def test_r21_all_words_come_in(tmp_path: Path, program: str, messages: list[Any], texts: list[str], left: int) -> None:
     folder = tmp_path / "general"
     folder.mkdir()
@@ -115,15 +112,12 @@ TURNS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("program", "content"),
-    [
-        ("librechat", json.dumps({**LIBRE, "messages": SAID})),
-        ("librechat", json.dumps({**LIBRE, "recursive": True, "messages": [{**SAID[0], "children": [SAID[1]]}]})),
-        ("llamacpp", json.dumps({"conv": CONV, "messages": TURNS})),
-        ("llamacpp", json.dumps([{"conv": CONV, "messages": TURNS}])),
-    ],
-)
+@pytest.mark.parametrize(("program", "content"), [
+    ("librechat", json.dumps({**LIBRE, "messages": SAID})),
+    ("librechat", json.dumps({**LIBRE, "recursive": True, "messages": [{**SAID[0], "children": [SAID[1]]}]})),
+    ("llamacpp", json.dumps({"conv": CONV, "messages": TURNS})),
+    ("llamacpp", json.dumps([{"conv": CONV, "messages": TURNS}])),
+])  # fmt: skip
 def test_r21_who_said_what_when(tmp_path: Path, program: str, content: str) -> None:
     (tmp_path / "c.json").write_text(content)
     _, lines = _read(tmp_path / "c.json", program)

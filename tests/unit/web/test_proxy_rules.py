@@ -75,32 +75,26 @@ SAID, STOP = event({"content": "Tea."}), event({}, finish_reason="stop")
 USAGE = b'data: {"choices": [], "usage": {}}\n\n'
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (SAID + STOP, "Tea."), (SAID + STOP + event({}, finish_reason=None), "Tea."), (SAID + STOP + USAGE, "Tea."),
-        (event({"content": "Tea."}, finish_reason="length"), "Tea."), (SAID + event({}, finish_reason=None), None),
-        (STOP.replace(b', "finish', b',\ndata: "finish') + b"data: [DONE]\n", ""),
-        (b'data: {"choices": [{"delta":\ndata: {"content": "Tea."},\ndata: "finish_reason": "stop"}]}\n\n', "Tea."),
-        ((SAID + STOP).replace(b"\r\n\r\n", b"\n"), "Tea."), (SAID + STOP.rstrip(), "Tea."),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("content", "said"), [
+    (SAID + STOP, "Tea."), (SAID + STOP + event({}, finish_reason=None), "Tea."), (SAID + STOP + USAGE, "Tea."),
+    (event({"content": "Tea."}, finish_reason="length"), "Tea."), (SAID + event({}, finish_reason=None), None),
+    (STOP.replace(b', "finish', b',\ndata: "finish') + b"data: [DONE]\n", ""),
+    (b'data: {"choices": [{"delta":\ndata: {"content": "Tea."},\ndata: "finish_reason": "stop"}]}\n\n', "Tea."),
+    ((SAID + STOP).replace(b"\r\n\r\n", b"\n"), "Tea."), (SAID + STOP.rstrip(), "Tea."),
+])  # fmt: skip
 def test_r39_an_answer_is_whole_when_its_finish_reason_came(content: bytes, said: str | None) -> None:
     assert read(content) == said
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"", b"[]", b'{"error": {}}', b'{"choices": []}', b'{"choices": [7]}', b"\xff",
-        b'{"error": {"message": "x"}, "choices": [{"message": {"content": "half"}, "finish_reason": "stop"}]}',
-        b'{"choices": [{"message": {"content": "half"}, "finish_reason": "error"}]}',
-        event({"content": "half"}) + b'data: {"error": {"message": "gone"}}\n\ndata: [DONE]\n\n',
-        event({"content": "half"}) + b"event: error\ndata: gone\n\ndata: [DONE]\n\n",
-        event({"content": "half"}) + event({}, finish_reason="error") + b"data: [DONE]\n\n",
-        event({"content": "half"}) + event({}, error={"code": 502}, finish_reason="stop") + b"data: [DONE]\n\n",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("content", [
+    b"", b"[]", b'{"error": {}}', b'{"choices": []}', b'{"choices": [7]}', b"\xff",
+    b'{"error": {"message": "x"}, "choices": [{"message": {"content": "half"}, "finish_reason": "stop"}]}',
+    b'{"choices": [{"message": {"content": "half"}, "finish_reason": "error"}]}',
+    event({"content": "half"}) + b'data: {"error": {"message": "gone"}}\n\ndata: [DONE]\n\n',
+    event({"content": "half"}) + b"event: error\ndata: gone\n\ndata: [DONE]\n\n",
+    event({"content": "half"}) + event({}, finish_reason="error") + b"data: [DONE]\n\n",
+    event({"content": "half"}) + event({}, error={"code": 502}, finish_reason="stop") + b"data: [DONE]\n\n",
+])  # fmt: skip
 def test_r37_what_is_no_answer_or_ends_in_an_error_is_none(content: bytes) -> None:
     assert read(content) is None
 
@@ -117,19 +111,16 @@ def key(headers: dict[str, str], token: AccessToken = HOST) -> str | None:
     return scope_of(headers, token).conversation
 
 
-@pytest.mark.parametrize(
-    ("headers", "body", "conversation", "person"),
-    [
-        ({"X_User_Id": "ann", "X_Conversation_Id": "c1"}, {"user": "bob"}, "proxy/ann/c1", "proxy/ann"),
-        ({"X_User_Id": "ann", "X_OpenWebUI_User_Id": "bob"}, {}, "proxy/ann", "proxy/ann"),
-        ({"X_OpenWebUI_User_Id": "u", "X_OpenWebUI_Chat_Id": "c"}, {"user": "x"}, "openwebui/u/c", "openwebui/u"),
-        ({}, {"metadata": {"user_id": "ann", "conversation_id": "c2"}, "user": "bob"}, "proxy/ann/c2", "proxy/ann"),
-        ({}, {"user": "ann"}, "proxy/ann", "proxy/ann"),
-        ({"X_Conversation_Id": "c3"}, {}, "proxy/%chat-c3", "proxy/%chat-c3"),
-        ({"X_User_Id": "a/b%"}, {}, "proxy/a%2Fb%25", "proxy/a%2Fb%25"),
-        ({"X_User_Id": "ann", "X_Interface": "discord"}, {}, "discord/ann", "discord/ann"),
-    ],
-)
+@pytest.mark.parametrize(("headers", "body", "conversation", "person"), [
+    ({"X_User_Id": "ann", "X_Conversation_Id": "c1"}, {"user": "bob"}, "proxy/ann/c1", "proxy/ann"),
+    ({"X_User_Id": "ann", "X_OpenWebUI_User_Id": "bob"}, {}, "proxy/ann", "proxy/ann"),
+    ({"X_OpenWebUI_User_Id": "u", "X_OpenWebUI_Chat_Id": "c"}, {"user": "x"}, "openwebui/u/c", "openwebui/u"),
+    ({}, {"metadata": {"user_id": "ann", "conversation_id": "c2"}, "user": "bob"}, "proxy/ann/c2", "proxy/ann"),
+    ({}, {"user": "ann"}, "proxy/ann", "proxy/ann"),
+    ({"X_Conversation_Id": "c3"}, {}, "proxy/%chat-c3", "proxy/%chat-c3"),
+    ({"X_User_Id": "a/b%"}, {}, "proxy/a%2Fb%25", "proxy/a%2Fb%25"),
+    ({"X_User_Id": "ann", "X_Interface": "discord"}, {}, "discord/ann", "discord/ann"),
+])  # fmt: skip
 def test_r16_whose_chat_it_is(headers: Any, body: Any, conversation: str, person: str) -> None:
     scope = scope_of(headers, **body)
     assert (scope.conversation, scope.participant) == (conversation, person)
@@ -189,13 +180,10 @@ def test_f82_no_key_of_one_kind_can_be_spelled_like_one_of_another() -> None:
     assert len(set().union(*by_kind.values())) == sum(len(keys) for keys in by_kind.values())
 
 
-@pytest.mark.parametrize(
-    ("name", "model", "persona"),
-    [
-        ("llama3@mira", "llama3", "mira"), ("@mira", "", "mira"), ("m@20240620", "m@20240620", ""),
-        ("@cf/a/b", "@cf/a/b", ""), ("m@latest", "m@latest", ""), ("m@", "m@", ""), ("m", "m", ""),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "model", "persona"), [
+    ("llama3@mira", "llama3", "mira"), ("@mira", "", "mira"), ("m@20240620", "m@20240620", ""),
+    ("@cf/a/b", "@cf/a/b", ""), ("m@latest", "m@latest", ""), ("m@", "m@", ""), ("m", "m", ""),
+])  # fmt: skip
 def test_r40_a_model_name_names_the_persona_and_a_providers_own_sign_none(name: str, model: str, persona: str) -> None:
     assert identity.split_model({"model": name}) == (model, persona)
 
@@ -341,14 +329,11 @@ def test_r37_what_a_person_says_is_a_turn_and_what_a_front_end_asks_is_none(mess
     assert tasks.name_task({}, {"messages": messages}) == name
 
 
-@pytest.mark.parametrize(
-    ("path", "leaves"),
-    [
-        ("/v1/models", False), ("/v1/models/a..b", False), ("/v1/files/%C3%A4", False), ("/v1/../admin", True),
-        ("/v1/%2e%2e/admin", True), ("/v1/%2E./x", True), ("/v1/%252e%252e/x", True), ("/v1/a%2f..%2fb", True),
-        ("/v1/..%5cx", True), ("/v1/./x", True),
-        ("/v1/..;/x", True),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("path", "leaves"), [
+    ("/v1/models", False), ("/v1/models/a..b", False), ("/v1/files/%C3%A4", False), ("/v1/../admin", True),
+    ("/v1/%2e%2e/admin", True), ("/v1/%2E./x", True), ("/v1/%252e%252e/x", True), ("/v1/a%2f..%2fb", True),
+    ("/v1/..%5cx", True), ("/v1/./x", True),
+    ("/v1/..;/x", True),
+])  # fmt: skip
 def test_r37_a_path_that_leaves_its_folder_is_known_however_it_is_encoded(path: str, leaves: bool) -> None:
     assert has_dots(path) is leaves
