@@ -27,7 +27,6 @@ from tests.servers.packages import obtain
 JOIN_SECONDS = 90.0
 """Longest wait for a node to become a member; a loaded machine takes 5 to 20 seconds."""
 
-
 Node = Any
 """A `GaleraNode` or a `GroupNode`, which take part, tell whether they do, and are killed in the same way."""
 

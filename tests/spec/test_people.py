@@ -96,7 +96,9 @@ def test_t33_l3_an_item_names_its_person_where_several_speak_and_is_stored_once(
 
 ANN, BOB = "tg/ann", "tg/bob"
 SMALL_TALK = ("I am on my way.", "I think it will rain.", "I'll tell you tomorrow.", "Nice hat!", "I see.")
-ASKED = [
+
+
+@pytest.mark.parametrize(("language", "text", "people", "expected"), [
     ("en", "What do you know about me?", (), True), ("en", "Who am I to you?", (), True),
     ("en", "What should I cook for Ute?", ("Ute",), True), ("en", "Suggest a present", (), True),
     ("en", "Tell me about Tom Baker", ("Tom Baker",), True), ("en", "Can you do that for me please?", (), False),
@@ -115,10 +117,7 @@ ASKED = [
     ("pl", "Co o mnie wiesz?", (), True), ("tr", "Hakkımda neler biliyorsun?", (), True),
     ("sv", "Vad minns du om mig?", (), True), ("ko", "나에 대해 뭘 알아?", (), True), ("uk", "Хто я?", (), True),
     ("ar", "ماذا تعرف عني؟", (), True), ("cs", "Kde mě najdeš?", (), False),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("language", "text", "people", "expected"), ASKED)
+])  # fmt: skip
 def test_p75_a_question_is_about_one_or_not(language: str, text: str, people: tuple[str, ...], expected: bool) -> None:
     """A request to do something asks for nobody's life."""
     words = asked_words(text)

@@ -452,7 +452,6 @@ def test_p71_the_model_is_told_the_day_and_the_time_of_the_asker(stage: Stage) -
 
 DAY = 24 * 60
 
-
 TALKS: dict[str, tuple[list[tuple[str, str, float]], list[tuple[str, str]]]] = {
     "the first turn of a day and of a new talk carries its time": (
         [
@@ -558,16 +557,15 @@ def test_f83_a_reply_to_a_person_whose_id_is_self_names_no_persona(stage: Stage)
 
 
 ACCOUNT = {"id": "99001", "full_name": "mia_ai_bot"}
-OF_PERSONA = [
+
+
+@pytest.mark.parametrize("reply", [
     {"message_id": "b1", "text": "I like spiders", "from_user": ACCOUNT},
     {"message_id": "b1", "from_user": ACCOUNT}, {"message_id": "b1"},
     {"message_id": "b1", "text": "I like spiders", "from_user": {**ACCOUNT, "id": "self"}},
     {"text": "I like spiders", "from_user": ACCOUNT, "role": "assistant"},
     {"text": "I like spiders", "sender_id": "self", "sender_name": "mia_ai_bot"},
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("reply", OF_PERSONA, ids=str)
+], ids=str)  # fmt: skip
 def test_p72_a_reply_to_the_persona_names_it_and_not_its_account(stage: Stage, reply: dict[str, Any]) -> None:
     stage.say("I like spiders", who="self", message_id="b1", minutes=9)
     asked = message("why?", who="Bob", message_id="m1", reply_to_message=reply)

@@ -122,7 +122,6 @@ def test_r37_what_is_too_large_is_refused_in_the_dialect(proxy: ProxyWorld, monk
 SAID = event({"delta": {"content": "Hello Ann."}})
 DONE = b"data: [DONE]\n\n"
 
-
 STOP = event({"delta": {}, "finish_reason": "stop"})
 
 

@@ -226,7 +226,6 @@ ROWS = 300
 CLOSE = 0.05
 """How far below English a language may be."""
 
-
 TALKS = yaml.safe_load((Path(__file__).parents[1] / "samples" / "scripts.yaml").read_text(encoding="utf-8"))
 
 

@@ -35,7 +35,6 @@ from tests.store.world import count, own_scope, rows_of
 PLAIN = Settings()
 SUMMARIES, JOBS = schema.conversation_summaries, schema.memory_jobs
 
-
 TRIP = '{"title": "Trip to Rome", "summary": "We fly on Friday."}'
 
 

@@ -207,17 +207,16 @@ def test_f81_a_key_cannot_be_spelled_like_that_of_another_server(stage: Stage) -
 
 
 DM: dict[str, Any] = {"server_id": "DM"}
-NOT_OF_A_SERVER = [
+
+
+@pytest.mark.parametrize(("said", "first"), [
     (DM, True), (DM, False), ({"is_private": True}, True), ({"is_private": True}, False),
     ({**DM, "chat": {"id": "general", "type": "private"}}, True),
     ({**DM, "chat": {"id": "general", "type": "private"}}, False),
     # a room for several people would be that of the server which is named later
     ({**DM, "chat": {"id": "general", "type": "group_dm"}}, False),
     ({**DM, "chat": {"id": "general", "type": "group"}}, False),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("said", "first"), NOT_OF_A_SERVER, ids=str)
+], ids=str)  # fmt: skip
 def test_f81_a_message_of_no_server_is_in_no_servers_room(stage: Stage, said: dict[str, Any], first: bool) -> None:
     rooms = Rooms(stage)
     asked = message("canary of none", ROOM, who="Bob", message_id="m1", **said)

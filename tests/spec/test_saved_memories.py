@@ -373,7 +373,9 @@ def call(stage: Stage, path: str = HERE, **flags: Any) -> dict[str, Any]:
 
 
 LATEX = "I have an allergy to latex"
-SAID: list[tuple[list[Any], list[str], list[str]]] = [
+
+
+@pytest.mark.parametrize(("said", "holding", "ended"), [
     # nothing is asked for, or not by a person
     (["call me ", "From now on, please", "Please remember that"], [], []),
     ([("Call me Iris", {"who": "self"}), ("Always answer in French.", {"role": "narrator"})], [], []),
@@ -449,10 +451,7 @@ SAID: list[tuple[list[Any], list[str], list[str]]] = [
     (["ich bin Vegetarier", LATEX, "ich ess jetzt wieder Fisch"], [LATEX], ["ich bin Vegetarier"]),
     (["keine Emojis mehr bitte", "doch wieder Emojis bitte"], [], ["keine Emojis mehr bitte"]),
     (["duz mich bitte", "siez mich doch lieber"], ["siez mich doch lieber"], ["duz mich bitte"]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("said", "holding", "ended"), SAID, ids=str)
+], ids=str)  # fmt: skip
 def test_c12_which_wishes_hold(stage: Stage, said: list[Any], holding: list[str], ended: list[str]) -> None:
     for n, each in enumerate(said):
         text, more = each if isinstance(each, tuple) else (each, {})
@@ -466,7 +465,9 @@ def test_c12_which_wishes_hold(stage: Stage, said: list[Any], holding: list[str]
 
 
 ANNA = {"id": "anna", "full_name": "Anna"}
-TO_OTHERS: list[tuple[str, dict[str, Any], bool]] = [
+
+
+@pytest.mark.parametrize(("text", "more", "holds"), [
     ("@Anna please answer me in English", {}, False), ("@Anna Lee, call me Jo", {}, False),
     ("<@77> please answer me in English", {}, False), ("<@1000> please answer me in English", {}, True),
     ("@Iris please answer me in English", {}, True), ("@iris_tea please answer me in English", {}, True),
@@ -479,10 +480,7 @@ TO_OTHERS: list[tuple[str, dict[str, Any], bool]] = [
     ("Iris, call me Jo", {"reply_to_message": {"text": "hi", "from_user": ANNA}}, True),
     ("I'm allergic to nuts", {"reply_to_message": {"text": "hi", "from_user": ANNA}}, True),
     ("@Anna I'm vegan", {}, True),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("text", "more", "holds"), TO_OTHERS, ids=str)
+], ids=str)  # fmt: skip
 def test_c12_what_is_said_to_others_is_no_wish(stage: Stage, text: str, more: dict[str, Any], holds: bool) -> None:
     """`@Anna please answer me in English` was from then on asked of the persona. A fact about the speaker is kept."""
     stage = Stage(stage.db, f"iris-{stage.persona}")

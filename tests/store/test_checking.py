@@ -103,7 +103,7 @@ def test_f74_a_packet_too_small_for_a_text_is_named(size: int, severity: str) ->
     assert all("SET GLOBAL max_allowed_packet = 67108864;" in one.remedy for one in found)
 
 
-RIGHTS = [
+@pytest.mark.parametrize(("grants", "severities"), [
     (["GRANT ALL PRIVILEGES ON *.* TO `root`@`localhost` WITH GRANT OPTION"], []),
     (["GRANT USAGE ON *.* TO `app`@`%`", "GRANT ALL PRIVILEGES ON `my\\_db`.* TO `app`@`%`"], []),
     (["GRANT ALL PRIVILEGES ON `my`.* TO `app`@`%`"], ["error", "warning"]),
@@ -111,10 +111,7 @@ RIGHTS = [
     (["GRANT SELECT ON `my_db`.* TO `app`@`%`", "GRANT CREATE, ALTER, INDEX, DROP ON *.* TO `app`@`%`"], ["error"]),
     (["GRANT SELECT, INSERT, UPDATE, DELETE ON `my_db`.`memories` TO `app`@`%`"], ["error", "warning"]),
     (["GRANT `writer`@`%` TO `app`@`%`"], []),
-]
-
-
-@pytest.mark.parametrize(("grants", "severities"), RIGHTS)
+])  # fmt: skip
 def test_f74_missing_rights_come_with_the_grant(grants: list[str], severities: list[str]) -> None:
     """Those to work are errors; those to migrate can wait until somebody migrates."""
     found = check.check_rights(grants, "my_db", "app@%")

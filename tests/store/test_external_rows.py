@@ -56,7 +56,6 @@ CHAT = (
     "VALUES ('telegram_bot/42', 'the marmalade is ready', 'Ann', '7', '2026-03-10 10:00:00')"
 )
 
-
 LINE = "INSERT INTO chat_history_cache (interface_path, message_text, sender_id, timestamp) VALUES (?, ?, ?, ?)"
 
 

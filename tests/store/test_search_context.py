@@ -48,7 +48,7 @@ def filler(count: int) -> list[tuple[str, str]]:
     return [(("Ann", "Tom")[n % 2], f"we had noodles on evening {n} and watched the rain") for n in range(count)]
 
 
-KINDS = [
+@pytest.mark.parametrize(("question", "answer"), [
     ("Which instruments has Ann learned?", "I took my clarinet lessons in the barn."),
     ("What pets did we have?", "The hamster got out of his cage once more."),
     ("Which countries did Tom see?", "Norway was wet and Estonia was windy."),
@@ -71,10 +71,7 @@ KINDS = [
     ("Есть ли у меня аллергия?", "От креветок сыпь."),
     ("歯医者で何をした？", "虫歯が二本見つかった。"),
     ("我害怕什么？", "我有点恐高。"),
-]
-
-
-@pytest.mark.parametrize(("question", "answer"), KINDS)
+])  # fmt: skip
 def test_t64_a_class_noun_finds_its_kinds(db: Database, scope: Scope, question: str, answer: str) -> None:
     """Nobody who talks of a clarinet says `instrument`; the word itself counts for more."""
     talked(db, scope, [*filler(20), ("Ann", answer), *filler(20)], ago(days=9))
@@ -188,15 +185,12 @@ def test_t63_all_that_match_come_in_pages_oldest_first(db: Database, scope: Scop
             explain(db, scope, query="swim", **wrong)
 
 
-CORRECTIONS = [
+@pytest.mark.parametrize(("line", "correction", "question"), [
     ("The meeting is at nine in the blue room.", "No, I meant ten.", "When is the meeting in the blue room?"),
     ("My locker is number 44.", "Scrap that, 45.", "Which locker is mine?"),
     ("The code for the gate is 7731.", "Actually 7713.", "What is the code for the gate?"),
     ("Ich komme am Montag mit dem Zug.", "Quatsch, Dienstag.", "Wann komme ich mit dem Zug?"),
-]
-
-
-@pytest.mark.parametrize(("line", "correction", "question"), CORRECTIONS)
+])  # fmt: skip
 def test_t63_a_correction_comes_along(db: Database, scope: Scope, line: str, correction: str, question: str) -> None:
     """It holds no word of the question, and without it the line is wrong."""
     noise = [("Tom", f"Meeting, blue room, locker, gate code, Zug, day {n}.") for n in range(30)]
@@ -207,7 +201,7 @@ def test_t63_a_correction_comes_along(db: Database, scope: Scope, line: str, cor
     assert ranks[correction] == ranks[line] + 1
 
 
-CHANGES = [
+@pytest.mark.parametrize(("before", "change", "question"), [
     ("The dentist is in two days at ten.", "Dentist got cancelled, yay.", "What do I have in 2 days?"),
     ("In two days there is the movie night.", "We moved the movie night to June.", "What is on in 2 days?"),
     ("In zwei Tagen ist der Filmabend.", "Der Filmabend fällt aus, Lena ist krank.", "Was machen wir in 2 Tagen?"),
@@ -217,10 +211,7 @@ CHANGES = [
     ("I have a dog, Bruno, an old beagle.", "Bruno died this morning.", "Do I still have a dog?"),
     ("Ich habe einen Hund, Waldi.", "Waldi ist heute gestorben.", "Habe ich noch einen Hund?"),
     ("Tengo un perro, Toby.", "Toby murió ayer.", "¿Todavía tengo perro?"),
-]
-
-
-@pytest.mark.parametrize(("before", "change", "question"), CHANGES)
+])  # fmt: skip
 def test_t63_a_plan_or_state_comes_with_the_message_that_changed_it(
     db: Database, scope: Scope, before: str, change: str, question: str
 ) -> None:

@@ -342,15 +342,12 @@ def test_d14_a_row_of_very_many_words_is_indexed_for_the_first_of_them() -> None
     assert entry("?!").terms == {}
 
 
-UNREADABLE = (
+@pytest.mark.engines("sqlite")
+@pytest.mark.parametrize(("column", "value"), (
     *(("content", value) for value in ("text", b"\xff", 5, b"[]", b"[1,2,3,4,5,6,7]")),
     *(("digest", value) for value in ("x", 7)),
     *((column, value) for column, wrong in (("row_id", b"\xff"), ("source", 9)) for value in ("x", wrong)),
-)
-
-
-@pytest.mark.engines("sqlite")
-@pytest.mark.parametrize(("column", "value"), UNREADABLE)
+))  # fmt: skip
 def test_f85_an_unreadable_index_row_hides_no_other(db: Database, scope: Scope, column: str, value: object) -> None:
     spoilt, whole = memory(db, scope, "first tofu"), memory(db, scope, "second tofu", ago(hours=1))
     change = f"UPDATE search_fresh SET {column} = ? WHERE row_id = {spoilt}"

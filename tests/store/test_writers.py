@@ -47,7 +47,6 @@ pytestmark = pytest.mark.dialects
 
 SERVERS = pytest.mark.engines("mariadb", "mysql", "seekdb")
 
-
 WRITERS, EACH = 3, int(os.environ.get("WRITER_TURNS", "10"))
 _WORK = f"""
 import sys

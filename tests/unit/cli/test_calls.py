@@ -72,16 +72,13 @@ def test_f78_r12_what_cannot_be_done_is_one_sentence(made: Command, command: str
     assert not Path("out.json").exists()
 
 
-_READING = (
+@pytest.mark.parametrize("command", (
     "build hi", "explain hi", "search tea", "export --items -", "export --person tg/ann -",
     "db check", "db reindex", "db pack", "db maintenance health",
     "db backup copy.db", "memory consolidate", "memory prune",
     "forget --participant tg/ann --yes", "jobs list", "jobs cancel 1", "jobs cancel --all", "jobs retry 1",
     "token list", "token revoke 1",
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("command", _READING)
+))  # fmt: skip
 def test_a_mistyped_file_is_refused_by_what_makes_none(run: Command, tmp_path: Path, command: str) -> None:
     ran = run(*command.split(), "--database", f"sqlite:///{tmp_path / 'nope.db'}")
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (1, "", 1), ran.err

@@ -301,7 +301,9 @@ ZONE, KEY, PHRASES = (FLAGS[name].kind for name in ("TIMEZONE", "PERSONA_ID", "R
 NO_NUMBERS = (
     True, False, [4], float("nan"), float("inf"), 10**400, "ten", "yes", "1_0", "٤", "0x4", "nan", "inf", "9" * 5000,
 )  # fmt: skip
-TAKEN: list[tuple[Kind, list[tuple[Any, Any]], tuple[Any, ...]]] = [
+
+
+@pytest.mark.parametrize(("kind", "taken", "bad"), [
     (WHOLE, [(-1, -1), (50, 50), (" 50 ", 50)], (-2, 51, 4.0, "51", "", None, *NO_NUMBERS)),
     (PART, [(0, 0.0), (1.5, 1.5), (" 1.5 ", 1.5)], (-0.01, 1.51, "1.51", "", None, *NO_NUMBERS)),
     (COUNT, [(None, None), ("", None), (" ", None), ("0", 0), (" 500 ", 500)], (-1, 501, "501", 4.0, *NO_NUMBERS)),
@@ -320,10 +322,7 @@ TAKEN: list[tuple[Kind, list[tuple[Any, Any]], tuple[Any, ...]]] = [
      ({"explicits": ["a"]}, {"explicit": "a"}, {"explicit": [1]}, {1: ["a"]}, ["a"], None)),
     (KEY, [(42, "42"), ("%", "%"), (" a ", " a "), ("é" * 32, "é" * 32)],
      ("", "  ", "é" * 33, "a\x00", "\ud800", True, None, 10**65)),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("kind", "taken", "bad"), TAKEN)
+])  # fmt: skip
 def test_g18_p40_t46_what_a_kind_takes_and_refuses(kind: Kind, taken: list[tuple[Any, Any]], bad: Any) -> None:
     for value, kept in taken:
         assert repr(kind.read(value)) == repr(kept)  # 1 equals True

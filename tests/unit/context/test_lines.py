@@ -65,14 +65,11 @@ def test_f83_a_name_is_one_persons_within_a_prompt() -> None:
     assert told == ["Iris", "iris (2)", "iris (2)", "Iris (3)", "Iris (2)", "Ann", "ANN (2)", "Ann"]
 
 
-ALIKE = [
+@pytest.mark.parametrize("name", [
     "IRIS", " Iris ", "Iris\u00a0", "\u3000Iris", "\uff29ris", "Iris\u200b", "\u200dIris", "Iris\u2060", "I\u00adris",
     "Iris\ufe0f", "\u202eIris", "Ir\ufeffis", "Iris\u3164", "\u2800Iris", "Iris\U000e0041", "\u2066Iris\u2069",
     "I\u034fris",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("name", ALIKE, ids=ascii)
+], ids=ascii)  # fmt: skip
 @pytest.mark.parametrize("own_id", ["9", ""])
 def test_f83_a_name_that_looks_like_the_personas_has_a_mark(name: str, own_id: str) -> None:
     labels = lines.NameLabels("Iris")

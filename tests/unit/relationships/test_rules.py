@@ -14,13 +14,11 @@ from tests.store.world import NOW
 
 MICROSECOND = timedelta(microseconds=1)
 
-TABLE = [
+
+@pytest.mark.parametrize(("base", "days", "value"), [
     (60, 30, 30), (-60, 30, -30), (60, 0, 60), (60, 1, 59), (45, 10, 37), (100, 1, 98), (1, 29, 1), (1, 30, 0),
     (7, 1, 7), (60, 60, 0), (-100, 60, 0), (1, 61, 0), (100, 100_000, 0),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("base", "days", "value"), TABLE)
+])  # fmt: skip
 def test_l29_affinity_fades_with_absence(base: int, days: int, value: int) -> None:
     assert rules.decay(base, days, 60) == value
 

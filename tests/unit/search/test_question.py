@@ -98,17 +98,14 @@ def test_t62_a_time_of_a_gift_of_advice_or_in_a_name_is_no_condition(asked: str)
     assert question.spans and question.is_hint is (asked in HINTS)
 
 
-HABITS = [
+@pytest.mark.parametrize("text", [
     "What time do I usually take the kids to school?",
     "Wann gehe ich normalerweise ins Bett?",
     "À quelle heure est-ce que je me lève d'habitude ?",
     "¿A qué hora suelo cenar?",
     "Когда я обычно обедаю?",
     "私はいつも何時に起きますか?",
-]
-
-
-@pytest.mark.parametrize("text", HABITS)
+])  # fmt: skip
 def test_t62_what_somebody_usually_does_asks_for_no_coming_day(text: str) -> None:
     assert read(text).wants_time and read(text).days == ()
     assert read("When do I see the dentist?").days

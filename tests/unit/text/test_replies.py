@@ -43,7 +43,6 @@ READ = {
     "a fence inside a think-block": '<think>```json\n{"title": "no"}\n```</think>\n' + PLAIN,
 }
 
-
 NOTHING = {
     "no JSON": "We talked about the trip to Rome.",
     "empty": "",

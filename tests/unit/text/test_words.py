@@ -19,15 +19,12 @@ texts = st.text(st.sampled_from(HOSTILE) | st.characters(), max_size=40)
 dense = st.text(st.sampled_from("ab1_ 猫犬の❤\ufe0f\u0301-"), max_size=25)
 
 
-WORDS = [
+@pytest.mark.parametrize(("text", "expected"), [
     ("Hi Jay, 2024 jay RETRODECK a_b", ["jay", "retrodeck", "a_b"]), ("O'Brien", ["brien"]), ("", []),
     ("__init__ _ ___ 123 1_2", ["init", "1_2"]), ("❤\ufe0fpizza", ["pizza"]), ("٢٠٢٤ 2024", []),
     ("数学の宿題", ["数学", "学の", "の宿", "宿題"]), ("猫", ["猫"]), ("한국 가 사람들", ["한국", "사람들"]),
     ("๒๕๖๗ ไทย", ["ไท", "ทย"]), ("5の充", ["の充"]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("text", "expected"), WORDS)
+])  # fmt: skip
 def test_t4_t8_words_are_folded_unique_and_long_enough_or_pairs(text: str, expected: list[str]) -> None:
     assert words(text) == expected
 

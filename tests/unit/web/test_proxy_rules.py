@@ -49,7 +49,7 @@ def read(content: bytes) -> str | None:
     return reader.text()
 
 
-PLACES: list[tuple[dict[str, Any], str]] = [
+@pytest.mark.parametrize(("message", "said"), [
     ({"content": "Tea."}, "Tea."),
     ({"content": None, "refusal": "No tea."}, "No tea."),
     ({"content": None, "audio": {"id": "a1", "data": "AAAA", "transcript": "Tea."}}, "Tea."),
@@ -61,10 +61,7 @@ PLACES: list[tuple[dict[str, Any], str]] = [
     ({"content": [{"type": "reasoning", "text": "Hm."}, {"type": "text", "text": "Tea."}]}, "Tea."),
     ({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}, "Tea."]}, "Tea."),
     ({"content": None, "reasoning_content": "Hm.", "tool_calls": [{"id": "t"}]}, ""),
-]
-
-
-@pytest.mark.parametrize(("message", "said"), PLACES)
+])  # fmt: skip
 def test_r37_words_are_read_wherever_they_stand(message: dict[str, Any], said: str) -> None:
     whole = json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}).encode()
     assert read(whole) == read(event(message) + event({}, finish_reason="stop")) == said

@@ -55,7 +55,6 @@ def _rows(*kinds: str) -> list[tuple[str, str, str]]:
 
 SPANS = ("last_n", "open", "range", "weekday", "part", "relative")
 
-
 PECULIAR = [
     ("02-01..02-11", "zh", "2月初我说了什么?"), ("02-01..02-11", "zh", "上个月初"),
     ("03-08..03-09", "hu", "Mit mondtam három napja?"), ("02-23..03-02", "hu", "két hete"),
@@ -131,16 +130,14 @@ PECULIAR = [
     ("2024-05-19..2024-05-21", "de", "Was war Pfingsten 2024?"),
 ]  # fmt: skip
 
-DIGRAPHS = [
+
+@pytest.mark.parametrize(("language", "text", "written"), [
     ("de", "Was war im März los?", "Was war im Maerz los?"), ("de", "vor fünf Tagen", "vor fuenf Tagen"),
     ("de", "Was ist übermorgen?", "Was ist uebermorgen?"), ("de", "nächste Woche", "naechste Woche"),
     ("de", "vor fünfzehn Tagen", "vor fuenfzehn Tagen"), ("de", "im Jänner", "im Jaenner"),
     ("de", "heute früh", "heute frueh"), ("de", "letztes Frühjahr", "letztes Fruehjahr"),
     ("da", "i går", "i gaar"), ("da", "i lørdags", "i loerdags"), ("no", "forrige måned", "forrige maaned"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("language", "text", "written"), DIGRAPHS)
+])  # fmt: skip
 def test_t62_letters_with_a_mark_may_be_written_as_two(language: str, text: str, written: str) -> None:
     one, other = (read_spans(each, NOW, UTC, (language,)) for each in (text, written))
     assert one and [(x.start, x.end) for x in one] == [(x.start, x.end) for x in other]
@@ -218,41 +215,32 @@ def test_t62_a_stored_text_is_about_days(expected: str, language: str, text: str
     assert [day for day in find_about_days(text, NOW, UTC, (language,)) if not day.startswith("every")] == days
 
 
-HAVE = [
+@pytest.mark.parametrize(("language", "present", "past"), [
     ("de", "Was habe ich am Dienstag?", "Was habe ich am Dienstag gemacht?"),
     ("fr", "Qu'est-ce que j'ai mardi ?", "Qu'est-ce que j'ai mangé mardi ?"),
     ("it", "Cosa ho martedì?", "Cosa ho fatto martedì?"),
     ("nl", "Heb ik dinsdag iets?", "Wat heb ik dinsdag gedaan?"),
-]
-
-
-@pytest.mark.parametrize(("language", "present", "past"), HAVE)
+])  # fmt: skip
 def test_t62_have_without_a_participle_may_mean_a_coming_day(language: str, present: str, past: str) -> None:
     assert [span.role for span in read_spans(present, NOW, UTC, (language,))] == ["said", "about"]
     assert [span.role for span in read_spans(past, NOW, UTC, (language,))] == ["said"]
 
 
-RECURRING = [
+@pytest.mark.parametrize(("language", "text"), [
     ("en", "We stream every Wednesday."), ("en", "Wednesdays are for yoga"), ("de", "Mittwochs gehe ich zum Yoga"),
     ("es", "Los miércoles voy a yoga"), ("fr", "Tous les mercredis je vais au yoga"), ("pt", "Toda quarta tenho yoga"),
     ("ru", "Каждую среду йога"), ("ru", "По средам йога"), ("tr", "Her çarşamba yoga var"), ("zh", "每周三我去瑜伽"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("language", "text"), RECURRING)
+])  # fmt: skip
 def test_t62_a_stored_text_is_about_a_weekday_that_recurs(language: str, text: str) -> None:
     assert list(find_about_days(text, NOW, UTC, (language,))) == ["every-2"]
 
 
-YEARLY = [
+@pytest.mark.parametrize(("language", "text"), [
     ("en", "My birthday is on 3 October"), ("en", "I was born on 3 October 1999"), ("en", "Our anniversary: 3 October"),
     ("de", "Am 3. Oktober ist ihre Geburtstagsfeier"), ("fr", "Mon anniversaire est le 3 octobre"),
     ("es", "Nací el 3 de octubre de 1999"), ("nl", "Ik ben jarig op 3 oktober"), ("ru", "Мой день рождения 3 октября"),
     ("pl", "Moje urodziny są 3 października"), ("ja", "誕生日は10月3日です"), ("zh", "我的生日是10月3日"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("language", "text"), YEARLY)
+])  # fmt: skip
 def test_t62_a_birthday_is_about_a_day_that_recurs_every_year(language: str, text: str) -> None:
     day, yearly = find_about_days(text, NOW, UTC, (language,))
     assert (day[4:], yearly) == ("-10-03", "every-10-03")
@@ -263,7 +251,7 @@ def test_t62_no_other_day_recurs_every_year(text: str) -> None:
     assert not any(day.startswith("every") for day in find_about_days(text, NOW, UTC, ("en",)))
 
 
-STORED = [
+@pytest.mark.parametrize(("day", "language", "text"), [
     ("", "pt", "a segunda vez"), ("", "ru", "берегу окружающую среду"),
     ("", "ja", "明日奈に会った"), ("-4", "ko", "매주 금요일"),
     ("", "en", "Two days later my arm has healed."), ("", "de", "Zehn Tage später war der Arm verheilt."),
@@ -287,10 +275,7 @@ STORED = [
     ("13", "en", "I found out we have a test on Friday."), ("13", "en", "I asked her and we are eating out on Friday."),
     ("09", "de", "Ich habe aber am Montag gegessen."), ("13", "en", "I had to move my flight to Friday."),
     ("13", "ru", "Я болела, но в пятницу выхожу на работу."), ("09", "ru", "В понедельник шёл дождь."),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("day", "language", "text"), STORED)
+])  # fmt: skip
 def test_t62_a_stored_text_is_about_days_in_other_languages(day: str, language: str, text: str) -> None:
     assert [each[-2:] for each in find_about_days(text, NOW, UTC, (language,))] == ([day] if day else [])
 
