@@ -59,10 +59,8 @@ def run_due(life: Life, model: Model, every: int = 30) -> list[str]:
     """Let a worker look once, and return the states of the consolidations it did."""
     settings = Settings(consolidate_every_n_messages=every)
     done: list[str] = []
-    worker = Worker(
-        life.db, personas=[life.persona], settings=settings, model=model, on_done=lambda run: done.append(run.state)
-    )
-    worker.run(once=True)
+    known: dict[str, Any] = {"personas": [life.persona], "settings": settings, "model": model}
+    Worker(life.db, on_done=lambda run: done.append(run.state), **known).run(once=True)
     return done
 
 
@@ -546,6 +544,5 @@ def test_f84_each_item_of_a_window_has_the_day_of_its_own_message(life: Life, is
     (life.deep_consolidation if deep else life.consolidate_history)(HERE, model=model)
     assert {row.content: (NOW - row.timestamp).days for row in life.rows()} == dict(zip(texts, said, strict=True))
     shown = [json.loads(line) for line in model.asked[0].splitlines() if line.startswith('{"n"')]
-    assert [(one["n"], one["day"]) for one in shown] == [
-        (n, f"{NOW - days * DAY:%Y-%m-%d}") for n, days in enumerate(said, 1)
-    ]
+    days_of = [(n, f"{NOW - days * DAY:%Y-%m-%d}") for n, days in enumerate(said, 1)]
+    assert [(one["n"], one["day"]) for one in shown] == days_of

@@ -166,9 +166,8 @@ def test_f42_who_answers_them_loses_the_quote(stage: Stage) -> None:
         {"text": "my secret plan"},
         {"sender_name": "ANN", "text": "something"},
     ]
-    theirs = [
-        stage.say(f"indeed {n}", GROUP, "Bob", metadata={"a": n, "reply_to": note}) for n, note in enumerate(notes)
-    ]
+    replies = [{"a": n, "reply_to": note} for n, note in enumerate(notes)]
+    theirs = [stage.say(f"indeed {n}", GROUP, "Bob", metadata=reply) for n, reply in enumerate(replies)]
     carol = {"reply_to": {"from_user": {"id": "carol"}, "text": "my secret plan"}}
     other = stage.say("no", GROUP, "Bob", metadata=carol)
     alone = stage.say("yes", GROUP, "Bob", metadata={"reply_to_message": notes[0]})
@@ -220,9 +219,7 @@ def story(stage: Stage, path: str = GROUP) -> tuple[list[int], list[int]]:
         assert stories.set_scene_recap(last, f"recap of scene {n + 1}", **given).stored
     found = [row.id for row in rows_of(stage.db, schema.scenes, stage.persona) if row.conversation_key == path]
     for n in range(4):
-        stories.add_running_recap_version(
-            f"recap up to scene {n + 1}", n + 1, 0, 0, 3 * n + 2, conversation=path, **given
-        )
+        stories.add_running_recap_version(f"recap to scene {n + 1}", n + 1, 0, 0, 3 * n + 2, conversation=path, **given)
     drop = schema.memory_jobs.delete().where(schema.memory_jobs.c.persona_id == stage.persona)
     stage.db.transaction(lambda c: c.execute(drop), source="memory_jobs")
     return rows, found
@@ -297,9 +294,8 @@ def test_f43_summaries_of_conversations_they_wrote_in(stage: Stage) -> None:
     assert done["conversation_summaries"] >= 1 and done.operations == 1
     assert rows_of(stage.db, schema.conversation_summaries, stage.persona) == []
     waiting = [row for row in rows_of(stage.db, schema.memory_jobs, stage.persona) if row.status == "pending"]
-    assert [(row.type, (read_object(row.payload) or {}).get("last")) for row in waiting] == [
-        ("CONVERSATION_SUMMARY", last)
-    ]
+    (queued,) = [(row.type, (read_object(row.payload) or {}).get("last")) for row in waiting]
+    assert queued == ("CONVERSATION_SUMMARY", last)
 
 
 def test_f40_l7_a_memory_goes_with_its_former_versions_also_when_it_is_purged(stage: Stage) -> None:

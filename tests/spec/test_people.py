@@ -129,8 +129,7 @@ def tell(stage: Stage) -> None:
         stage.say(text, minutes=90)
     stage.say("I am a plumber.", who="Bob", minutes=80)
     stage.say("I was born in Oslo.", path=f"{ANN}", privacy="direct", minutes=70)
-    saved = add_saved_memory("Ann keeps bees", **stage.asking(HERE, participant=ANN))
-    assert saved.stored
+    assert add_saved_memory("Ann keeps bees", **stage.asking(HERE, participant=ANN)).stored
     for n in range(12):
         stage.say(f"Line {n} of the evening.", minutes=30 - n)
 
@@ -347,9 +346,8 @@ def test_l26_saved_messages_count_interactions_by_themselves(stage: Stage) -> No
     stage.say("here I am", who="self")
     stage.say("a word of Bob", who="Bob")
     stage.say("it rains", role="narrator")
-    ann = relationships.get("tg/ann", **given(stage))
-    assert (ann["interaction_count"], ann["username"], ann["affinity"]) == (3, "Ann", 0)
-    assert ann["last_interaction"]
+    ann = get(stage)
+    assert (ann["interaction_count"], ann["username"], ann["affinity"]) == (3, "Ann", 0) and ann["last_interaction"]
     for _ in range(2):  # what is there already counts once
         chat_history_cache.save_chat_message("tg/42", "hi", "Bob", "bob", NOW, message_id="m1", **given(stage))
     assert relationships.get("tg/bob", **given(stage))["interaction_count"] == 2

@@ -8,20 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core import search, synth_tagging
+from core import prompt_engine, search, synth_tagging
 from core.config import Settings
 from core.conversations import add_saved_memory
 from core.database.engine import Database
 from core.errors import PromptTooLargeError
 from core.prompt import pipeline
-from core.prompt_engine import (
-    build_json_prompt,
-    build_messages,
-    explain_json_prompt,
-    explain_messages,
-    set_hook,
-    to_json,
-)
+from core.prompt_engine import build_json_prompt, explain_json_prompt, explain_messages, set_hook, to_json
 from core.scope import Scope
 from core.synth_core_memory import explain_search, search_memories
 from tests.databases import traced
@@ -354,7 +347,7 @@ def test_p40_lite_mode_shows_the_best_memories(stage: Stage) -> None:
         stage.remember(text, minutes=4000 - n)
     asked: dict[str, Any] = {"db": stage.db, "scope": stage.scope(), "settings": Settings(prompt_lite_mode=True)}
     assert sorted(snippets(stage.context("pizza zucchini quark", PROMPT_LITE_MODE=1))) == sorted(best)
-    shown = build_messages(message("pizza zucchini quark"), **asked)[-1]["content"]
+    shown = prompt_engine.build_messages(message("pizza zucchini quark"), **asked)[-1]["content"]
     assert all(text in shown for text in best) and "alone" not in shown
 
 

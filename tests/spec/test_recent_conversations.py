@@ -15,13 +15,7 @@ from core import conversations, jobs, lifelong
 from core.calls.call import Call
 from core.chat_history_cache import delete_chat_message, save_chat_message
 from core.config import Settings
-from core.conversations import (
-    add_recent_conversation,
-    close_conversation,
-    list_recent_conversations,
-    memory_files,
-    table_summaries,
-)
+from core.conversations import add_recent_conversation, close_conversation, memory_files, table_summaries
 from core.database import schema
 from core.database.engine import Database
 from core.errors import MessageError, ModelError, TransferError
@@ -47,7 +41,7 @@ def add(stage: Stage, messages: Any = None, path: str | None = HERE, **more: Any
 
 
 def listed(stage: Stage, path: str | None = HERE, settings: Settings = PLAIN, **more: Any) -> list[Any]:
-    return list_recent_conversations(db=stage.db, settings=settings, scope=stage.scope(path, **more))
+    return conversations.list_recent_conversations(db=stage.db, settings=settings, scope=stage.scope(path, **more))
 
 
 def titles(stage: Stage, path: str | None = HERE, **more: Any) -> list[str]:

@@ -50,9 +50,8 @@ class Rooms:
         return {"db": self.stage.db, "settings": self.flags, "scope": scope}
 
     def say(self, server: str, room: str = ROOM) -> Any:
-        return chat.save_chat_message(
-            room, f"canary of {server}", "Bob", "bob", message_id="m1", **self.given(server, room)
-        )
+        by = self.given(server, room)
+        return chat.save_chat_message(room, f"canary of {server}", "Bob", "bob", message_id="m1", **by)
 
     def fill(self, server: str, room: str = ROOM) -> None:
         by, canary = self.given(server, room), f"canary of {server}"
@@ -429,8 +428,7 @@ def test_f81_an_import_is_stored_in_the_room_of_its_server(stage: Stage, tmp_pat
 
 
 def test_a_scope_without_conversation_says_dm_of_what_is_saved_with_it(stage: Stage) -> None:
-    saved = chat.save_chat_message("irc/q", "canary", "Bob", "bob", **stage.asking(server="DM"))  # fmt: skip
-    assert saved.stored
+    assert chat.save_chat_message("irc/q", "canary", "Bob", "bob", **stage.asking(server="DM")).stored
     (kept,) = rows_of(stage.db, schema.conversations, stage.persona)
     assert kept.direct_person_key == "irc/bob"
 

@@ -12,14 +12,7 @@ from sqlalchemy import text as sql_text
 from core import chat_history_cache, conversations, lifelong
 from core.chat_history_cache import edit_chat_message, save_message
 from core.config import Settings
-from core.conversations import (
-    add_recent_conversation,
-    add_saved_memory,
-    get_system_prompt_with_memory,
-    get_user_memory_prompt,
-    load_memory,
-    saved,
-)
+from core.conversations import add_recent_conversation, get_system_prompt_with_memory, load_memory, saved
 from core.conversations.section_saved import choose_saved
 from core.conversations.table_saved import SavedText
 from core.database import schema
@@ -103,7 +96,7 @@ def test_t63_a_fact_is_stored_though_no_older_one_can_be_read(stage: Stage, monk
         raise StoreReadError("The connection was lost: try again.", source="participants", number=2013)
 
     monkeypatch.setattr(saved, "find_similar", lose)
-    assert add_saved_memory("Ann has a ladder", **stage.asking()).stored
+    assert conversations.add_saved_memory("Ann has a ladder", **stage.asking()).stored
 
 
 @pytest.mark.parametrize(("old", "new", "is_similar"), SUBJECTS)
@@ -240,7 +233,7 @@ def talk(stage: Stage, title: str, summary: str = "We spoke.", minutes: float = 
 
 
 def memory(stage: Stage, **flags: Any) -> str | None:
-    return get_user_memory_prompt(db=stage.db, settings=Settings(**flags), scope=stage.scope(HERE))
+    return conversations.get_user_memory_prompt(db=stage.db, settings=Settings(**flags), scope=stage.scope(HERE))
 
 
 def parts(made: str | None) -> list[str]:

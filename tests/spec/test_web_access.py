@@ -98,9 +98,8 @@ def test_l34_the_page_logs_in_with_a_cookie_that_never_holds_the_token(client: T
     assert (out.status_code, out.headers["location"]) == (303, "/admin/login")
     client.cookies.set("prompt_engine_admin", value, domain="localhost.local", path="/admin")
     assert client.get(LISTED, headers={"cookie": f"prompt_engine_admin={value}"}).status_code == 401
-    answer = client.post(
-        "https://localhost/admin/login", data={"token": TOKEN}, headers={"Origin": "https://localhost"}
-    )
+    there = "https://localhost"
+    answer = client.post(f"{there}/admin/login", data={"token": TOKEN}, headers={"Origin": there})
     assert "Secure" in answer.headers["set-cookie"]
 
 

@@ -23,16 +23,10 @@ from core.chat_history_cache import load_chat_history, load_global_chat_history,
 from core.config import Settings
 from core.conversations import add_recent_conversation, add_saved_memory, list_recent_conversations
 from core.conversations import table_summaries as summaries
+from core.database import schema
 from core.database.engine import Database
 from core.database.ids import retry_duplicates
-from core.database.schema import (
-    ai_diary,
-    audiences,
-    chat_history_cache,
-    conversation_summaries,
-    conversations,
-    memory_jobs,
-)
+from core.database.schema import ai_diary, chat_history_cache, conversation_summaries, conversations, memory_jobs
 from core.database.schema import memories as memory_table
 from core.errors import MessageError
 from core.forgetting import forget
@@ -48,7 +42,7 @@ MADE_OF_IT = {"conversation_summaries": 0, "short_term_memories": 0, "stored_val
 
 def kind_of(db: Database, scope: Scope, conversation: str) -> tuple[str, str, str]:
     row = next(r for r in rows_of(db, conversations, scope.persona) if r.conversation_key == conversation)
-    found = next(r for r in rows_of(db, audiences, scope.persona) if r.audience_id == row.audience_id)
+    found = next(r for r in rows_of(db, schema.audiences, scope.persona) if r.audience_id == row.audience_id)
     return found.kind, found.server_id, found.ref
 
 
@@ -233,9 +227,8 @@ def test_f6_what_is_saved_while_identities_are_linked_is_seen_afterwards(
     direct = replace(scope, conversation="web/7", participant="web/7", privacy="direct")
     telegram = replace(scope, conversation="tg/ann", participant="tg/ann", privacy="direct")
     add_saved_memory("I like tea", db=db, scope=chat)
-    linked = start_within(
-        monkeypatch, table_conversations, name, lambda: link_participants("tg/ann", "web/7", db=db, scope=scope)
-    )
+    link = partial(link_participants, "tg/ann", "web/7", db=db, scope=scope)
+    linked = start_within(monkeypatch, table_conversations, name, link)
     if name == "choose_place":
         assert add_saved_memory("I like jazz", db=db, scope=chat).stored
     else:

@@ -18,20 +18,8 @@ from core.errors import MessageError, StoreReadError
 from core.scope import Scope
 from core.synth_core_memory import explain_search, free_memory_search, search_memories
 from tests.databases import traced
-from tests.store.search_world import (
-    RECENCY,
-    ago,
-    entered,
-    explain,
-    find,
-    find_plainly,
-    ids,
-    matched,
-    memory,
-    places,
-    remember,
-    said,
-)
+from tests.store import search_world
+from tests.store.search_world import ago, entered, find, find_plainly, ids, matched, memory, places, remember, said
 from tests.store.world import NOW, Untouchable, own_scope
 
 BOTH = pytest.mark.parametrize("ranking", ["relevance", "recency"])
@@ -54,7 +42,7 @@ def test_t16_the_report_tells_of_every_hit_and_every_source(db: Database, scope:
     both = memory(db, scope, "tofu and tea", ago(days=2), tags=["food"])
     word = memory(db, scope, "more tofu", ago(days=1))
     said(db, scope, [("tofu again", NOW), ("tofu again", ago(minutes=1)), ("no", NOW)])
-    hits, report = explain(db, scope, tags=["food"], keywords=["tofu", "absent"], limit=5)
+    hits, report = search_world.explain(db, scope, tags=["food"], keywords=["tofu", "absent"], limit=5)
     assert [one["rank"] for one in sorted(report["hits"], key=lambda one: one["rank"])] == [1, 2, 3]
     assert [(one["source"], one["id"]) for one in report["hits"]] == places(hits)
     by_id = {one["id"]: one for one in report["hits"]}
@@ -129,11 +117,9 @@ def test_t35_a_snippet_shows_the_word_that_matches(db: Database, scope: Scope) -
 def test_t36_one_text_is_one_hit(db: Database, scope: Scope, ranking: str) -> None:
     row = memory(db, scope, "pizza for tofu", tags=["pizza"])
     assert ids(find(db, scope, tags=["pizza"], keywords=["tofu"], ranking=ranking)) == [row]
-    _, newer = remember(
-        db, scope, {"content": "Jay  likes tea", "timestamp": ago(days=1)}, {"content": "jay likes tea"}
-    )
+    _, newer = remember(db, scope, {"content": "Jo  likes tea", "timestamp": ago(days=1)}, {"content": "jo likes tea"})
     assert ids(find(db, scope, keywords=["likes"], ranking=ranking)) == [newer]
-    said(db, scope, [("JAY likes\ntea", ago(days=2))])
+    said(db, scope, [("JO likes\ntea", ago(days=2))])
     assert ids(find(db, scope, keywords=["likes"], ranking=ranking)) == [newer]
     pair = remember(db, scope, {"content": "long " + "q" * 450 + "one"}, {"content": "long " + "q" * 450 + "two"})
     assert set(ids(find(db, scope, keywords=["long"], ranking=ranking))) == set(pair)
@@ -141,11 +127,8 @@ def test_t36_one_text_is_one_hit(db: Database, scope: Scope, ranking: str) -> No
 
 def test_t36_a_count_gets_equal_texts_of_each_day(db: Database, scope: Scope) -> None:
     """`I swam in the lake`, said on three days, is three times for who asks how often."""
-    said(
-        db,
-        scope,
-        [("I swam in the lake", ago(days=days, minutes=minutes)) for days, minutes in ((9, 0), (5, 0), (5, 3), (1, 0))],
-    )
+    times = ((9, 0), (5, 0), (5, 3), (1, 0))
+    said(db, scope, [("I swam in the lake", ago(days=days, minutes=minutes)) for days, minutes in times])
     days = {hit["timestamp"][:10] for hit in find(db, scope, query="How many times did I swim in the lake?")}
     assert len(days) == 3 == len(find(db, scope, query="How often did I swim in the lake?"))
     assert len(find(db, scope, keywords=["lake"], mode="all")) == 3
@@ -230,9 +213,8 @@ def test_t37_left_out_rows_do_not_take_the_place_of_others(db: Database, scope: 
 @BOTH
 def test_t38_since_is_included_until_is_not(db: Database, scope: Scope, ranking: str) -> None:
     day = datetime(2026, 3, 1, tzinfo=UTC)
-    before, at, after = remember(
-        db, scope, *({"content": f"tofu {n}", "timestamp": day + timedelta(microseconds=n - 1)} for n in range(3))
-    )
+    times = [day + timedelta(microseconds=n) for n in (-1, 0, 1)]
+    before, at, after = remember(db, scope, *({"content": f"tofu {at}", "timestamp": at} for at in times))
     told = said(db, scope, [("tofu", day)])[0]
     wanted = {"keywords": ["tofu"], "ranking": ranking}
     assert set(ids(find(db, scope, since=day, **wanted))) == {at, after, told}
@@ -265,7 +247,7 @@ def test_t39_a_source_that_fails_is_left_out_and_told(
     with away(db, "ai_diary"):
         for keywords in (["tofu"], ["tofu", "ofu o"], ["!", "tofu"]):
             with caplog.at_level(logging.WARNING):
-                hits, report = explain(db, scope, keywords=keywords, tags=["food"], ranking=ranking)
+                hits, report = search_world.explain(db, scope, keywords=keywords, tags=["food"], ranking=ranking)
             assert set(ids(hits)) == {kept, told}
             assert "ai_diary" in report["sources"]["ai_diary"]["error"]
             assert report["sources"]["memories"]["error"] == ""
@@ -380,7 +362,7 @@ def test_t21_few_letters_are_a_word_by_themselves_where_hits_are_ranked(db: Data
     )  # fmt: skip
     for search in (find, find_plainly):
         assert ids(search(db, scope, keywords=["eat"])) == [rows[0], rows[2]]
-        assert ids(search(db, scope, keywords=["eat"], ranking=RECENCY)) == rows
+        assert ids(search(db, scope, keywords=["eat"], ranking=search_world.RECENCY)) == rows
 
 
 def test_t61_three_letters_find_parts_of_words_where_nothing_else_is_found(db: Database, scope: Scope) -> None:

@@ -17,25 +17,8 @@ from core.index import indexed
 from core.privacy import table_marks as conversation_marks
 from core.scope import Scope
 from core.search import plain as plain_rows
-from tests.store.search_world import (
-    DEFAULTS,
-    RECENCY,
-    ago,
-    all_rows,
-    by_recency,
-    distinct,
-    edited,
-    entered,
-    explain,
-    find,
-    find_plainly,
-    matching,
-    places,
-    remember,
-    said,
-    tier,
-    viewer_of,
-)
+from tests.store import search_world
+from tests.store.search_world import RECENCY, ago, all_rows, find, find_plainly, matching, places, said, tier, viewer_of
 from tests.store.world import NOW, own_scope, remove_items
 
 SEEDS = range(int(os.environ.get("FUZZ_SEEDS", "1")))
@@ -110,14 +93,16 @@ class World:
                 more["tier"] = rng.choice(("session", "session", "long_term"))
             more |= {"local_only": rng.random() < 0.1}
             items.append({"content": self.text() or "x", "timestamp": self.at(), "tags": self.tags(), **more})
-        remember(db, place, *(item for item in items if item["content"].strip()))
+        search_world.remember(db, place, *(item for item in items if item["content"].strip()))
         for _ in range(rng.choice((2, 6))):
             fields = {
                 name: rng.choice(("", self.text()))
                 for name in ("personal_thought", "interaction_summary", "user_message")
             }
             content = rng.choice(("", self.text()))
-            entered(db, place, content or "tofu", self.at(), context_tags=tuple(sorted(_normal(self.tags()))), **fields)
+            search_world.entered(
+                db, place, content or "tofu", self.at(), context_tags=tuple(sorted(_normal(self.tags()))), **fields
+            )
         if place.conversation:
             texts = [(self.text(), self.at()) for _ in range(rng.choice((10, 80, 200)))]
             said(db, place, texts, place.conversation)
@@ -128,7 +113,7 @@ class World:
         chats = [r for r in rows if r.source == "chat_history"]
         audiences = list(dict.fromkeys(r.audience for r in rows))
         for row in rng.sample(chats, min(12, len(chats))):
-            edited(db, self.views[0], row.id, self.text() or "x", [row.audience])
+            search_world.edited(db, self.views[0], row.id, self.text() or "x", [row.audience])
         items = [r for r in rows if r.source == "memories"]
         remove_items(db, self.persona, [r.id for r in rng.sample(items, min(8, len(items)))])
         moved = [r.id for r in rng.sample(items, min(8, len(items)))]
@@ -193,7 +178,7 @@ def test_t24_recency_mode_gives_what_the_plain_predicates_and_the_oracle_give(
     """Rows are compared part by part, and nobody may be able to tell."""
     world = World(db, random.Random(seed))
     rows = all_rows(db, world.persona)
-    settings = (DEFAULTS, Settings(private_stays_private=False))
+    settings = (search_world.DEFAULTS, Settings(private_stays_private=False))
     for number in range(queries):
         arguments = world.query()
         scope, known = world.rng.choice(world.views), world.rng.choice(settings)
@@ -203,7 +188,7 @@ def test_t24_recency_mode_gives_what_the_plain_predicates_and_the_oracle_give(
         if query.is_empty:
             continue
         viewer = viewer_of(db, scope, known)
-        wanted = by_recency(matching(rows, query, viewer), query)
+        wanted = search_world.by_recency(matching(rows, query, viewer), query)
         found = find(db, scope, settings=known, ranking=RECENCY, **arguments)
         plain = find_plainly(db, scope, known, ranking=RECENCY, **arguments)
         told = (seed, number, scope, arguments)
@@ -220,7 +205,7 @@ def test_t24_relevance_mode_gives_matching_rows_and_as_many_as_there_are(db: Dat
     for number in range(queries):
         arguments = world.query()
         scope = world.rng.choice(world.views)
-        query = searching.prepare(searching.SearchRequest(**arguments), DEFAULTS)
+        query = searching.prepare(searching.SearchRequest(**arguments), search_world.DEFAULTS)
         if query.is_empty:
             continue
         viewer = viewer_of(db, scope)
@@ -229,8 +214,8 @@ def test_t24_relevance_mode_gives_matching_rows_and_as_many_as_there_are(db: Dat
         for look, plain in ((find, False), (find_plainly, True)):
             found, expected = look(db, scope, **arguments), matching(rows, query, viewer, plain=plain)
             assert set(places(found)) <= {(r.source, r.id) for r in expected}, told
-            assert len(found) == min(query.limit, len(distinct(expected))), told
-        report = explain(db, scope, **arguments)[1]
+            assert len(found) == min(query.limit, len(search_world.distinct(expected))), told
+        report = search_world.explain(db, scope, **arguments)[1]
         loose = not any(tier(r, query.tags, query.keywords, ranked=True) for r in wanted)
         tiers = {(r.source, r.id): tier(r, query.tags, query.keywords, ranked=True, loose=loose) for r in wanted}
         long = {(r.source, r.id) for r in rows if len(r.folded) > 4000}

@@ -18,22 +18,8 @@ from core.index import indexed
 from core.scope import Scope
 from core.search import plain
 from tests.databases import traced
-from tests.store.search_world import (
-    DEFAULTS,
-    RECENCY,
-    ago,
-    entered,
-    explain,
-    find,
-    find_plainly,
-    ids,
-    memory,
-    places,
-    ranked,
-    remember,
-    said,
-    viewer_of,
-)
+from tests.store import search_world
+from tests.store.search_world import ago, explain, find, find_plainly, ids, memory, places, ranked, remember, said
 from tests.store.test_search_packed import pack
 from tests.store.world import NOW, own_scope
 
@@ -86,8 +72,10 @@ def test_t24_copies_of_what_is_visible_are_no_hits_and_those_of_an_echo_may_be(d
     other = said(db, scope, [("they play in the garden all day long", ago(days=9))])
 
     def run(drop: searching.Drop) -> searching.Selection:
-        query = searching.prepare(searching.SearchRequest(query="play it", keywords=["play"]), DEFAULTS)
-        return searching.run(searching.build_search(query, viewer_of(db, scope), DEFAULTS, db), db, drop)
+        query = searching.prepare(searching.SearchRequest(query="play it", keywords=["play"]), search_world.DEFAULTS)
+        return searching.run(
+            searching.build_search(query, search_world.viewer_of(db, scope), search_world.DEFAULTS, db), db, drop
+        )
 
     seen = run(lambda row: "visible" if row.texts[0] == "play it" else "")
     assert [one.hit["id"] for one in seen.chosen] == other
@@ -152,7 +140,7 @@ def test_t31_no_loud_source_fills_the_list(db: Database, scope: Scope) -> None:
     assert [hit["source"] for hit in hits] == ["chat_history"] * 4 + ["memories"]
     assert hits[-1]["id"] == old
     assert ranked(db, scope, keywords=["tofu"], limit=1) == [hits[0]["id"]]
-    entry = entered(db, scope, "tofu in the diary", ago(days=200))
+    entry = search_world.entered(db, scope, "tofu in the diary", ago(days=200))
     assert {("memories", old), ("ai_diary", entry)} <= set(places(find(db, scope, keywords=["tofu"], limit=5)))
 
 
@@ -175,8 +163,8 @@ def test_t24_a_wide_view_of_very_many_audiences_stays_small(db: Database, scope:
 
 def both(db: Database, scope: Scope, **arguments: object) -> list[int]:
     """Return the ids found in recency mode, after making sure that the plain predicates agree."""
-    found = ids(find(db, scope, ranking=RECENCY, **arguments))
-    assert ids(find_plainly(db, scope, ranking=RECENCY, **arguments)) == found
+    found = ids(find(db, scope, ranking=search_world.RECENCY, **arguments))
+    assert ids(find_plainly(db, scope, ranking=search_world.RECENCY, **arguments)) == found
     return found
 
 
@@ -246,7 +234,7 @@ def test_t32_hits_are_sorted_by_time_then_source_then_id(db: Database, scope: Sc
     chat = said(db, scope, [("tofu a", ten)])[0]
     three = memory(db, scope, "tofu b", ten)
     nine = memory(db, scope, "tofu c", ten)
-    one = entered(db, scope, "tofu d", eleven)
+    one = search_world.entered(db, scope, "tofu d", eleven)
     lost = memory(db, scope, "tofu e", eleven)
 
     def work(connection: object) -> None:
@@ -271,7 +259,7 @@ def test_t21_of_very_many_rows_the_newest_are_compared_and_the_report_says_so(
     """A rare word must not make the database compare millions of texts, and nobody may believe it did."""
     monkeypatch.setattr(plain, "MOST_COMPARED", 3)
     remember(db, scope, *({"content": f"tea {n}", "timestamp": ago(minutes=n)} for n in range(5)))
-    hits, report = explain(db, scope, ranking=RECENCY, keywords=["tea"], limit=5)
+    hits, report = explain(db, scope, ranking=search_world.RECENCY, keywords=["tea"], limit=5)
     assert [hit["snippet"] for hit in hits] == ["tea 0", "tea 1", "tea 2"]
     assert [note for note in report["notes"] if "Of memories only the newest" in note]
     remember(db, scope, {"content": "chai", "timestamp": ago(days=1)})

@@ -47,11 +47,8 @@ class World:
         said = more.pop("messages", [{"kind": "user", "content": text, "sender_id": user}])
         answers = more.pop("responses", [{"text": f"re {text}", "persona_name": "Iris"}])
         scope = more.pop("within", {})
-        return short_term.write_turn(
-            {"user": user, "channel": channel, "server": server, "messages": said, **more},
-            answers,
-            **self.given(**scope),
-        )
+        turn = {"user": user, "channel": channel, "server": server, "messages": said, **more}
+        return short_term.write_turn(turn, answers, **self.given(**scope))
 
     def of_user(self, user: Any = "u1", exclude: Any = None, server: str = "s1", **more: Any) -> list[Any]:
         scope = {"server": server, **more.pop("within", {})}
@@ -61,9 +58,8 @@ class World:
         return list(short_term.build_short_term_context(user, channel, server, **more, **self.given()))
 
     def summary(self, text: Any = "they talked", user: Any = "u1", channel: Any = "c1", **more: Any) -> Any:
-        return short_term.update_short_term_memory(
-            user, channel, text, more.pop("server", "s1"), **more, **self.given()
-        )
+        server = more.pop("server", "s1")
+        return short_term.update_short_term_memory(user, channel, text, server, **more, **self.given())
 
     def rows(self, **where: Any) -> list[Any]:
         conditions = [short_term_memories.c[name] == value for name, value in where.items()]
@@ -463,9 +459,8 @@ def test_p45_an_edited_or_deleted_message_is_so_in_the_entries_too(world: World)
     world.of_user("tg/u1", server="")
     edit_chat_message(saved.id, "the code is secret", **world.given(conversation="tg/c1"))
     delete_chat_message(other.id, **world.given(conversation="tg/c1"))
-    assert [said(entry) for entry in world.of_user("tg/u1", server="")] == [
-        ["the code is secret", "stays", "the...", "yy...", "re hello"]
-    ]
+    (entry,) = world.of_user("tg/u1", server="")
+    assert said(entry) == ["the code is secret", "stays", "the...", "yy...", "re hello"]
     assert "7391" not in str([row.messages for row in world.rows()])
     world.turn("tg/u1", "tg/c3", messages=[{"content": "yes", "sender_id": who} for who in ("u1", "u2")])
     saved = save_chat_message("tg/c3", "yes", "Ann", "u1", **world.given())

@@ -29,19 +29,9 @@ from core.scope import Scope
 from tests.conftest import SESSION
 from tests.databases import watched
 from tests.servers import Reachable
+from tests.store import world
 from tests.store.relay import Relay
-from tests.store.world import (
-    NOW,
-    count,
-    index_differences,
-    own_scope,
-    rows_of,
-    run_at_once,
-    run_processes,
-    save,
-    url_of,
-    verify_index,
-)
+from tests.store.world import NOW, count, index_differences, own_scope, rows_of, run_at_once, save, url_of, verify_index
 
 pytestmark = pytest.mark.dialects
 
@@ -84,7 +74,7 @@ def write(db: Database, persona: str, n: int) -> None:
 @pytest.mark.slow
 def test_d34_writers_in_threads_and_processes_lose_nothing(db: Database) -> None:
     persona = own_scope().persona
-    run_processes(_WORK, *([url_of(db), persona, str(first)] for first in (0, WRITERS)))
+    world.run_processes(_WORK, *([url_of(db), persona, str(first)] for first in (0, WRITERS)))
     assert count(db, schema.chat_history_cache, persona) == 2 * WRITERS * EACH
     assert count(db, schema.ai_diary, persona) == 2 * WRITERS * EACH / 5
     assert count(db, schema.memories, persona) == 3 * 2 * WRITERS * EACH / 5
@@ -92,9 +82,8 @@ def test_d34_writers_in_threads_and_processes_lose_nothing(db: Database) -> None
     assert index_differences(db, persona) == []
     tagged = [row.tags for row in rows_of(db, schema.memories, persona)]
     tagged += [row.context_tags for row in rows_of(db, schema.ai_diary, persona)]
-    assert sum(row.uses for row in rows_of(db, schema.tags, persona)) == sum(
-        len({*json.loads(each)}) for each in tagged
-    )
+    uses = sum(row.uses for row in rows_of(db, schema.tags, persona))
+    assert uses == sum(len({*json.loads(each)}) for each in tagged)
     assert verify_index(db) == []
 
 

@@ -18,16 +18,9 @@ from sqlalchemy import event, select
 from core.calls.call import Call
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
+from core.database import schema
 from core.database.engine import Database
-from core.database.schema import (
-    audiences,
-    chat_history_cache,
-    conversations,
-    search_block,
-    search_fresh,
-    search_gone,
-    search_segment,
-)
+from core.database.schema import audiences, conversations, search_block, search_fresh, search_gone, search_segment
 from core.database.sources import AI_DIARY, ALL, CHAT, MEMORIES
 from core.index import indexed, packing, segment, table
 from core.index.entries import DIARY_TEXTS, SEPARATOR, Stored, calendar_of, place_columns, place_of, read_audience
@@ -132,7 +125,7 @@ def rows_of(db: Database, table: Any, persona: str, *where: Any) -> list[Any]:
 
 
 def messages_of(db: Database, persona: str) -> list[Any]:
-    return sorted(rows_of(db, chat_history_cache, persona), key=lambda row: (row.timestamp, row.id))
+    return sorted(rows_of(db, schema.chat_history_cache, persona), key=lambda row: (row.timestamp, row.id))
 
 
 def remove_items(db: Database, persona: str, ids: Iterable[int]) -> int:

@@ -9,17 +9,9 @@ import pytest
 
 from core.base.resources import find
 from core.text.folding import fold
+from core.text.forms import spellings
 from core.text.forms.paradigms import read_paradigms, read_rules
-from core.text.forms.spellings import (
-    holds_tone,
-    list_joined,
-    list_other_numbers,
-    list_other_scripts,
-    list_quoted,
-    share_spelt_otherwise,
-    split_compound,
-    split_figures,
-)
+from core.text.forms.spellings import holds_tone, list_joined, list_other_numbers, list_other_scripts, split_figures
 from core.text.forms.variants import find_forms, list_compounds
 from core.text.languages import SpokenCounts, languages_of, listed_words, spoken_languages
 from core.text.question_words import is_question
@@ -131,7 +123,7 @@ def test_t65_every_file_of_word_forms_is_read() -> None:
     ("de", "kartoffel", ["kar", "tor"], []),
 ])  # fmt: skip
 def test_t65_a_compound_comes_apart_into_what_is_held(code: str, word: str, held: list[str], parts: list[str]) -> None:
-    found = split_compound(word, lambda part: [part] if part in held else [], (code,))
+    found = spellings.split_compound(word, lambda part: [part] if part in held else [], (code,))
     assert [each[0] for each in found] == parts
 
 
@@ -165,7 +157,7 @@ def test_t57_other_spellings_of_a_message() -> None:
     assert not list_joined("2.5, 2,5, 12,34, 1.2.3 and 3.5.2024, 2500.").keys() & {"25", "1234", "123", "352024", "12"}
     assert split_figures("zx90pl") == ["zx", "90", "pl"] and split_figures("5km") == ["5", "km"]
     assert not split_figures("chair")
-    assert list_quoted('Who said "over the moon"? And "never"?') == ["over the moon"]
+    assert spellings.list_quoted('Who said "over the moon"? And "never"?') == ["over the moon"]
 
 
 @pytest.mark.parametrize(("written", "text", "share"), [
@@ -176,7 +168,7 @@ def test_t57_other_spellings_of_a_message() -> None:
 ])  # fmt: skip
 def test_t65_the_exact_spelling_comes_first(written: list[str], text: str, share: float) -> None:
     """Without accents two words are one, and the one that was asked for is meant."""
-    assert share_spelt_otherwise(written, text) == share
+    assert spellings.share_spelt_otherwise(written, text) == share
 
 
 @pytest.mark.parametrize(("code", "asked", "told"), [

@@ -10,16 +10,8 @@ from core.memories.instructions import read_instructions
 from core.memories.rules_instructions import replaces, takes_back
 from core.memories.rules_modes import asked_before
 from core.templates.words import load_phrases, phrases_for
-from core.text.remember_phrases import (
-    GROUPS,
-    REFUSALS,
-    WANTED_GROUPS,
-    Phrases,
-    is_request,
-    may_state,
-    read_statements,
-    should_remember,
-)
+from core.text import remember_phrases
+from core.text.remember_phrases import REFUSALS, Phrases, is_request, may_state, read_statements, should_remember
 
 LANGUAGES = ("en", "de", "es", "fr", "it", "pt", "nl", "ru", "ja", "zh")
 ENGLISH = load_phrases("en")
@@ -179,7 +171,7 @@ def test_t46_given_phrases_replace_their_group_alone() -> None:
 
 def test_t46_languages_add_up_and_unknown_ones_add_nothing() -> None:
     assert should_remember("Merk dir: ich wohne in Rom", None, [ENGLISH, load_phrases("DE"), load_phrases("xx")])
-    assert load_phrases("xx") == load_phrases("../en") == dict.fromkeys(GROUPS, ())
+    assert load_phrases("xx") == load_phrases("../en") == dict.fromkeys(remember_phrases.GROUPS, ())
 
 
 def example(phrase: str) -> str:
@@ -194,7 +186,7 @@ def example(phrase: str) -> str:
 def test_t46_every_shipped_phrase_does_what_its_group_says(language: str) -> None:
     """A refusal that stands inside a request (`forget that` in `don't forget that`) would turn it round."""
     phrases = load_phrases(language)
-    for group in WANTED_GROUPS:
+    for group in remember_phrases.WANTED_GROUPS:
         assert len(phrases[group]) >= 5
         for phrase in phrases[group]:
             found = {name for each in read_statements(f"{example(phrase)} x1", [phrases]) for name in each.groups}
