@@ -127,11 +127,9 @@ def test_r33_a_telegram_update_says_where_and_how_private(db: Database) -> None:
              telegram(chat=GROUP, message_thread_id=3)]  # fmt: skip
     read = [IncomingMessage.read(telegram_adapter.message_of(each), now=db.clock()) for each in cases]
     assert [(each.interface_path, each.server_id, each.is_private, each.sender.id, each.notes) for each in read] == [
-        ("telegram/7", "", True, "7", ()),
-        ("telegram/-100", "-100", False, "7", ()),
-        ("telegram/-100/3", "-100", False, "7", ()),
-        ("telegram/-100", "-100", False, "7", ()),
-    ]
+        ("telegram/7", "", True, "7", ()), ("telegram/-100", "-100", False, "7", ()),
+        ("telegram/-100/3", "-100", False, "7", ()), ("telegram/-100", "-100", False, "7", ()),
+    ]  # fmt: skip
     assert (read[0].sender.name, read[0].sender.username) == ("Ann Lee", "ann")
 
 

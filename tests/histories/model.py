@@ -26,12 +26,10 @@ class Room:
 
 PEOPLE = ("ann", "bob", "cid")
 ROOMS = (
-    *(Room(f"web/{person}", "direct", "", (person,)) for person in PEOPLE),
-    Room("web/lobby", "public", "", PEOPLE),
-    Room("web/hall", "public", "guild", PEOPLE),
-    Room("web/kitchen", "public", "guild", PEOPLE),
+    *(Room(f"web/{person}", "direct", "", (person,)) for person in PEOPLE), Room("web/lobby", "public", "", PEOPLE),
+    Room("web/hall", "public", "guild", PEOPLE), Room("web/kitchen", "public", "guild", PEOPLE),
     Room("web/staff", "restricted", "guild", ("ann", "bob")),
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

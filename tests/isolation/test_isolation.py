@@ -316,13 +316,10 @@ def test_f16_server_in_direct_shows_the_servers_where_the_person_spoke_and_no_mo
         town, vault = f"town{number % 2}", f"vault{number}"
         open_to[persona, place.participant] = town, vault
         rooms: list[tuple[Any, str, str, str, bool]] = [
-            ("public", town, "square", own, False),
-            ("restricted", town, "staff", own, False),
-            ("public", vault, "safe", own, True),
-            ("public", vault, "hall", "other", False),
-            ("restricted", f"keep{number}", "keep", own, False),
-            ("public", f"keep{number}", "yard", "other", False),
-        ]
+            ("public", town, "square", own, False), ("restricted", town, "staff", own, False),
+            ("public", vault, "safe", own, True), ("public", vault, "hall", "other", False),
+            ("restricted", f"keep{number}", "keep", own, False), ("public", f"keep{number}", "yard", "other", False),
+        ]  # fmt: skip
         for kind, server, name, sender, is_local in rooms:
             key, who = f"{interface}/{name}{number}", f"{interface}/{sender}"
             said = Origin(persona, kind, server, key, local_only=is_local)

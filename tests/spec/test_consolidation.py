@@ -110,17 +110,12 @@ def test_l15_each_item_as_the_rule_has_it(life: Life) -> None:
     assert done == 10 and done.reason == ""
     made = {row.content[:12]: (row.kind, float(row.importance), row.tier) for row in life.rows()}
     assert made == {
-        "Ann has a ca": ("FactsAboutUser", 0.6, "long_term"),
-        "Ann moved": ("PastEvents", 0.9, "long_term"),
-        "I am patient": ("SelfBeliefs", 0.6, "long_term"),
-        "learn Greek": ("Objectives", 0.6, "long_term"),
-        "buy milk": ("Objectives", 0.6, "session"),
-        "joy": ("Emotions", 0.8, "session"),
-        "fear": ("Emotions", 0.6, "session"),
-        "awe": ("Emotions", 1.0, "session"),
-        "x" * 12: ("KeyFacts", 0.6, "long_term"),
-        "flat 7": ("KeyFacts", 1.0, "long_term"),
-    }
+        "Ann has a ca": ("FactsAboutUser", 0.6, "long_term"), "Ann moved": ("PastEvents", 0.9, "long_term"),
+        "I am patient": ("SelfBeliefs", 0.6, "long_term"), "learn Greek": ("Objectives", 0.6, "long_term"),
+        "buy milk": ("Objectives", 0.6, "session"), "joy": ("Emotions", 0.8, "session"),
+        "fear": ("Emotions", 0.6, "session"), "awe": ("Emotions", 1.0, "session"),
+        "x" * 12: ("KeyFacts", 0.6, "long_term"), "flat 7": ("KeyFacts", 1.0, "long_term"),
+    }  # fmt: skip
     for row in life.rows():
         assert (row.persona_id, row.conversation_key, row.participant_key) == (life.persona, HERE, ANN)
         assert json.loads(row.source_message_ids) == rows and row.provenance == "model" and len(row.content) <= 200

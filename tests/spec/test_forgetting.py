@@ -161,11 +161,9 @@ def test_f41_all_linked_identities_and_answers_elsewhere(stage: Stage) -> None:
 def test_f42_who_answers_them_loses_the_quote(stage: Stage) -> None:
     stage.say("my secret plan", GROUP, message_id="a1")
     notes = [
-        {"from_user": {"id": "ann", "full_name": "Ann"}, "text": "my secret plan"},
-        {"message_id": "a1", "text": "cut"},
-        {"text": "my secret plan"},
-        {"sender_name": "ANN", "text": "something"},
-    ]
+        {"from_user": {"id": "ann", "full_name": "Ann"}, "text": "my secret plan"}, {"message_id": "a1", "text": "cut"},
+        {"text": "my secret plan"}, {"sender_name": "ANN", "text": "something"},
+    ]  # fmt: skip
     replies = [{"a": n, "reply_to": note} for n, note in enumerate(notes)]
     theirs = [stage.say(f"indeed {n}", GROUP, "Bob", metadata=reply) for n, reply in enumerate(replies)]
     carol = {"reply_to": {"from_user": {"id": "carol"}, "text": "my secret plan"}}

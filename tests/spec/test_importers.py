@@ -380,11 +380,8 @@ def test_r24_the_shown_branch_is_taken_and_others_are_versions(db: Database) -> 
 
 
 @pytest.mark.parametrize(("where", "value"), [
-    ("metadata", {"is_visually_hidden_from_conversation": True}),
-    ("weight", 0),
-    ("recipient", "python"),
-    ("channel", "analysis"),
-    ("content", {"content_type": "thoughts", "parts": ["In May."]}),
+    ("metadata", {"is_visually_hidden_from_conversation": True}), ("weight", 0), ("recipient", "python"),
+    ("channel", "analysis"), ("content", {"content_type": "thoughts", "parts": ["In May."]}),
     ("author", {"role": "tool"}),
 ])  # fmt: skip
 def test_r24_each_sign_alone_hides_a_message(db: Database, tmp_path: Path, where: str, value: Any) -> None:

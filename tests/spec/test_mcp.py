@@ -44,12 +44,7 @@ def call(world: World) -> Iterator[Caller]:
 RIGHT: dict[str, dict[str, Any]] = {
     "memory_context": {"message": "What is my cat called?", "max_chars": 4000, "time_zone": "Asia/Tokyo"},
     "memory_search": {
-        "query": "cat",
-        "limit": 5,
-        "since": "2020-01-01",
-        "until": "2090-01-01",
-        "tags": [],
-        "text_chars": 400,
+        "query": "cat", "limit": 5, "since": "2020-01-01", "until": "2090-01-01", "tags": [], "text_chars": 400,
         "time_zone": "",
     },
     "memory_save": {"text": "Ann likes green tea", "tags": ["tea"], "subject": "Ann"},
@@ -58,7 +53,7 @@ RIGHT: dict[str, dict[str, Any]] = {
     "memory_update": {"id": "1", "text": "Ann likes black tea"},  # the tests give the id of something that is there
     "memory_delete": {"id": "1"},
     "turn_save": {"user_text": "Hi", "assistant_text": "Hello", "message_id": "m1"},
-}
+}  # fmt: skip
 NEEDED = {
     "memory_context": ["message"], "memory_save": ["text"],
     "memory_update": ["id", "text"], "memory_delete": ["id"],

@@ -41,13 +41,9 @@ def test_t33_the_name_is_that_of_the_history_and_the_personas_own_for_its_own(st
     stage.diary("saffron in the soup today")
     hits = search_memories(keywords=["saffron"], limit=20, ranking="recency", db=stage.db, scope=scope)
     assert speakers(hits) == {
-        "saffron one": "Bob 'B' Baker",
-        "saffron two": stage.persona,
-        "saffron three": "Iris",
-        "saffron four": "77",
-        "saffron five": None,
-        "saffron in the": stage.persona,
-    }
+        "saffron one": "Bob 'B' Baker", "saffron two": stage.persona, "saffron three": "Iris", "saffron four": "77",
+        "saffron five": None, "saffron in the": stage.persona,
+    }  # fmt: skip
     assert all("speaker" not in hit for hit in hits if hit["snippet"] == "saffron five")
 
 
@@ -59,11 +55,8 @@ def test_t33_a_memory_names_whose_statement_it_is(stage: Stage) -> None:
     insert_memory("Kohlrabi is a cabbage.", "synth", "notes", [], stage.scope(), db=stage.db)
     hits = search_memories(keywords=["kohlrabi"], limit=20, db=stage.db, scope=stage.scope(GROUP))
     assert speakers(hits) == {
-        "I grow kohlrabi": "Bob",
-        "My kohlrabi died": "881",
-        "Kohlrabi wants sun.": "Ann",
-        "Kohlrabi is a": None,
-    }
+        "I grow kohlrabi": "Bob", "My kohlrabi died": "881", "Kohlrabi wants sun.": "Ann", "Kohlrabi is a": None,
+    }  # fmt: skip
 
 
 def test_t33_a_saved_memory_of_somebody_else_names_them_where_several_speak(stage: Stage) -> None:

@@ -260,10 +260,8 @@ def test_f69_odd_conversation_keys_are_keys(stage: Stage, path: str) -> None:
 
 
 @pytest.mark.parametrize(("fields", "named"), [
-    ({"path": "x" * 513}, "interface_path"),
-    ({"message_id": "m\x00"}, "message_id"),
-    ({"chat": {"id": 10**5000}}, "chat.id"),
-    ({"from_user": {"id": "é" * 128}}, "from_user.id"),
+    ({"path": "x" * 513}, "interface_path"), ({"message_id": "m\x00"}, "message_id"),
+    ({"chat": {"id": 10**5000}}, "chat.id"), ({"from_user": {"id": "é" * 128}}, "from_user.id"),
     ({"server_id": "s" * 192}, "server"),
 ])  # fmt: skip
 def test_f70_an_id_that_does_not_fit_names_its_field(stage: Stage, fields: dict[str, Any], named: str) -> None:

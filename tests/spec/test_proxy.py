@@ -422,10 +422,8 @@ TITLE_TASK = "### Task:\nGenerate a 3-5 word title of the chat history.\n<chat_h
 
 
 @pytest.mark.parametrize(("text", "more", "headers", "reason"), [
-    (TITLE_TASK, {}, {}, "task"),
-    ("hello", {"max_tokens": 64}, {}, "short"),
-    ("hello", {"max_completion_tokens": 5}, {}, "short"),
-    ("hello", {}, {"X_Store": "no"}, "asked"),
+    (TITLE_TASK, {}, {}, "task"), ("hello", {"max_tokens": 64}, {}, "short"),
+    ("hello", {"max_completion_tokens": 5}, {}, "short"), ("hello", {}, {"X_Store": "no"}, "asked"),
     (" ", {}, {}, "no_text"),
 ])  # fmt: skip
 def test_r18_what_is_no_turn_is_passed_on_and_not_stored(

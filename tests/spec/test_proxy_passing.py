@@ -359,12 +359,8 @@ def test_r16_a_hostile_id_is_a_name_or_costs_the_memory(proxy: ProxyWorld, name:
 
 
 @pytest.mark.parametrize("lines", [
-    b"X-User-Id: ann\r\nX-User-Id: bob\r\n",
-    b"X-User-Id: \xff\xfe\r\n",
-    b"Content-Length: 5\r\nContent-Length: 6\r\n",
-    b"Transfer-Encoding: chunked\r\nContent-Length: 3\r\n",
-    b"X-Bad\r\n",
-    b"Host: evil.example\r\n",
+    b"X-User-Id: ann\r\nX-User-Id: bob\r\n", b"X-User-Id: \xff\xfe\r\n", b"Content-Length: 5\r\nContent-Length: 6\r\n",
+    b"Transfer-Encoding: chunked\r\nContent-Length: 3\r\n", b"X-Bad\r\n", b"Host: evil.example\r\n",
 ])  # fmt: skip
 def test_r13_a_request_that_is_no_http_is_refused_and_the_next_one_served(proxy: ProxyWorld, lines: bytes) -> None:
     host, port = proxy.url.removeprefix("http://").split(":")

@@ -146,13 +146,10 @@ def test_c3_the_prompt_asks_for_the_language_and_holds_the_messages_in_order(sta
 
 def test_c4_a_summary_is_stored_in_every_case(stage: Stage) -> None:
     answers = [
-        ('{"title": "Trip", "summary": "Fun."}', "Trip", "model"),
-        ("", "Untitled conversation", "extract"),
-        (None, "Untitled conversation", "extract"),
-        ("Error: overloaded 7391", "Untitled conversation", "extract"),
-        (RuntimeError("canary 7391"), "Untitled conversation", "extract"),
-        ('{"title": "Trip"}', "Trip", "model"),
-    ]
+        ('{"title": "Trip", "summary": "Fun."}', "Trip", "model"), ("", "Untitled conversation", "extract"),
+        (None, "Untitled conversation", "extract"), ("Error: overloaded 7391", "Untitled conversation", "extract"),
+        (RuntimeError("canary 7391"), "Untitled conversation", "extract"), ('{"title": "Trip"}', "Trip", "model"),
+    ]  # fmt: skip
     for n, (answer, title, provenance) in enumerate(answers):
         path = f"tg/c4-{n}"
         stage.say("The ferry to Sardinia leaves at noon.", path)

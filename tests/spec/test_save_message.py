@@ -156,12 +156,9 @@ def spoken(text: str, **more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("sender", "person"), [
-    ({"from_user": "ann"}, "web/ann"),
-    ({"from_user": {"name": "ann"}}, "web/ann"),
-    ({"from_user": {"username": "ann"}}, "web/ann"),
-    ({"sender": {"display_name": "Ann B."}}, "web/Ann B."),
-    ({"author": 7}, "web/7"),
-    ({"sender_name": "ann"}, "web/ann"),
+    ({"from_user": "ann"}, "web/ann"), ({"from_user": {"name": "ann"}}, "web/ann"),
+    ({"from_user": {"username": "ann"}}, "web/ann"), ({"sender": {"display_name": "Ann B."}}, "web/Ann B."),
+    ({"author": 7}, "web/7"), ({"sender_name": "ann"}, "web/ann"),
     ({"from_user": {"name": "é" * 300}}, "web/" + "é" * 125),
 ], ids=str)  # fmt: skip
 def test_f88_a_sender_without_an_id_has_the_name_as_id(stage: Stage, sender: dict[str, Any], person: str) -> None:

@@ -111,13 +111,10 @@ def test_f12_f14_a_thread_of_a_staff_channel_is_seen_in_the_staff_channel(stage:
     seen = {
         path: words(stage.context("zebra", path=path, server_id=server, is_private=private), *ALL)
         for path, server, private in (
-            (STAFF, "s1", True),
-            (THREAD, "s1", True),
-            ("discord/c1", "s1", False),
-            ("discord/new", "s1", True),
+            (STAFF, "s1", True), (THREAD, "s1", True), ("discord/c1", "s1", False), ("discord/new", "s1", True),
             ("discord/c9", "s2", True),
         )
-    }
+    }  # fmt: skip
     assert seen["discord/c9"] == {"elsewhere"}, "the channel of this name on another server"
     assert seen[THREAD] == {"thread", "public"}, "there may be fewer people in a thread"
     assert seen["discord/c1"] == seen["discord/new"] == {"public"}
@@ -360,11 +357,9 @@ def test_f12_a_row_id_shows_and_changes_nothing_of_another_conversation(stage: S
     table, row = {"message": MESSAGE, "item": ITEM, "diary": DIARY, "conversation": PLACE}[kind], rows[kind]
     before = everything(stage)
     strangers = [
-        Scope(stage.persona),
-        Scope(stage.persona, participant="tg/bob"),
-        Scope(stage.persona, ROOM, "tg/ann"),
+        Scope(stage.persona), Scope(stage.persona, participant="tg/bob"), Scope(stage.persona, ROOM, "tg/ann"),
         Scope(stage.persona, "tg/bob", "tg/bob", privacy="direct"),
-    ]
+    ]  # fmt: skip
     here = strangers[2:] if kind == "conversation" else strangers  # standing nowhere, a scope may name any place
     for (name, function), scope in itertools.product(table.items(), here):
         assert WORD not in str(_try(function, row, {**by, "scope": scope})), (name, scope)

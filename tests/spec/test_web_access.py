@@ -369,12 +369,9 @@ def test_r13_what_a_route_does_not_read_is_refused_with_what_may_be_meant(world:
 
 
 @pytest.mark.parametrize(("path", "field", "value", "said_of_it"), [
-    ("turns", "message.text", ["a"], ": "),
-    ("turns", "message.message_id", True, " is True: "),
-    ("turns", "message.from_user.id", False, " is False: "),
-    ("turns", "message.date", "soon" * 50, ": "),
-    ("turns", "reply.date", "\ud800", ": "),
-    ("memories", "importance", True, " is True: "),
+    ("turns", "message.text", ["a"], ": "), ("turns", "message.message_id", True, " is True: "),
+    ("turns", "message.from_user.id", False, " is False: "), ("turns", "message.date", "soon" * 50, ": "),
+    ("turns", "reply.date", "\ud800", ": "), ("memories", "importance", True, " is True: "),
     ("memories", "text", " ", " is blank."),
 ])  # fmt: skip
 def test_r13_a_field_of_another_type_is_named(world: World, path: str, field: str, value: Any, said_of_it: str) -> None:

@@ -368,11 +368,9 @@ def test_l33_a_file_that_is_too_large_is_413(operator: Operator, monkeypatch: py
 
 EXAMPLES = int(os.environ.get("API_FUZZ_EXAMPLES", "2"))
 CHECKED = [
-    checks.status_code_conformance,
-    checks.content_type_conformance,
-    checks.response_schema_conformance,
+    checks.status_code_conformance, checks.content_type_conformance, checks.response_schema_conformance,
     checks.response_headers_conformance,
-]
+]  # fmt: skip
 
 
 def test_r11_a_turn_is_stored_found_and_in_the_next_prompt(world: World) -> None:

@@ -31,12 +31,9 @@ def test_f17_the_host_says_how_private_a_conversation_is(said: Any, privacy: str
 
 
 @pytest.mark.parametrize(("privacy", "person", "own", "seen"), [
-    ("public", ANN, SERVER, [PERSONA, SERVER]),
-    ("restricted", ANN, CLOSED, [PERSONA, SERVER, CLOSED]),
-    ("direct", ANN, DIRECT, [PERSONA, HOME, DIRECT, SAVED]),
-    ("direct", None, CLOSED, [PERSONA, SERVER, CLOSED]),
-    ("separate", ANN, APART, [PERSONA, HOME, APART, SAVED]),
-    ("separate", None, APART, [PERSONA, SERVER, APART]),
+    ("public", ANN, SERVER, [PERSONA, SERVER]), ("restricted", ANN, CLOSED, [PERSONA, SERVER, CLOSED]),
+    ("direct", ANN, DIRECT, [PERSONA, HOME, DIRECT, SAVED]), ("direct", None, CLOSED, [PERSONA, SERVER, CLOSED]),
+    ("separate", ANN, APART, [PERSONA, HOME, APART, SAVED]), ("separate", None, APART, [PERSONA, SERVER, APART]),
 ])  # fmt: skip
 def test_f12_a_prompt_sees_the_audiences_of_its_place(privacy: Any, person: str | None, own: Any, seen: Any) -> None:
     assert rules.own_audience(privacy, "s1", ROOM, person) == own

@@ -86,9 +86,7 @@ def test_c34_the_markdown_files_by_the_command(run: Command) -> None:
 
 @pytest.mark.parametrize(("content", "looks"), [
     ('{"rows": [{"said": "hello"}], "version": 2}', "JSON with the keys rows, said, version"),
-    ("<!doctype html><p>hello", "HTML"),
-    ("", "empty"),
-    ('{"items": []}', "keys items"),
+    ("<!doctype html><p>hello", "HTML"), ("", "empty"), ('{"items": []}', "keys items"),
 ])  # fmt: skip
 def test_f76_an_import_that_takes_nothing_fails_and_says_why(run: Command, content: str, looks: str) -> None:
     for name in ("some.json", "some.jsonl"):

@@ -208,11 +208,9 @@ def test_p12_every_hour_has_its_part_of_the_day() -> None:
 
 
 @pytest.mark.parametrize("given", [
-    {"text": "", "caption": "my cat"},
-    {"caption": "my cat", "photo": [{"file_id": "x"}]},
+    {"text": "", "caption": "my cat"}, {"caption": "my cat", "photo": [{"file_id": "x"}]},
     {"text": None, "attachments": [{"file_name": "a.jpg"}, {"file_name": "b.jpg", "caption": "my cat"}]},
-    {"photo": {"caption": "my cat"}},
-    {"text": "my cat", "caption": "another"},
+    {"photo": {"caption": "my cat"}}, {"text": "my cat", "caption": "another"},
 ])  # fmt: skip
 def test_p2_a_caption_is_the_text_of_a_picture(given: dict[str, Any]) -> None:
     assert IncomingMessage.read(given, now=NOW).text == "my cat"

@@ -127,9 +127,7 @@ def test_c27_native_calls_of_both_kinds_are_read() -> None:
 
 
 @pytest.mark.parametrize(("arguments", "why"), [
-    ("{broken", "no JSON"),
-    ("[" * 100_000, "no JSON"),
-    ("{}", "memoryContent is missing"),
+    ("{broken", "no JSON"), ("[" * 100_000, "no JSON"), ("{}", "memoryContent is missing"),
     ('{"memoryContent": 7}', "no text"),
     ('{"memoryContent": "x", "persona_id": "other"}', "'persona_id' is no argument"),
 ])  # fmt: skip

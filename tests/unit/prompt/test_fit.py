@@ -30,19 +30,15 @@ def example() -> dict[str, Any]:
     memories = [{"source": "memories", "id": n, "snippet": f"memory {n}"} for n in (1, 2, 3)]
     return {
         "context": {
-            "history_current_chat": [f"c{n}" for n in range(1, 5)],
-            "history_recent": [f"r{n}" for n in range(1, 7)],
-            "thoughts": ["t1", "t2"],
-            "memories": memories,
-            "tags_placeholder": [],
-            "running_recap": "so far",
+            "history_current_chat": [f"c{n}" for n in range(1, 5)], "history_recent": [f"r{n}" for n in range(1, 7)],
+            "thoughts": ["t1", "t2"], "memories": memories, "tags_placeholder": [], "running_recap": "so far",
             "persona": "Iris",
         },
         "input": {"payload": {"text": "hi"}},
         "instructions": "Answer in JSON.",
         "__pre_reduction_size": 321,
         "actions": {"message": {"brief": "b"}},
-    }
+    }  # fmt: skip
 
 
 def test_p53_items_are_added_in_the_order_of_what_they_are_worth() -> None:

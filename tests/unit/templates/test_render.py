@@ -170,12 +170,9 @@ def test_p65_a_broken_overlay_is_replaced_and_told(overlay: Overlay, caplog: pyt
 
 @pytest.mark.parametrize(("source", "reason"), [
     ('{"context": {{ context }}', "is no JSON"),
-    ("{}", "missing or unknown keys: context, input, instructions, __pre_reduction_size, actions"),
-    ("[]", "no object"),
-    ('{"context": "{{ context }}"}', "is no JSON"),
-    ('{ {{ context }}: 1}', "is no JSON"),
-    ("{{ contxt }}", "'contxt' is undefined"),
-    (b"\xff\xfe", "cannot be read"),
+    ("{}", "missing or unknown keys: context, input, instructions, __pre_reduction_size, actions"), ("[]", "no object"),
+    ('{"context": "{{ context }}"}', "is no JSON"), ('{ {{ context }}: 1}', "is no JSON"),
+    ("{{ contxt }}", "'contxt' is undefined"), (b"\xff\xfe", "cannot be read"),
 ])  # fmt: skip
 def test_f75_json_that_is_wrong(overlay: Overlay, source: str | bytes, reason: str) -> None:
     assert reason in failure(overlay(source, "prompt.json.j2"), "prompt.json.j2").reason

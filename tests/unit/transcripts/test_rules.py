@@ -49,10 +49,7 @@ def test_f62_a_list_of_lines_that_repeat_is_compared_in_bounded_time() -> None:
     ("b OK yes", "a OK yes OK b OK", (4, 5, None), ()),  # the newest lines alone; "yes" is said again
     ("yes OK c", "yes OK a OK yes OK b NO", (4, 5, None), ()),  # where short lines repeat, none is edited
     (
-        "no HI no OK c OK d",
-        "a OK no HI no HI no OK b HI c OK",
-        (6, None, None, None, 10, 11, None),
-        (),
+        "no HI no OK c OK d", "a OK no HI no HI no OK b HI c OK", (6, None, None, None, 10, 11, None), (),
     ),  # b deleted
     ("OK d YES e", "a OK b OK c OK c NO d OK", (None, 8, 9, None), (2,)),  # d is said once, OK is not
     ("HI c", "HI a B", (0, None), ()),  # another chat begins with the same greeting

@@ -200,12 +200,10 @@ def test_f83_a_user_called_self_is_not_the_persona() -> None:
 HISTORY = [user("I have a cat."), {"role": "assistant", "content": "What is its name?"}]
 
 PERSON_ALONE = (
-    "What's in this image?",
-    "[Continue] I open the door",
+    "What's in this image?", "[Continue] I open the door",
     "Task: give me a title for my talk about chat history, 5 words or less, only the title.",
-    "Create a concise, 3-5 word name for my bakery.",
-    "Give me a JSON object with three cats. Only return JSON.",
-)
+    "Create a concise, 3-5 word name for my bakery.", "Give me a JSON object with three cats. Only return JSON.",
+)  # fmt: skip
 PERSON_LATER = (
     "Summarize our conversation in 50 words or less.",
     "Write a title for our story, no quotes please.",
