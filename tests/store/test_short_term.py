@@ -451,6 +451,14 @@ def test_m28_f22_full_privacy_takes_out_what_is_theirs(world: World) -> None:
     assert world.rows() == []
 
 
+def test_m28_an_answer_to_who_turns_private_goes_with_their_lines(world: World) -> None:
+    answer = {"role": "assistant", "content": "Anna lives in Oslo.", "triggered_by": "tg/anna"}
+    world.turn("tg/bobby", "tg/c1", messages=[answer, {"content": "ok", "sender_id": "bobby"}])
+    assert said(world.of_user("tg/bobby")[0]) == ["Anna lives in Oslo.", "ok", "re hello"]
+    set_privacy("tg/anna", "full", **world.given())
+    assert said(world.of_user("tg/bobby")[0]) == ["ok", "re hello"]
+
+
 def test_p45_an_edited_or_deleted_message_is_so_in_the_entries_too(world: World) -> None:
     saved = save_chat_message("tg/c1", "the code is 7391", "Ann", "u1", **world.given())
     other = save_chat_message("tg/c1", "y" * 5000, "Ann", "u1", **world.given())
