@@ -250,9 +250,7 @@ def plant(db: Database, language: str) -> Stage:
         )
         for at, text in enumerate(said)
     ]
-    chat_batches.insert_messages(
-        db, scope, [message for message in made if message is not None], privacy_default="none"
-    )
+    chat_batches.insert_messages(db, scope, [each for each in made if each is not None], privacy_default="none")
     return stage
 
 
