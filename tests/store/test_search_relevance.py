@@ -263,7 +263,7 @@ def test_t21_of_very_many_rows_the_newest_are_compared_and_the_report_says_so(
     assert [hit["snippet"] for hit in hits] == ["tea 0", "tea 1", "tea 2"]
     assert [note for note in report["notes"] if "Of memories only the newest" in note]
     remember(db, scope, {"content": "chai", "timestamp": ago(days=1)})
-    hits, report = explain(db, scope, ranking=RECENCY, keywords=["chai"], limit=5)
+    hits, report = explain(db, scope, ranking=search_world.RECENCY, keywords=["chai"], limit=5)
     assert [hit["snippet"] for hit in hits] == ["chai"] and not report["notes"]  # the index left the others out
 
 
