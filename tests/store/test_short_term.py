@@ -474,11 +474,19 @@ def test_p45_an_edited_or_deleted_message_is_so_in_the_entries_too(world: World)
     saved = save_chat_message("tg/c3", "yes", "Ann", "u1", **world.given())
     edit_chat_message(saved.id, "no", **world.given(conversation="tg/c3"))
     assert said(world.of_user("tg/u1", server="")[-1]) == ["no", "yes", "re hello"]
+    own, nobodys = {"content": "bye", "sender_id": "u1"}, {"role": "assistant", "content": "bye"}
+    for number in (4, 5):
+        world.turn("tg/u1", f"tg/c{number}", messages=[own, nobodys])
+        saved = save_chat_message(f"tg/c{number}", "bye", "Ann", "u1", **world.given())
+        by = world.given(conversation=f"tg/c{number}")
+        assert (edit_chat_message(saved.id, "hm", **by) if number == 4 else delete_chat_message(saved.id, **by)).stored
+    told = {entry["channel"]: said(entry) for entry in world.of_user("tg/u1", server="")}
+    assert (told["tg/c4"], told["tg/c5"]) == (["hm", "bye", "re hello"], ["re hello"])
     world.turn("tg/u1", "tg/c2", messages=["only"], responses=["one"])
     for text in ("only", "one"):
         row = save_chat_message("tg/c2", text, "Ann", "u1", **world.given()).id
         delete_chat_message(row, **world.given(conversation="tg/c2"))
-    assert channels(world.of_user("tg/u1", server="")) == ["tg/c1", "tg/c3"]
+    assert set(channels(world.of_user("tg/u1", server=""))) == {"tg/c1", "tg/c3", "tg/c4", "tg/c5"}
 
 
 def test_f85_a_level_is_set_beside_lines_that_cannot_be_read(world: World) -> None:
