@@ -275,24 +275,6 @@ def test_f81_a_channel_with_the_id_of_its_owner_is_not_their_direct_message(
     assert chat.edit_chat_message("a canary of the owner", "edited", interface_path="irc/bob", **of_server).stored
 
 
-@pytest.mark.parametrize("public", [GROUP, {"is_private": False}], ids=str)
-@pytest.mark.parametrize("whisper", [each for each in WHISPERS if "server_id" not in each], ids=str)
-def test_f17_f81_a_channel_without_a_server_is_not_the_direct_message_of_its_name(
-    stage: Stage, public: dict[str, Any], whisper: dict[str, Any]
-) -> None:
-    given = {"db": stage.db, "scope": stage.scope()}
-    lines = [("Bob", "in private", whisper), ("Ann", "of a viewer", public), ("Bob", "of the owner", public)]
-    asked = [message(f"canary {text}", "irc/bob", who=who, message_id=text, **said) for who, text, said in lines]
-    assert [chat.save_message(line, **given).stored for line in asked] == [True] * 3
-    for line in asked:
-        again = {**line, "message_id": "m2", "text": "canary?"}
-        texts = json.dumps([build_json_prompt(again, **given), build_messages(again, **given)])
-        assert ("in private" in texts) == (line is asked[0])
-        assert line is asked[0] or ("of a viewer" in texts and "of the owner" in texts)
-    stored = rows_of(stage.db, schema.conversations, stage.persona)
-    assert sorted(row.is_private for row in stored) == [0, 1]
-
-
 @pytest.mark.parametrize("chat_fields", [{}, {"chat": {"id": "bob"}}], ids=str)
 def test_f17_equal_ids_make_no_stored_room_private(stage: Stage, chat_fields: dict[str, Any]) -> None:
     """On Twitch a channel has the name of its streamer; one call without `chat` must not hide it from the viewers."""
