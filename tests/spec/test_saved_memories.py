@@ -416,6 +416,14 @@ LATEX = "I have an allergy to latex"
     (["Call me Jo", "Stop calling me that."], [], ["Call me Jo"]),
     (["I'm allergic to cats", "My cats are fine now."], ["I'm allergic to cats"], []),
     (["I don't eat fish", "I eat fish again."], [], ["I don't eat fish"]),
+    # a diet has begun; a taste, and an order between people, are none
+    (["I've gone vegan", LATEX, "I eat meat again"], [LATEX], ["I've gone vegan"]),
+    (["I've cut out dairy", LATEX, "I'm back on dairy"], [LATEX], ["I've cut out dairy"]),
+    (["Ich verzichte auf Gluten", "Virei vegana", "Me volví vegano"], ["Ich verzichte auf Gluten", "Me volví vegano"],
+     ["Virei vegana"]),
+    (["I prefer tea over coffee", "always bring snacks", "never play with Max"], [], []),
+    (["Ich mag lieber Tee als Kaffee"], [], []),
+    (["I prefer Celsius over Fahrenheit"], ["I prefer Celsius over Fahrenheit"], []),
     # what is allowed is less than what is forbidden
     (["No spoilers please", "You can spoil Dune"], ["No spoilers please", "You can spoil Dune"], []),
     (["Benutze nie Emojis", "Du darfst Emojis in Glückwünschen benutzen", "Du darfst Emojis benutzen"],
