@@ -124,11 +124,13 @@ def is_narrower(permit: Instruction, text: str) -> bool:
         return False
     mine, theirs, languages = _list_languages(text, permit.text)
     held, known = find_objects(text, salient_words(text, mine), own), (*own, *permit.phrases)
-    more = salient_words(mask_time(permit.text, theirs), theirs)
-    more = [
-        word for word in more if not any(holds_word(word, group, permit.phrases) for group in ("vague", "openings"))
-    ]
-    return any(not any(_is_alike(word, other, languages, known) for other in held) for word in more)
+    frame = word_runs(fold(" ".join(find_values(permit.text, ("permits", "vague", "openings"), permit.phrases))))
+    clauses = []
+    for clause in re.split("[,;–—]", mask_time(permit.text, theirs)):
+        words = [word for word in salient_words(clause, theirs) if word not in frame]
+        shared = [word for word in words if any(_is_alike(word, other, languages, known) for other in held)]
+        clauses.append((len(shared), shared != words))
+    return max(clauses)[1]
 
 
 def _says_more(ending: Instruction, text: str, own: Sequence[Phrases]) -> bool:

@@ -426,6 +426,7 @@ LATEX = "I have an allergy to latex"
     (["I prefer Celsius over Fahrenheit"], ["I prefer Celsius over Fahrenheit"], []),
     # what is allowed is less than what is forbidden
     (["No spoilers please", "You can spoil Dune"], ["No spoilers please", "You can spoil Dune"], []),
+    (["No spoilers please", "Feel free to spoil it, I changed my mind"], [], ["No spoilers please"]),
     (["Benutze nie Emojis", "Du darfst Emojis in Glückwünschen benutzen", "Du darfst Emojis benutzen"],
      ["Du darfst Emojis in Glückwünschen benutzen"], ["Benutze nie Emojis"]),
     # without a word for what ends
