@@ -22,7 +22,7 @@ WEAK = 0.25
 """Minimum evidence for a language to be among the likely languages of a text."""
 
 _ACCENTS = lazy_pattern("[\u0300-\u036f]+")
-_WORD = lazy_pattern(r"[^\W\d_]+")
+_WORD = lazy_pattern(r"(?<!&)[^\W\d_]++(?!&)")
 
 SCRIPTS = {
     "ja": lazy_pattern("[\u3040-\u30ff\uff66-\uff9f]"),

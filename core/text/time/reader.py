@@ -243,7 +243,7 @@ def _read(
                 moment = replace(whole, is_plan=tense != "past", is_told=tense != "plan", is_past=tense == "past")
             read += [(part, moment) for part in read_parts(moment, [part for part, _ in group])]
         # Use the language that reads most: `7 mai 2023` is a year in English, a day in French.
-        length = sum(part.end - part.begin for part, _ in read if not _NAMING.isdisjoint(part.kinds)) + 1
+        length = sum(part.end - part.begin for part, _ in read if part.kinds.keys() & {*_NAMING, EVERY}) + 1
         if length > best[0]:
             best = length, read
     return best[1]

@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from core.config.flag_types import LANGUAGE_CODES
+from core.text.languages import likely_languages
 from core.text.time import find_about_days, find_relative_day, read_spans
 from core.text.time.calendar import load
 
@@ -233,6 +234,12 @@ def test_t62_have_without_a_participle_may_mean_a_coming_day(language: str, pres
 ])  # fmt: skip
 def test_t62_a_stored_text_is_about_a_weekday_that_recurs(language: str, text: str) -> None:
     assert list(find_about_days(text, NOW, UTC, (language,))) == ["every-2"]
+
+
+def test_t62_letters_with_an_ampersand_and_a_weekday_do_not_hide_the_language() -> None:
+    assert "en" in likely_languages("D&D every Monday at 7pm", ("en",))
+    # `at` is Danish too, and the hour alone reads as well in it
+    assert "every-2" in find_about_days("every Wednesday 7pm D&D at Kim's", NOW, UTC, ("da", "no", "en"))
 
 
 @pytest.mark.parametrize(("language", "text"), [
