@@ -216,7 +216,7 @@ def refers_back(query: Query) -> bool:
     `Where does she live?`, `And the other one?`, `Which was cheaper?`; not `Where does my sister live?`
     """
     languages, words = query.languages, question_words.asked_words(query.text)
-    if not query.is_question or not question_words.list_phrases("refers", languages[0]):
+    if not query.is_question or not any(question_words.list_phrases("refers", code) for code in languages[:1]):
         return False
     count, refers = words.count(" ") - 1, question_words.holds(words, "refers", languages[:1])
     telling = {*query.keywords}.difference(*map(stop_words, languages))
