@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -28,7 +27,6 @@ from ..database.schema import (
 )
 from ..database.schema_base import metadata
 from ..database.sources import AI_DIARY, ALL, CHAT, MEMORIES, WITHDRAWN, SourceTable
-from ..errors import StoreWriteError
 from ..index import indexed
 from ..memories import table_sources
 from ..short_term import table as short_term_table
@@ -88,15 +86,7 @@ def forget_target(db: Database, persona: str, kind: str, key: str | int, *, dry_
         finish(removal)
         return owner
 
-    try:
-        return _run(db, persona, delete_target, dry_run=dry_run)
-    except StoreWriteError:
-        if not dry_run or db.target.in_memory:
-            raise
-    from ..upkeep.copy import copy_to_memory  # noqa: PLC0415 - loads numpy
-
-    with closing(copy_to_memory(db, persona)) as copied:  # this account or file is only for reading
-        return _run(copied, persona, delete_target, dry_run=True)
+    return _run(db, persona, delete_target, dry_run=dry_run)
 
 
 def forget_late(db: Database, persona: str, owner: Owner, before: int) -> Done:

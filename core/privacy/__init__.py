@@ -13,10 +13,11 @@ from ..context.incoming import IncomingMessage
 from ..database.rows import yes_no
 from ..scope import Privacy, Scope
 from . import table_marks, table_people
+from .table_marks import PrivacyRow as PrivacyRow
 from .table_people import read_rows as read_rows
 from .table_people import write_rows as write_rows
 
-__all__ = ["Linked", "PrivacySet", "link_participants", "list_privacy", "scope_of",
+__all__ = ["Linked", "PrivacyRow", "PrivacySet", "link_participants", "list_privacy", "scope_of",
            "set_conversation_local_only", "set_conversation_privacy", "set_privacy",
            "unlink_participant"]  # fmt: skip
 
@@ -160,7 +161,7 @@ def set_privacy(participant: object, level: str, **options: Unpack[CallOptions])
     return {"level": level, "removed": removed, "remaining": remaining}
 
 
-def list_privacy(**options: Unpack[CallOptions]) -> list[dict[str, Any]]:
+def list_privacy(**options: Unpack[CallOptions]) -> list[PrivacyRow]:
     """Return rows with `user`, `conversation`, `server`, `privacy`, `local_only` and `set_at`: levels of people,
     for all personas, then the conversations that are not public or are local only.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from sqlalchemy import Connection, select, update
 
@@ -23,20 +23,39 @@ from ..scope import Privacy, Scope
 from ..text.times import iso_text
 
 _C = conversations.c
-_LISTED = ("user", "conversation", "server", "privacy", "local_only", "set_at")
 
 
-def list_privacy(db: Database, persona: str) -> list[dict[str, Any]]:
+class PrivacyRow(TypedDict):
+    """One row of `list_privacy`."""
+
+    user: str
+    """Key of the participant, or of a direct message's person; "" for other conversations."""
+    conversation: str
+    """Key of the conversation; "" for the level of a participant."""
+    server: str
+    privacy: str
+    """A participant's level, `none`, `partial` or `full`; a conversation's privacy."""
+    local_only: bool
+    set_at: str
+    """Time at which a level was set, ISO 8601 in UTC; "" for conversations."""
+
+
+def list_privacy(db: Database, persona: str) -> list[PrivacyRow]:
     """Return the privacy levels of people, then the persona's conversations that are not public or stay here."""
     v = privacy_levels.c
     levels = select(v.participant_key, v.level, v.updated_at).order_by(v.participant_key)
-    people = db.read(levels, source="privacy_levels")
-    rows: list[tuple[Any, ...]] = [(key, "", "", level, False, iso_text(at)) for key, level, at in people]
+    rows = [
+        PrivacyRow(user=key, conversation="", server="", privacy=level, local_only=False, set_at=iso_text(at))
+        for key, level, at in db.read(levels, source="privacy_levels")
+    ]
     marked = select(*table_conversations.FACTS).where(_C.persona_id == persona, _C.is_private + _C.local_only > 0)
     for facts in db.read(marked.order_by(_C.conversation_key), source="conversations"):
         at = ConversationFacts(*facts)
-        rows.append((at.direct_person or "", plain_key(at.key), at.server, at.privacy, bool(at.local_only), ""))
-    return [dict(zip(_LISTED, row, strict=True)) for row in rows]
+        rows.append({
+            "user": at.direct_person or "", "conversation": plain_key(at.key), "server": at.server,
+            "privacy": at.privacy, "local_only": bool(at.local_only), "set_at": "",
+        })  # fmt: skip
+    return rows
 
 
 def set_privacy(db: Database, scope: Scope, conversation: object, privacy: Privacy) -> dict[str, int]:

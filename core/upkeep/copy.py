@@ -22,7 +22,7 @@ from ..database.dialects import JsonText, StoredText, upsert
 from ..database.engine import Database
 from ..database.registry import REGISTRY
 from ..database.rows import insert_tuples
-from ..database.schema import TABLES, access_tokens, audiences, participants, schema_version
+from ..database.schema import TABLES, access_tokens, schema_version
 from ..database.stored_values import count_repairs, read_json
 from ..errors import StoreError
 from ..index import packing
@@ -84,20 +84,6 @@ def copy_database(
         ended = delete(schema_version).where(v.version_num == migration.COPYING)
         new.idempotent_transaction(lambda connection: connection.execute(ended), source=schema_version.name)
         return Copied(old.target.shown, new.target.shown, rows, repaired)
-
-
-def copy_to_memory(source: Database, persona: str) -> Database:
-    """Return a database in memory with a persona's rows, and those of no or every persona, for a trial of changes."""
-    target = Database("sqlite://", clock=source.clock)
-    migration.migrate(target)
-    rooms = select(audiences.c.audience_id).where(audiences.c.persona_id == persona)
-    own: dict[str, Any] = {"persona_id": [persona], "audience_id": rooms}
-    with source.connection(source="SOURCE", snapshot=True) as connection:
-        for table in (each for each in TABLES.values() if each is not schema_version):
-            keys = () if table is participants else own.keys() & table.c.keys()
-            for chunk in _read_chunks(connection, table, *(table.c[key].in_(own[key]) for key in keys)):
-                target.transaction(partial(insert_tuples, table=table, rows=chunk), source=table.name)
-    return target
 
 
 def _check_source(db: Database) -> None:
@@ -163,11 +149,11 @@ def _read_digest(connection: Connection, table: Table) -> Digest:
     return digest
 
 
-def _read_chunks(connection: Connection, table: Table, *where: Any) -> Iterator[list[Row]]:
+def _read_chunks(connection: Connection, table: Table) -> Iterator[list[Row]]:
     """Yield the rows of a table in lists that fit into one statement."""
     chunk: list[Row] = []
     size = 0
-    for row in _read_rows(connection, table, *where):
+    for row in _read_rows(connection, table):
         chunk.append(row)
         size += sum(len(value) for value in row if isinstance(value, str | bytes))
         if len(chunk) == ROWS_AT_ONCE or size > CHARACTERS_AT_ONCE:
@@ -177,10 +163,10 @@ def _read_chunks(connection: Connection, table: Table, *where: Any) -> Iterator[
         yield chunk
 
 
-def _read_rows(connection: Connection, table: Table, *where: Any) -> Iterator[Row]:
+def _read_rows(connection: Connection, table: Table) -> Iterator[Row]:
     """Yield the rows of a table in the order of the primary key, each value in a form that every server can store."""
     fit = [_choose_fit(column) for column in table.columns]
-    rows = select(table).where(*where).order_by(*table.primary_key.columns)
+    rows = select(table).order_by(*table.primary_key.columns)
     for row in connection.execute(rows.execution_options(stream_results=True)):
         yield tuple(v if make is None or v is None else make(v) for make, v in zip(fit, row, strict=True))
 

@@ -4,13 +4,11 @@ import itertools
 import json
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 import pytest
-from sqlalchemy import text
 
 from core import jobs, relationships, short_term, stories
 from core.ai_diary import add_diary_entry
@@ -20,8 +18,8 @@ from core.conversations import close_conversation
 from core.database import schema
 from core.database.engine import Database
 from core.database.schema import ai_diary, audiences, chat_history_cache, conversations, memories
-from core.db import forget, insert_memory, open_database
-from core.errors import MessageError, StoreWriteError
+from core.db import forget, insert_memory
+from core.errors import MessageError
 from core.forgetting import table as forgetting_table
 from core.messages.new_message import read_message
 from core.messages.table import insert_message
@@ -29,8 +27,7 @@ from core.privacy import set_privacy
 from core.scope import Scope
 from core.short_term import get_for_user
 from core.synth_core_memory import silently_record_memory
-from tests.store import scenario
-from tests.store.world import count, index_differences, of_today, open_db, own_scope, rows_of, run_at_once
+from tests.store.world import count, index_differences, of_today, own_scope, rows_of, run_at_once
 
 ANN, GROUP = "tg/ann", "tg/g1"
 
@@ -68,34 +65,6 @@ def test_f40_an_id_without_interface_is_refused_where_some_interface_has_it(db: 
     assert forget(participant="an", **call).total == 0
     assert forget(participant=ANN, **call).total > 0
     assert forget(participant="ann", **call).total == 0
-
-
-@pytest.mark.slow
-@pytest.mark.dialects
-def test_f40_a_dry_run_needs_only_the_right_to_read(fresh_migrated_url: str) -> None:
-    """An operator looks with an account that can break nothing; the counts are those of the deletion."""
-    with closing(open_db(fresh_migrated_url)) as db:
-        scenario.play(db)
-        reading, account = f"{fresh_migrated_url}?mode=ro", "looker"
-        if db.family != "sqlite":
-            name = db.target.url.database
-            make = f"CREATE USER {account} IDENTIFIED BY 'secret'"
-            for statement in (f"DROP USER IF EXISTS {account}", make, f"GRANT SELECT ON `{name}`.* TO {account}"):
-                db.transaction(lambda c, statement=statement: c.execute(text(statement)), source="test")
-            reading = db.target.url.set(username=account, password="secret").render_as_string(hide_password=False)
-        scope = Scope(scenario.PERSONA)
-        people = [row.participant_key for row in rows_of(db, schema.participants, scope.persona)]
-        rooms = [row.conversation_key for row in rows_of(db, conversations, scope.persona)]
-        items = [row.id for row in rows_of(db, memories, scope.persona)]
-        named = {"participant": people[:3], "conversation": rooms[:3], "memory": items[:2]}
-        targets: list[Any] = [{kind: key} for kind, keys in named.items() for key in keys]
-        with closing(open_database(reading)) as looks:
-            for target in targets:
-                counted = forget(**target, dry_run=True, db=looks, scope=scope)
-                assert counted == forget(**target, dry_run=True, db=db, scope=scope) and counted.total, target
-            with pytest.raises(StoreWriteError):
-                forget(**targets[0], db=looks, scope=scope)
-        assert forget(**targets[-1], db=db, scope=scope) == counted
 
 
 def test_f47_eight_write_and_one_forgets(db: Database) -> None:
