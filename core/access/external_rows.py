@@ -66,10 +66,10 @@ def _index_range(db: Database, source: SourceTable, persona: str, most: int, con
     # Two processes that index the same rows wait for each other; the second finds none left.
     statement = inserted if db.family == "sqlite" else inserted.with_for_update()
     rows = [dict(row._mapping) for row in connection.execute(statement)]
-    places = _find_places(connection, db, persona, {conversation_of(source, row) for row in rows})
+    places = _find_places(connection, db, persona, {_conversation_of(source, row) for row in rows})
     uses, changes = Counter[str](), defaultdict[tuple[str, ...], list[dict[str, Any]]](list)
     for row in rows:
-        place = places[conversation_of(source, row)]
+        place = places[_conversation_of(source, row)]
         columns = _complete(db, source, row) | {"audience_id": row["audience_id"] or place.audience_id, "indexed": 1}
         if "local_only" in row:
             columns["local_only"] = int(place.local_only or row["local_only"] != 0)
@@ -98,12 +98,12 @@ def _complete(db: Database, source: SourceTable, row: Mapping[str, Any]) -> dict
     return columns
 
 
-def conversation_of(source: SourceTable, row: Mapping[str, Any]) -> str:
+def _conversation_of(source: SourceTable, row: Mapping[str, Any]) -> str:
     """Return the conversation key named by a row, "" for none."""
     if source is sources.CHAT:
         return str(row["interface_path"] or "")
     if source is sources.MEMORIES:
-        return str(row.get("conversation_key") or "")
+        return str(row["conversation_key"] or "")
     if not (row["interface"] and row["chat_id"]):
         return ""
     return "/".join(filter(None, (row["interface"], row["chat_id"], row["thread_id"])))

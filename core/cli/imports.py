@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -93,7 +92,7 @@ def import_(
     Or FILE is a character card, as PNG, CHARX or JSON: its text becomes the persona's text (PERSONA_FOLDER), and its
     book becomes memories.
 
-    Or FILE is what `export --person` wrote, or the folder of `export --markdown`: entries not stored yet are added.
+    Or FILE is the folder of the two Markdown files that `export --markdown` writes: entries not stored yet are added.
     """
     if (file is None) == (from_url is None):
         raise BadParameter("say either which FILE, or --from which URL")
@@ -113,7 +112,7 @@ def import_(
 
             asking = run.asking(run.scope(conversation, user or None, server))
             run.answer(asdict(import_markdown(file, **asking)))
-        elif _import_person(run, file, dry_run=dry_run) or _import_card(run, file, dry_run=dry_run):
+        elif _import_card(run, file, dry_run=dry_run):
             return
         elif not _holds_chats(file):
             if persona is not None or private is not None:
@@ -213,25 +212,6 @@ def _print_chats(result: ImportResult, queued: int) -> None:
     elif result.imported or result.edited:
         next_step = "Searchable from now on. The same command with --consolidate makes summaries and memories of it."
     _print_result(result, [each._asdict() for each in result.errors], next_step)
-
-
-def _import_person(run: Run, file: Path, *, dry_run: bool) -> bool:
-    """Import a file of `export --person`; return False if the file is another."""
-    content, begins = b"", b'{\n  "person"'
-    with suppress(OSError), file.open("rb") as stream:
-        content = stream.read(len(begins))
-        content += stream.read() if content == begins else b""
-    if not content.startswith(begins):
-        return False
-    try:
-        from ..privacy import write_rows
-
-        value = json.loads(content)
-        rows = write_rows(run.db, run.scope().persona, value["person"], value["tables"], dry_run)
-    except (ValueError, LookupError, TypeError, AttributeError):
-        raise TransferError(f"{str(file)!r} is damaged. Export the person again.") from None
-    run.answer({"person": value["person"], "rows": rows, "dry_run": dry_run})
-    return True
 
 
 def _import_card(run: Run, file: Path, *, dry_run: bool) -> bool:

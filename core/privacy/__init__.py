@@ -15,7 +15,6 @@ from ..scope import Privacy, Scope
 from . import table_marks, table_people
 from .table_marks import PrivacyRow as PrivacyRow
 from .table_people import read_rows as read_rows
-from .table_people import write_rows as write_rows
 
 __all__ = ["Linked", "PrivacyRow", "PrivacySet", "link_participants", "list_privacy", "scope_of",
            "set_conversation_local_only", "set_conversation_privacy", "set_privacy",

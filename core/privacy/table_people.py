@@ -10,27 +10,24 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, func, or_, select, true, update
 
-from ..access import external_rows, table_participants
 from ..access import table as audience_table
+from ..access import table_participants
 from ..access.rules import SEPARATE, AudienceKey, AudienceKind, split_key
-from ..access.table_conversations import FACTS, MOVED, SHARED_KINDS, choose_place, ensure, find_among, relocate
+from ..access.table_conversations import FACTS, MOVED, SHARED_KINDS, relocate
 from ..access.table_participants import checked_key, full_key, hold, known
 from ..access.view import ConversationFacts
 from ..base.hints import shown
-from ..context.incoming import read_reply
 from ..database.compiled import IDS, read_parts
-from ..database.dialects import JsonText, Time, insert_ignore, json_has_text
-from ..database.engine import Database, RollbackError
+from ..database.dialects import json_has_text
+from ..database.engine import Database
 from ..database.registry import REGISTRY
 from ..database.rows import short_interface
 from ..database.schema import ai_diary, chat_history_cache, conversations, memories, participants, user_relationships
 from ..database.schema_base import metadata
 from ..database.sources import ALL, MEMORIES, SourceTable
-from ..database.stored_values import read_json, read_time
 from ..errors import MessageError
 from ..forgetting import rules, table_quotes, table_rows
 from ..index import indexed
-from ..scope import Scope
 from ..short_term.table import remove_person
 
 _C, _P = chat_history_cache.c, participants.c
@@ -196,61 +193,7 @@ def read_rows(db: Database, persona: str, participant: str) -> dict[str, list[di
             continue
         if rows:
             matches[entry.table] = [_build_row(row) for row in rows]
-    for source in ALL:
-        found = [(external_rows.conversation_of(source, row), row) for row in matches.get(source.table.name, ())]
-        rooms = find_among(db.read, persona, {key for key, _ in found})
-        for key, row in found:
-            room = rooms.get(key)
-            open_room = room and not room.local_only and {"server": room.server, "privacy": room.privacy}
-            row["room"] = {"conversation": key, **open_room} if open_room else None if key else {}
     return matches
-
-
-_MOVED = ("participants", "privacy_levels", "user_relationships", "chat_history_cache", "memories", "ai_diary")
-
-
-def write_rows(db: Database, persona: str, person: str, tables: Mapping[str, Any], dry_run: bool) -> dict[str, int]:
-    """Store the rows of a report that are of its person alone, each once; return the number of new rows by table.
-
-    They keep id, conversation, privacy, tags and time; the index completes them, like rows of another program.
-    """
-    names = {row["participant_key"]: row["display_name"] for row in tables["participants"]}
-    own = {None, person, *names, *names.values(), *(key.partition("/")[2] for key in names)}
-
-    def work(connection: Connection) -> dict[str, int]:
-        done = Counter[str]()
-        for name, row in ((each, row) for each in _MOVED for row in tables.get(each, ())):
-            values, room = _read_values(name, row, own), row.get("room", {})
-            if values is None or room is None:
-                continue
-            if "room" in row:
-                scope = Scope(persona, participant=person, **room)
-                place = ensure(connection, db, scope, sender=person)
-                values["audience_id"] = choose_place(connection, db, scope, place, row.get("kind", "")).audience_id
-            values |= {"persona_id": persona} if "persona_id" in values else {}
-            done[name] += connection.execute(insert_ignore(metadata.tables[name], db.family), values).rowcount
-        if dry_run:
-            raise RollbackError(dict(+done))
-        return dict(+done)
-
-    new: dict[str, int] = db.transaction(work, source="participants")
-    external_rows.index_all_rows(db)
-    return new
-
-
-def _read_values(name: str, row: Mapping[str, Any], own: set[str | None]) -> dict[str, Any] | None:
-    """Return the columns of a row, without a quote of others; None if the row names others."""
-    values: dict[str, Any] = {}
-    for column in metadata.tables[name].c:
-        value = row.get(column.name)
-        if value is not None and column.name not in {*_INNER, "indexed"}:
-            value = read_time(value) if isinstance(column.type, Time) else value
-            values[column.name] = read_json(value) if isinstance(column.type, JsonText) else value
-    reply = read_reply(values.get("metadata"))
-    if reply is not None and not reply.is_persona and reply.sender.id not in own:
-        del values["metadata"]["reply_to"]
-    people = [values.get(column) for column in ("participant_key", "triggered_by", "user_id")]
-    return values if {*people, *values.get("participant_keys", ()), *values.get("involved_users", ())} <= own else None
 
 
 def _build_involved(keys: Iterable[str], names: Iterable[str | None]) -> Iterator[Any]:

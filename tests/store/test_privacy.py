@@ -3,7 +3,6 @@
 import itertools
 import json
 import threading
-from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -21,7 +20,6 @@ from core.database.engine import Database
 from core.database.rows import read_object
 from core.database.schema import ai_diary, chat_history_cache
 from core.database.schema import memories as memory_table
-from core.db import open_database
 from core.errors import MessageError
 from core.memories import new_item as memory_input
 from core.memories import table as memories
@@ -36,10 +34,9 @@ from core.privacy import (
     set_conversation_privacy,
     set_privacy,
     unlink_participant,
-    write_rows,
 )
 from core.scope import Scope
-from core.synth_core_memory import search_memories, silently_record_memory
+from core.synth_core_memory import silently_record_memory
 from tests.store.world import NOW, count, own_scope, rows_of, run_at_once
 
 
@@ -96,25 +93,6 @@ def test_f12_the_rows_of_a_person_include_diary_entries_about_them(db: Database,
     assert [(row["content"], json.loads(row["involved_users"])) for row in rows] == [
         ("a day", [involved]), ("a day", [involved, "Bob"]), ("a turn", []),
     ]  # fmt: skip
-
-
-def test_l42_a_person_is_imported_on_every_server(db: Database, scope: Scope) -> None:
-    """Keys of 255 bytes, emoji, quotes and a private room are the same on each server."""
-    with closing(open_database("sqlite://")) as old:
-        own = replace(scope, conversation="tg/1", privacy="restricted")
-        assert save(old, own, 'it\'s "me" 🦊 \\ %_').stored
-        assert silently_record_memory("Ann likes tea", "ok", ["größe 🍵"], replace(own, participant="tg/7"), db=old)
-        add_diary_entry("a day 🌞", involved_users=["7"], db=old, scope=replace(own, participant="tg/7"))
-        tables = read_rows(old, scope.persona, "tg/7")
-    done = write_rows(db, scope.persona, "tg/7", tables, False)
-    assert {done[name] for name in ("chat_history_cache", "memories", "ai_diary", "participants")} == {1}
-    assert write_rows(db, scope.persona, "tg/7", tables, False) == {}
-    there = read_rows(db, scope.persona, "tg/7")
-    for name in ("chat_history_cache", "memories", "ai_diary"):
-        ours, theirs = ({k: v for k, v in rows[name][0].items() if k != "tags"} for rows in (there, tables))
-        assert ours == theirs
-    found = [search_memories(keywords=["tea", "day", "🦊"], db=db, scope=each) for each in (own, scope)]
-    assert (len(found[0]), found[1]) == (3, [])
 
 
 @pytest.mark.parametrize("call", [

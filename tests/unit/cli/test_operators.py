@@ -14,9 +14,7 @@ from typing import Any
 import pytest
 
 from core import jobs, lifelong, privacy, stories, tokens
-from core.ai_diary import add_diary_entry
 from core.chat_history_cache import load_chat_history, save_chat_message
-from core.conversations import add_saved_memory
 from core.database.schema import TABLES
 from core.db import insert_memory, open_database
 from core.prompt_engine import build_messages
@@ -262,87 +260,6 @@ def test_export_of_a_person_holds_all_that_names_them_and_nobody_else(run: Comma
     assert run("export", "ann.json", "--person", "discord/ann").json["rows"]["memories"] == 1
     unknown = run("export", "-", "--person", "discord/anne")
     assert unknown.code == 1 and "Near it: discord/ann, " in unknown.err
-
-
-ANN, ODD = "tg/ann", "tg/ä'\";--%_🦊 x"
-"""A key as hosts have them, and one with everything that a key may hold."""
-
-
-def _live(who: str, name: str, db: Any) -> Scope:
-    """Store lines, memories, an instruction and diary entries of a person, in public and in private; return the DM."""
-    own = who.partition("/")[2]
-    direct = Scope("default", who, who, privacy="direct")
-    room = Scope("default", "tg/room 🏠", who, "s1", privacy="restricted")
-    public = Scope("default", "tg/hall", who, "s1", privacy="public")
-    for n, scope in enumerate((direct, room, public)):
-        path = scope.conversation
-        for text in (f"{name} owns {n} boats; please always answer in French.", f'O\'Hara said "hi" 🍵 to {name} {n}'):
-            assert save_chat_message(path, text, name, own, message_id=f"{own}{n}{text[:9]}", db=db, scope=scope).stored
-        save_chat_message(path, f"Hello, {name}", "Iris", "self", role="persona", triggered_by=who, db=db, scope=scope)
-        lifelong.add_facts_with_meta(
-            [{"text": f"{name} keeps {n} parrots", "tags": ["open", "Größe"], "timestamp": f"2026-03-0{n + 1}"}],
-            message_id=f"{own}{n}{name} owns"[: len(own) + 10], db=db, scope=scope,
-        )  # fmt: skip
-        add_diary_entry(f"A day with {name} {n}", context_tags=["day"], involved_users=[own], db=db, scope=scope)
-    add_saved_memory(f"{name} has a secret tattoo\n- on the arm", db=db, scope=direct)
-    lifelong.add_facts_with_meta([f"{name} is known to all"], db=db, scope=Scope("default", participant=who))
-    return direct
-
-
-def _compare(db: Any, who: str) -> Any:
-    """Return a person's rows without ids, and what each of their conversations finds."""
-    rows = privacy.read_rows(db, "default", who)
-    ids = {"id", "source_message_ids", "created_at", "updated_at", "made_with", "last_message_at", "last_interaction"}
-    kept = {name: sorted(json.dumps({k: v for k, v in row.items() if k not in ids}, sort_keys=True) for row in each)
-            for name, each in rows.items() if name not in ("conversations", "audiences")}  # fmt: skip
-    places = [(who, "", "direct"), ("tg/room 🏠", "s1", "restricted"), ("tg/hall", "s1", "public"), (None, "", None)]
-    scopes = [Scope("default", path, who, server, privacy=level) for path, server, level in places]
-    found = [
-        sorted((hit["source"], hit["snippet"], hit["timestamp"], *hit["tags"]) for hit in hits)
-        for scope in scopes
-        for query in ("boats parrots tattoo known hi day", "what is still open?")
-        for hits in (search_memories(query=query, limit=100, db=db, scope=scope),)
-    ]
-    return kept, found
-
-
-@pytest.mark.parametrize("who", [ANN, ODD])
-def test_l42_a_person_moves_to_another_database(
-    run: Command, call: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, who: str
-) -> None:
-    """Who changes the host takes along what is theirs, as private as it was, and nothing of others."""
-    _live(who, "Ann", call["db"])
-    before = _compare(call["db"], who)
-    _live("tg/bob", "Bob", call["db"])
-    assert run("export", "ann.json", "--person", who).code == 0
-    with closing(open_database(f"sqlite:///{tmp_path / 'new.db'}")) as new:
-        monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path / 'new.db'}")
-        trial = run("import", "ann.json", "--dry-run").json["rows"]
-        assert trial["chat_history_cache"] == 9 and privacy.read_rows(new, "default", who) == {}
-        assert run("import", "ann.json").json["rows"] == trial
-        assert run("import", "ann.json").json["rows"] == {}, "each row once"
-        assert _compare(new, who) == before
-        own, room = who.partition("/")[2], Scope("default", "tg/room 🏠", who, "s1", privacy="restricted")
-        add_diary_entry("Both were here", involved_users=["bob", own], scope=room, **call)
-        reply: dict[str, Any] = {"reply_to": "bob1Bob owns ", "scope": room, **call}
-        assert save_chat_message("tg/room 🏠", "Indeed", "Ann", own, **reply).stored
-        monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path / 'own.db'}")
-        assert run("export", "ann.json", "--person", who, "--force").code == 0
-        assert "Bob owns" in Path("ann.json").read_text(), "a report shows what the line quotes"
-        monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path / 'new.db'}")
-        assert run("import", "ann.json").json["rows"] == {"chat_history_cache": 1}
-        everything = json.dumps([[str(v) for v in row] for t in TABLES.values() for row in new.read(t.select())])
-        assert "Indeed" in everything and "Bob" not in everything and "tg/bob" not in everything
-        bob = Scope("default", "tg/bob", "tg/bob", privacy="direct")
-        hits = search_memories(query="tattoo secret boats parrots", limit=50, db=new, scope=bob)
-        assert not any("tattoo" in hit["snippet"] or "boats 0" in hit["snippet"] for hit in hits)
-        report = json.loads(Path("ann.json").read_text())
-        for broken in ({"person": who}, {"person": who, "tables": {"participants": [{"participant_key": 7}]}}):
-            Path("bad.json").write_text(json.dumps(broken, indent=2))
-            assert run("import", "bad.json").code == 1
-        instruction = [each for each in report["tables"]["memories"] if each["kind"] == "instruction"]
-        assert instruction and "French" in str(build_messages({"text": "hi", "interface_path": who, "from_user": {
-            "id": who.partition("/")[2]}}, db=new, scope=Scope("default", who, who, privacy="direct")))  # fmt: skip
 
 
 @pytest.fixture
