@@ -285,9 +285,9 @@ def load_chat_history(
     >>> [(line["sender_name"], line["text"]) for line in load_chat_history("web/7", db=db)]
     [('Ann', 'Is there tea?')]
     """
+    call = open_call(**options)
     if path is None or (isinstance(path, str) and not path.strip()):
         return []
-    call = open_call(**options)
     key = find_key(call, path)
     return _read_lines(call, limit, call.settings.chat_history, key, level=level)
 
@@ -366,10 +366,10 @@ def edit_chat_message(
     >>> edit_chat_message(saved.id, "Is there tea?", db=db).stored
     True
     """
+    call = open_call(**options)
     text = rows.text(message_text, "message_text")
     if not text.strip():
         return WriteResult(False, None, "empty")
-    call = open_call(**options)
     place = _find_message(call, message, interface_path)
     return NO_MESSAGE if place is None else table_followers.edit_message(call, *place, text)
 

@@ -86,6 +86,7 @@ def expand_tags(
     >>> synth_tagging.link_tags("tea", "green", db=db).stored, synth_tagging.expand_tags(["tea"], db=db)
     (True, ['tea', 'green'])
     """
+    settings_of(options)  # refuses what it does not know
     _check_vocabulary(vocabulary)
     given = rules.tag_items(tags)
     if not any(map(rules.normal, given)):

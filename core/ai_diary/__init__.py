@@ -64,11 +64,11 @@ def add_diary_entry(
     >>> ai_diary.add_diary_entry("Ann told me of Rome.", "She is happy.", db=db, scope=scope).stored
     True
     """
+    # 1. open the call
+    call = open_call(**options)
     said = rows.text(content, "content")
     if not said.strip():
         return WriteResult(False, None, "empty")
-    # 1. open the call
-    call = open_call(**options)
     row_id = call.db.ids.one()  # before the time is taken: the id tells whether `forget` came later
     # 2. read the entry
     kept, dropped = tag_rules.stored_form(context_tags)
@@ -131,10 +131,10 @@ def get_entries_by_tags(tags: object, limit: object = 10, **options: Unpack[Call
     >>> [entry.content for entry in ai_diary.get_entries_by_tags(["rome", "paris"], db=db, scope=scope)]
     ['Ann told me of Rome.']
     """
+    call = open_call(**options)
     wanted, _ = read_tags(tags)
     if not wanted:
         return []
-    call = open_call(**options)
     return table.read_newest(call.db, load_viewer(call), most=_read_most(limit), tags=wanted)
 
 
@@ -151,10 +151,10 @@ def get_entries_with_person(person: str, limit: object = 10, **options: Unpack[C
     >>> [entry.content for entry in ai_diary.get_entries_with_person("Ann", db=db, scope=scope)]
     ['Ann told me of Rome.']
     """
+    call = open_call(**options)
     name = rows.text(person, "person")
     if not name:
         return []
-    call = open_call(**options)
     return table.read_newest(call.db, load_viewer(call), most=_read_most(limit), person=name)
 
 
@@ -205,10 +205,10 @@ def edit_diary_entry(
     >>> ai_diary.edit_diary_entry(entry.id, "Ann told me of Paris.", db=db, scope=scope).stored
     True
     """
+    call = open_call(**options)
     text = rows.text(content, "content")
     if not text.strip():
         return WriteResult(False, None, "empty")
-    call = open_call(**options)
     return table.edit_entry(call.db, load_viewer(call), read_id(id), text)
 
 
