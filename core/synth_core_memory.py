@@ -66,7 +66,7 @@ def search_memories(
         limit: maximum number of hits, 1 to 200.
         ranking: `relevance` or `recency`; None follows MEMORY_RANKING.
         exclude: `(source, id)` pairs, and conversation keys for chat rows.
-        since, until: earliest time, included; latest time, not included. Words name a span: `last week`, `3 days ago`.
+        since, until: earliest time, included; latest time, not included. Words mean its beginning: `last week`.
         mode: `best`, the `limit` hits with the best scores, newest first; `all`, for lists and counts, `limit` of the
             best 200 matches, oldest first. Their number is `total` in the report of `explain_search`.
         offset: in mode `all`, number of matches to skip.

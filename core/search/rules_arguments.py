@@ -103,13 +103,13 @@ def read_keywords(value: object) -> tuple[list[str], list[str]]:
 
 
 def read_time(value: object, field: Literal["since", "until"], read_words: ReadWords) -> datetime | None:
-    """Return the time as aware UTC, or None; words give the start of their span (`since`) or its end (`until`)."""
+    """Return the time as aware UTC, or None; words give the start of their span, for `until` else its end."""
     if value is None:
         return None
     moment = parse_time(value)
     if moment is None and isinstance(value, str) and value.strip() and len(value) <= MOST_TIME_CHARS:
         span = read_words(value)
-        moment = None if span is None else span.start if field == "since" else span.end
+        moment = None if span is None else span.start or (span.end if field == "until" else None)
     if moment is None:
         raise ValueError(f"{field} is {shown(value)}. It must be {TIME_FORMS}. Change it, or leave it out.")
     return moment
