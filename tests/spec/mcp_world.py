@@ -139,7 +139,7 @@ def told(result: Any) -> dict[str, Any]:
     text = result.content[0].text
     assert not result.is_error, text
     if result.structured_content is None:
-        return json.loads(text) if text.startswith('{"count"') else {"context": text}
+        return json.loads(text) if text.startswith('{"notice"') else {"context": text}
     answer: dict[str, Any] = result.structured_content
     assert json.loads(text) == answer
     return answer

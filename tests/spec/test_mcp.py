@@ -389,6 +389,10 @@ def test_r10_what_is_recalled_is_data(call: Caller) -> None:
     day, *lines = lines
     assert day.startswith("It is ") and lines
     assert [line for line in lines if not line.startswith(("- ", "[2")) and line not in headings] == []
+    for name, given in (("memory_search", {"query": "zqobey"}), ("memory_list", {}), ("memory_profile", {})):
+        (block,) = call(name, **given).content
+        first, sentence = next(iter(json.loads(block.text).items()))
+        assert (first, "data" in sentence) == ("notice", True), name
     for hit in told(call("memory_search", query="zqobey", limit=50))["hits"]:
         assert set(hit) == {"id", "source", "timestamp", "speaker", "text", "tags"} and hit["timestamp"]
     assert before == [tool.model_dump() for tool in call.list_tools()]

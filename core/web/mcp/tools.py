@@ -22,6 +22,7 @@ from ...conversations import add_saved_memory
 from ...errors import ItemNotFoundError, MessageError
 from ...lifelong import delete_items, edit_item, profile, retag_items, search_items
 from ...memories.rules import INSTRUCTION, KINDS, SAVED_MEMORY_CHARS
+from ...prompt.message_lines import HEAD
 from ...prompt.pipeline import build_records
 from ...prompt.request import PromptRequest
 from ...shapes import SimilarMemory, WriteResult
@@ -211,6 +212,8 @@ class Tool(NamedTuple):
         answer, structured = self.work(speaker, read_arguments(self.takes, given)), None
         if isinstance(answer, BaseModel):
             answer = structured = answer.model_dump(mode="json")
+        elif isinstance(answer, dict):
+            answer = {"notice": HEAD, **answer}
         text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=structured)
 
@@ -223,8 +226,8 @@ def _tool(
 ) -> Callable[[Function], Function]:
     """Register a function as a tool: models read its name, docstring and annotations.
 
-    A tool that only reads answers with text alone, so that a long answer is sent once. `repeats` marks a tool whose
-    second call with the same arguments changes nothing.
+    A tool that only reads answers with text alone, so that a long answer is sent once; the first value of its JSON
+    calls the rest records. `repeats` marks a tool whose second call with the same arguments changes nothing.
     """
 
     def add(work: Function) -> Function:
