@@ -248,8 +248,9 @@ def test_r38_a_long_text_is_shown_around_the_match_and_cut_visibly(call: Caller)
     assert hit["id"] == saved and "187" in hit["text"] and len(hit["text"]) < 450
     assert hit["text"].startswith("...") and hit["text"].endswith("...")
     assert told(call("memory_search", **wanted, text_chars=4000))["hits"][0]["text"] == recipe
-    schema = next(tool for tool in call.list_tools() if tool.name == "memory_save").input_schema
-    assert schema["properties"]["text"]["maxLength"] == 4000
+    schemas = {tool.name: tool.input_schema["properties"] for tool in call.list_tools()}
+    assert schemas["memory_save"]["text"]["maxLength"] == 4000
+    assert "4,000 characters" in schemas["memory_update"]["text"]["description"], "the limit of a saved memory"
 
 
 def test_r38_a_long_line_is_read_whole(call: Caller) -> None:

@@ -113,7 +113,7 @@ class ListArguments(Arguments):
 
 class UpdateArguments(Arguments):
     id: Id
-    text: Text = Field(description="New text of the memory or chat line.")
+    text: Text = Field(description=f"New text; for a saved memory at most {SAVED_MEMORY_CHARS:,} characters.")
 
 
 class DeleteArguments(Arguments):
