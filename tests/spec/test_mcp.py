@@ -227,6 +227,33 @@ def test_r38_numbers_and_lists_sent_as_text_are_taken_and_tags_are_saved(world: 
         assert hit["id"] == saved["id"] and {"pets", "tofu"} <= set(hit["tags"])
 
 
+def test_r38_the_words_of_a_query_and_its_tags_add_up(call: Caller) -> None:
+    """With tags, the words of the query found nothing."""
+    told(call("memory_save", text="Clean the cellar", tags=["open"]))
+    told(call("memory_save", text="Sell the bicycle", tags=["done"]))
+    told(call("memory_save", text="Water the garden"))
+
+    def hits(**asked: Any) -> list[str]:
+        return sorted(hit["text"].split()[-1] for hit in told(call("memory_search", **asked))["hits"])
+
+    assert hits(tags=["done"]) == ["bicycle"]
+    for query in ("cellar", "Did I clean the cellars?", "what is still open?"):
+        assert hits(query=query, tags=["done"]) == ["bicycle", "cellar"], query
+    assert hits(query="gardens", tags=["open", "done"]) == ["bicycle", "cellar", "garden"]
+    assert hits(query="the", tags=["none"]) == hits(query="the")
+
+
+def test_r10_a_duplicate_says_which_tags_the_memory_got(call: Caller) -> None:
+    """The answer was `duplicate` and nothing else, and the memory had another tag."""
+    first = told(call("memory_save", text="Paint the fence", tags=["open"]))
+    again = told(call("memory_save", text="Paint the fence", tags=["open"]))
+    assert (first["notes"], again["notes"], again["reason"]) == ([], [], "duplicate")
+    again = told(call("memory_save", text="Paint the fence", tags=["open", "Done"], subject="fence"))
+    assert (again["done"], again["id"]) == (False, first["id"])
+    assert again["notes"] == ["the memory stored before got tags: it has open, done, fence"]
+    assert told(call("memory_list"))["memories"][0]["tags"] == ["open", "done", "fence"]
+
+
 def test_r38_a_search_says_how_much_there_is_and_what_is_not(world: World, call: Caller) -> None:
     """Ten of fifteen notes looked like all, and a day without rows like a search that failed."""
     lifelong.add_facts_with_meta([f"Piano note {n}: practise piece {n}." for n in range(15)], **world.asking)
