@@ -20,7 +20,7 @@ from ...calls.defaults import handle, settings_for
 from ...chat_history_cache import delete_chat_message, edit_chat_message
 from ...conversations import add_saved_memory
 from ...errors import ItemNotFoundError, MessageError
-from ...lifelong import delete_items, edit_item, profile, retag_items, search_items
+from ...lifelong import delete_items, edit_item, get_item, profile, retag_items, search_items
 from ...memories.rules import INSTRUCTION, KINDS, SAVED_MEMORY_CHARS
 from ...prompt.message_lines import HEAD
 from ...prompt.pipeline import build_records
@@ -183,8 +183,8 @@ def read_arguments(model: type[Model], given: Mapping[str, Any]) -> Model:
 class WriteAnswer(BaseModel):
     done: bool
     id: int | None = Field(description="Id of the memory; for a duplicate, of the equal memory stored before.")
-    reason: str = Field(description="Reason why nothing changed, such as duplicate, privacy, unchanged; blank if done.")
-    notes: list[str]
+    reason: str = Field(description="Reason why no text changed, such as duplicate, privacy, unchanged; blank if done.")
+    notes: list[str] = Field(description="Other changes and limits, such as tags that a duplicate got.")
     similar: SimilarMemory | None = Field(
         None, description="An older memory about the same subject, which may be outdated."
     )
@@ -308,10 +308,13 @@ def memory_save(speaker: Speaker, asked: SaveArguments) -> WriteAnswer:
     turn_save finds such instructions in their words. If the answer names a similar memory that is now outdated, delete
     that one with memory_delete."""
     done = add_saved_memory(asked.text, **speaker.asking)
-    tags = [*asked.tags, *([asked.subject] if asked.subject.strip() else [])]
+    answer, tags = WriteAnswer.of_result(done), [*asked.tags, *([asked.subject] if asked.subject.strip() else [])]
     if tags and done.id is not None and may_change(done.id, **speaker.asking):
-        retag_items([done.id], add=tags, **speaker.asking)
-    return WriteAnswer.of_result(done)
+        changed = retag_items([done.id], add=tags, **speaker.asking).count
+        if changed and not done.stored:
+            stored = ", ".join(get_item(done.id, **speaker.asking)["tags"])
+            answer.notes.append(f"the memory stored before got tags: it has {stored}")
+    return answer
 
 
 @_tool("What the person told of themselves", reads_only=True)
