@@ -111,6 +111,8 @@ def insert_memory(
     unknown = [name for name in more if name not in _MORE]
     if unknown:
         raise TypeError(f"insert_memory has no argument {unknown[0]!r}.{hint_name(unknown[0], _MORE)}")
+    if more.get("kind"):
+        more["kind"] = memory_rules.kind_of(more["kind"])
     if message_id is not None:
         sources = table_sources.find_sources(call.db, call.scope, message_id)
         more["source_message_ids"] = table_sources.join_sources(more.get("source_message_ids"), sources.ids)

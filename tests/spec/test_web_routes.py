@@ -21,7 +21,8 @@ from core import chat_history_cache, privacy, prompt_engine, relationships, shor
 from core.config import Settings
 from core.database import rows, schema
 from core.database.engine import Database
-from core.errors import StoreReadError
+from core.db import insert_memory
+from core.errors import MessageError, StoreReadError
 from core.scope import Scope
 from core.transfer import items
 from core.web import guard
@@ -488,6 +489,22 @@ def test_r11_g28_memories_are_stored_listed_and_deleted_by_ids_that_every_client
     numbers: list[int] = []
     json.loads(json.dumps(found), parse_int=lambda digits: numbers.append(int(digits)))
     assert numbers and max(numbers) < 2**53
+
+
+def test_l2_r11_a_memory_of_another_kind_is_refused_over_http_and_in_python(world: World) -> None:
+    """`note` was stored, and `key_facts` as written, so that a list of KeyFacts lacked it."""
+    host = world.visitor()
+    for kind in ("key_facts", "SAVED", "", None):
+        host.post("/v1/memories", {"text": f"a fact of kind {kind}", "kind": kind})
+    kinds = {each["text"][15:]: each["kind"] for each in host.ask("GET", "/v1/memories")["items"]}
+    assert kinds == {"key_facts": "KeyFacts", "SAVED": "saved", "": "", "None": ""}
+    for kind, near in (("keyfact", "KeyFacts"), ("instruction", ""), ("note", "")):
+        refused = host.post("/v1/memories", {"text": "x", "kind": kind}, 422)
+        assert (
+            refused["fields"] == ["kind"] and f"kind is '{kind}'" in refused["message"] and near in refused["message"]
+        )
+        with pytest.raises(MessageError, match=f"kind is '{kind}'"):
+            insert_memory("x", kind=kind, db=world.db)
 
 
 @pytest.mark.slow
