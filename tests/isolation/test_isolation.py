@@ -38,7 +38,7 @@ SHARE = int(os.environ.get("ISOLATION_SHARE", "0"))
 
 FIGURES = {
     "core.chat_history_cache.get_cache_stats", "core.conversations.memory_tools", "core.conversations.run_tool_call",
-    "core.jobs.count_operations", "core.jobs.list_operations", "core.short_term.get_stats",
+    "core.jobs.count_operations", "core.jobs.list_operations", "core.privacy.list_privacy", "core.short_term.get_stats",
     "core.stories.auto_hide_plan", "core.stories.check_message_exclusion", "core.synth_tagging.expand_tags",
     "core.tokens.list_tokens",
 }  # fmt: skip
