@@ -347,9 +347,11 @@ def relocate(
     }
     connection.execute(update(conversations).where(_C.persona_id == persona, _C.id == old.id).values(values))
     counts["conversations"] = 1
+    shared = audiences.find(connection, persona, rules.AudienceKey("saved", "", new.direct_person or ""))
+    homes = [home for home in (new.audience_id, shared) if home is not None]
     for source in (CHAT, MEMORIES, AI_DIARY):
         r = source.table.c
-        here = select(r.id).where(r.persona_id == persona, said_in(source, old), r.audience_id != new.audience_id)
+        here = select(r.id).where(r.persona_id == persona, said_in(source, old), r.audience_id.not_in(homes))
         ids = connection.execute(here).scalars().all()
         moved = indexed.set_columns(connection, db, source, persona, ids, audience_id=new.audience_id)
         counts[source.table.name] = moved
@@ -403,7 +405,7 @@ def _take_along(
     if rules.parent_key(parent.key) is not None:
         return counts
     for thread in hold_threads(connection, persona, parent.key):
-        is_so = (thread.is_private, thread.direct_person, thread.server) == (privacy != "public", person, parent.server)
+        is_so = (thread.privacy, thread.direct_person, thread.server) == (privacy, person, parent.server)
         is_other_room = thread.server not in ("", parent.server)
         is_with_other = thread.direct_person and thread.direct_person != previous
         if not (is_so or is_other_room or is_with_other or thread.is_separate):

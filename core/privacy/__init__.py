@@ -61,11 +61,12 @@ def scope_of(
 
 
 def set_conversation_privacy(conversation: object, privacy: Privacy, **options: Unpack[CallOptions]) -> dict[str, int]:
-    """Make a conversation and its threads `public`, `direct` or `restricted`; return the number of changed rows per
-    table.
+    """Make a conversation and its threads `public`, `direct`, `separate` or `restricted`; return the number of changed
+    rows per table.
 
     All rows change in one transaction. Only this function makes a private conversation public. All counts are 0 if the
-    conversation is unknown or has this privacy already. Another `privacy` or an invalid key is a MessageError.
+    conversation is unknown or has this privacy already. Another `privacy`, `restricted` for a user's own chat
+    (`tg/7`, `proxy/Ann/attic`), or an invalid key is a MessageError.
 
     >>> from prompt_engine import Scope, conversations, open_database
     >>> from prompt_engine.privacy import set_conversation_privacy

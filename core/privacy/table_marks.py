@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 from sqlalchemy import Connection, select, update
 
 from ..access import table_conversations, table_participants
-from ..access.rules import check_key, parent_key, plain_key
+from ..access.rules import STATES, check_key, parent_key, plain_key, split_key
 from ..access.table_conversations import MOVED
 from ..access.view import ConversationFacts
 from ..base.hints import shown
@@ -59,10 +59,10 @@ def list_privacy(db: Database, persona: str) -> list[PrivacyRow]:
 
 
 def set_privacy(db: Database, scope: Scope, conversation: object, privacy: Privacy) -> dict[str, int]:
-    """Make a conversation public, direct or restricted, with all its rows and threads, in one transaction."""
-    if privacy not in ("public", "direct", "restricted"):
+    """Give a conversation, with all its rows and threads, another privacy in one transaction."""
+    if privacy not in STATES:
         raise MessageError(
-            f"privacy is {shown(privacy)}. It must be public, direct or restricted.", fields=("privacy",)
+            f"privacy is {shown(privacy)}. It must be public, direct, separate or restricted.", fields=("privacy",)
         )
     key = check_key(conversation)
 
@@ -71,7 +71,12 @@ def set_privacy(db: Database, scope: Scope, conversation: object, privacy: Priva
         counts = dict.fromkeys(MOVED, 0)
         if facts is None:
             return counts
-        person = _find_person(connection, scope, facts) if privacy == "direct" else None
+        person = _find_person(connection, scope, facts) if privacy in ("direct", "separate") else None
+        owner = table_participants.person_of(connection, scope.persona, "/".join(split_key(facts.key)[:2]))
+        if privacy == "restricted" and facts.direct_person and owner == facts.direct_person:
+            # A group's key can be its owner's id, so scopes of the owner would look for a chat with another key.
+            said = f"{shown(plain_key(key))} is its user's own chat. As restricted, this user would not see it; use "
+            raise MessageError(said + "separate to keep it apart from the user's other chats.", fields=("privacy",))
         return dict(table_conversations.turn(connection, db, scope.persona, facts, privacy, person)[1])
 
     return db.idempotent_transaction(work, source="conversations")

@@ -1,5 +1,7 @@
 """Audiences: made once, whoever makes them, and never remembered wrongly (D6)."""
 
+from typing import Any
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -10,6 +12,8 @@ from core.chat_history_cache import delete_chat_message, save_chat_message
 from core.conversations import add_saved_memory
 from core.database.engine import Database
 from core.database.schema import audiences as table
+from core.errors import MessageError
+from core.privacy import set_conversation_privacy
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from core.synth_core_memory import search_memories
@@ -77,3 +81,49 @@ def test_f82_what_was_kept_of_a_deleted_message_of_a_separate_chat_goes_too(db: 
     assert add_saved_memory("Ann likes tea", message_id="m1", db=db, scope=here).stored
     delete_chat_message("m1", interface_path="web/ann/one", db=db, scope=here)
     assert search_memories(keywords=["tea"], db=db, scope=here) == []
+
+
+def test_f82_a_stored_chat_becomes_separate_and_direct_again(db: Database, scope: Scope) -> None:
+    """An imported chat is direct. Whoever asks next, with whatever scope, sees all of it, as its person's other chats
+    see what they asked to keep."""
+    ann, one, two = "proxy/ann", "proxy/ann/one", "proxy/ann/two"
+    for key in (one, two):
+        here = in_chat(scope, key, ann, "direct")
+        save_chat_message(key, f"A dragon in {key}", "Ann", db=db, scope=here)
+        assert add_saved_memory(f"Ann fears the dragon of {key}", db=db, scope=here).stored
+
+    def find(key: str, privacy: Any) -> set[str]:
+        hits = search_memories(keywords=["dragon"], limit=50, db=db, scope=in_chat(scope, key, ann, privacy))
+        return {hit["snippet"] for hit in hits}
+
+    kept = {f"Ann fears the dragon of {key}" for key in (one, two)}
+    for privacy, shared in (("separate", False), ("direct", True), ("separate", False)):
+        assert set_conversation_privacy(one, privacy, db=db, scope=scope)["memories"] == 0  # type: ignore[arg-type]
+        for asked in ("separate", "direct", None):
+            build_json_prompt({"text": "Hm", "interface_path": one}, db=db, scope=in_chat(scope, one, ann, asked))
+            assert find(one, asked) == kept | {f"A dragon in {key}" for key in ((one, two) if shared else (one,))}
+            assert (f"A dragon in {one}" in find(two, asked)) is shared
+
+
+def test_f82_a_separate_chat_takes_its_threads_along(db: Database, scope: Scope) -> None:
+    for key in ("web/ann", "web/ann/one", "web/bob/one"):
+        here = in_chat(scope, key, key.removesuffix("/one"), "direct")
+        save_chat_message(key, f"A dragon in {key}", "Ann", db=db, scope=here)
+    assert set_conversation_privacy("web/ann", "separate", db=db, scope=scope)["conversations"] == 2
+    for key in ("web/ann", "web/ann/one"):
+        found = search_memories(keywords=["dragon"], db=db, scope=in_chat(scope, key, "web/ann", None))
+        assert [hit["snippet"] for hit in found] == [f"A dragon in {key}"]
+
+
+@pytest.mark.parametrize(("key", "who"), [("proxy/ann/one", "proxy/ann"), ("tg/7", "tg/7")])
+def test_f81_a_persons_own_chat_is_not_made_a_room(db: Database, scope: Scope, key: str, who: str) -> None:
+    """A room's key may be its owner's id, so the person's scopes would look for another conversation."""
+    here = in_chat(scope, key, who, "direct")
+    save_chat_message(key, "A dragon", "Ann", db=db, scope=here)
+    with pytest.raises(MessageError, match="separate"):
+        set_conversation_privacy(key, "restricted", db=db, scope=scope)
+    assert len(search_memories(keywords=["dragon"], db=db, scope=here)) == 1
+    room = in_chat(scope, "web/42", who, "direct")
+    save_chat_message("web/42", "A dragon", "Ann", db=db, scope=room)
+    set_conversation_privacy("web/42", "restricted", db=db, scope=scope)
+    assert len(search_memories(keywords=["dragon"], db=db, scope=room)) == 1
