@@ -11,7 +11,7 @@ from typing import Any
 
 from ..access.rules import plain_key
 from ..calls.call import GivenSettings, open_call
-from ..calls.defaults import find_handle
+from ..calls.defaults import find_handle, scope_for, settings_for
 from ..database.engine import Database
 from ..errors import TransferError
 from ..scope import KEY_BYTES, Privacy, Scope, key_text
@@ -113,7 +113,8 @@ def import_file(
         dry_run: store nothing; conversations are compared with the database that was passed or configured.
         max_bytes: maximum number of bytes of the unpacked file; 2 GiB by default.
         progress: see `Progress`.
-        db, settings, scope: None uses those of the process; the scope names persona and server.
+        db, settings, scope: None uses those of the process; the scope names persona and server. With the privacy
+            `separate`, new conversations are private, and those of one person separate.
 
     Raises:
         TransferError: the whole file is refused, and nothing was stored; or the database failed, and the error names
@@ -143,15 +144,16 @@ def import_file(
     files = find_export(file, max_bytes)
     if files is None:
         raise TransferError(f"Nothing can be taken of {str(file)!r}: {describe_file(file)}. {WHAT_TO_DO}")
+    asked = scope_for(scope, settings_for(settings))
+    private = True if asked.privacy == "separate" else private
     reading = Reading(zone, day_first, user, private)
     survey = count_export(files, reading, progress)
     speaker = None if persona is None else _find_speaker(survey, key_text(persona, "persona", SPEAKER_BYTES), file)
-    plan = Plan(survey, interface, conversation, speaker, private, scope.server if scope else "")
+    plan = Plan(survey, interface, conversation, speaker, private, asked.server, asked.privacy == "separate")
     if dry_run and find_handle(db) is None:
         privacies = plan.privacies()
         return _build_result(plan, files, reading, privacies, privacies.keys(), None)
     call = open_call(db, settings, scope)
-    plan = replace(plan, server=call.scope.server)
     own = replace(call, scope=replace(call.scope, conversation=None, participant=None))
     writer = ChatWriter(own, files, replace(reading, notes=Counter()), plan)
     new = writer.find_rooms()

@@ -162,6 +162,8 @@ class Plan:
     """Id of the speaker who is the persona; None follows the format."""
     private: bool | None
     server: str
+    is_separate: bool = False
+    """Whether new conversations of one person are separate instead of direct."""
     keys: dict[tuple[str, str], str] = field(default_factory=dict)
     """Keys under which the conversations are stored, by program and room."""
 
@@ -218,7 +220,9 @@ class Plan:
         if not self.private and (kinds == {"public"} or (self.private is False and "direct" not in kinds)):
             return "public"
         others = set[str]().union(*((facts.people | facts.assistants) - self.own_of(facts) for facts in rooms))
-        return "direct" if len(others) <= 1 and kinds == {"direct"} else "restricted"
+        if len(others) > 1 or kinds != {"direct"}:
+            return "restricted"
+        return "separate" if self.is_separate else "direct"
 
     def server_of(self, room: Room) -> str:
         return self.server or room.server

@@ -19,7 +19,7 @@ from core.database.schema import audiences, chat_history_cache, conversations, m
 from core.errors import TransferError
 from core.privacy import set_conversation_privacy, set_privacy
 from core.prompt_engine import build_json_prompt
-from core.scope import Scope
+from core.scope import Scope, use_scope
 from core.stories import refresh_memory
 from core.synth_core_memory import search_memories
 from core.transfer.imports import ImportResult, import_file
@@ -612,3 +612,25 @@ def test_r25_a_chat_of_sillytavern_is_private_unless_told_otherwise(db: Database
         scope, done = _import_new(db, _tavern(tmp_path, HEADER, names), **options)
         assert _audience(db, scope, done.conversations[0])[0] == kind
         assert ("conversations are public" in str(done.notes)) == (kind == "server")
+
+
+@pytest.mark.parametrize("options", [{}, {"private": True}, {"conversation": "play/Ann/one"}], ids=str)
+def test_f82_an_import_in_a_separate_scope_makes_separate_chats(
+    db: Database, tmp_path: Path, options: dict[str, Any]
+) -> None:
+    """Nothing said that the scope's privacy was ignored, and stories of one player showed each other."""
+    scope = replace(own_scope(), privacy="separate")
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        path = _tavern(tmp_path / name, HEADER, ["Ann", "Iris"]).rename(tmp_path / name / f"{name}.jsonl")
+        done = _import(db, scope, path, **options)
+        assert done.private_count == 1 and "public" not in str(done.notes)
+        (key,) = done.conversations
+        assert _audience(db, scope, key) == ("conversation", "", key)
+    group = _import(db, scope, _tavern(tmp_path, HEADER, ["Ann", "Iris", "Bran"]), conversation="play/group")
+    assert _audience(db, scope, group.conversations[0])[0] == "conversation" and group.private_count == 1
+    with use_scope(scope):
+        lines = tmp_path / "lines.jsonl"
+        line = {"conversation": "c1", "speaker": "Ann", "text": "I like tea", "timestamp": "2026-03-10T12:00:00Z"}
+        lines.write_text(json.dumps(line))
+        assert import_file(lines, db=db, dry_run=True).private_count == 1
