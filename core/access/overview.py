@@ -22,8 +22,8 @@ from ..database.schema import (
     privacy_levels,
 )
 from ..errors import MessageError
-from ..scope import NO_SERVER
-from .rules import SERVER_MARK
+from ..scope import NO_SERVER, Privacy
+from .rules import SERVER_MARK, stored_privacy
 
 _A, _K, _P = audiences.c, conversations.c, participants.c
 MOST_KEYS = 100_000
@@ -39,7 +39,7 @@ class ConversationCount(NamedTuple):
     server_id: str
     person: str
     """Key of a direct message's person; "" for other conversations."""
-    is_private: bool
+    privacy: Privacy
     local_only: bool
     last_at: datetime | None
     messages: int = 0
@@ -168,7 +168,8 @@ def _select_conversations(persona: str, *where: Any) -> Select[Any]:
 def _conversation(row: Any) -> ConversationCount:
     return ConversationCount(
         row.conversation_key, row.title or "", row.server_name or row.server_id, row.server_id,
-        row.direct_person_key or "", bool(row.is_private), bool(row.local_only), row.last_message_at,
+        row.direct_person_key or "",
+        stored_privacy(row.is_private, row.direct_person_key), bool(row.local_only), row.last_message_at,
     )  # fmt: skip
 
 

@@ -46,6 +46,15 @@ class AudienceKey:
     ref: str = ""
 
 
+def stored_privacy(state: int, direct_person: str | None) -> Privacy:
+    """Return the privacy that the columns `is_private` and `direct_person_key` mean."""
+    if not state:
+        return "public"
+    if direct_person is None:
+        return "restricted"
+    return "separate" if state == SEPARATE else "direct"
+
+
 def said_privacy(
     is_private: bool | None, chat_type: str | None, chat_id: str | None, sender_id: str | None, server: str
 ) -> Privacy | None:

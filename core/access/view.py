@@ -8,7 +8,7 @@ from typing import Any
 
 from ..scope import Privacy, Scope
 from ..shapes import Vocabulary
-from .rules import SEPARATE, UNSTATED, AudienceKey
+from .rules import SEPARATE, UNSTATED, AudienceKey, stored_privacy
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,7 @@ class ConversationFacts:
 
     @property
     def privacy(self) -> Privacy:
-        if not self.is_private:
-            return "public"
-        if self.direct_person is None:
-            return "restricted"
-        return "separate" if self.is_separate else "direct"
+        return stored_privacy(self.state, self.direct_person)
 
     @property
     def is_separate(self) -> bool:

@@ -105,7 +105,7 @@ def list_conversations(
         {
             "conversation": plain_key(each.key),
             "server": each.server_id,
-            "privacy": "direct" if each.person else "private" if each.is_private else "public",
+            "privacy": each.privacy,
             "user": each.person,
             "messages": each.messages,
             "last_at": iso_text(each.last_at),

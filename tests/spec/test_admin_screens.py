@@ -229,7 +229,9 @@ def test_l35_conversations_and_people_are_found_by_letters_and_counted(db: Datab
     stage.say("in private", path="tg/ann", privacy="direct", minutes=5)
     Stage(db, "an-overview-of-another").say("elsewhere", path="tg/77")
     shown, total = overview.list_conversations(db, PERSONA, "", 10)
-    assert [(each.key, each.messages, each.is_private) for each in shown] == [("tg/ann", 1, True), ("tg/42", 3, False)]
+    assert [(each.key, each.messages, each.privacy) for each in shown] == [
+        ("tg/ann", 1, "direct"), ("tg/42", 3, "public"),
+    ]  # fmt: skip
     assert total == 2 and overview.list_conversations(db, PERSONA, "", 1, 1)[0][0].key == "tg/42"
     for text, count in (("100%", 1), ("%", 1), ("tg/77", 0)):
         assert overview.list_conversations(db, PERSONA, text, 10)[1] == count

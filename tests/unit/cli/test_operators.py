@@ -69,15 +69,17 @@ def test_the_conversations_are_listed_with_what_names_them(run: Command, call: d
         _say(call, "discord/c1", "hello", server=server)
     _say(call, "discord/c1", "and again", server="s2")
     save_chat_message("tg/-7", "hi", "Ann", "ann", title="Staff", scope=Scope("default", privacy="restricted"), **call)
+    save_chat_message("tg/ann/story", "hi", "Ann", "ann", scope=Scope("default", privacy="separate"), **call)
     rows = run("conversations").json
     names = ("conversation", "server", "privacy", "user", "messages", "title")
     assert [[row[name] for name in names] for row in rows] == [
-        ["tg/-7", "", "private", "", 1, "Staff"], ["discord/c1", "s2", "public", "", 2, ""],
-        ["discord/c1", "s1", "public", "", 1, ""], ["tg/ann", "", "direct", "tg/ann", 1, ""],
+        ["tg/ann/story", "", "separate", "tg/ann", 1, ""], ["tg/-7", "", "restricted", "", 1, "Staff"],
+        ["discord/c1", "s2", "public", "", 2, ""], ["discord/c1", "s1", "public", "", 1, ""],
+        ["tg/ann", "", "direct", "tg/ann", 1, ""],
     ]  # fmt: skip
     assert [row["conversation"] for row in run("conversations", "staff").json] == ["tg/-7"]
     few = run("conversations", "--limit", 1, "--text")
-    assert "tg/-7" in few.out and few.err == "3 more: --limit N, or part of a key or title.\n"
+    assert "tg/ann/story" in few.out and few.err == "4 more: --limit N, or part of a key or title.\n"
     assert "Nothing is stored" in run("conversations", "--persona-id", "iris", "--text").err
 
 
