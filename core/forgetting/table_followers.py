@@ -11,7 +11,7 @@
 | scene recaps, running recap | deleted, made again | deleted, made again; kept if a person wrote them |
 | summaries of the conversation and of its short-term entries | deleted, made again | deleted, made again |
 | quotes of it in replies | deleted | edited too |
-| the next answer, and answers made with it, that share a telling word with it | hidden | kept |
+| the next answer, unless imported, and answers made with it, that share a telling word with it | hidden | kept |
 """
 
 from __future__ import annotations
@@ -78,8 +78,10 @@ def delete_message(call: Call, viewer: Viewer, conversation: str, row_id: int) -
 def _hide_answers(removal: Removal, line: Line, languages: Sequence[str]) -> None:
     """Hide the answers with a telling word of the message: the next in the conversation, and those made with it."""
     here = (_C.persona_id == removal.persona, _C.interface_path == line.conversation, _C.id > line.row_id)
-    answers = select(*table_quotes.ANSWER).where(*here, _C.role == "persona", _C.timestamp >= (line.at or EPOCH))
-    following = removal.read_rows(answers.order_by(_C.timestamp, _C.id).limit(1))
+    columns = (*table_quotes.ANSWER, _C.metadata)
+    answers = select(*columns).where(*here, _C.role == "persona", _C.timestamp >= (line.at or EPOCH))
+    first = removal.read_rows(answers.order_by(_C.timestamp, _C.id).limit(1))
+    following = [row for row in first if table_lines.IMPORTED.isdisjoint(rows.read_object(row.metadata) or {})]
     removal.shown.add(f"{CHAT.number}/{line.row_id}")
     found = [*following, *table_quotes.find_answers(removal, removal.shown, line.row_id)]
     telling = set(salient_words(line.text, languages)) - _find_usual_words(removal, line, languages)

@@ -27,6 +27,8 @@ OWN = -1
 """Alternative number of the recap of a message's current text; other alternatives use their own number."""
 PAGE = 100
 """Number of messages of a conversation read at once: few, since each may hold megabytes."""
+IMPORTED = frozenset({"imported", "sillytavern"})
+"""Keys of an imported message's metadata; each has one of them."""
 _C, _K, _R = chat_history_cache.c, conversations.c, message_recaps.c
 WITH_RECAP = chat_history_cache.outerjoin(
     message_recaps, and_(_R.persona_id == _C.persona_id, _R.message_row == _C.id, _R.alternative == OWN)

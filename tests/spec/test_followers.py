@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from core.prompt_engine import build_json_prompt, build_messages
 from core.short_term import write_turn
 from core.synth_core_memory import search_memories, silently_record_memory
 from core.transcripts import save_transcript
+from core.transfer.imports import import_file
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, message, tables_with
 from tests.store.world import rows_of
 
@@ -296,6 +298,35 @@ def test_f87_an_answer_that_repeats_a_deleted_message_is_hidden(stage: Stage) ->
     texts = [line["text"] for line in load_chat_history(HERE, **by(stage))]
     assert texts == ["I see.", "Is there tea?", "Tea at the zqharbour."]
     assert {hit["id"] for hit in search_memories(query="zqharbour", **by(stage))} == {other}
+
+
+@pytest.mark.engines()
+@pytest.mark.parametrize("form", ["lines", "sillytavern"])
+def test_p69_an_imported_answer_stays_with_its_scene_and_recap(stage: Stage, tmp_path: Path, form: str) -> None:
+    """No model made it from the deleted line here; its prompt is unknown."""
+    texts = ["Hello, Iris", "I hid the zqharbour letter", "The letter is hidden, then", "What now?", "We wait"]
+    names = ["Ann", "Ann", "Iris", "Ann", "Iris"]
+    lines: list[dict[str, Any]] = []
+    for number, (name, text) in enumerate(zip(names, texts, strict=True)):
+        at = f"2026-01-01T12:0{number}:00Z"
+        line = {"speaker": name, "text": text, "timestamp": at, "role": "user" if name == "Ann" else "assistant"}
+        tavern = {"name": name, "is_user": name == "Ann", "send_date": at, "mes": text}
+        lines.append(line if form == "lines" else tavern)
+    header = [] if form == "lines" else [{"user_name": "Ann", "character_name": "Iris", "chat_metadata": {}}]
+    path = tmp_path / "chat.jsonl"
+    path.write_text("\n".join(json.dumps(line) for line in [*header, *lines]))
+    import_file(path, conversation=HERE, persona="Iris", **stage.asking())
+    rows = {row.message_text: row.id for row in rows_of(stage.db, TABLES["chat_history_cache"], stage.persona)}
+    stories.add_scene_break(rows[texts[0]], "The arrival", **by(stage))
+    stories.add_scene_break(rows[texts[4]], "The watch", **by(stage))
+    stories.set_data(rows[texts[2]], "memory", "Iris hid it", **by(stage))
+    assert chat_history_cache.delete_chat_message(rows[texts[1]], **by(stage)).stored
+    assert [line["text"] for line in load_chat_history(HERE, **by(stage))] == [texts[0], *texts[2:]]
+    assert stories.get_data(rows[texts[2]], "memory", **by(stage)) == "Iris hid it"
+    live = stage.say("The zqharbour letter burns", HERE, "Ann", minutes=3)
+    stage.say("Then the letter is gone", HERE, "self", minutes=2)
+    assert chat_history_cache.delete_chat_message(live, **by(stage)).stored
+    assert "Then the letter is gone" not in str(load_chat_history(HERE, **by(stage)))
 
 
 TAVERN = (
