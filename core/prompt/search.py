@@ -89,11 +89,11 @@ def finish_search(call: PromptCall, read: searching.Ranked, drop: searching.Drop
 
 
 def _list_best(result: searching.Selection) -> list[RowId]:
-    """Return the rows of the hits, and the matching rows left out since the history shows them, best first."""
+    """Return the rows of the hits, and of matches and their neighbours that the history shows, best first."""
     ranked = sorted(result.chosen, key=attrgetter("rank"))
     placed = [((n, 1), (one.row.source, one.row.id)) for n, one in enumerate(ranked)]
     for c, reason in result.left:
-        if reason == "visible" and c.matched:
+        if reason == "visible" and (c.matched or c.context):
             n = next((n for n, one in enumerate(ranked) if one.scored.score < c.score), len(ranked))
             placed.append(((n, 0), (c.row.source, c.row.id)))
     return [row for _, row in sorted(placed)]

@@ -771,3 +771,30 @@ def test_p53_a_line_of_the_history_that_answers_stays_in_a_small_prompt(stage: S
     for limit in (1500, 2000, 3000):
         assert "I live in Graz" in " ".join(contents(ask(stage, "Where do I live?", max_chars=limit))), limit
         assert "I live in Graz" in str(stage.context("Where do I live?", max_chars=limit)), limit
+
+
+@pytest.mark.parametrize(("form", "limits"), [("messages", (900, 1400)), ("json", (2500, 3500))])
+def test_p53_the_answer_beside_a_line_of_the_history_that_matches_stays_too(
+    stage: Stage, form: str, limits: tuple[int, int]
+) -> None:
+    """The question was kept and its answer cut, so the next line that was kept read as the answer."""
+    talk = [
+        ("Who tore the map?", "My husband Anselm, the day he left."),
+        ("A mule named Bishop?", "He blesses nobody."),
+    ]
+    at = 900
+    for n in range(40):
+        for said, answer in (
+            [talk[n // 20]] if n in (10, 20) else [(f"We walk on, stage {n}.", f"Mud again, mile {n}.")]
+        ):
+            stage.say(said, minutes=at)
+            stage.say(answer, who="self", minutes=at - 1)
+            at -= 2
+    asked = {"HISTORY_LINES": 70, "MEMORY_ITEMS": 10}
+    for question, answer in talk:
+        for limit in limits:
+            if form == "json":
+                shown = str(stage.context(question, max_chars=limit, **asked))
+            else:
+                shown = " ".join(contents(ask(stage, question, max_chars=limit, **asked)))
+            assert answer in shown, (question, limit)
