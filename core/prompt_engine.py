@@ -66,8 +66,9 @@ def build_json_prompt(
         max_chars: maximum number of characters of the prompt; None asks the hook `engine_limit`, then MAX_PROMPT_CHARS.
         limit_tokens, counter: a second limit, in tokens; the function that counts a text's tokens (None estimates).
         destination: `remote` or `local`; only a local prompt contains local_only rows.
-        replacing: the platform's id of a stored message of this conversation, to replace it by `message` or to answer
-            it again. The prompt leaves out the stored message and the persona's lines after it. Nothing stored changes.
+        replacing: the platform's id, or row id, of a stored message of this conversation, to replace it by `message` or
+            answer it again. The prompt leaves out the stored message and the persona's lines after it. Nothing stored
+            changes.
         db, settings, scope: those of the process by default.
 
     Returns:

@@ -292,7 +292,8 @@ class Replaced:
     def takes(self, entry: HistoryEntry) -> bool:
         if entry.conversation != self.conversation:
             return False
-        return entry.message_id == self.message_id or (is_persona(entry) and self._is_before(entry))
+        is_named = entry.message_id == self.message_id or (entry.row_id is not None and entry.row_id == self.row_id)
+        return is_named or (is_persona(entry) and self._is_before(entry))
 
     def _is_before(self, entry: HistoryEntry) -> bool:
         if entry.row_id is None and self.order is not None:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, and_, bindparam, func, literal, or_, select, 
 
 from ..access import table_participants
 from ..access.rules import plain_key
-from ..base.wire_ids import find_whole
+from ..base.wire_ids import find_id, find_whole
 from ..database.compiled import IDS, Reader, read_parts
 from ..database.dialects import Key
 from ..database.engine import Database
@@ -118,6 +118,14 @@ def update_facts(
 def find_message(db: Database, persona: str, conversation: str, message_id: str) -> Line | None:
     """Return the message with this platform id, None if it is not stored."""
     return read_by_ids(db.read, persona, conversation, [message_id]).get(message_id)
+
+
+def find_message_or_row(db: Database, persona: str, conversation: str, named: str) -> Line | None:
+    """Return the conversation's message with this platform id, else the one with this row id, else None."""
+    line, number = find_message(db, persona, conversation, named), find_id(named)
+    if line is None and number is not None:
+        line = find_facts(db.read, persona, number)
+    return line if line is not None and line.conversation == conversation else None
 
 
 def find_named(db: Database, persona: str, message: object, interface_path: object) -> tuple[int, str] | None:

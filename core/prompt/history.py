@@ -202,13 +202,11 @@ def find_replaced(call: PromptCall, lines: StoredLines) -> Replaced | None:
                 replaced, time=replaced.time or entry.time, row_id=replaced.row_id or entry.row_id, order=live
             )
     if replaced.time is None and db is not None and not call.is_down:
-        stored = call.guard(
-            "chat_history_cache", lambda: table_lines.find_message(db, call.scope.persona, path, message_id), None
-        )
+        find = partial(table_lines.find_message_or_row, db, call.scope.persona, path, message_id)
+        stored = call.guard("chat_history_cache", find, None)
         replaced = replaced if stored is None else replace(replaced, time=stored.at, row_id=stored.row_id)
     if replaced.time is None and replaced.order is None:
-        said = "replacing: this conversation has no message of that id (message_id, not the row's); nothing is left out"
-        call.report.note(said)
+        call.report.note("replacing: this conversation has no message of that id; nothing is left out")
     return replaced
 
 

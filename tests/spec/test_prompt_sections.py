@@ -361,10 +361,13 @@ def test_p68_far_back_and_unknown_messages(stage: Stage) -> None:
     prompt, report = stage.explain("quaggas", replacing="nothing", message_id="q2")
     assert any("no message of that id" in note for note in report["notes"])
     assert [line for line in prompt["context"]["history_current_chat"] if f"{stage.persona.capitalize()}:" in line]
-    row_id = stage.say("one more line", minutes=1)
-    prompt, report = stage.explain("quaggas", replacing=row_id, message_id="q3")
-    assert any("not the row's" in note for note in report["notes"])
-    assert "one more line" in str(prompt["context"]["history_current_chat"])
+    row_id, elsewhere = stage.say("one more line", who="self", minutes=1), stage.say("far away", ELSEWHERE)
+    for named in (row_id, str(row_id)):  # an imported message has no id of a platform
+        prompt, report = stage.explain("quaggas", replacing=named, message_id="q3")
+        assert not report["notes"] and "one more line" not in str(prompt) and "later line 38" in str(prompt)
+    for unknown in (elsewhere, 2**63, -row_id):
+        prompt, report = stage.explain("quaggas", replacing=unknown, message_id="q3")
+        assert any("no message of that id" in note for note in report["notes"]) and "one more line" in str(prompt)
     with pytest.raises(MessageError, match="replacing"):
         stage.prompt("quaggas", replacing={"x": 1})
 
