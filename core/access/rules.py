@@ -48,10 +48,8 @@ class AudienceKey:
 
 def stored_privacy(state: int, direct_person: str | None) -> Privacy:
     """Return the privacy that the columns `is_private` and `direct_person_key` mean."""
-    if not state:
-        return "public"
-    if direct_person is None:
-        return "restricted"
+    if not state or direct_person is None:
+        return "restricted" if state else "public"
     return "separate" if state == SEPARATE else "direct"
 
 

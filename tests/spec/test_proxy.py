@@ -13,8 +13,10 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from core.config import Settings
 from core.errors import ConfigError, StoreReadError
 from core.personas import set_persona_text
+from core.privacy import set_conversation_privacy
 from core.prompt.message_lines import HEAD
 from core.scope import Scope
+from core.transfer.imports import import_file
 from core.transfer.items import import_items
 from core.web import create_app
 from core.web.proxy import answer as answers
@@ -249,6 +251,22 @@ def test_r40_in_a_group_each_line_has_its_speaker(proxy: ProxyWorld) -> None:
     proxy.ask(client, "Who said line 1?")
     sent = proxy.model.last.messages[-1]["content"]
     assert "captain" not in sent or "instruction" not in sent
+
+
+def test_r16_an_imported_chat_is_made_separate_and_goes_on(proxy: ProxyWorld, tmp_path: Path) -> None:
+    """The documented way hid the whole story from its user."""
+    own: dict[str, Any] = {"db": proxy.db, "scope": Scope(proxy.persona)}
+    for name, text in (("attic", "The brass key lies in the attic"), ("vine", "The brass key hangs on a vine")):
+        file = tmp_path / f"{name}.jsonl"
+        line = {"speaker": "Ann", "text": text, "timestamp": "2026-01-01T12:00:00Z"}
+        file.write_text(json.dumps(line))
+        import_file(file, conversation=f"proxy/Ann/{name}", private=True, settings=Settings(), **own)
+        set_conversation_privacy(f"proxy/Ann/{name}", "separate", **own)
+    for name, here, other in (("attic", "in the attic", "a vine"), ("vine", "on a vine", "the attic")):
+        proxy.ask(proxy.client(X_User_Id="Ann", X_Conversation_Id=name), "Where is the brass key?")
+        (block,) = blocks(proxy.model)
+        assert here in block and other not in block
+        assert len(proxy.wait_for_lines(3, f"proxy/Ann/{name}", privacy="separate")) == 3
 
 
 def test_r16_without_any_name_it_is_one_conversation_of_the_token(proxy: ProxyWorld) -> None:
