@@ -97,9 +97,10 @@ def _check_source(db: Database) -> None:
 
 def _begin(db: Database, tables: Sequence[Table]) -> None:
     """Create the target's tables, and mark it as an unfinished copy."""
-    if migration.COPYING in (migration.read_versions(db) or ()):
+    versions = migration.read_versions(db) or {}
+    if migration.COPYING in versions and migration.find_version(versions) > migration.UNFINISHED:
         return
-    migration.migrate(db)
+    migration.migrate(db, copying=True)
     taken = [table.name for table in tables if db.read(select(literal(1)).select_from(table).limit(1), source="TARGET")]
     if taken:
         raise StoreError(

@@ -8,17 +8,17 @@
 | a version of a newer program | refuse |
 | tables with our names but without our version | refuse: they belong to another program |
 
-The first row of `schema_version` is written before any other table: an interrupted creation continues, and no process
-takes unfinished tables for another program's.
+The first rows of `schema_version` are written before any other table: an interrupted creation continues, no process
+takes unfinished tables for another program's, and none opens an unfinished copy.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 from sqlalchemy import Connection, delete, select, update
@@ -140,12 +140,13 @@ def list_foreign(found: Container[str], versions: Mapping[str, str] | None) -> l
     return [] if names == ["schema_version"] and versions == {} else names
 
 
-def migrate(db: Database) -> Migrated:
+def migrate(db: Database, *, copying: bool = False) -> Migrated:
+    """Create or migrate the tables; with `copying`, new ones are marked as an unfinished copy from the first on."""
     if db.family == "sqlite":  # its statements have no time limit, its transactions wait for each other
-        return _migrate(db, db)
+        return _migrate(db, db, copying)
     url = db.target.url.render_as_string(hide_password=False)
     with closing(Database(url, timeout_seconds=PATIENCE_SECONDS, clock=db.clock)) as patient:
-        return _migrate(db, patient)
+        return _migrate(db, patient, copying)
 
 
 def _work_beside_others(db: Database, work: Callable[[], object]) -> None:
@@ -164,7 +165,7 @@ def _work_beside_others(db: Database, work: Callable[[], object]) -> None:
     work()
 
 
-def _migrate(db: Database, patient: Database) -> Migrated:
+def _migrate(db: Database, patient: Database, copying: bool) -> Migrated:
     from . import inspection  # noqa: PLC0415 - not needed if the database is current
 
     db.version, names = list_revisions()[-1], inspection.list_names(inspection.read_facts(db))
@@ -177,8 +178,8 @@ def _migrate(db: Database, patient: Database) -> Migrated:
             source=foreign[0],
         )
     version, pending, mismatch = find_version(versions), _list_pending(versions), find_mismatch(versions)
-    if version in ("", UNFINISHED):
-        return _create(db)
+    if version in ("", UNFINISHED) and (copying or mismatch is None):
+        return _create(db, (UNFINISHED, COPYING) if copying else (UNFINISHED,))
     if mismatch is not None and mismatch.remedy != MIGRATE:
         raise _refusal(mismatch)
     if version < list_revisions()[-1]:
@@ -201,24 +202,25 @@ def _migrate(db: Database, patient: Database) -> Migrated:
     return Migrated(tuple(pending), tuple(f"version {one}" for one in pending))
 
 
-def _create(db: Database) -> Migrated:
-    """Create every table; safe to run again and concurrently."""
+def _create(db: Database, marks: Sequence[str]) -> Migrated:
+    """Create every table, the first one with the rows `marks`; safe to run again and concurrently."""
     names = list_revisions()
     row = {"version_num": names[-1], "fingerprint": ddl.build_fingerprint()}
 
-    def work(connection: Connection) -> None:
+    def mark(connection: Connection) -> None:
         for statement in ddl.create_all(schema_version, db.family):
             connection.exec_driver_sql(statement)
-        connection.execute(insert_ignore(schema_version, db.family), {"version_num": UNFINISHED})
-        if db.family != "sqlite":
-            connection.commit()  # a server commits each CREATE TABLE; this row must be stored before the other tables
+        connection.execute(insert_ignore(schema_version, db.family), [{"version_num": one} for one in marks])
+
+    def work(connection: Connection) -> None:
         for statement in _creation(db.family):
             connection.exec_driver_sql(statement)
         connection.execute(insert_ignore(schema_version, db.family), row)
         connection.execute(delete(schema_version).where(schema_version.c.version_num == UNFINISHED))
 
     db.version = ""  # no table holds it yet
-    _work_beside_others(db, lambda: db.transaction(work, source="the tables of the database"))
+    for step in (mark, work):
+        _work_beside_others(db, partial(db.transaction, step, source="the tables of the database"))
     db.version = names[-1]
     event(20, "database_created", version=names[-1], tables=len(TABLES))
     return Migrated(tuple(names), (f"Made {len(TABLES)} tables, version {names[-1]}.",))

@@ -136,6 +136,34 @@ def test_d36_a_copy_that_was_cut_off_goes_on_and_doubles_nothing(
         assert verify_index(db) == []
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("stopped_at", ["audiences", "tag_links"])
+def test_d36_a_copy_cut_off_before_all_tables_are_made_is_refused_and_goes_on(
+    run: Command, source_url: str, fresh_url: str, stopped_at: str
+) -> None:
+    """Nobody takes the first tables for a new, empty memory."""
+
+    def stop(_: object, __: object, statement: str, *___: object) -> None:
+        if re.match(rf"CREATE TABLE (IF NOT EXISTS )?[`\"]?{stopped_at}\b", statement):
+            raise KeyboardInterrupt
+
+    event.listen(Engine, "before_cursor_execute", stop)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            copy_database(source_url, fresh_url)
+    finally:
+        event.remove(Engine, "before_cursor_execute", stop)
+    with pytest.raises(StoreError, match=r"was cut off.*Run `prompt-engine db copy` again"):
+        open_database(fresh_url)
+    for command in ("check", "migrate"):
+        said = run("db", command, "--database", fresh_url)
+        assert said.code == 1 and "prompt-engine db copy` again" in said.out + said.err
+    copy_database(source_url, fresh_url)
+    wanted = read_all(source_url, "access_tokens", "audiences")
+    assert read_all(fresh_url, "access_tokens", "audiences").keys() == wanted.keys()
+    assert read_all(fresh_url)["memories"] == wanted["memories"]
+
+
 def test_d36_a_copy_whose_commit_is_lost_is_run_again(source_url: str, tmp_path: Path) -> None:
     def lose(_: Connection) -> None:
         raise exc.OperationalError("COMMIT", {}, Exception(2013, "lost"), connection_invalidated=True)
