@@ -152,3 +152,8 @@ def parent_key(conversation: str) -> str | None:
     interface, chat, thread = split_key(conversation)
     mark = conversation[len(plain_key(conversation)) :]
     return f"{interface}/{chat}{mark}" if thread else None
+
+
+def hide_key(key: str) -> str:
+    """Return a digest of a participant key, by which rows can be found that may not name the person."""
+    return blake2b(key.encode(), digest_size=16).hexdigest()

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, func, or_, select
 
 from ..access import table_conversations, table_participants, tombstones
-from ..access.rules import check_key, split_key
+from ..access.rules import check_key, hide_key, split_key
 from ..access.view import Viewer
 from ..calls.call import Call
 from ..database import rows
@@ -107,10 +107,12 @@ def _drop_private(
 ) -> tuple[NewEntry, list[str], list[str]]:
     """Return the entry without private parts, the keys of the people left out and of the speaker, and notes.
 
-    Forgetting finds the entry by these keys.
+    Forgetting finds the entry by these keys; somebody at level full is not named, a digest is kept.
     """
     closed = _find_closed_names(connection, scope, entry, default)
-    keys = sorted({*(key for matches in closed.values() for key in matches), *filter(None, [scope.participant])})
+    named = {*(key for matches in closed.values() for key in matches), *filter(None, [scope.participant])}
+    known = table_participants.known(connection, scope.persona, named, default)
+    keys = sorted(hide_key(key) if known[key].level == "full" else key for key in named)
     if not closed:
         return entry, keys, []
     left = tuple(name for name in entry.involved_users if name not in closed)

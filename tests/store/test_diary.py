@@ -141,6 +141,9 @@ def test_f20_a_closed_person_leaves_neither_message_nor_name(db: Database, scope
     assert found["day 0"] == found["day 1"] == found["day 2"] == ('["Bob"]', None)
     assert found["day 9"] == ('["Bob"]', "hi")
     assert found["day 10"] == ("[]", None), "a name that leads to nobody is taken for the speaker's"
+    of_strangers = add(db, own, "day 11", involved_users=["tg/7", "tg/9"])
+    stored = " ".join(str(r.participant_keys) for r in rows_of(db, ai_diary, scope.persona))
+    assert of_strangers.stored and ("tg/7" in stored) == (level == "partial")
     assert index_differences(db, scope.persona) == []
 
 
