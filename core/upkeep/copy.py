@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -18,11 +18,11 @@ from sqlalchemy import Column, Connection, Table, delete, literal, select
 
 from ..access import external_rows
 from ..database.connections import find_source
-from ..database.dialects import JsonText, StoredText, upsert
+from ..database.dialects import FLAG, INTEGER, SMALL, JsonText, Key, StoredText, upsert
 from ..database.engine import Database
 from ..database.registry import REGISTRY
-from ..database.rows import insert_tuples
-from ..database.schema import TABLES, access_tokens, schema_version
+from ..database.rows import TEXT_BYTES, insert_tuples
+from ..database.schema import TABLES, access_tokens, memories, schema_version, tag_links
 from ..database.stored_values import count_repairs, read_json
 from ..errors import StoreError
 from ..index import packing
@@ -33,6 +33,8 @@ INDEX = ("search_fresh", "search_segment", "search_block", "search_gone")
 """Tables of the search index, which the target builds from its rows."""
 ROWS_AT_ONCE = 500
 CHARACTERS_AT_ONCE = 4_000_000
+MOST = {FLAG: 127, SMALL: 127, INTEGER: 2**31 - 1, memories.c.importance.type: 9.999, tag_links.c.weight.type: 999.999}
+"""Largest number of a column's type on a server; a SQLite file takes any."""
 Row = tuple[Any, ...]
 
 
@@ -73,9 +75,11 @@ def copy_database(
         left_out = {*INDEX, schema_version.name, *(() if tokens else (access_tokens.name,))}
         tables = [TABLES[entry.table] for entry in REGISTRY if entry.table not in left_out]
         _check_source(old)
-        _begin(new, tables)
-        before = count_repairs()
         with old.connection(source="SOURCE", snapshot=True) as connection:
+            for table in tables if old.family == "sqlite" else ():
+                _read_digest(connection, table)  # refuses a value before the target is changed
+            _begin(new, tables)
+            before = count_repairs()
             rows = {table.name: _copy_table(connection, new, table, progress) for table in tables}
         repaired = count_repairs() - before
         external_rows.index_all_rows(new, progress)
@@ -166,17 +170,21 @@ def _read_chunks(connection: Connection, table: Table) -> Iterator[list[Row]]:
 
 def _read_rows(connection: Connection, table: Table) -> Iterator[Row]:
     """Yield the rows of a table in the order of the primary key, each value in a form that every server can store."""
-    fit = [_choose_fit(column) for column in table.columns]
     rows = select(table).order_by(*table.primary_key.columns)
     for row in connection.execute(rows.execution_options(stream_results=True)):
-        yield tuple(v if make is None or v is None else make(v) for make, v in zip(fit, row, strict=True))
+        yield tuple(_read_value(column, value, row) for column, value in zip(table.columns, row, strict=True))
 
 
-def _choose_fit(column: Column[Any]) -> Callable[[Any], Any] | None:
-    """Return a function that makes a value from SQLite fit the column on a server; None if every value fits."""
+def _read_value(column: Column[Any], value: Any, row: Any) -> Any:
     kind: Any = column.type
-    if isinstance(kind, JsonText):
-        return read_json
-    if isinstance(kind, StoredText) and kind.length is not None:
-        return lambda value: value[: kind.length]
-    return None
+    if value is None or isinstance(kind, JsonText):
+        return read_json(value)
+    limit, size = MOST.get(kind), value
+    if isinstance(kind, Key | StoredText):
+        is_counted_in_bytes = kind.length is None or isinstance(kind, Key)
+        limit, size = kind.length or TEXT_BYTES, len(value.encode() if is_counted_in_bytes else value)
+    if limit is not None and abs(size) > limit:
+        key = "/".join(str(row._mapping[each])[:60] for each in column.table.primary_key.columns)
+        where = f"{column.table.name}.{column.name}"
+        raise StoreError(f"No server takes {where} of row {key}: it is over {limit}. Correct it.", source=where)
+    return value

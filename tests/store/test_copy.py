@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, Engine, event, exc, insert, literal, update
+from sqlalchemy import Column, Connection, Engine, Text, event, exc, insert, literal, select, update
 from sqlalchemy import text as sql
 
 from core.chat_history_cache import save_message
+from core.database.dialects import ID, Decimal, Whole
 from core.database.engine import Database
 from core.database.schema import TABLES, access_tokens, chat_history_cache, memories, schema_version, tag_links
 from core.db import copy_database, insert_memory, open_database
@@ -23,6 +24,7 @@ from core.synth_core_memory import search_memories
 from core.tokens import add_token
 from core.transfer.original import import_original
 from core.upkeep import copy as copying
+from core.upkeep import inspection
 from tests.servers import SERVERS
 from tests.servers.family import Daemon
 from tests.store import scenario
@@ -162,6 +164,40 @@ def test_d36_a_copy_cut_off_before_all_tables_are_made_is_refused_and_goes_on(
     wanted = read_all(source_url, "access_tokens", "audiences")
     assert read_all(fresh_url, "access_tokens", "audiences").keys() == wanted.keys()
     assert read_all(fresh_url)["memories"] == wanted["memories"]
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        (chat_history_cache.c.sender_name, "N" * 400),
+        (chat_history_cache.c.message_text, "é" * 9_000_000),
+        (chat_history_cache.c.sender_id, "k" * 400),
+        (memories.c.intensity, 2**62),
+        (memories.c.importance, 12.5),
+        (memories.c.local_only, 300),
+    ],
+    ids=str,
+)
+def test_d36_a_value_over_its_column_is_named_before_the_copy_begins(
+    fresh_url: str, tmp_path: Path, column: Column[Any], value: object
+) -> None:
+    """A SQLite file takes it; on a server it would be cut, or stop the copy half way."""
+    url = f"sqlite:///{tmp_path / 'source.db'}"
+    with closing(open_database(url)) as db:
+        insert_memory("a fact", "ann", "chat", [], EVE, db=db)
+        save_message({"text": "hi", "interface_path": "web/room", "from_user": {"id": "ann"}}, db=db)
+        (row,) = db.read(select(column.table.c.id), source="test")
+        change = update(column.table).values({column.name: literal(value, Text() if isinstance(value, str) else None)})
+        db.transaction(lambda c: c.execute(change), source="test")
+    with pytest.raises(StoreError, match=rf"No server takes {column} of row {row.id}: .*Correct it\."):
+        copy_database(url, fresh_url)
+    with closing(Database(fresh_url)) as db:
+        assert inspection.read_facts(db) == {}
+
+
+def test_d36_every_column_of_numbers_has_a_limit() -> None:
+    numbers = [c.type for table in TABLES.values() for c in table.columns if isinstance(c.type, Whole | Decimal)]
+    assert {kind for kind in numbers if kind is not ID} == copying.MOST.keys()
 
 
 def test_d36_a_copy_whose_commit_is_lost_is_run_again(source_url: str, tmp_path: Path) -> None:
