@@ -36,6 +36,8 @@ _ADDED = frozenset({"pregnancy", MEDICAL})
 """Topics on which a newer instruction stands beside an older one: somebody may avoid several foods."""
 _ENDINGS = ("endings", "returns", "stops", "permits", "leads", "explicit")
 """Groups of phrases whose words say nothing about the object of a sentence that cancels something."""
+_FRAME = ("permits", "vague", "openings", "adverbs")
+"""Groups of phrases whose words say nothing about what a sentence allows."""
 _ENOUGH = 0.5
 """The same share for other instructions; to cancel a name, a sentence must repeat more than this share of it."""
 
@@ -120,11 +122,14 @@ def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
 def is_narrower(permit: Instruction, text: str) -> bool:
     """Return whether a sentence allows less than an instruction forbids: `you can spoil Dune`, after `no spoilers`."""
     own = permit.find_phrases(text) or permit.phrases
-    if not permit.is_permit or SPACELESS_PATTERN.search(text) or not find_values(text, ("stays",), own):
+    allows = permit.is_permit or (
+        cut_health(text, own) is None and find_values(permit.text, ("permits",), permit.phrases)
+    )
+    if not allows or SPACELESS_PATTERN.search(text) or not find_values(text, ("stays",), own):
         return False
     mine, theirs, languages = _list_languages(text, permit.text)
     held, known = find_objects(text, salient_words(text, mine), own), (*own, *permit.phrases)
-    frame = word_runs(fold(" ".join(find_values(permit.text, ("permits", "vague", "openings"), permit.phrases))))
+    frame = word_runs(fold(" ".join(find_values(permit.text, _FRAME, permit.phrases))))
     clauses = []
     for clause in re.split("[,;–—]", mask_time(permit.text, theirs)):
         words = [word for word in salient_words(clause, theirs) if word not in frame]

@@ -426,9 +426,13 @@ LATEX = "I have an allergy to latex"
     (["I prefer Celsius over Fahrenheit"], ["I prefer Celsius over Fahrenheit"], []),
     # what is allowed is less than what is forbidden
     (["No spoilers please", "You can spoil Dune"], ["No spoilers please", "You can spoil Dune"], []),
+    (["No spoilers please", "You can spoil Dune again"], ["No spoilers please", "You can spoil Dune again"], []),
+    (["No spoilers please", "Now you can finally post spoilers again"], [], ["No spoilers please"]),
     (["No spoilers please", "Feel free to spoil it, I changed my mind"], [], ["No spoilers please"]),
     (["Benutze nie Emojis", "Du darfst Emojis in Glückwünschen benutzen", "Du darfst Emojis benutzen"],
      ["Du darfst Emojis in Glückwünschen benutzen"], ["Benutze nie Emojis"]),
+    (["I don't eat fish", "I eat fish again, it is ok to suggest it"], [], ["I don't eat fish"]),
+    (["Nunca use emojis", "Os emojis são permitidos novamente"], [], ["Nunca use emojis"]),
     # without a word for what ends
     (["Always answer in rhymes", "Never use emojis", "scrap that"], ["Always answer in rhymes"], ["Never use emojis"]),
     (["Always answer in rhymes", "A fox came by.", "scrap that"], ["Always answer in rhymes"], []),
