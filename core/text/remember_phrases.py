@@ -291,8 +291,11 @@ def find_name(text: str, known: Sequence[Phrases]) -> list[str]:
     """Return the words of the name that a sentence gives, such as `jo` of `please call me Jo`; [] if it gives none."""
     for phrases in known:
         for clause in map(phrase_form, _CLAUSES.split(text)):
-            if _holds(clause, phrases.get("name", ())):
-                return re.findall(r"\w+", _cut(clause, phrases, ("name", "leads", "openings")))
+            heads = [clause.partition(f" {each} ")[0] for each in phrases.get("instead", ())]  # before a former name
+            named = [each for each in (*heads, clause) if _holds(each, phrases.get("name", ()))]
+            if named:
+                names = [re.findall(r"\w+", _cut(each, phrases, ("name", "leads", "openings"))) for each in named]
+                return min(filter(None, names), key=len, default=[])
     return []
 
 

@@ -414,6 +414,10 @@ LATEX = "I have an allergy to latex"
      ["call me jo"]),
     (["Nenn mich Tom", "Nenn mich nie wieder Idiot"], ["Nenn mich Tom", "Nenn mich nie wieder Idiot"], []),
     (["Call me Jo", "Stop calling me that."], [], ["Call me Jo"]),
+    (["Call me Jo instead", "Don't call me Jo anymore"], [], ["Call me Jo instead"]),
+    (["Call me Jo instead of Joanna", "Don't call me Jo"], [], ["Call me Jo instead of Joanna"]),
+    (["Nenn mich stattdessen Jo", "Nenn mich nicht mehr Jo"], [], ["Nenn mich stattdessen Jo"]),
+    (["Call me Jo instead", "Don't call me Joanna"], ["Call me Jo instead", "Don't call me Joanna"], []),
     (["I'm allergic to cats", "My cats are fine now."], ["I'm allergic to cats"], []),
     (["I don't eat fish", "I eat fish again."], [], ["I don't eat fish"]),
     # a diet has begun; a taste, and an order between people, are none
