@@ -376,6 +376,25 @@ def test_c12_what_is_meant_without_a_word_for_it_is_understood(last: str, newest
     ("Ab jetzt ist Filmabend am Freitag", False), ("Mein Name steht nicht auf der Liste", False),
     ("Sprich bitte Deutsch mit mir", True), ("mit mir bitte nur Deutsch", True), ("Halte dich bitte kurz", True),
     ("red deutsch mit mir", True),
+    # what the speaker will do is asked of nobody
+    ("no spoilers, I promise!", False), ("no spoilers from me, but the ending is great", False),
+    ("no emojis or puns from us", False), ("no swearing, I swear", False), ("keine Spoiler, versprochen!", False),
+    ("pas de spoilers de ma part", False), ("no spoilers, promise me!", True),
+    ("no spoilers please, I promise to behave", True),
+    # how to answer, what to leave out, and a name
+    ("please reply in short sentences", True), ("please talk to me in a calmer voice, I'm tired", True),
+    ("please answer in one sentence", False), ("please write in your own words", False),
+    ("please write in simple words about tides", False), ("please reply in the thread", False),
+    ("I'd rather not have any film suggestions", True), ("I'd rather not have any soup", False),
+    ("du kannst Kim zu mir sagen", True), ("Sie dürfen gern Tom zu mir sagen", True),
+    ("always ask your questions one by one", True), ("always ask your mother", False),
 ])  # fmt: skip
 def test_c12_plain_statements_are_no_wishes_and_short_wishes_are(text: str, begins: bool) -> None:
     assert [each.begins for each in read_instructions(text, Settings())] == [True] * begins
+
+
+def test_c12_a_form_of_address_is_no_name() -> None:
+    """`You may say du` would replace `call me Kim`."""
+    for text, is_name in (("du kannst ruhig Du zu mir sagen", False), ("du kannst Kim zu mir sagen", True)):
+        (read,) = read_instructions(text, Settings())
+        assert read.begins and ("name" in read.topics) is is_name
