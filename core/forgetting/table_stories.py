@@ -25,10 +25,14 @@ SCENE_RECAP, RUNNING = "SCENE_RECAP", "RUNNING_SCENE_RECAP"
 _S, _R, _V, _K = scene_table.c, scene_recaps.c, running_recaps.c, conversations.c
 
 
-def delete_parts(removal: Removal, conversation: str, messages: Collection[int], *, edited: bool = False) -> None:
+def delete_parts(
+    removal: Removal, conversation: str, messages: Collection[int], *, edited: bool = False, keeps_names: bool = False
+) -> None:
     """Delete the recaps of a conversation that were made from these messages, and queue them again.
 
-    With `edited`, the messages got another text or mark and are kept, and so are recaps that a person wrote.
+    With `edited`, the messages got another text or mark and are kept, and so are recaps that a person wrote. With
+    `keeps_names`, scenes keep their names. Operations about deleted messages are still queued: their scenes need
+    operations about other messages.
     """
     story = _read_story(removal, conversation)
     first = _find_first(story, messages)
@@ -38,14 +42,18 @@ def delete_parts(removal: Removal, conversation: str, messages: Collection[int],
     if edited:
         changed = _delete_made(removal, changed)
     else:
-        _change_scenes(removal, story, changed, messages)
+        _change_scenes(removal, story, changed, messages, keeps_names=keeps_names)
     gone = () if edited else messages
     is_empty = all(row in gone for row in story.rows)
     ended = _drop_versions(removal, conversation, BEFORE_ALL if is_empty else first, edited=edited)
     if edited and ended:
         _show_scenes(removal, conversation, story, changed)
-    left = [[row for row in story.rows_of(each) if row not in gone] for each in changed if each.recap_index is not None]
-    _queue(removal, conversation, [rows[-1] for rows in left if rows], running=ended and not is_empty)
+    open_recaps = jobs_table.read_open(removal.connection.execute, removal.persona, SCENE_RECAP, conversation)
+    waiting = [payload.get("message_id") for payload in open_recaps.values()]
+    renewed = [each for each in changed if each.recap_index is not None or each.break_row in waiting]
+    left = [[row for row in story.rows_of(each) if row not in gone] for each in renewed]
+    breaks = [rows[-1] for rows in left if rows and rows[-1] not in waiting]
+    _queue(removal, conversation, breaks, list(open_recaps)[-1:], running=ended and not is_empty)
 
 
 def _read_story(removal: Removal, conversation: str) -> Layout:
@@ -96,12 +104,15 @@ def _read_first_recaps(removal: Removal, ids: Collection[int]) -> dict[int, tupl
     return made
 
 
-def _change_scenes(removal: Removal, story: Layout, changed: Sequence[Scene], deleted: Collection[int]) -> None:
-    """Delete recaps and names of these scenes, and move their breaks away from deleted messages."""
+def _change_scenes(
+    removal: Removal, story: Layout, changed: Sequence[Scene], deleted: Collection[int], *, keeps_names: bool
+) -> None:
+    """Delete the recaps, and the names, of these scenes, and move their breaks away from deleted messages."""
     ids = [scene.id for scene in changed]
     removal.delete_in(scene_recaps, _R.scene_id, ids)
     mine = update(scene_table).where(_S.persona_id == removal.persona, _S.id.in_(IDS))
-    execute_parts(removal.connection, mine.values(current_recap_index=None, name=""), ids)
+    emptied = {"current_recap_index": None} | ({} if keeps_names else {"name": ""})
+    execute_parts(removal.connection, mine.values(emptied), ids)
     moved = rules.moved_breaks(story.rows, {scene.break_row: scene.id for scene in story.scenes}, deleted)
     for scene_id, row in moved.items():
         if row is None:
@@ -109,7 +120,9 @@ def _change_scenes(removal: Removal, story: Layout, changed: Sequence[Scene], de
         else:
             change = update(scene_table).where(_S.persona_id == removal.persona, _S.id == scene_id)
             removal.connection.execute(change.values(break_row=row))
-    said_something = {scene.id for scene in changed if scene.recap_index is not None or scene.name}
+    said_something = {
+        scene.id for scene in changed if scene.recap_index is not None or (scene.name and not keeps_names)
+    }
     dropped = {scene_id for scene_id, row in moved.items() if row is None}
     removal.counts[scene_table.name] += len((said_something | set(moved)) - dropped)
 
@@ -159,13 +172,14 @@ def _show_scenes(removal: Removal, conversation: str, story: Layout, changed: Co
         table_running.insert_version(connection, removal.db, Scope(persona, conversation), version)
 
 
-def _queue(removal: Removal, conversation: str, breaks: Sequence[int], *, running: bool) -> None:
-    """Queue the recaps of scenes, each after the one before, then the running recap."""
+def _queue(
+    removal: Removal, conversation: str, breaks: Sequence[int], before: Sequence[int | None], *, running: bool
+) -> None:
+    """Queue the recaps of scenes after the operations `before`, each after the one before, then the running recap."""
     persona, connection = removal.persona, removal.connection
     off = select(_K.stories_off).where(_K.persona_id == persona, _K.conversation_key == conversation)
     if not (breaks or running) or connection.execute(off).scalar() != 0:
         return
-    before: Sequence[int | None] = [*jobs_table.read_open(connection.execute, persona, SCENE_RECAP, conversation)][-1:]
     for row in breaks:
         before = [removal.queue(SCENE_RECAP, conversation, payload={"message_id": row}, depends_on=before)]
     if running:

@@ -43,7 +43,7 @@ from .calls import StoryCall, choose_counter
 from .refresh import left_out, refresh_within
 from .rules_running import CoveredScene, RecapPlan
 from .rules_scenes import BEFORE_ALL, BreakLimits
-from .scenes import Layout, make_break, queue_recap, queue_running, queue_running_if_kept, read_layout
+from .scenes import SCENE_RECAP, Layout, make_break, queue_recap, queue_running, queue_running_if_kept, read_layout
 from .values import CLEARED, build_columns
 
 SHARE = 0.7
@@ -350,6 +350,10 @@ def scene_recap(operation: Operation, tools: Tools) -> Effect | None:
     scene = next((scene for scene in story.scenes if scene.break_row == row_id), None)
     if scene is None:
         return None
+    open_recaps = jobs_table.read_open(task.db.read, persona, SCENE_RECAP, conversation)
+    waiting = [payload.get("message_id") for payload in open_recaps.values()]
+    if any(each.break_row in waiting for each in story.scenes[: story.scenes.index(scene)]):
+        return lambda connection: queue_recap(connection, task, row_id)  # after the earlier scene
     lines = task.read_lines(story.rows_of(scene))
     text = ""
     if lines:

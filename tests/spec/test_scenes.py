@@ -182,6 +182,38 @@ def test_s24_without_a_model_long_pauses_end_scenes(story: Story, db: Database) 
     assert table_recaps.read_checked(db.read, story.persona, HERE) == set()
 
 
+@pytest.mark.engines()
+@pytest.mark.parametrize("changed", [(8, 2), (8, 7, 2), (3, 8), (2, 3, 7, 8), (8, 3, 7)])
+def test_s20_p69_deletions_before_a_worker_runs_lose_no_recap_and_keep_the_order(
+    story: Story, changed: tuple[int, ...]
+) -> None:
+    """The lines end or lie in two scenes; each scene is told once, whatever is deleted first."""
+    rows = story.tell(12, texts=[f"{chr(97 + at) * 5}." for at in range(12)])
+    for at, name in ((3, "The storm"), (8, "The watch")):
+        assert stories.add_scene_break(rows[at], name, **story.given).stored
+    assert story.run()
+    for at in changed:
+        assert chat_history_cache.delete_chat_message(rows[at], **story.given).stored
+    model = Model(lambda asked: f"A recap of {asked.count('who')}" if "Messages:" in asked else "So far.")
+    assert {each.state for each in story.run(model)} == {"completed"}
+    scenes = stories.list_scenes(HERE, **story.given)
+    assert [scene["name"] for scene in scenes] == ["The storm", "The watch"]
+    left = [sum(at not in changed for at in scene) for scene in (range(4), range(4, 9))]
+    assert [scene["recap"] for scene in scenes] == [f"A recap of {1 + number}" for number in left], (
+        "the request has the word once"
+    )
+
+
+def test_s20_a_scene_waits_for_the_recap_of_an_earlier_one_that_was_queued_after_it(story: Story) -> None:
+    """Its messages would be told twice: it begins after the earlier scene only when that has its recap."""
+    rows = story.tell(12)
+    for at in (8, 3):
+        assert stories.add_scene_break(rows[at], **story.given).stored
+    model = Model("A recap.")
+    assert {each.state for each in story.run(model, running_scene_recap_auto_generate=False)} == {"completed"}
+    assert [request.count("Ann walks") for request in model.asked] == [4, 5]
+
+
 def test_t33_recaps_name_who_said_it(story: Story) -> None:
     story.write("I sold the red house.", who="Ann")
     story.write("I bought a boat in Genoa.", who="Bob")
