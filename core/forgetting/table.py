@@ -216,15 +216,15 @@ def _withdraw_answers(removal: Removal, deleted: Mapping[SourceTable, Collection
     hide_answers(removal, table_quotes.find_answers(removal, names, first) if names else ())
 
 
-def hide_answers(removal: Removal, found: Iterable[Any], *, keeps_names: bool = False) -> None:
-    """Hide answers, rows of `table_quotes.ANSWER`, and delete what was made from them; names of scenes may stay."""
+def hide_answers(removal: Removal, found: Iterable[Any]) -> None:
+    """Hide answers, rows of `table_quotes.ANSWER`, and delete what was made from them."""
     connection, persona = removal.connection, removal.persona
     answers = group((row.interface_path, row) for row in found)
     ids = {row.id for rows in answers.values() for row in rows}
     lock_conversations(removal, answers)
     for key, rows in sorted(answers.items()):
         own = {row.id for row in rows}
-        table_stories.delete_parts(removal, key, own, keeps_names=keeps_names)
+        table_stories.delete_parts(removal, key, own)
         for row in rows:
             short_term_table.reword_lines(connection, persona, key, None, row.message_text, None)
         short_term_table.drop_summaries(connection, persona, key, min(row.timestamp for row in rows))

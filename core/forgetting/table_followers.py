@@ -62,6 +62,7 @@ def delete_message(call: Call, viewer: Viewer, conversation: str, row_id: int) -
     """Delete a visible message and everything made from it; reason `not_found` if there is no such message."""
 
     def work(removal: Removal, line: Line) -> WriteResult:
+        removal.keeps_names = True
         _change_followers(removal, line, None)
         _hide_answers(removal, line, call.settings.languages)
         removal.delete_rows(CHAT, [row_id])
@@ -85,8 +86,7 @@ def _hide_answers(removal: Removal, line: Line, languages: Sequence[str]) -> Non
     removal.shown.add(f"{CHAT.number}/{line.row_id}")
     found = [*following, *table_quotes.find_answers(removal, removal.shown, line.row_id)]
     telling = set(salient_words(line.text, languages)) - _find_usual_words(removal, line, languages)
-    repeating = (row for row in found if not telling.isdisjoint(salient_words(row.message_text, languages)))
-    table.hide_answers(removal, repeating, keeps_names=True)
+    table.hide_answers(removal, (r for r in found if not telling.isdisjoint(salient_words(r.message_text, languages))))
 
 
 def _find_usual_words(removal: Removal, line: Line, languages: Sequence[str]) -> set[str]:
@@ -228,7 +228,7 @@ def _change_followers(removal: Removal, message: Line, text: str | None) -> None
     """Update the rows made from a message for its new text; None means that the message is about to be deleted."""
     key = message.conversation
     if text is None:
-        table_stories.delete_parts(removal, key, {message.row_id}, keeps_names=True)
+        table_stories.delete_parts(removal, key, {message.row_id})
         table_quotes.clean_operations(removal, (), (), {message.row_id})
         short_term_table.reword_lines(removal.connection, removal.persona, key, message.participant, message.text, None)
     else:

@@ -25,14 +25,11 @@ SCENE_RECAP, RUNNING = "SCENE_RECAP", "RUNNING_SCENE_RECAP"
 _S, _R, _V, _K = scene_table.c, scene_recaps.c, running_recaps.c, conversations.c
 
 
-def delete_parts(
-    removal: Removal, conversation: str, messages: Collection[int], *, edited: bool = False, keeps_names: bool = False
-) -> None:
+def delete_parts(removal: Removal, conversation: str, messages: Collection[int], *, edited: bool = False) -> None:
     """Delete the recaps of a conversation that were made from these messages, and queue them again.
 
-    With `edited`, the messages got another text or mark and are kept, and so are recaps that a person wrote. With
-    `keeps_names`, scenes keep their names. Operations about deleted messages are still queued: their scenes need
-    operations about other messages.
+    With `edited`, the messages got another text or mark and are kept, and so are recaps that a person wrote. Operations
+    about deleted messages must still be there: their scenes get operations about other messages.
     """
     story = _read_story(removal, conversation)
     first = _find_first(story, messages)
@@ -42,7 +39,7 @@ def delete_parts(
     if edited:
         changed = _delete_made(removal, changed)
     else:
-        _change_scenes(removal, story, changed, messages, keeps_names=keeps_names)
+        _change_scenes(removal, story, changed, messages)
     gone = () if edited else messages
     is_empty = all(row in gone for row in story.rows)
     ended = _drop_versions(removal, conversation, BEFORE_ALL if is_empty else first, edited=edited)
@@ -104,14 +101,12 @@ def _read_first_recaps(removal: Removal, ids: Collection[int]) -> dict[int, tupl
     return made
 
 
-def _change_scenes(
-    removal: Removal, story: Layout, changed: Sequence[Scene], deleted: Collection[int], *, keeps_names: bool
-) -> None:
-    """Delete the recaps, and the names, of these scenes, and move their breaks away from deleted messages."""
+def _change_scenes(removal: Removal, story: Layout, changed: Sequence[Scene], deleted: Collection[int]) -> None:
+    """Delete recaps, and with a person the names, of these scenes; move their breaks away from deleted messages."""
     ids = [scene.id for scene in changed]
     removal.delete_in(scene_recaps, _R.scene_id, ids)
     mine = update(scene_table).where(_S.persona_id == removal.persona, _S.id.in_(IDS))
-    emptied = {"current_recap_index": None} | ({} if keeps_names else {"name": ""})
+    emptied = {"current_recap_index": None} | ({} if removal.keeps_names else {"name": ""})
     execute_parts(removal.connection, mine.values(emptied), ids)
     moved = rules.moved_breaks(story.rows, {scene.break_row: scene.id for scene in story.scenes}, deleted)
     for scene_id, row in moved.items():
@@ -120,9 +115,7 @@ def _change_scenes(
         else:
             change = update(scene_table).where(_S.persona_id == removal.persona, _S.id == scene_id)
             removal.connection.execute(change.values(break_row=row))
-    said_something = {
-        scene.id for scene in changed if scene.recap_index is not None or (scene.name and not keeps_names)
-    }
+    said_something = {scene.id for scene in changed if scene.recap_index is not None or scene.name}
     dropped = {scene_id for scene_id, row in moved.items() if row is None}
     removal.counts[scene_table.name] += len((said_something | set(moved)) - dropped)
 

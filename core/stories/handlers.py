@@ -350,10 +350,10 @@ def scene_recap(operation: Operation, tools: Tools) -> Effect | None:
     scene = next((scene for scene in story.scenes if scene.break_row == row_id), None)
     if scene is None:
         return None
-    open_recaps = jobs_table.read_open(task.db.read, persona, SCENE_RECAP, conversation)
-    waiting = [payload.get("message_id") for payload in open_recaps.values()]
-    if any(each.break_row in waiting for each in story.scenes[: story.scenes.index(scene)]):
-        return lambda connection: queue_recap(connection, task, row_id)  # after the earlier scene
+    earlier = [each.break_row for each in story.scenes[: story.scenes.index(scene)]]
+    waiting = jobs_table.read_open(task.db.read, persona, SCENE_RECAP, conversation)
+    if before := [each for each, payload in waiting.items() if payload.get("message_id") in earlier]:
+        return lambda connection: queue_recap(connection, task, row_id, before)
     lines = task.read_lines(story.rows_of(scene))
     text = ""
     if lines:
@@ -362,7 +362,7 @@ def scene_recap(operation: Operation, tools: Tools) -> Effect | None:
         logs.event(logging.INFO, "scene_without_recap", id=operation.id, messages=len(lines))
         return None
     first_later = story.scenes.index(scene)
-    before = {each.id for at, each in enumerate(story.scenes) if each.recap_index is not None or at >= first_later}
+    known = {each.id for at, each in enumerate(story.scenes) if each.recap_index is not None or at >= first_later}
 
     def effect(connection: Connection) -> None:
         table_conversations.find(connection, persona, conversation, lock=True)
@@ -371,7 +371,7 @@ def scene_recap(operation: Operation, tools: Tools) -> Effect | None:
         allowed = table_participants.keep_allowed(connection, persona, lines, task.settings.privacy_default)
         is_unchanged = allowed == lines and table_lines.are_as_read(connection, persona, lines)
         now = table_scenes.read_scenes(connection.execute, persona, conversation)
-        begins_elsewhere = {each.id for each in now if each.recap_index is not None} - before
+        begins_elsewhere = {each.id for each in now if each.recap_index is not None} - known
         if not is_unchanged or begins_elsewhere:  # an earlier scene got a recap meanwhile
             queue_recap(connection, task, scene.break_row)
             return

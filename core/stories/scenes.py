@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypedDict, Unpack
 
@@ -132,9 +132,9 @@ def make_break(
     return WriteResult(True, scene_id)
 
 
-def queue_recap(connection: Connection, call: StoryCall, break_row: int) -> None:
-    """Queue the recap of a scene; it waits for the earlier scene recaps of the conversation."""
-    before = list(jobs_table.read_open(connection.execute, call.persona, SCENE_RECAP, call.conversation))[-1:]
+def queue_recap(connection: Connection, call: StoryCall, break_row: int, before: Sequence[int] = ()) -> None:
+    """Queue the recap of a scene after the operations `before`, else after the conversation's last scene recap."""
+    before = before or [*jobs_table.read_open(connection.execute, call.persona, SCENE_RECAP, call.conversation)][-1:]
     jobs_table.enqueue(
         connection,
         call.db,
