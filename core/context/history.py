@@ -66,6 +66,7 @@ class HistoryBuilder:
     zone: tzinfo = UTC
     persona: str = ""
     """Id of the persona."""
+    persona_text: str = ""
     replacing: Replaced | None = None
     replaced_rows: frozenset[int] = frozenset()
     """Row ids of stored messages that the caller's own list replaces."""
@@ -82,8 +83,9 @@ class HistoryBuilder:
         current, lost_here = self._choose(CURRENT, caps.history, here, live_current, is_echo)
         recent, lost_there = self._choose(RECENT, caps.recent, there, live_recent, is_echo)
         left_out += lost_here + lost_there
-        persona = self._find_persona_name(rows, live_current) or self.people.find_persona_name(own or "")
-        persona = persona or self._find_persona_name(others, live_recent) or lines.name_after_id(self.persona)
+        called = self._list_persona_names(rows, live_current)
+        called += [*self.people.list_persona_names(own or "", called), *self._list_persona_names(others, live_recent)]
+        persona = lines.choose_persona_name(self.persona, called, self.persona_text)
         names = NameLabels(persona, self.message, self.identities, self.people, self.persona)
         titles = {entry.conversation: entry.title for entry in others if entry.title}
         skips = self.live.skips_history  # memories still leave out what the lists would show
@@ -162,11 +164,11 @@ class HistoryBuilder:
         left_out += [LeftOut(section, "limit", entry_id(entry)) for entry in newest[most:]]
         return newest[:most][::-1], left_out
 
-    def _find_persona_name(self, stored: Iterable[HistoryEntry], live: Iterable[Chat]) -> str:
-        """Return the newest name in the persona's lines, whether they are shown or not; "" if none has a name."""
+    def _list_persona_names(self, stored: Iterable[HistoryEntry], live: Iterable[Chat]) -> list[str]:
+        """Return the names in the persona's lines, whether they are shown or not, newest first."""
         own = [place for place in (*_place_stored(stored), *_place_live(live)) if is_persona(place[1])]
         names = (lines.read_persona_name(self.persona, e.sender_name, e.username) for _, e in _sort_newest_first(own))
-        return next(filter(None, names), "")
+        return list(dict.fromkeys(filter(None, names)))
 
     def _write_line(self, entry: HistoryEntry, names: NameLabels, titles: dict[str, str]) -> ChatLine:
         """Return the line of a message; lines of other conversations begin with the conversation's name."""

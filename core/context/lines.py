@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from typing import Self
@@ -179,9 +179,9 @@ class People:
         """Return whether two keys belong to one person."""
         return False
 
-    def find_persona_name(self, _conversation: str) -> str:
-        """Return the newest name in the persona's lines of this conversation, else of any; "" if none has a name."""
-        return ""
+    def list_persona_names(self, _conversation: str, _known: Collection[str]) -> list[str]:
+        """Return other names of the persona's lines, those of this conversation first, newest first."""
+        return []
 
 
 class NameLabels:
@@ -249,7 +249,8 @@ class NameLabels:
     def label_reply(self, reply: ReplyNote, conversation: str) -> str:
         """Return the label of the person to whom a line in this conversation replies."""
         if reply.is_persona:
-            return self.persona or NAMELESS_PERSONA
+            is_name = self._by_label.get(name_form(reply.name)) == PERSONA  # not that of its account
+            return (reply.name if is_name else self.persona) or NAMELESS_PERSONA
         if not (reply.name and reply.sender_id):
             return reply.name
         return self.label(identity_of(conversation, reply.sender_id, ""), shown_name(reply.name))
@@ -277,9 +278,19 @@ def identity_of(conversation: str, sender_id: str, name: str) -> Identity:
 
 
 def read_persona_name(persona: str, *names: str) -> str:
-    """Return the first name that is not blank, and neither `self` nor the persona's id; "" if there is none."""
-    no_names = ("", PERSONA_SENDER, known_name(persona))
+    """Return the first name that is not blank, and neither `self` nor an id that is no name; "" if there is none."""
+    is_name = not persona[:1].islower() and not any(map(str.isdigit, persona))
+    no_names = ("", PERSONA_SENDER, "" if is_name else known_name(persona))
     return next((name for each in names if (name := known_name(each)) not in no_names), "")
+
+
+def choose_persona_name(persona: str, names: Sequence[str], text: str) -> str:
+    """Return the persona's own name: its id if that is among the names, else the first in its text, else the newest."""
+    own = name_after_id(persona)
+    like = [name for name in names if name_form(name) == name_form(own)]
+    told = {name: re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for name in {*names, own} - {NAMELESS_PERSONA}}
+    named = sorted((match.start(), name) for name, match in told.items() if match)
+    return [*like, *(name for _, name in named), *names, own][0]
 
 
 def name_after_id(persona: str) -> str:

@@ -61,7 +61,7 @@ def read_stored(call: PromptCall, seeing: VisibleContext, parts: Sequence[Branch
     return lines
 
 
-def build_history(call: PromptCall, seeing: VisibleContext, lines: StoredLines) -> HistoryLists:
+def build_history(call: PromptCall, seeing: VisibleContext, lines: StoredLines, persona_text: str) -> HistoryLists:
     """Return the two history lists; older rows are read until the lists are full."""
     builder = HistoryBuilder(
         message=call.message,
@@ -71,6 +71,7 @@ def build_history(call: PromptCall, seeing: VisibleContext, lines: StoredLines) 
         may_see=may_see(call, seeing),
         zone=call.zone,
         persona=call.scope.persona,
+        persona_text=persona_text,
         replacing=find_replaced(call, lines),
         replaced_rows=call.request.replaced_rows,
         identities=() if seeing.viewer is None else seeing.viewer.identities,

@@ -49,15 +49,15 @@ class StoredPeople(People):
         persons = self._read_persons({one, other})
         return persons[one] == persons[other]
 
-    def find_persona_name(self, conversation: str) -> str:
+    def list_persona_names(self, conversation: str, known: Collection[str]) -> list[str]:
         persona, lasts = self._call.scope.persona, list[tuple[bool, RowTime, str]]()
         for view in self._views:
             own = view.find_speakers("role", ("persona", "thought"))
-            named = [n for n in own if read_persona_name(persona, view.speakers[n].name)]
+            named = [n for n in own if read_persona_name(persona, view.speakers[n].name) not in ("", *known)]
             for thread in (conversation, None) if named else ():
                 spans = view.find_spans(named, self._sees_local_only, thread)
                 lasts += [(thread is not None, last, who.name) for _, last, who in spans]
-        return known_name(max(lasts)[2]) if lasts else ""
+        return [known_name(name) for *_, name in sorted(lasts, reverse=True)]
 
     def _read_names(self, keys: Collection[str]) -> dict[str, tuple[RowTime, str]]:
         """Return the time of the first message and the name in the newest one, by participant key."""

@@ -226,8 +226,10 @@ def _gather(call: PromptCall) -> Gathered:
     if chars > MOST_ASKED_CHARS:
         call.report.note(f"text has {chars} characters; {MOST_ASKED_CHARS} of them are searched for")
     _save_asked(call)
+    file = personas.find_file(call.settings, call.scope.persona)
+    persona_text = call.guard("persona_text", lambda: personas.read_text(file), "")
     with call.one_connection():
-        return _add_host_context(call, build_context(call))
+        return _add_host_context(call, build_context(call, persona_text=persona_text), persona_text)
 
 
 def _save_asked(call: PromptCall) -> None:
@@ -243,7 +245,7 @@ def _save_asked(call: PromptCall) -> None:
         call.report.search[memory_tool.REPORT_KEY] = account
 
 
-def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Gathered:
+def build_context(call: PromptCall, memories: Sequence[Hit] | None = None, persona_text: str = "") -> Gathered:
     """Run the stages from `load_visible` to `compose`; given `memories` replace the search."""
     guard, report = call.guard, call.report
     seeing = guard("database", lambda: access.load_visible(call), VisibleContext())
@@ -258,7 +260,7 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
         lines = read_stored(call, seeing, [branch for branches in wanted for branch in branches])
     lines = ask_history_hook(call, lines)
     # the lists, then the memories that are not in them
-    lists = guard("history", lambda: build_history(call, seeing, lines), HistoryLists())
+    lists = guard("history", lambda: build_history(call, seeing, lines, persona_text), HistoryLists())
     started = search.start_search(call, seeing, lists) if memories is None else None
     lists.names.label_asker(call.message)  # before the people of sections and memories
     sections: dict[str, Built] = {}
@@ -314,7 +316,7 @@ def _find_day(call: PromptCall, hit: Hit, zone: tzinfo) -> date | None:
 # Keys of the hook `context`
 
 
-def _add_host_context(call: PromptCall, gathered: Gathered) -> Gathered:
+def _add_host_context(call: PromptCall, gathered: Gathered, persona_text: str) -> Gathered:
     """Add the keys of the hook `context` and the persona's text."""
     given = call.request
     arguments = {
@@ -328,10 +330,7 @@ def _add_host_context(call: PromptCall, gathered: Gathered) -> Gathered:
         "context", arguments, lambda answer: merge_host_context(gathered.context, answer), without
     )
     call.report.note(*notes)
-    persona = persona or call.guard(
-        "persona_text", lambda: personas.read_text(personas.find_file(call.settings, call.scope.persona)), ""
-    )
-    persona = "\n".join(clean(persona).splitlines())
+    persona = "\n".join(clean(persona or persona_text).splitlines())
     persona = personas.fill_names(persona, gathered.names.persona, name_asker(call.message))
     opening = "\n\n".join(filter(None, (*call.message.opening, persona)))
     return replace(gathered, context=context, persona=opening)

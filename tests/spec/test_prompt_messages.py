@@ -286,6 +286,44 @@ def test_p72_each_line_of_the_persona_keeps_the_name_it_was_saved_with(stage: St
     assert {(hit["speaker"], hit["snippet"]) for hit in hits if hit["speaker"] in said} >= set(said.items())
 
 
+def test_p72_a_persona_whose_id_is_a_name_is_not_called_by_the_newest_line(stage: Stage) -> None:
+    """Mira's id is her name: her lines are hers, and she speaks, also after a line of Oda."""
+    scope = Scope("Mira", HERE, "tg/ann")
+    said = {"Mira": "I bring the lantern.", "Oda": "My horse is called Ashes."}
+    for n, (name, text) in enumerate(said.items()):
+        save_chat_message(HERE, text, name, "self", NOW - (90 - n) * MINUTE, db=stage.db, scope=scope, message_id=name)
+    reply = message("Why?", reply_to_message={"message_id": "Mira", "text": said["Mira"], "from": {"id": "self"}})
+    made = build_messages(reply, db=stage.db, scope=scope)
+    assert "You are Mira." in made[0]["content"]
+    assert [one["content"] for one in made[1:-1]] == [f"{name}: {text}" for name, text in said.items()]
+    assert "[replied to Mira:" in made[-1]["content"]
+    for n in range(60):
+        save_chat_message(HERE, f"Onwards {n}.", "Oda", "self", NOW - (80 - n) * MINUTE, db=stage.db, scope=scope)
+    made = build_messages(message("Who has the lantern?"), db=stage.db, scope=scope)
+    assert "You are Mira." in made[0]["content"]
+    assert "] Mira: I bring the lantern." in made[-1]["content"]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("Mira keeps the lighthouse; Oda is her rival.", "Mira"), ("Admirable. {{char}}.", "Oda"), ("", "Oda")],
+)
+def test_p72_the_personas_text_names_it(stage: Stage, tmp_path: Path, text: str, name: str) -> None:
+    """A card of Mira and a narrator who voices Oda too: the newest line says nothing of who the persona is."""
+    (tmp_path / f"{stage.persona}.md").write_text(text)
+    for n, speaker in enumerate(("Mira", "Oda")):
+        narrate(stage, f"Here speaks {speaker}.", speaker, 90 - n)
+    assert f"You are {name}." in ask(stage, PERSONA_FOLDER=str(tmp_path))[0]["content"]
+
+
+def test_p72_p29_a_reply_note_keeps_the_name_of_the_line(stage: Stage) -> None:
+    narrate(stage, "I am the smith.", "Kael", 90, message_id="k")
+    answered = {"message_id": "k", "text": "I am the smith.", "sender_id": "self", "sender_name": "Kael"}
+    stage.say("And who are you?", minutes=89, metadata={"reply_to_message": answered})
+    narrate(stage, "I sell herbs.", "Ysolde", 88)
+    assert "[replied to Kael:" in stage.context("hi")["history_current_chat"][1]
+
+
 def test_p72_what_one_list_shows_stands_in_no_other(stage: Stage) -> None:
     stage.diary("Ann told me of her tofu recipe.", minutes=30)
     add_saved_memory("My tofu is grey", db=stage.db, scope=stage.scope(HERE, participant="tg/ann"))
