@@ -279,8 +279,7 @@ def identity_of(conversation: str, sender_id: str, name: str) -> Identity:
 
 def read_persona_name(persona: str, *names: str) -> str:
     """Return the first name that is not blank, and neither `self` nor an id that is no name; "" if there is none."""
-    is_name = not persona[:1].islower() and not any(map(str.isdigit, persona))
-    no_names = ("", PERSONA_SENDER, "" if is_name else known_name(persona))
+    no_names = ("", PERSONA_SENDER, known_name(persona) if persona[:1].islower() or re.search(r"\d", persona) else "")
     return next((name for each in names if (name := known_name(each)) not in no_names), "")
 
 

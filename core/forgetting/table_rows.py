@@ -38,8 +38,7 @@ class Removal:
     """Number of queued operations."""
     shown: set[str] = field(default_factory=set)
     """Deleted rows, as `source number/id`; answers made with them are withdrawn."""
-    keeps_names: bool = False
-    """Whether scenes with deleted messages keep their names."""
+    keeps_names: bool = False  # whether scenes keep their names
     _tags: Counter[str] = field(default_factory=Counter)
     _audiences: set[int] = field(default_factory=set)
     """Ids of the audiences with deleted or changed rows."""

@@ -165,15 +165,13 @@ def _show_scenes(removal: Removal, conversation: str, story: Layout, changed: Co
         table_running.insert_version(connection, removal.db, Scope(persona, conversation), version)
 
 
-def _queue(
-    removal: Removal, conversation: str, breaks: Sequence[int], before: Sequence[int | None], *, running: bool
-) -> None:
+def _queue(removal: Removal, key: str, breaks: Sequence[int], before: Sequence[int | None], *, running: bool) -> None:
     """Queue the recaps of scenes after the operations `before`, each after the one before, then the running recap."""
     persona, connection = removal.persona, removal.connection
-    off = select(_K.stories_off).where(_K.persona_id == persona, _K.conversation_key == conversation)
+    off = select(_K.stories_off).where(_K.persona_id == persona, _K.conversation_key == key)
     if not (breaks or running) or connection.execute(off).scalar() != 0:
         return
     for row in breaks:
-        before = [removal.queue(SCENE_RECAP, conversation, payload={"message_id": row}, depends_on=before)]
+        before = [removal.queue(SCENE_RECAP, key, payload={"message_id": row}, depends_on=before)]
     if running:
-        removal.queue(RUNNING, conversation, priority="HIGH", depends_on=before)
+        removal.queue(RUNNING, key, priority="HIGH", depends_on=before)

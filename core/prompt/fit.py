@@ -178,9 +178,11 @@ def fit_items(
     order = order_items(items, best, room, memory_share)
     for n in order:
         section = items[n].section
-        cost = items[n].size + (separator if section in opened else openings.get(section, 0))
-        if cost <= room:
-            room -= cost
+        cost = separator if section in opened else openings.get(section, 0)
+        if items[n].size + cost > room and items[n] is not whole[n] and section not in (CURRENT, MEMORIES):
+            items[n] = cut(n, room - cost) or items[n]  # a shorter part rather than nothing of this key
+        if items[n].size + cost <= room:
+            room -= items[n].size + cost
             kept[n] = None
             opened.add(section)
     for n in order if room > LEAST_PART else ():

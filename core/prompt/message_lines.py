@@ -119,7 +119,12 @@ class MessageLines:
         unit = space.find_broken(least)
         if unit is not None:
             return Fitted(messages, least, parts={"messages": space.measure(least)}, broken=unit)
-        items, kept = self._choose(self.lines, space, least + HEAD + stamp(self.at, self.zone))
+        base = least + HEAD + stamp(self.at, self.zone)
+        items, kept = self._choose(self.lines, space, base)
+        spare = 0  # for times that move to another line if the first of a day is cut
+        while space.most is not None and (excess := space.measure(write(kept)[1]) - space.most) > 0:
+            spare += spare + excess
+            items, kept = self._choose(self.lines, space, base, spare)
         return self._name_hits(fit.build_fitted(items, *fit.keep_within(kept, space, write)))
 
     def write_records(self, most_chars: int, held: Iterable[str] = ()) -> Fitted:
@@ -211,7 +216,7 @@ class MessageLines:
 
     # Which lines are shown
 
-    def _choose(self, lines: Sequence[Line], space: Space, base: str) -> tuple[list[Item], list[int]]:
+    def _choose(self, lines: Sequence[Line], space: Space, base: str, spare: int = 0) -> tuple[list[Item], list[int]]:
         """Return the lines, some shortened, and the indexes of those that fit with `base`, in the order of adding."""
 
         def build(line: Line) -> Item:
@@ -237,7 +242,7 @@ class MessageLines:
         items = [build(line) for line in lines]
         if space.most is None:
             return items, list(range(len(items)))
-        room = space.most - measure(base)
+        room = space.most - measure(base) - spare
         titled = {line.section for line in lines if line.turn is None}
         openings = {section: measure(self._find_title(section)) + 3 for section in titled}
         if self.matching and MEMORIES in openings:

@@ -1,12 +1,13 @@
 """Versions of the running recap, and where it stands in injection, prompt and messages (S14, S26 to S42)."""
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import select
 
-from core import jobs, stories
+from core import chat_history_cache, jobs, stories
 from core.database.schema import conversations, running_recaps
 from core.prompt_engine import build_messages
 from tests.spec.stage import ELSEWHERE, HERE, at_once, message
@@ -298,3 +299,21 @@ def test_p73_position_depth_and_role_hold_in_the_messages(story: Story, flags: d
             shown.append("system" if each["role"] == "system" else text.rsplit("\n", 1)[-1].rpartition("] ")[2])
     assert ", ".join(shown) == expected
     assert len(build_messages(message("new"), max_chars=900, **story.with_flags(**flags))) >= 2
+
+
+def test_p53_a_running_recap_loses_its_beginning_and_is_in_every_prompt_with_room_for_a_part(story: Story) -> None:
+    """Each cut can move a day's time to another line: what exceeds the limit then is no reason to drop the recap."""
+    for n in range(60):
+        at = NOW - timedelta(days=30) + n * timedelta(hours=11)
+        text = f"We walk to village {n} and rest there." if n % 3 else f"Stage {n} is {'muddy ' * (n % 7)}and long."
+        story.call(chat_history_cache.save_chat_message, HERE, text, "Ann", "ann" if n % 2 else "self", at)
+    recap = " ".join(f"On day {n} Ann met the miller of village {n}." for n in range(20))
+    assert story.add(recap, provenance="manual") is not None
+    without = []
+    for limit in range(3500, 4300, 50):
+        made = build_messages(
+            message("Did Ann walk to a village?"), max_chars=limit, **story.with_flags(HISTORY_LINES=40)
+        )
+        assert len("\n\n".join(one["content"] for one in made)) <= limit
+        without += [] if "village 19." in str(made) else [limit]
+    assert without == []
