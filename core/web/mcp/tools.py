@@ -16,7 +16,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from ...ai_diary import archive_diary_entry, edit_diary_entry
 from ...base.wire_ids import LARGEST_ID
-from ...calls.defaults import handle, settings_for
+from ...calls.call import open_call
+from ...calls.defaults import settings_for
 from ...chat_history_cache import delete_chat_message, edit_chat_message
 from ...conversations import add_saved_memory
 from ...errors import ItemNotFoundError, MessageError
@@ -25,11 +26,9 @@ from ...memories.rules import INSTRUCTION, KINDS, SAVED_MEMORY_CHARS
 from ...prompt.message_lines import HEAD
 from ...prompt.pipeline import build_records
 from ...prompt.request import PromptRequest
-from ...search import SearchRequest, prepare
+from ...search import SearchRequest, load_viewer, prepare
 from ...shapes import SimilarMemory, WriteResult
 from ...synth_core_memory import explain_search
-from ...synth_tagging import expand_tags, extract_tags
-from ...tags import table as tags_table
 from ...text import times
 from ...tokens import may_change
 from ...transcripts import build_reply, save_turn
@@ -285,10 +284,9 @@ def memory_search(speaker: Speaker, asked: SearchArguments) -> dict[str, Any]:
     speaker, own = _in_zone(speaker, asked.time_zone), {"limit", "text_chars", "time_zone"}
     wanted: Any = {**asked.model_dump(exclude=own, exclude_defaults=True), **speaker.asking}
     if asked.query.strip() and asked.tags:  # with tags, a search leaves out the words and tags of its query
-        vocabulary = tags_table.load(handle(speaker.db), speaker.scope.persona)
-        wanted["keywords"] = prepare(SearchRequest(query=asked.query), settings_for(speaker.settings)).keywords
-        named = extract_tags(asked.query, vocabulary, settings=speaker.settings)
-        wanted["tags"] = [*asked.tags, *expand_tags(named, vocabulary=vocabulary)]
+        call = open_call(**speaker.asking)
+        said, _ = load_viewer(call, prepare(SearchRequest(query=asked.query), call.settings))
+        wanted |= {"keywords": said.keywords, "tags": [*asked.tags, *said.tags]}
     wanted["settings"] = settings_for(speaker.settings).replace(snippet_window="match", snippet_chars=asked.text_chars)
     try:
         rows, report = explain_search(limit=asked.limit, **wanted)
