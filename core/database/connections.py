@@ -99,7 +99,8 @@ def parse_url(url: str) -> Target:
         text = url if isinstance(url, str) else f"type {type(url).__name__}"
         named = "The database address" if set(":@") & set(text) else repr(text)[:60]  # one with neither has no password
         raise _refuse(
-            f"{named} is not a connection string. Write sqlite:///FILE or mysql://USER:PASSWORD@HOST:PORT/NAME."
+            f"{named} is not a connection string. Write sqlite:///FILE or mysql://USER:PASSWORD@HOST:PORT/NAME; in "
+            "USER and PASSWORD write %40 for @, %2F for / and %3A for :."
         ) from None
     _check_parts(parsed)
     backend = parsed.get_backend_name()

@@ -91,7 +91,14 @@ def test_g28_rows_whose_ids_are_taken_are_stored_under_new_ones(db: Database, mo
 
 
 @pytest.mark.parametrize(
-    "url", ["mysql://ann:pa@zebra@host/name", "mysql://ann:zebra/x@y@host/name", "mysql://ann:a?b@zebra@host/name"]
+    "url",
+    [
+        "mysql://ann:pa@zebra@host/name",
+        "mysql://ann:zebra/x@y@host/name",
+        "mysql://ann:a?b@zebra@host/name",
+        "mysql://ann:pa@zebra:w/d@host/name",
+        "mysql://ann:pa@zebra:w/d@host:3306/name",
+    ],
 )
 def test_f73_a_password_is_never_shown_and_its_signs_are_escaped(url: str) -> None:
     with pytest.raises(ConfigError, match="%40") as caught:
