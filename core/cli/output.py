@@ -140,7 +140,7 @@ def _print_rows(grid: Table, rows: Iterable[Sequence[object]]) -> None:
     from rich.text import Text
 
     for row in rows:
-        grid.add_row(*(Text(clean(cell)) for cell in row))
+        grid.add_row(*(Text(repr(cell) if str(cell).endswith(" ") else clean(cell)) for cell in row))
     _print_block(grid)
 
 

@@ -90,6 +90,8 @@ def test_the_privacy_that_was_set_is_listed(run: Command, call: dict[str, Any]) 
     eve, ann = run("privacy").json
     assert (eve["user"], eve["privacy"], ann["conversation"], ann["privacy"]) == ("tg/eve", "full", "tg/ann", "direct")
     assert "tg/eve" in run("privacy", "--text").out
+    privacy.set_privacy("tg/eve ", "partial", **call)
+    assert "\n'tg/eve ' " in run("privacy", "--text").out, "another key, which looks like the first"
 
 
 def test_forget_of_nobody_exits_1_and_names_who_is_near(run: Command, call: dict[str, Any]) -> None:
