@@ -43,9 +43,9 @@ KINDS = {
     "after_behind": "j", "before_behind": "&", "until_behind": "v", "onward": "n", "early": "e", "mid": "e",
     "late": "e", "begin": "e", "end": "e", "first_half": "e", "second_half": "e", "rolling": "#", "counted": "q",
     "coming": "@", "parts": "P", "recent": "R", "other_day": "O", "now": "G", "feasts": "F", "first": "K",
-    "latest": "T", "said": "V", "not_order": "X", "joins": "x", "into": "I", "at": "A", "oclock": "C",
-    "half_past": "p", "half_to": "s", "half_behind": "f", "year_sign": "Q", "month_sign": "J", "day_sign": "u",
-    "hour_sign": "C", "plan": "+", "plan_behind": "^", "done": "-", "perfect": "-", "moved": "_",
+    "latest": "T", "said": "V", "not_order": "X", "joins": "x", "before_day": "I", "into": "I", "at": "A",
+    "oclock": "C", "half_past": "p", "half_to": "s", "half_behind": "f", "year_sign": "Q", "month_sign": "J",
+    "day_sign": "u", "hour_sign": "C", "plan": "+", "plan_behind": "^", "done": "-", "perfect": "-", "moved": "_",
     "moved_to": "_", "clause": "]", "not": "~", "over": "(",
     "not_day": "=", "after_clause": '"', "before_clause": ";", "around": ":", "around_behind": "'", "from_behind": "`",
 }  # fmt: skip
@@ -61,7 +61,7 @@ _VALUE = {
     "couple": COUPLE, "few": FEW, "one_and_half": 1.5, "half": 0.5,
     "early": "early", "mid": "mid", "late": "late", "begin": "begin",
     "end": "end", "first": 1, "latest": -1, "first_half": "half1", "second_half": "half2", "before": -1, "after": 1,
-    "perfect": "perfect", "moved_to": "to",
+    "perfect": "perfect", "moved_to": "to", "before_day": "day",
 }  # fmt: skip
 LEADING = frozenset("MmWwS$U!D{EHRFPOTKq@e")
 """Kinds of words: a text that names a time without digits has a word of one of these kinds."""

@@ -147,8 +147,11 @@ def _make_sure(m: Moment, parts: Sequence[TimePart], n: int, made: Sequence[Time
         kinds[")"] = kinds["W"]
     if kinds.get("U") == "weekend" and not is_habit and (is_led or (n and "x" in parts[n - 1].kinds)):
         kinds |= build_kinds(every_week(5, 2))
-    if is_led and "o" in kinds and "d" in kinds and "I" in parts[back].kinds and not _LONGER_TIMES & follows.keys():
+    is_day = is_led and "o" in kinds and "I" in parts[back].kinds
+    is_day |= n > 0 and parts[n - 1].kinds.get("I") == "day" and bool(follows) and "5" not in follows
+    if is_day and "d" in kinds and not _LONGER_TIMES & follows.keys():
         kinds |= build_kinds(every_month(kinds["d"]))
+        kinds.pop("N", None)  # `op de 4e om 8 uur` is no amount
     if "d" in kinds and (month := _find_month_of_list(parts, n)):
         kinds |= build_kinds(yearly(month, kinds["d"]))
     return TimePart(kinds, part.begin, part.end)

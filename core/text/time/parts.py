@@ -22,7 +22,7 @@ _TOKEN = lazy_pattern(
     r"|(?P<slashed>(?<![\d/])(?!24/7)\d\d?/\d\d?(?![\d/]))|(?P<decimal>\d+[.,]\d+(?![\d:])|\d+0'?(?:s|er)\b)"
     r"|(?P<clock>(?<!\d)\d\d?:\d\d(?!\d)(?: ?[ap]\.?m\b\.?)?|(?<!\d)\d\d? ?[ap]\.?m\b\.?"
     r"|(?<!\d)\d\d? ?h ?(?:\d\d)?(?![\w]))"
-    r"|(?P<number>\d+)(?P<ordinal>(?:st|nd|rd|th|er|te[nr]?|e|o|a|º|ª|(?<!\d{3})\.)(?=[^\w]|$))?"
+    r"|(?P<number>\d+)(?P<ordinal>(?:st|nd|rd|th|er|s?te[nr]?|de|eme|e|o|a|º|ª|(?<!\d{3})\.)(?=[^\w]|$))?"
     rf"|(?P<sign>[{SIGNS}])"
     r"|(?P<dash>[-\u2013\u2014\u301c~\uff5e])|(?P<break>[!?;\n]|[.](?= |\n|$))|(?P<comma>[,、])"
 )

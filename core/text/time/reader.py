@@ -30,7 +30,7 @@ _ANY_TIME = datetime(2001, 1, 1, tzinfo=UTC)
 _HAN_DATED = lazy_pattern("[一二三四五六七八九十]月")
 _DATED = lazy_pattern(
     r"\d[./:-]\d|\d\.(?!\d)|(?<!\d)(?:19|20)\d\d(?!\d)|\d ?(?:[ap]\.?m|st|nd|rd|th|h|er|[\u00ba\u00aa])\b"
-    r"|\d ?[年月日号號년월일시时時点點]"
+    r"|\d(?:s?te[nr]?|de|eme|e)\b|\b(?:[ei]l|le) \d|\d ?[年月日号號년월일시时時点點]"
 )
 """Digits that may be a date or a time without a word of time."""
 _SENTENCE = lazy_pattern(r"[^.!?\n。！？]*[.!?\n。！？]+|[^.!?\n。！？]+")

@@ -281,6 +281,9 @@ def test_t62_no_other_day_recurs_every_year(text: str) -> None:
     ("13", "ru", "Мама сказала, что приедет в пятницу."), ("09", "en", "I told him that on Monday."),
     ("13", "en", "I found out we have a test on Friday."), ("13", "en", "I asked her and we are eating out on Friday."),
     ("09", "de", "Ich habe aber am Montag gegessen."), ("13", "en", "I had to move my flight to Friday."),
+    ("14", "nl", "Het feest is op de 14e om 8 uur."), ("", "nl", "Het feest is op de 14e verdieping."),
+    ("14", "nl", "Het feest is op de 14de."), ("14", "de", "Wir treffen uns am 14ten."),
+    ("14", "it", "La festa è il 14 alle 20."), ("14", "fr", "On se voit le 14, d'accord ?"),
     ("13", "ru", "Я болела, но в пятницу выхожу на работу."), ("09", "ru", "В понедельник шёл дождь."),
 ])  # fmt: skip
 def test_t62_a_stored_text_is_about_days_in_other_languages(day: str, language: str, text: str) -> None:
