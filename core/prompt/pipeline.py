@@ -87,8 +87,6 @@ _ROWS_OF = {
 PERSONA_KEY = "persona"
 _SHOWN_CHARS = 64
 LONGEST_RECORDS = 1_000_000
-MOST_DATED = 24
-"""Maximum number of memories in which words such as `tomorrow` get a date: messages may show a hundred memories."""
 
 
 def build(request: PromptRequest) -> tuple[dict[str, Any], Report]:
@@ -297,7 +295,7 @@ def _finish_hits(call: PromptCall, recalled: Recalled, lists: HistoryLists) -> l
         if speaker := hit.get("speaker", ""):
             who = "" if one is None else one.row.said_by_key, speaker
             more["speaker"] = labels.get(who) or labels.setdefault(who, lists.names.label_participant(*who))
-        if (one is None or one.rank <= MOST_DATED) and (day := _find_day(call, hit, zone)):
+        if day := _find_day(call, hit, zone):
             more["snippet"] = f"{hit['snippet']} ({day})"
         if one is not None and one.row.reply and (reply := note_reply(read_object(one.row.reply))):
             more["reply"] = reply_note(lists.names.label_reply(reply, one.row.conversation), reply.text)

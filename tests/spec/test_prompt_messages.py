@@ -785,13 +785,16 @@ def test_p73_a_relative_day_is_followed_by_the_date_it_means(stage: Stage) -> No
 
 
 def test_p73_the_day_is_that_of_the_askers_zone_and_counts_for_the_limit(stage: Stage) -> None:
-    for n in range(24):
+    for n in range(60):
         stage.say(f"Tomorrow I fly to Riga {n}", ELSEWHERE, minutes=5 * 1440)  # 12:00 in UTC
     hits = stage.context("Riga", ENABLE_HISTORY_RECENT=0)["memories"]
     assert hits and all(hit["snippet"].endswith("(2026-03-06)") for hit in hits)
     zoned = ask(stage, "Riga", max_chars=1200, time_zone="Pacific/Auckland", ENABLE_HISTORY_RECENT=False)
     lines = [line for line in contents(zoned)[-1].splitlines() if "fly" in line]
     assert lines and all(line.startswith("[2026-03-06 01:00]") and line.endswith("(2026-03-07)") for line in lines)
+    many = contents(ask(stage, "Riga", max_chars=9000, ENABLE_HISTORY_RECENT=False))[-1].splitlines()
+    lines = [line for line in many if "fly" in line]
+    assert len(lines) > 40 and all(line.endswith("(2026-03-06)") for line in lines)
 
 
 @pytest.mark.parametrize("path", [ELSEWHERE, HERE])
