@@ -8,7 +8,6 @@ from .calendar import time_words as time_words
 from .reader import LOOKED_AT as LOOKED_AT
 from .reader import find_about_days as find_about_days
 from .reader import find_day_meant as find_day_meant
-from .reader import find_relative_day as find_relative_day
 from .reader import mask_time as mask_time
 from .reader import names_feast as names_feast
 from .reader import read_moment as read_moment

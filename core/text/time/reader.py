@@ -116,12 +116,8 @@ def find_about_days(text: str, said_at: datetime, zone: tzinfo, languages: Seque
 
 @cache_texts(4096)
 def find_day_meant(text: str, said_at: datetime, zone: tzinfo, languages: tuple[str, ...]) -> date | None:
-    """Return `find_relative_day` of a text, read in its likely languages; cached, as prompts often repeat lines."""
-    return find_relative_day(text, said_at, zone, likely_languages(text, languages))
-
-
-def find_relative_day(text: str, said_at: datetime, zone: tzinfo, languages: Sequence[str]) -> date | None:
     """Return the day that a stored text names relative to its own day, such as `tomorrow`; None if not certain."""
+    languages = likely_languages(text, languages)
     folds = _Folds(text[:LOOKED_AT])
     if not _may_name_day(folds.text, languages):
         return None

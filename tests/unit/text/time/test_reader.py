@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from core.config.flag_types import LANGUAGE_CODES
 from core.text.languages import likely_languages
-from core.text.time import find_about_days, find_relative_day, read_spans
+from core.text.time import find_about_days, find_day_meant, read_spans
 from core.text.time.calendar import load
 
 NOW = datetime(2026, 3, 11, 12, tzinfo=UTC)  # a Wednesday
@@ -305,7 +305,7 @@ def test_t62_a_name_with_a_weekday_is_about_no_day() -> None:
 
 @pytest.mark.parametrize(("expected", "language", "text"), _rows("beside"))
 def test_p73_a_stored_text_names_a_day_beside_its_own_if_that_is_sure(expected: str, language: str, text: str) -> None:
-    day = find_relative_day(text, NOW, UTC, (language,))
+    day = find_day_meant(text, NOW, UTC, (language,))
     assert (f"{day:%m-%d}" if day else "-") == expected
 
 
@@ -346,7 +346,7 @@ def test_t62_no_text_and_no_time_make_the_reader_fail(text: str, now: datetime) 
         assert span.start is None or span.end is None or span.start <= span.end
         assert all(0 <= begin < end <= len(text) for begin, end in span.words)
     find_about_days(text, at, UTC, ("en", "fr"))
-    find_relative_day(text, at, UTC, ("en", "fr"))
+    find_day_meant(text, at, UTC, ("en", "fr"))
 
 
 @pytest.mark.parametrize("language", sorted(LANGUAGE_CODES))
