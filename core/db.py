@@ -191,11 +191,8 @@ def reindex(db: Database | None = None, *, progress: Progress | None = None) -> 
     """
     from .access import external_rows  # noqa: PLC0415 - loads numpy
     from .index import packing  # noqa: PLC0415 - as above
-    from .index.entries import CALENDAR, Calendar  # noqa: PLC0415 - as above
 
-    handle = defaults.handle(db)
-    known = defaults.settings_for(None)
-    handle.caches[CALENDAR] = Calendar(known.timezone or "UTC", known.languages)
+    handle = open_call(db).db  # with the zone of the process
     external_rows.index_all_rows(handle, progress)
     return packing.rebuild_all(handle, progress)
 

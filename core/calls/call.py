@@ -53,7 +53,8 @@ def open_call(
     _refuse(unknown)
     known_db = defaults.handle(db)
     known = defaults.settings_for(settings)
-    known_db.caches[CALENDAR] = Calendar(known.timezone or "UTC", known.languages)
+    shared = defaults.settings_for()  # the index has one zone; that of a call may be its asker's
+    known_db.caches[CALENDAR] = Calendar(shared.timezone or "UTC", known.languages)
     return Call(known_db, known, resolve_scope(known_db, defaults.scope_for(scope, known)))
 
 

@@ -12,6 +12,7 @@ from ..context.history import HistoryLists
 from ..context.lines import mark_opening, stamp
 from ..context.section_base import Built
 from ..database.dialects import from_microseconds, microseconds
+from ..database.engine import Database
 from ..database.sources import BY_NUMBER, CHAT, MEMORIES
 from ..index.entries import calendar_of
 from ..index.numbers import Flags, ViewRows, is_among, take
@@ -20,6 +21,8 @@ from ..index.state import IndexState
 from ..index.visible import Visible
 from ..search.changes import find_changes
 from ..search.query import asks
+from ..search.rank import find_moved
+from ..search.ranking.days import find_day
 from ..search.ranking.rows import FILLING, FoundRow
 from ..search.table import read_rows, read_values
 from ..shapes import LeftOut
@@ -48,9 +51,10 @@ def build_upcoming(
     """Return what people said earlier about the next days, without rows that the prompt shows or `drop` leaves out."""
     call, db, index, viewer = with_asker_zone(call), call.db, seeing.index, seeing.viewer
     assert db is not None and index is not None and viewer is not None
-    about = sorted({(day, -at_us, row) for day, at_us, row in _find_rows(call, viewer, index)})[:MOST_READ]
+    about = sorted({(day, -at_us, row) for day, at_us, row in _find_rows(call, db, viewer, index)})[:MOST_READ]
     chars = call.settings.snippet_chars
     values = read_values(viewer, db, max(chars + 1, LOOKED_AT))
+    theirs = calendar_of(db)._replace(zone=call.settings.timezone)
     shown = {one.row.digest for one in recalled.chosen if one.scored.tier < FILLING} - {None}
     lines: dict[RowId, str] = {}
     plans: list[FoundRow] = []
@@ -65,7 +69,7 @@ def build_upcoming(
             if row is None or row.digest in shown or drop(row):
                 continue
             said = row.shown_text
-            places = calendar_of(db).find_places(said, from_microseconds(row.at_us))
+            places = theirs.find_places(said, from_microseconds(row.at_us))
             names = (day, *name_yearly(date.fromisoformat(day)))
             begin, end = next(filter(None, map(places.get, names)), (0, 0))
             text = one_line(said if len(said) <= chars else snippet_around(said, begin, end - begin, chars))
@@ -101,15 +105,16 @@ def _is_goodbye(text: str, begin: int, end: int, people: str, languages: Sequenc
     return not _DIGIT.search(said) and says_only(before + said + after, "goodbye", others, languages)
 
 
-def _find_rows(call: PromptCall, viewer: Viewer, index: IndexState) -> Iterator[tuple[str, int, RowId]]:
+def _find_rows(call: PromptCall, db: Database, viewer: Viewer, index: IndexState) -> Iterator[tuple[str, int, RowId]]:
     """Yield (day, time, row) for rows about one of the next days, said before it: of the last year, or yearly."""
     today = call.message.date.astimezone(call.zone).date()
     days = [today + timedelta(days=step) for step in range(DAYS + 1)]
     terms = {(DAY, name): str(day) for day in days for name in (str(day), *name_yearly(day))}
     oldest = microseconds(call.message.date - OLDEST)
-    for view, postings in index.read(list(terms)):
+    moved = find_moved(index, [name for _, name in terms], viewer, db, call.settings.timezone)
+    for view, postings in index.read(list(terms), every=bool(moved)):
         for term, day in terms.items():
-            rows = postings.find(term)[0]
+            rows = find_day(term[1], view, postings, moved)
             rows = take(rows, _may_read(viewer, view)(rows))
             facts = (view.source, view.row_id, view.at_us, view.speaker)
             for source, row_id, at_us, who in zip(*(fact[rows].tolist() for fact in facts), strict=True):

@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, tzinfo
 from functools import lru_cache
 from itertools import islice
@@ -60,6 +60,8 @@ class Question:
     """Spans of time that the question names."""
     days: tuple[str, ...] = ()
     """Days, weeks ... of the spans: rows about them match too. For `When is ...?`: next days, ranked first."""
+    moved: Mapping[tuple[int, int], Collection[str]] = field(default_factory=dict)
+    """Rows that are about other days in the asker's zone than the index says, with these days."""
     has_unread_time: bool = False
     """Whether the question has words of time that cannot be read as a span."""
     is_limited: bool = False

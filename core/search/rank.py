@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache, partial
 from itertools import islice
 
 import numpy as np
 
+from ..access.view import Viewer
 from ..database import sources
+from ..database.dialects import from_microseconds
 from ..database.engine import Database
 from ..errors import CoreError, StoreReadError
+from ..index.entries import calendar_of
 from ..index.lexicon import Lexicon
 from ..index.numbers import Floats, LocalRows, ViewRows, take
-from ..index.shapes import WORD, RowId
+from ..index.shapes import DAY, WORD, RowId
+from ..index.state import IndexState
 from ..index.visible import Visible
 from ..text import times
 from ..text.folding import fold
@@ -31,7 +35,7 @@ from ..text.question_words import (
     self_words,
 )
 from ..text.stems import stem
-from ..text.time import Span, name_words, talk_words
+from ..text.time import Span, name_words, name_yearly, talk_words
 from ..text.words import list_terms, stop_words, words
 from . import match, profile
 from .changes import find_changes
@@ -56,7 +60,7 @@ MOST_OF_PERSON = 3
 MOST_PLANS, MOST_STATES = 4, 2
 """Number of best rows, about a day and about the present, for which later messages that change them are looked for."""
 MOST_OF_SPAN = 1_000
-"""Maximum number of messages of a span that are read, the newest, for a question that names only the span."""
+"""Maximum number of rows, the newest, that are read for a question that names only a span, or in another zone."""
 MOST_TELLING = 3
 """Number of a row's rarest terms whose rarity is averaged."""
 NEAR_BEST = 16
@@ -69,6 +73,8 @@ LEAST_READ = 24
 """Minimum number of candidates read in relevance mode."""
 LEAST_IN_ORDER = 72
 """Minimum number of candidates read if the question asks for the first or last of something."""
+ZONE_STEPS = tuple(sign * step for step in (0, 1, 2, 7, 28, 29, 30, 31, 365, 366) for sign in (-1, 1))
+"""Days between what words such as `tomorrow`, `Friday` and `the 4th` may mean in two time zones."""
 PLAIN_POOL = 200
 """Minimum number of matching rows of a source read by plain SQL in the first round, in relevance mode."""
 
@@ -429,6 +435,26 @@ def question_of(search: Search, now: datetime) -> Question:
     if not search.query.is_question:
         return Question(languages=find_spoken(text, languages)[0])
     return read_question(text, now=now, zone=times.zone(search.settings.timezone) or UTC, languages=languages)
+
+
+def find_moved(
+    index: IndexState, days: Sequence[str], viewer: Viewer, db: Database, zone: str
+) -> dict[RowId, Collection[str]]:
+    """Return the days in `zone` of rows near `days` that were said on another date there than in the index's zone."""
+    calendar, said_at = calendar_of(db), dict[RowId, datetime]()
+    ours, theirs = (times.zone(each) or UTC for each in (calendar.zone, zone))
+    near = {date.fromisoformat(day) + timedelta(step) for day in days if len(day) == 10 for step in ZONE_STEPS}
+    names = {name for each in near for name in (*f"{each} {each:%G-W%V %Y-%m %Y}".split(), *name_yearly(each))}
+    for view, postings in index.read([(DAY, name) for name in names]) if names and ours != theirs else ():
+        rows = np.unique(postings.rows)
+        columns = (column[rows].tolist() for column in (view.source, view.row_id, view.at_us))
+        for source, row_id, at_us in zip(*columns, strict=True):
+            at = from_microseconds(at_us)
+            if at is not None and at.astimezone(ours).date() != at.astimezone(theirs).date():
+                said_at[source, row_id] = at
+    newest = sorted(said_at, key=said_at.__getitem__, reverse=True)[:MOST_OF_SPAN]
+    read, _ = read_rows(db, newest, read_values(viewer, db, 1))
+    return {key: calendar._replace(zone=zone).find_places(row.folded, said_at[key]) for key, row in read.items()}
 
 
 def build_query(search: Search, question: Question, found: Matches) -> RankingQuery:

@@ -77,6 +77,10 @@ def _rank(current: Round, db: Database) -> Ranked:
 
 def _rank_by_index(current: Round, db: Database) -> Ranked:
     search, question, is_first = current.search, current.question, not current.depth
+    if is_first and question.days and search.index is not None:
+        moved = rank.find_moved(search.index, question.days, search.viewer, db, search.settings.timezone)
+        current = replace(current, question=replace(question, moved=moved))
+        question = current.question
     every = bool(question.spans or question.order or search.embedder is not None or search.query.may_be_about_person)
     asked = question if question.is_limited or question.days else None
     left_out = [*rank.list_excluded(search), *current.copies]

@@ -3,9 +3,11 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
+from core.calls import defaults
 from core.chat_history_cache import edit_chat_message
 from core.config import Settings
 from core.database.engine import Database
@@ -571,6 +573,48 @@ def test_t62_days_are_read_in_the_zone_of_the_settings(db: Database, scope: Scop
     said(db, scope, [("Tomorrow I see the vet", late)])
     day = ago(days=2).strftime("%d %B %Y")
     assert ask(db, scope, f"What do I have on {day}?", settings=abroad)[0] == ["Tomorrow I see the vet"]
+
+
+ABROAD = [
+    ("UTC", "America/New_York"), ("UTC", "Pacific/Pago_Pago"), ("UTC", "Pacific/Kiritimati"), ("UTC", "Asia/Kolkata"),
+    ("Asia/Tokyo", "America/St_Johns"), ("Asia/Kathmandu", "UTC"), ("Pacific/Kiritimati", "Pacific/Pago_Pago"),
+]  # fmt: skip
+PLANNED = [
+    "Tomorrow I see the vet", "I see the vet today", "I sail on Friday", "We sail this weekend", "Next week I paint",
+    "My birthday is tomorrow", "I sail every Friday", "I sail on 13 March", "Yesterday I sailed", "This month I fast",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("server", "zone"), ABROAD)
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_t62_a_line_is_found_for_the_days_that_it_names_in_the_askers_zone(
+    db: Database, scope: Scope, server: str, zone: str, is_packed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The index has one zone: in another, an evening or a morning has another date, and `tomorrow` another day."""
+    monkeypatch.setattr(defaults._process, "settings", {"TIMEZONE": server})
+    search_memories(query="anything?", db=db, scope=scope)
+    first, theirs, calendar = NOW - timedelta(days=2), Settings(timezone=zone), Calendar(zone, DEFAULTS.languages)
+    for hour in range(3, 48, 10):
+        at = first + timedelta(hours=hour)
+        said(db, scope, [(text, at) for text in PLANNED])
+        if is_packed:
+            pack(db, scope)
+        about = {
+            text: {at.astimezone(ZoneInfo(zone)).date().isoformat(), *calendar.find_places(text, at)}
+            for text in PLANNED
+        }
+        for step in range(-4, 8):
+            day = (NOW + timedelta(days=step)).date()
+            names = (
+                {day.isoformat(), f"every-{day.weekday()}", f"every-{day:%m-%d}"} if step >= 0 else {day.isoformat()}
+            )
+            found, report = ask(db, scope, f"What is on {day:%d %B %Y}?", settings=theirs, limit=20)
+            assert set(found) == {text for text in PLANNED if about[text] & names}, (at, day)
+            assert report["notes"] == ([] if found else [f"Nothing is stored of {day}."])
+        for asked, name in (("this week", "2026-W11"), ("this month", "2026-03")):
+            found, _ = ask(db, scope, f"What is on {asked}?", settings=theirs, limit=20)
+            assert {text for text in PLANNED if name in about[text]} <= set(found), (at, asked)
+        forget(db=db, scope=scope, conversation="tg/1")
 
 
 @pytest.mark.parametrize("packed", [124, 125])

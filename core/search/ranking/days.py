@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from ...index.numbers import Column, Flags, Floats, Ints, ViewRows, take
-from ...index.shapes import DAY
+from ...index.numbers import Column, Flags, Floats, Ints, ViewRows, is_among, take
+from ...index.shapes import DAY, RowId
 from ...index.visible import Postings, Visible
 from ...text.question_words import Side
 from ...text.time import Span
@@ -60,8 +60,17 @@ def find_inside(question: Question, view: Visible, postings: Postings) -> Flags:
     """Return which rows of an audience were said within a span of the question or are about one of its days."""
     inside = are_inside(question, view.at_us)
     for day in question.days:
-        inside[postings.find((DAY, day))[0]] = True
+        inside[find_day(day, view, postings, question.moved)] = True
     return inside
+
+
+def find_day(day: str, view: Visible, postings: Postings, moved: Mapping[RowId, Collection[str]]) -> ViewRows:
+    """Return the rows about a day; `moved` are rows with other days than in the index."""
+    rows = postings.find((DAY, day))[0]
+    if not moved:
+        return rows
+    added = view.find_rows(key for key, days in moved.items() if day in days)
+    return ViewRows(np.concatenate([rows[~is_among(rows, view.find_rows(moved))], added]))
 
 
 def _in_us(moment: datetime) -> int:
@@ -105,7 +114,8 @@ def find_coming(question: Question, seen: Sequence[Seen], frame: Frame) -> Float
     """Return the ranking reason `coming`: 1 for rows about one of the days of the question."""
     coming = np.zeros(len(frame), np.float32)
     for n, one in enumerate(seen):
-        about = np.concatenate([one.matches.postings.find((DAY, day))[0] for day in question.days])
+        view, postings = one.matches.view, one.matches.postings
+        about = np.concatenate([find_day(day, view, postings, question.moved) for day in question.days])
         coming[frame.starts[n] : frame.starts[n + 1]] = np.isin(frame.rows_of(n), about)
     return coming
 
