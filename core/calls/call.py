@@ -53,8 +53,7 @@ def open_call(
     _refuse(unknown)
     known_db = defaults.handle(db)
     known = defaults.settings_for(settings)
-    shared = defaults.settings_for()  # the index has one zone; that of a call may be its asker's
-    known_db.caches[CALENDAR] = Calendar(shared.timezone or "UTC", known.languages)
+    known_db.caches[CALENDAR] = Calendar(defaults.settings_for().timezone or "UTC", known.languages)
     return Call(known_db, known, resolve_scope(known_db, defaults.scope_for(scope, known)))
 
 

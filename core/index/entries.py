@@ -26,7 +26,7 @@ from .shapes import PARTIAL, Entry, Said, ThreadSpeaker
 HELD = "search.held"
 """Key under which the caches of a database handle hold this process's copy of the index."""
 CALENDAR = "index.calendar"
-"""Key under which the caches of a database handle hold the `Calendar`."""
+"""Key under which the caches of a handle hold the `Calendar`, in the zone of the process: a call may have another."""
 TERM_BYTES = 160
 """Longest word in the index, in bytes."""
 TERMS_PER_ROW = 5000
@@ -69,7 +69,7 @@ class Calendar(NamedTuple):
 
 
 def calendar_of(db: Database) -> Calendar:
-    """Return the calendar of this handle, with the settings of the last opened call."""
+    """Return the calendar of this handle, with the languages of the last opened call."""
     known = db.caches.get(CALENDAR)
     return known if isinstance(known, Calendar) else Calendar()
 

@@ -52,9 +52,8 @@ def build_upcoming(
     call, db, index, viewer = with_asker_zone(call), call.db, seeing.index, seeing.viewer
     assert db is not None and index is not None and viewer is not None
     about = sorted({(day, -at_us, row) for day, at_us, row in _find_rows(call, db, viewer, index)})[:MOST_READ]
-    chars = call.settings.snippet_chars
+    chars, zone = call.settings.snippet_chars, call.settings.timezone
     values = read_values(viewer, db, max(chars + 1, LOOKED_AT))
-    theirs = calendar_of(db)._replace(zone=call.settings.timezone)
     shown = {one.row.digest for one in recalled.chosen if one.scored.tier < FILLING} - {None}
     lines: dict[RowId, str] = {}
     plans: list[FoundRow] = []
@@ -69,7 +68,7 @@ def build_upcoming(
             if row is None or row.digest in shown or drop(row):
                 continue
             said = row.shown_text
-            places = theirs.find_places(said, from_microseconds(row.at_us))
+            places = calendar_of(db)._replace(zone=zone).find_places(said, from_microseconds(row.at_us))
             names = (day, *name_yearly(date.fromisoformat(day)))
             begin, end = next(filter(None, map(places.get, names)), (0, 0))
             text = one_line(said if len(said) <= chars else snippet_around(said, begin, end - begin, chars))

@@ -54,10 +54,6 @@ MOST_EQUAL = 3
 UNREAD_TIME = "Words of time in the question could not be read; no span of time was looked for."
 
 
-Statement = tuple[str, int]
-"""Speaker and day of a message, by which equal texts are told apart; day 0 if days do not matter."""
-
-
 class Chosen(NamedTuple):
     """One hit and why it was chosen."""
 
@@ -196,7 +192,7 @@ def _remove_copies(
     Matches of different people are no copies. With `is_listing`, neither are messages of different days: `I had pasta
     for lunch` counts on each of them. Without `is_counting`, MOST_EQUAL of them are kept.
     """
-    by_text: defaultdict[bytes, dict[Statement | None, int]] = defaultdict(dict)
+    by_text: defaultdict[bytes, dict[tuple[str, int] | None, int]] = defaultdict(dict)
     kept: list[ScoredRow] = []
     copies = []
     for c in found:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache, partial
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -73,8 +74,8 @@ LEAST_READ = 24
 """Minimum number of candidates read in relevance mode."""
 LEAST_IN_ORDER = 72
 """Minimum number of candidates read if the question asks for the first or last of something."""
-ZONE_STEPS = tuple(sign * step for step in (0, 1, 2, 7, 28, 29, 30, 31, 365, 366) for sign in (-1, 1))
-"""Days between what words such as `tomorrow`, `Friday` and `the 4th` may mean in two time zones."""
+ZONE_STEPS = tuple(timedelta(sign * step) for step in (0, 1, 2, 7, 28, 29, 30, 31, 365, 366) for sign in (-1, 1))
+"""Differences between what words such as `tomorrow`, `Friday` and `the 4th` may mean in two time zones."""
 PLAIN_POOL = 200
 """Minimum number of matching rows of a source read by plain SQL in the first round, in relevance mode."""
 
@@ -437,13 +438,11 @@ def question_of(search: Search, now: datetime) -> Question:
     return read_question(text, now=now, zone=times.zone(search.settings.timezone) or UTC, languages=languages)
 
 
-def find_moved(
-    index: IndexState, days: Sequence[str], viewer: Viewer, db: Database, zone: str
-) -> dict[RowId, Collection[str]]:
+def find_moved(index: IndexState, days: Sequence[str], viewer: Viewer, db: Database, zone: str) -> dict[RowId, Any]:
     """Return the days in `zone` of rows near `days` that were said on another date there than in the index's zone."""
     calendar, said_at = calendar_of(db), dict[RowId, datetime]()
     ours, theirs = (times.zone(each) or UTC for each in (calendar.zone, zone))
-    near = {date.fromisoformat(day) + timedelta(step) for day in days if len(day) == 10 for step in ZONE_STEPS}
+    near = {date.fromisoformat(day) + step for day in days if len(day) == 10 and day < "9998" for step in ZONE_STEPS}
     names = {name for each in near for name in (*f"{each} {each:%G-W%V %Y-%m %Y}".split(), *name_yearly(each))}
     for view, postings in index.read([(DAY, name) for name in names]) if names and ours != theirs else ():
         rows = np.unique(postings.rows)
@@ -452,8 +451,7 @@ def find_moved(
             at = from_microseconds(at_us)
             if at is not None and at.astimezone(ours).date() != at.astimezone(theirs).date():
                 said_at[source, row_id] = at
-    newest = sorted(said_at, key=said_at.__getitem__, reverse=True)[:MOST_OF_SPAN]
-    read, _ = read_rows(db, newest, read_values(viewer, db, 1))
+    read, _ = read_rows(db, sorted(said_at, key=said_at.__getitem__)[-MOST_OF_SPAN:], read_values(viewer, db, 1))
     return {key: calendar._replace(zone=zone).find_places(row.folded, said_at[key]) for key, row in read.items()}
 
 

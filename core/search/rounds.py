@@ -79,13 +79,12 @@ def _rank_by_index(current: Round, db: Database) -> Ranked:
     search, question, is_first = current.search, current.question, not current.depth
     if is_first and question.days and search.index is not None:
         moved = rank.find_moved(search.index, question.days, search.viewer, db, search.settings.timezone)
-        current = replace(current, question=replace(question, moved=moved))
-        question = current.question
+        question = replace(question, moved=moved)
     every = bool(question.spans or question.order or search.embedder is not None or search.query.may_be_about_person)
     asked = question if question.is_limited or question.days else None
     left_out = [*rank.list_excluded(search), *current.copies]
     found = match.match(search, left_out, every=every, question=asked)
-    ranked = rank.rank(current, found)
+    ranked = rank.rank(replace(current, question=question), found)
     if question.is_limited and is_first:
         if ranked.candidates:
             ranked = _add_earlier(ranked, left_out)

@@ -431,6 +431,13 @@ def test_t62_a_birthday_on_29_february_comes_on_the_28th_in_other_years(
         assert text in [hit["snippet"] for hit in stage.context(asked, **quiet)["memories"]], asked
 
 
+def test_t62_the_day_of_a_coming_line_is_that_of_the_askers_zone(stage: Stage) -> None:
+    stage.say("In five days I sail.", ELSEWHERE, minutes=3 * 1440 - 8 * 60)  # 7 March, 20:00 in UTC
+    for zone, day in ((None, "2026-03-12"), ("Pacific/Auckland", "2026-03-13")):
+        (line,) = coming(stage, ENABLE_HISTORY_RECENT=0, time_zone=zone)
+        assert line.startswith(day)
+
+
 @pytest.mark.parametrize(("said", "zone"), [("On 13 March I sail.", None), ("In 9 days I sail.", "Pacific/Auckland")])
 def test_t62_of_a_long_text_the_words_about_the_day_come_up(stage: Stage, said: str, zone: str | None) -> None:
     stage.say(f"{'A new ship is a fine thing. ' * 60}{said} {'Far away. ' * 60}", ELSEWHERE, minutes=WEEK - 60)

@@ -85,10 +85,8 @@ def find_about_days(text: str, said_at: datetime, zone: tzinfo, languages: Seque
     folds = _Folds(text[:LOOKED_AT])
     read = _read(folds, said_at, zone, languages, is_question=False)
     for part, named, moment in _iter_named(read)[:MOST_ABOUT]:
-        if "@" in part.kinds:  # `my exams are coming up` names no day
-            continue
         start, end = named.due or (named.start, named.end)
-        if start is None or end is None:
+        if "@" in part.kinds or start is None or end is None:  # `my exams are coming up` names no day
             continue
         first, last = start.date(), (end - timedelta(microseconds=1)).date()
         if named.precision == "year":
