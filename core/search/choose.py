@@ -244,6 +244,8 @@ def _order(search: Search, kept: Sequence[ScoredRow], asked: RankingQuery | None
     if asked.question.wants_list and limit > FEW_HITS:
         most_contexts = min(most_contexts, max(0, limit - sum([not c.context for c in best])))
     spaced = without_many_contexts(relevance.space_rows([c for c in best if c.tier < FILLING]), most_contexts)
+    if search.query.earlier:  # words of the turns before are too vague to put rows next to a match before matches
+        spaced.sort(key=attrgetter("context"))
     spaced = _place_kept(spaced, limit)
     own = [c.reasons.get("own", 0.0) for c in spaced]
     chosen = choose(spaced, limit, spaced[own.index(max(own))] if own else None)  # the best own words always stay

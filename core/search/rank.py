@@ -47,7 +47,7 @@ from .ranking.frame import keep_spoken
 from .ranking.ranking import Ranking
 from .ranking.relevance import Near
 from .ranking.rows import CHAT, FILLING, FILLING_LAST, Candidate, FoundRow, Kept, RankingQuery, WordScorer, newest_first
-from .ranking.weights import EARLIER, INSIDE, WEIGHTS, rarity_weight
+from .ranking.weights import EARLIER, INSIDE, LEAST_CONTEXT, LEAST_REFERRED, WEIGHTS, rarity_weight
 from .resolve import Search
 from .table import Errors, Rows, read_rows, read_values
 from .terms import QueryTerm, count_alone, count_rows, share_groups
@@ -476,7 +476,8 @@ def build_query(search: Search, question: Question, found: Matches) -> RankingQu
         question,
         asker=search.viewer.identities,
         here=search.viewer.scope.conversation or "",
-        reach=CONTEXT_REACH if has_answers and not by_words and not search.query.earlier else 0,
+        reach=CONTEXT_REACH if has_answers and not by_words else 0,
+        least_context=LEAST_REFERRED if search.query.earlier else LEAST_CONTEXT,
         by_words=by_words,
         newest=(1 if search.query.limit <= FEW_HITS else 2) if question.is_present and not by_words else 0,
         has_answers=has_answers,

@@ -2,6 +2,7 @@
 
 import json
 import time
+from operator import itemgetter
 from typing import Any
 
 import pytest
@@ -264,6 +265,21 @@ def test_t59_a_question_by_pronoun_also_finds_what_the_turns_before_it_name(stag
         prompt, report = explain_messages(asked, **stage.asking(HERE, MEMORY_ITEMS=2))
         assert ("Bristol" in str(prompt)) is finds
         assert ("mara" in report["search"]["words"]) is finds
+
+
+def test_t59_a_question_by_pronoun_finds_a_line_next_to_a_match(stage: Stage) -> None:
+    """It stands after every match, and before newer lines that match nothing."""
+    lines = ["My parrot Kiwi is ill", "Oh no, what does it eat?", "Only sunflower seeds and mango", "Kiwi is well"]
+    told = {stage.say(text, who="Bob", minutes=9000 - n) for n, text in enumerate(lines)}
+    for n in range(60):
+        stage.say(f"nobody answers door number {n}", who="Bob", minutes=8000 - n)
+    stage.say("Do you know the parrot of Bob?", minutes=9)
+    stage.say("Kiwi, the green one.", who="self", minutes=8)
+    _, report = explain_messages(message("What does it eat?"), max_chars=4000, **stage.asking(HERE))
+    hits = sorted(report["search"]["hits"], key=itemgetter("rank"))
+    found = [hit for hit in hits if hit["score"]]
+    assert told <= {hit["id"] for hit in found[:5]}
+    assert [hit["context"] for hit in found] == sorted(hit["context"] for hit in found)
 
 
 def world(stage: Stage) -> None:

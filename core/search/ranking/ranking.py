@@ -30,7 +30,7 @@ from .reasons import (
     weigh_sessions,
 )
 from .rows import Candidate, Kept, Matched, RankingQuery
-from .weights import LEAST_CONTEXT, SHORT_ROW, saturation
+from .weights import SHORT_ROW, saturation
 
 ReadHeld = Callable[[Iterable[int], Iterable[Mapping[IndexTerm, int]]], list[tuple[Matched, bool]]]
 """Returns the query terms that rows hold, given their sources and index terms, and whether each holds no term."""
@@ -244,7 +244,7 @@ def look_around(
     reasons["beside"] = _find_beside(own, frame.words, is_near)
     may = is_match.copy()
     if query.has_answers and reach:
-        may |= (contexts >= LEAST_CONTEXT) & _stands_near(is_match, run, reach)
+        may |= (contexts >= query.least_context) & _stands_near(is_match, run, reach)
         if query.question.spans:
             may |= are_inside(query.question, frame.at_us)
     score = sum(weigh(reasons, find_fitting(reasons), frame.long).values(), np.zeros(1, np.float32))

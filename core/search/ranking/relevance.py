@@ -22,7 +22,6 @@ from .reasons import find_fitting, weigh
 from .rows import CHAT, FOLDED_CHARS, UNKNOWN, Candidate, RankingQuery, ScoredRow
 from .weights import (
     K1,
-    LEAST_CONTEXT,
     PASSAGE,
     REPEAT,
     REPEAT_AGAIN,
@@ -125,7 +124,7 @@ def _list_answers(rows: Sequence[ScoredRow], reasons: Sequence[Mapping[str, floa
     """Return the rows that match, and those that may answer the question: next to a match, or said in its spans."""
     ranges, kept = list_ranges(query.question), list[int]()
     for n, row in enumerate(rows):
-        is_near, at_us = reasons[n].get("context", 0.0) >= LEAST_CONTEXT, row.candidate.at_us
+        is_near, at_us = reasons[n].get("context", 0.0) >= query.least_context, row.candidate.at_us
         if not row.context or (query.has_answers and (is_near or any(since <= at_us < end for since, end in ranges))):
             kept.append(n)
     return kept

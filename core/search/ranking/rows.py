@@ -12,7 +12,7 @@ from ...shapes import SOURCES
 from ...text.folding import fold
 from ...text.hits import diary_snippet_text
 from ..question import Question
-from .weights import INSIDE, K1, hold_back
+from .weights import INSIDE, K1, LEAST_CONTEXT, hold_back
 
 if TYPE_CHECKING:
     from ..terms import GroupShare, QueryTerm
@@ -49,6 +49,8 @@ class RankingQuery:
     """Conversation key of the asker."""
     reach: int = 4
     """Number of rows around a match in which an answer is searched; 0 for none."""
+    least_context: float = LEAST_CONTEXT
+    """Minimum score of the words around a row without a match; below it, the row is not shown."""
     by_words: bool = False
     """Whether to rank rows by their words alone."""
     newest: int = 0
