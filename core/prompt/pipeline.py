@@ -259,7 +259,7 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None, perso
     lines = ask_history_hook(call, lines)
     # the lists, then the memories that are not in them
     lists = guard("history", lambda: build_history(call, seeing, lines, persona_text), HistoryLists())
-    started = search.start_search(call, seeing, lists) if memories is None else None
+    started = search.start_search(call, seeing, lists, lines) if memories is None else None
     lists.names.label_asker(call.message)  # before the people of sections and memories
     sections: dict[str, Built] = {}
     if asked is not None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, timedelta
 from operator import attrgetter
 
 from .. import hooks
 from .. import search as searching
 from ..context import section_diary, section_thoughts
-from ..context.context import read_hits
+from ..context.context import CURRENT, read_hits
 from ..context.history import HistoryLists, echo_check
 from ..context.section_base import Built
+from ..context.table import StoredLines
 from ..database import sources
 from ..database.dialects import from_microseconds
 from ..database.rows import read_list
@@ -26,12 +28,17 @@ from ..text.folding import collapsed, fold
 from ..text.hits import compared_text, content_digest, entry_digest, find_column
 from ..text.words import words as plain_words
 from .call import PromptCall, Recalled, VisibleContext, with_asker_zone
+from .history import build_history
 
-MOST_TURNS, TALK = 6, timedelta(hours=12)
-"""Maximum number and age of the turns before a question whose words are searched for if it refers to them."""
+MOST_TURNS, TALK, LINES_BACK = 6, timedelta(hours=12), 100
+"""Maximum number and age of the turns before a question whose words are searched for if it refers to them, and number
+of lines in which they are looked for if lines of others push them out of the history list.
+"""
 
 
-def start_search(call: PromptCall, visible: VisibleContext, lists: HistoryLists) -> searching.Ranked | None:
+def start_search(
+    call: PromptCall, visible: VisibleContext, lists: HistoryLists, lines: StoredLines
+) -> searching.Ranked | None:
     """Run the first round of the search; None if there is nothing to search for, or it failed."""
     db, viewer, query, s = call.db, visible.viewer, visible.query, with_asker_zone(call).settings
     if not s.enable_memories or db is None or viewer is None or hooks.get_hook("search") is not None:
@@ -45,19 +52,23 @@ def start_search(call: PromptCall, visible: VisibleContext, lists: HistoryLists)
     def start() -> searching.Ranked:
         asked = query
         if visible.index is not None and not call.live.skips_history and refers_back(query):
-            asked = add_earlier(query, *_list_turns(call, lists), visible.index)
+            turns = _list_turns(call, lists)
+            if len(turns) < MOST_TURNS and CURRENT in lists.full and 0 < call.caps.history < LINES_BACK:
+                longer = replace(s, history_lines=LINES_BACK, context_verbosity=0, prompt_lite_mode=False)
+                turns = _list_turns(call, build_history(replace(call, settings=longer), visible, lines))
+            names = f"{lists.names.persona} {call.message.sender.name} {call.message.sender.username}"
+            asked = add_earlier(query, turns, plain_words(names), visible.index)
             call.report.search["words"] = list(asked.keywords)
         return searching.start(searching.build_search(asked, viewer, s, db, index=visible.index), db, extra=extra)
 
     return call.guard("search_index", start, None)
 
 
-def _list_turns(call: PromptCall, lists: HistoryLists) -> tuple[list[HistoryEntry], list[str]]:
-    """Return the last turns here of the asker and the persona, newest first, and the words of both names."""
+def _list_turns(call: PromptCall, lists: HistoryLists) -> list[HistoryEntry]:
+    """Return the last turns here of the asker and the persona, newest first."""
     asker, here, oldest = call.message.sender, call.message.interface_path, call.message.date - TALK
     turns = [e for e in reversed(lists.visible) if e.conversation == here and (e.time or oldest) >= oldest]
-    turns = [e for e in turns if e.role == "persona" or e.sender_id == asker.id]
-    return turns[:MOST_TURNS], plain_words(f"{lists.names.persona} {asker.name} {asker.username}")
+    return [e for e in turns if e.role == "persona" or e.sender_id == asker.id][:MOST_TURNS]
 
 
 def finish_search(call: PromptCall, read: searching.Ranked, drop: searching.Drop) -> Recalled:

@@ -267,6 +267,16 @@ def test_t59_a_question_by_pronoun_also_finds_what_the_turns_before_it_name(stag
         assert ("mara" in report["search"]["words"]) is finds
 
 
+@pytest.mark.parametrize(("minutes", "finds"), [(40, True), (13 * 60, False)])
+def test_t59_the_turns_before_are_found_among_lines_of_other_people(stage: Stage, minutes: int, finds: bool) -> None:
+    stage.remember("Mara has a flat in Bristol", [], 900)
+    stage.say("Did I mention my sister Mara?", minutes=minutes)
+    for n in range(30):
+        stage.say(f"nobody answers door number {n}", who="Bob", minutes=35 - n)
+    _, report = explain_messages(message("Where does she live?"), **stage.asking(HERE))
+    assert ("mara" in report["search"]["words"]) is finds
+
+
 def test_t59_a_question_by_pronoun_finds_a_line_next_to_a_match(stage: Stage) -> None:
     """It stands after every match, and before newer lines that match nothing."""
     lines = ["My parrot Kiwi is ill", "Oh no, what does it eat?", "Only sunflower seeds and mango", "Kiwi is well"]
