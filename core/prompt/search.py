@@ -31,9 +31,7 @@ from .call import PromptCall, Recalled, VisibleContext, with_asker_zone
 from .history import build_history
 
 MOST_TURNS, TALK, LINES_BACK = 6, timedelta(hours=12), 100
-"""Maximum number and age of the turns before a question whose words are searched for if it refers to them, and number
-of lines in which they are looked for if lines of others push them out of the history list.
-"""
+"""Maximum number and age of the turns that a question may refer to, and number of lines in which they are sought."""
 
 
 def start_search(

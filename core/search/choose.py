@@ -30,6 +30,7 @@ from .ranking.days import DAY_US
 from .ranking.rows import (
     CHAT,
     FILLING,
+    FILLING_LAST,
     UNKNOWN,
     Candidate,
     FoundRow,
@@ -247,10 +248,14 @@ def _order(search: Search, kept: Sequence[ScoredRow], asked: RankingQuery | None
     if search.query.earlier:  # words of the turns before are too vague to put rows next to a match before matches
         spaced.sort(key=attrgetter("context"))
     spaced = _place_kept(spaced, limit)
+    filling = [c for c in best if c.tier >= FILLING]
+    if asked.question.people and any(c.tier == FILLING for c in filling):  # before neighbours of what others said
+        few = round(relevance.CONTEXT_SHARE[0] * max(FIRST_HITS, sum(not c.context for c in spaced)))
+        for c in [c for c in spaced if c.context and c.reasons.get("person", 0.0) <= 0.0][few:]:
+            c.tier = FILLING_LAST
     own = [c.reasons.get("own", 0.0) for c in spaced]
     chosen = choose(spaced, limit, spaced[own.index(max(own))] if own else None)  # the best own words always stay
-    filling = sorted((c for c in best if c.tier >= FILLING), key=attrgetter("tier"))
-    return [*chosen, *filling][:limit]
+    return sorted([*chosen, *filling], key=lambda c: max(c.tier, FILLING - 1))[:limit]
 
 
 def _order_by_time(best: Sequence[ScoredRow], *, is_first: bool) -> list[ScoredRow]:

@@ -414,7 +414,7 @@ def fill_with_person(ranked: Ranked) -> Ranked:
     if len(filled) < most:
         here = match.list_rows_of_person(said, replace(query, question=Question()), most)
         filled = _add_messages(filled, here, FILLING_LAST)
-    return replace(ranked, candidates=filled[:most])
+    return replace(ranked, candidates=filled[:most], query=query)
 
 
 def _add_messages(candidates: Sequence[Candidate], rows: Iterable[tuple[int, int]], tier: int = 2) -> list[Candidate]:

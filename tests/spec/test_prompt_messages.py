@@ -427,6 +427,19 @@ def test_p40_a_question_about_somebody_is_filled_with_what_they_said(stage: Stag
     assert "Three cakes fell" not in contents(ask(stage, "Where do I work?"))[-1]  # without a limit nothing is filled
 
 
+def test_p40_lines_of_the_person_asked_about_come_before_neighbours_of_others(stage: Stage) -> None:
+    for n in range(6):
+        for m, text in enumerate(["a funny picture", f"I live on floor {n} of the tower", "how nice", "see you then"]):
+            stage.say(f"{text} {n}", who="Tom", minutes=80_000 - 900 * n - m)
+    stage.say("Umzug geschafft, Gartenstrasse sieben!", who="Hugo", minutes=89_000)
+    for n in range(12):
+        stage.say(f"The weather is number {n} of twelve.", who="Tom", minutes=60 - n)
+    shown = [contents(ask(stage, "Where does Hugo live?", max_chars=limit))[-1] for limit in range(700, 2400, 100)]
+    near = [sum(text.count(each) for each in ("funny picture", "how nice", "see you then")) for text in shown]
+    assert any("floor" in text for text in shown) and max(near) > 5
+    assert all("Gartenstrasse" in text for text, many in zip(shown, near, strict=True) if many > 5)
+
+
 def test_p40_what_fills_a_prompt_is_neither_in_its_turns_nor_hidden(stage: Stage) -> None:
     stage.say("Three cakes fell on the floor, what a mess.", minutes=90_000)
     row = stage.say("A dull knife is a bad knife, so they say.", minutes=89_000)
