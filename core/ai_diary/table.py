@@ -76,7 +76,7 @@ def insert_entry(call: Call, entry: NewEntry, *, row_id: int) -> tuple[int, Sequ
 
 
 def _is_late(db: Database, scope: Scope, entry: NewEntry, row_id: int) -> bool:
-    """Return whether a person or conversation of the entry was forgotten after the call began."""
+    """Return whether a person or the conversation of an entry was forgotten after its id `row_id` was made."""
     interface = split_key(scope.conversation)[0] if scope.conversation else entry.interface
     named = [key for name in entry.involved_users for key in (name, f"{interface}/{name}")]
     people = (scope.participant, *named)

@@ -73,7 +73,7 @@ class Values:
             self.problems.append(Problem.of(declared.refusal(seen, source, where, line=line, hint=hint)))
 
     def read_file(self, name: str, content: bytes, found: list[Problem] | None = None) -> None:
-        """Read the entries of a file; an unknown key becomes a problem that names the nearest flag."""
+        """Read the settings in a file; an unknown key becomes a problem that names the most similar flag."""
         for entry in read_entries(name, content, found):
             flag = flag_name(entry.key)
             if flag in FLAGS:

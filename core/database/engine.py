@@ -42,7 +42,7 @@ class RollbackError(Exception):
 
 
 class Call:
-    """The reads of one call: their shared connection, and the total of the seconds they took."""
+    """The connection that the reads of one call share, and the seconds that these reads have taken so far."""
 
     __slots__ = ("connection", "since", "snapshot", "spent")
 
@@ -69,7 +69,7 @@ class Call:
 
 
 class _Thread(threading.local):
-    """What one thread does with a handle."""
+    """State of one thread that uses a database handle."""
 
     call: Call | None = None
     joined: Connection | None = None
@@ -207,7 +207,7 @@ class Database:
     def read(
         self, statement: Any, values: Mapping[str, Any] | Sequence[Any] | None = None, *, source: str = ""
     ) -> Sequence[Any]:
-        """Return all rows of one statement, read in one round trip; after a temporary failure it is tried once more.
+        """Run one reading statement and return all its rows; after a temporary failure, run it once more.
 
         A compiled statement, or a text with its values in order, runs on the driver's own cursor, which gives plain
         rows: through SQLAlchemy, a look-up by a key takes five times as long. `source` is the table that errors name,
@@ -264,7 +264,7 @@ class Database:
             self._local.call.release_connection()
 
     def _reading(self, call: Call) -> contextlib.AbstractContextManager[Connection]:
-        """Return the call's connection for one block, with a time limit of the seconds that the call has left."""
+        """Return the connection of `call` for one block; its time limit is the seconds that `call` has left."""
         if self._local.joined is not None:
             return contextlib.nullcontext(self._local.joined)
         if self.target.in_memory:  # the only connection must not be kept from other threads
@@ -281,13 +281,13 @@ class Database:
         return call.connection
 
     def _left(self) -> float:
-        """Return the seconds this thread's call has left, never 0: drivers treat 0 as unlimited."""
+        """Return how many seconds this thread's call has left, never 0, since drivers treat 0 as unlimited."""
         call = self._local.call
         return max(0.05, self.timeout_seconds - (call.taken if call is not None else 0.0))
 
     @contextlib.contextmanager
     def connection(self, *, source: str, snapshot: bool = False) -> Iterator[Connection]:
-        """Yield a reading connection for several statements; errors are translated, nothing is repeated."""
+        """Yield a reading connection for several statements; an error becomes StoreReadError, without a retry."""
         self._check_file(StoreReadError)
         call = Call(snapshot=snapshot)
         try:
@@ -307,7 +307,7 @@ class Database:
         waits: bool = True,
         if_unsure: str = failures.UNSURE,
     ) -> T:
-        """Run `work` in one transaction and return its result; either all of it is stored or nothing (`RollbackError`).
+        """Run `work` in one transaction and return its result. If `work` raises RollbackError, nothing is stored.
 
         After a deadlock, lock wait, lost connection or not-ready answer, all of `work` is run again, up to 5 times with
         growing pauses, until DB_TIMEOUT_SECONDS have passed since the first try; after a duplicate key, at once. It
@@ -369,7 +369,7 @@ class Database:
         raise AssertionError
 
     def all_or_none(self, work: Callable[[], T], *, source: str) -> T:
-        """Run `work` with all its transactions joined to one: everything is stored or nothing.
+        """Run `work` so that all transactions it opens become one: either all their changes are stored, or none.
 
         Its reads see its own writes. `work` may run more than once, as in `transaction`.
         """
@@ -408,7 +408,7 @@ class Database:
         return failures.TOO_LARGE if size > int(most) else ""
 
     def _note_repeat(self, name: str, error: exc.SQLAlchemyError, source: str) -> None:
-        """Count a retry; close our idle connections if the server has too many."""
+        """Count a retry under `name`; if the server reports too many connections, close this handle's idle ones."""
         number = failures.error_number(error)
         if number in failures.CROWDED and self._engines is not None:
             _dispose(self._engines)
@@ -444,12 +444,12 @@ class Database:
     def idempotent_transaction(
         self, work: Callable[[Connection], T], *, source: str, if_unsure: str = failures.UNSURE
     ) -> T:
-        """Run `work` like `transaction`, and retry even if it may already be stored, since `work` is idempotent."""
+        """Run `work` like `transaction`, but retry even if the first try may be stored: `work` must be idempotent."""
         return self.transaction(work, source=source, confirm=lambda *_: False, if_unsure=if_unsure)
 
     @contextlib.contextmanager
     def _spending(self) -> Iterator[Call]:
-        """Add the duration of the block to the time of the call, here begun if there is none, and yield the call."""
+        """Yield this thread's call, a new one if there is none, and add the duration of the block to its time."""
         call = self._local.call
         if call is None:
             with self.request_connection(), self._spending() as call:
@@ -466,7 +466,7 @@ class Database:
 
     @contextlib.contextmanager
     def _writing(self, lock_seconds: float) -> Iterator[Connection]:
-        """Yield a writing connection; it waits for answers at most as long as the call has time left."""
+        """Yield a writing connection; it waits for the server at most the seconds that this thread's call has left."""
         with self.engines()[1].connect() as connection:
             connections.set_timeout(connection.connection.dbapi_connection, self._left())
             connections.wait_for_locks(connection, lock_seconds)

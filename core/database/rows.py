@@ -55,7 +55,7 @@ def check_size(made: str, field: str) -> None:
 
 
 def name(value: object, field: str, chars: int, notes: list[str]) -> str:
-    """Return a short text for people, cut to its column with a note; None becomes blank, a number its decimal text."""
+    """Return a name as text, cut to `chars` with a note in `notes`; None becomes blank, a number its decimal text."""
     if (number := find_whole(value)) is not None:
         if abs(number) >= 10**DIGITS:
             raise MessageError(f"{field} is a number of more than {DIGITS} digits. Pass a name.", fields=(field,))
@@ -68,7 +68,7 @@ def name(value: object, field: str, chars: int, notes: list[str]) -> str:
 
 
 def number(value: object, field: str) -> int | None:
-    """Return a whole number that fits its column; None stays None."""
+    """Return `value` after checking that it is a whole number that fits its column; None stays None."""
     if value is None:
         return None
     if isinstance(value, float) and math.isfinite(value) and value.is_integer():
@@ -82,7 +82,7 @@ def number(value: object, field: str) -> int | None:
 
 
 def row_id(value: object) -> int:
-    """Return the id passed in, or 0 if no row can have it."""
+    """Return `value` if it can be the id of a row, else 0."""
     if (number := find_whole(value)) is None:
         raise MessageError.of_type("id", value, "a whole number")
     return number if 0 < number < 2**63 else 0
@@ -101,7 +101,7 @@ def json_value(value: object, field: str, notes: list[str]) -> Any:
 
 
 def short_interface(interface: str) -> str:
-    """Return an interface's diary name: `telegram_bot` becomes `telegram`."""
+    """Return an interface's name as the diary stores it: `telegram_bot` becomes `telegram`."""
     low = interface.strip().lower()
     if not low:
         return "unknown"
@@ -115,7 +115,7 @@ _SHORT = {"twitter": "x", "cli": "manual", "telethon_userbot": "telegram"}
 
 
 def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert rows with the columns of the first row, many in one statement."""
+    """Insert many rows in one statement; all rows have the columns of the first."""
     if not rows:
         return
     if "indexed" in table.c:  # the writer of these rows also writes their search index entries
@@ -132,7 +132,7 @@ def insert_tuples(
     update: Sequence[str] = (),
     ignore: bool = False,
 ) -> None:
-    """Insert rows with a value for each column; where the key exists, change the columns `update`, or `ignore` it."""
+    """Insert rows with a value for each column; if a key exists, set its columns `update`, or `ignore` the new row."""
     columns = tuple(table.c.keys())
     _compile(table, connection.dialect.name, columns, tuple(update), ignore).insert(connection, rows)
 
@@ -146,7 +146,7 @@ def _compile(
 
 
 def check_stored(table: Table, persona: str, ids: Sequence[int]) -> Callable[[Connection, object], bool]:
-    """Return the `confirm` function of a transaction that inserts rows: whether one with these ids is stored."""
+    """Return a `confirm` function for `Database.transaction`, which tells whether any row with these ids is stored."""
 
     def is_stored(connection: Connection, _: object) -> bool:
         there = select(table.c.id).where(table.c.persona_id == persona, table.c.id.in_(ids))

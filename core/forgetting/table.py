@@ -217,7 +217,7 @@ def _withdraw_answers(removal: Removal, deleted: Mapping[SourceTable, Collection
 
 
 def hide_answers(removal: Removal, found: Iterable[Any]) -> None:
-    """Hide answers, rows of `table_quotes.ANSWER`, and delete what was made from them."""
+    """Mark answers (rows of `table_quotes.ANSWER`) as withdrawn from prompts, and delete rows made from them."""
     connection, persona = removal.connection, removal.persona
     answers = group((row.interface_path, row) for row in found)
     ids = {row.id for rows in answers.values() for row in rows}

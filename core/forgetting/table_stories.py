@@ -54,7 +54,7 @@ def delete_parts(removal: Removal, conversation: str, messages: Collection[int],
 
 
 def _read_story(removal: Removal, conversation: str) -> Layout:
-    """Return the layout of a conversation with its scenes; empty without scenes and running recap."""
+    """Return a conversation's messages and scenes in order; nothing if it has neither scenes nor a running recap."""
     scene = select(_S.id).where(_S.persona_id == removal.persona, _S.conversation_key == conversation).limit(1)
     version = select(_V.version).where(_V.persona_id == removal.persona, _V.conversation_key == conversation).limit(1)
     if not removal.read_rows(scene) and not removal.read_rows(version):

@@ -48,12 +48,12 @@ _G = search_vector_gone.c
 
 
 def mark(which: str, source: int, model_key: str) -> str:
-    """Return the name of the counter that stores one end (`high` or `low`) of a model's `Reach`."""
+    """Return the name of the counter that stores the `high` or `low` end of a model's `Reach` in a source."""
     return f"vectors/{which}/{source}/{model_key}"
 
 
 def drop(connection: Connection, source: SourceTable, rows: Iterable[tuple[int, int]], *, again: bool = False) -> int:
-    """Delete the vectors of changed rows and return their number; with `again`, the rows will get new ones."""
+    """Delete the vectors of rows, each `(audience, id)`; return their number. `again`: new vectors are made later."""
     by_audience = group(rows)
     gone: dict[int, list[int]] = {}
     count = 0
@@ -74,7 +74,7 @@ def drop(connection: Connection, source: SourceTable, rows: Iterable[tuple[int, 
 
 
 def moved(connection: Connection, source: SourceTable, row_id: int, audience: int, to: int, at_us: int) -> None:
-    """Move the vectors of a row to another audience and time, in the transaction of `connection`."""
+    """Move a row's vectors from its audience to the audience `to`, and set their time, in this transaction."""
     change = update(search_vector).where(*_of_rows(audience, source, [row_id]))
     if not connection.execute(change.values(audience_id=to, at_us=at_us)).rowcount:
         return
@@ -91,7 +91,7 @@ def _of_rows(audience: int, source: SourceTable, ids: Iterable[int]) -> tuple[Co
 
 
 def counts(db: Database, persona: str) -> dict[str, int]:
-    """Return the number of vectors of a persona's rows by model."""
+    """Return, for each model, the number of vectors of a persona's rows."""
     counted = select(_V.model, func.count()).where(_V.audience_id.in_(_select_audiences(persona)))
     rows = db.read(counted.group_by(_V.model).order_by(_V.model))
     return {from_key(row[0]): int(row[1]) for row in rows}
@@ -126,7 +126,7 @@ def _drop_some(audience: int, model: str, connection: Connection) -> int:
 
 
 def raise_versions(connection: Connection, audiences: Collection[int], by: int = 1) -> dict[int, int]:
-    """Raise the version of audiences in the transaction of `connection`; return the new versions."""
+    """Add `by` to the vector version of these audiences in the transaction of `connection`; return their versions."""
     if not audiences:
         return {}
     values = {"ids": sorted(audiences), "by": by}
@@ -156,13 +156,13 @@ def note_gone(connection: Connection, audience: int, stamp: int, source: SourceT
 
 
 def read_versions(db: Database, audiences: Collection[int]) -> dict[int, int]:
-    """Return the version of each audience whose vectors ever changed."""
+    """Return the vector version of each audience; audiences whose vectors never changed are absent."""
     read = partial(db.read, source="search_vector_version")
     return {row[0]: row[1] for row in read_parts(read, _VERSIONS, {}, audiences)}
 
 
 def read_gone(db: Database, audience: int, since: int) -> Sequence[tuple[int, int, int]]:
-    """Return the rows whose vectors were deleted after a version: (source, id, version of the deletion)."""
+    """Return rows whose vectors were deleted after version `since`, each as (source, id, version of the deletion)."""
     return [tuple(row) for row in db.read(_GONE, {"audience": audience, "since": since}, source="search_vector_gone")]
 
 
@@ -202,7 +202,7 @@ class Unembedded:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Rows to embed, and the range of row ids with vectors once they are written."""
+    """Rows to embed, and, by source, the range of row ids that have vectors after this batch is written."""
 
     rows: tuple[Unembedded, ...]
     reach: Mapping[int, Reach]
@@ -218,7 +218,7 @@ def model_key(model: str) -> str:
 
 
 def read_reach(db: Database, persona: str, model: str) -> dict[int, Reach]:
-    """Return the range of row ids with vectors of a model, by source number; a new model begins at the newest rows."""
+    """Return, by source number, the range of row ids with vectors of a model; a new model begins at the newest rows."""
     key = model_key(model)
     names = {mark(which, s.number, key): (which, s.number) for s in sources.ALL for which in ("low", "high")}
     marks = select(_C.name, _C.value).where(_C.persona_id == persona, _C.name.in_(sorted(names)))
@@ -228,7 +228,7 @@ def read_reach(db: Database, persona: str, model: str) -> dict[int, Reach]:
 
 
 def next_batch(db: Database, persona: str, model: str, most: int, *, local: bool, after: Batch | None = None) -> Batch:
-    """Return the next rows of a persona without vectors of a model: new rows, then older ones."""
+    """Return the next rows of a persona to embed with a model: first rows newer than the embedded ones, then older."""
     stored = after.stored if after is not None else read_reach(db, persona, model)
     at = dict(after.reach if after is not None else stored)
     rows: list[Unembedded] = []
@@ -284,7 +284,7 @@ def write(
     batch: Batch,
     vectors: Mapping[tuple[int, int], Sequence[bytes]],
 ) -> tuple[int, Batch]:
-    """Write the vectors of a batch and the new range of ids; return (rows written, batch with this range as stored)."""
+    """Write a batch's vectors and the new id range; return (number of rows, the batch with the range now stored)."""
     made: list[tuple[object, ...]] = []
     written = 0
     places: list[tuple[int, int, int, int]] = []
@@ -320,7 +320,7 @@ def _mark(
     before: Mapping[int, Reach],
     after: Mapping[int, Reach],
 ) -> None:
-    """Store the new ends of the ranges; skip an end that another transaction changed meanwhile, such as an edit."""
+    """Store changed ends of the ranges; skip an end that another transaction has changed, such as an edit of a row."""
     moves = [
         (mark(which, number, key), getattr(before[number], which), getattr(reach, which))
         for number, reach in after.items()

@@ -1,4 +1,4 @@
-"""Makes the index entries of rows that are being written or already stored."""
+"""Makes the search index entries of rows, both of new rows and of stored ones."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _MOST16 = 65535
 
 
 def list_texts(source: SourceTable) -> list[ColumnElement[str]]:
-    """Return the text columns of a source; `text_folded` joins all of them."""
+    """Return the text columns of a source, whose texts `text_folded` joins."""
     return [source.table.c[name] for name in DIARY_TEXTS] if source is AI_DIARY else [source.text]
 
 
@@ -61,7 +61,7 @@ class Calendar(NamedTuple):
     """Languages besides the language of the text."""
 
     def find_places(self, text: str, at: datetime | None) -> dict[str, tuple[int, int]]:
-        """Return the days to years that a text of time `at` is about, each with the position of its words."""
+        """Return the days, months and years that a text of time `at` names, each with the position of its words."""
         if at is None:
             return {}
         zone, languages = times.zone(self.zone) or UTC, likely_languages(text, self.languages)
@@ -69,7 +69,7 @@ class Calendar(NamedTuple):
 
 
 def calendar_of(db: Database) -> Calendar:
-    """Return the calendar of this handle, with the languages of the last opened call."""
+    """Return the calendar of a database handle, with the languages of the last call that used the handle."""
     known = db.caches.get(CALENDAR)
     return known if isinstance(known, Calendar) else Calendar()
 

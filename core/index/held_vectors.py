@@ -1,4 +1,4 @@
-"""Vectors of audiences as arrays, held in memory for the audiences in use."""
+"""Keeps the vectors of audiences in use in memory, as arrays."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _Vector = tuple[int, int, int, int, bytes]
 
 @dataclass(frozen=True, eq=False)
 class VectorPart:
-    """Some vectors of an audience, sorted by id and source of their rows; the vectors of a row are adjacent."""
+    """Array of vectors of one audience, sorted by id and source of their rows; a row's vectors are adjacent."""
 
     row_id: Column
     source: Column
@@ -54,7 +54,7 @@ class VectorPart:
 
     @cached_property
     def starts(self) -> Ints:
-        """Return the position of the first vector of each row."""
+        """Return the position at which each row's vectors begin."""
         new = np.ones(len(self), bool)
         new[1:] = (self.row_id[1:] != self.row_id[:-1]) | (self.source[1:] != self.source[:-1])
         return np.flatnonzero(new)
@@ -65,7 +65,7 @@ class VectorPart:
         return self.row_id[self.starts], self.source[self.starts], self.at_us[self.starts]
 
     def find(self, places: Sequence[RowId]) -> list[tuple[RowId, int]]:
-        """Return those of the given rows that are in this part, each with its position in `rows`."""
+        """Return those of `places` (row ids) that have vectors here, each with its position in `rows`."""
         row_id, source, _ = self.rows
         if not len(row_id) or not places:
             return []
@@ -75,7 +75,7 @@ class VectorPart:
         return [(place, at) for place, start, end in bounds for at in range(start, end) if source[at] == place[0]]
 
     def compare(self, asked: Floats) -> Floats:
-        """Return, for each row, the cosine of its most similar vector."""
+        """Return, for each row, the cosine similarity of `asked` to the row's nearest vector."""
         values: Floats = np.empty(len(self), np.float32)
         for at in range(0, len(self), COMPARED):
             # Not `@`: on a busy machine, BLAS threads wait for each other ten times as long as the product takes.
@@ -92,7 +92,7 @@ class VectorPart:
         return nearest
 
     def without(self, gone: Mapping[RowId, int]) -> VectorPart:
-        """Return the part without outdated vectors; `gone` has the version of each row's latest deletion of vectors."""
+        """Return this array without outdated vectors; `gone`: by row, the version that last deleted its vectors."""
         at = np.flatnonzero(np.isin(self.row_id, np.array([row_id for _, row_id in gone], np.int64)))
         facts = zip(*(column[at].tolist() for column in (self.source, self.row_id, self.stamp)), strict=True)
         kept = np.ones(len(self), bool)
@@ -104,7 +104,7 @@ class VectorPart:
 
 
 def build_part(rows: Sequence[_Vector], dimensions: int) -> VectorPart:
-    """Return the vectors with this many dimensions as a sorted part."""
+    """Return these stored vectors as one sorted array; vectors with another number of dimensions are left out."""
     fitting = [row for row in rows if len(row[4]) == dimensions]
     source, row_id, at_us, stamp = (
         np.array([row[n] for row in fitting], kind) for n, kind in enumerate((np.uint8, np.int64, np.int64, np.int64))
@@ -122,7 +122,7 @@ def _sort(part: VectorPart) -> VectorPart:
 
 @dataclass(frozen=True, eq=False)
 class _Held:
-    """All vectors of an audience that one model made, at a version."""
+    """All vectors that one model made for an audience, as of the audience's `version`."""
 
     version: int
     parts: tuple[VectorPart, ...]
@@ -132,7 +132,7 @@ class _Held:
         return sum(part.size for part in self.parts)
 
     def can_follow(self, version: int) -> bool:
-        """Return whether all deletions from `self.version` to `version` are still recorded."""
+        """Return whether these vectors can be updated to `version`: all deletions since `self.version` are recorded."""
         return 0 <= version - self.version <= KEPT
 
 
@@ -160,7 +160,7 @@ def read_parts(db: Database, model: str, audiences: Collection[int], dimensions:
 
 
 def _follow(db: Database, model: str, audience: int, dimensions: int, one: _Held, version: int) -> _Held:
-    """Return the held vectors of an audience, updated to this version."""
+    """Return the vectors `one`, held in memory, updated to this version of their audience."""
     removed = embeddings.read_gone(db, audience, one.version) if one.parts else ()
     gone = {(source, row_id): stamp for source, row_id, stamp in removed}
     values = {"audience": audience, "model": model, "since": one.version}
@@ -173,7 +173,7 @@ def _follow(db: Database, model: str, audience: int, dimensions: int, one: _Held
 
 
 def _merged(parts: Iterable[VectorPart]) -> list[VectorPart]:
-    """Return the parts, each small part merged with the one before it."""
+    """Return the arrays, each small one merged with the array before it."""
     made: list[VectorPart] = []
     for part in parts:
         while made and len(made[-1]) + len(part) <= CHUNK:

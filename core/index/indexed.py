@@ -1,4 +1,4 @@
-"""Rows together with their index entries: insert, move, delete, hide or unhide them in one step."""
+"""Insert, move, delete, hide or unhide rows together with their index entries."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _lock_statement(source: SourceTable) -> Executable:
 
 
 def lock(connection: Connection, source: SourceTable, persona: str, ids: Iterable[int]) -> list[Stored]:
-    """Return the existing rows of these ids, sorted, and lock them until the transaction ends."""
+    """Lock the rows with these ids until the transaction ends, and return those that exist, sorted by id."""
     found = connection.execute(_lock_statement(source), {"persona": persona, "ids": sorted(ids)}).all()
     return [read_stored(source, row[:-1], findable=bool(row[-1])) for row in found]
 
@@ -85,7 +85,7 @@ def exchange(
 
 
 def _follow(connection: Connection, source: SourceTable, old: Sequence[Stored], new: Sequence[Stored]) -> None:
-    """Delete the vectors of rows that were deleted, edited, hidden or unhidden; move the vectors of moved rows."""
+    """Delete vectors of deleted, edited, hidden or unhidden rows; move those of rows with a new audience or time."""
     after = {row.id: row for row in new}
     changed = []
     for was in old:
@@ -147,7 +147,7 @@ MOST_AUDIENCES = 10_000
 
 
 def add_entries(connection: Connection, entries: Iterable[Entry]) -> None:
-    """Add entries to the index; pack an audience's entries at once if they are many, or if many unpacked rows wait."""
+    """Add entries to the index; if an audience has many new entries or unpacked rows, write them into segments now."""
     by_audience = group((one.audience_id, one) for one in entries)
     many = {audience: some for audience, some in by_audience.items() if len(some) >= MANY_WRITTEN}
     few = [one for audience, some in by_audience.items() if audience not in many for one in some]
@@ -165,7 +165,7 @@ def add_entries(connection: Connection, entries: Iterable[Entry]) -> None:
 
 
 def remove_entries(connection: Connection, source: int, rows: Iterable[tuple[int, int]]) -> int:
-    """Remove rows of a source, `(audience, id)`, from the index; return the number of unpacked rows among them."""
+    """Remove rows of a source, each `(audience, id)`, from the index; return how many of them were in no segment."""
     fresh_rows = 0
     for audience, ids in sorted(group(rows).items()):
         deleted = table.remove_fresh(connection, audience, source, ids)
@@ -176,7 +176,7 @@ def remove_entries(connection: Connection, source: int, rows: Iterable[tuple[int
 
 
 def _is_due(audience: int, count: int) -> bool:
-    """Count written rows, and return whether to check for rows to pack: once for every LOOKED_AFTER rows."""
+    """Add `count` to the audience's written rows; return True, and count from 0, when they reach LOOKED_AFTER."""
     written = _written.get(audience, 0) + count
     if len(_written) > MOST_AUDIENCES:
         _written.clear()
@@ -188,7 +188,7 @@ _written: dict[int, int] = {}
 
 
 def _pack(connection: Connection, audience: int) -> None:
-    """Pack rows of an audience and merge its segments if due; if a segment is damaged, change nothing."""
+    """Move an audience's unpacked rows into segments and merge these, if due; change nothing if one is damaged."""
     from . import packing  # noqa: PLC0415 - as in `add_entries`
 
     step = connection.begin_nested()

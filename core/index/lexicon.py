@@ -54,12 +54,12 @@ class SortedWords:
         return len(self._text) + self._starts.nbytes + self._heads.nbytes
 
     def count(self, counts: dict[bytes, int]) -> None:
-        """Add the document frequency of each word to `counts`."""
+        """Add each word's document frequency to `counts`."""
         for word, docs in zip(self._text.split(b"\n")[1:-1], self._docs.tolist(), strict=False):
             counts[word] = counts.get(word, 0) + docs
 
     def count_languages(self) -> SpokenCounts:
-        """Return the evidence for each language among the words."""
+        """Return the frequencies of those words here by which a language is recognised."""
         if self._languages is None:
             listed = listed_words()
             words = [word for each in self._text.split(b"\n") if (word := _decode(each)) in listed]
@@ -79,7 +79,7 @@ class SortedWords:
         return first if first == last else bisect_left(range(last), beginning, first, key=self._word)
 
     def may_begin(self, keys: Sequence[bytes]) -> list[bytes]:
-        """Return the prefixes with which a word begins; of a long prefix, only the first bytes are compared."""
+        """Return those of `keys` that are the prefix of a word here; only the first bytes of each are compared."""
         if len(self._text) < SMALL:
             return [key for key in keys if b"\n" + key in self._text]
         first = self._heads.searchsorted(np.array(keys, f"S{_HEAD_BYTES}"))
@@ -87,7 +87,7 @@ class SortedWords:
         return [key for key, at in zip(keys, starts, strict=True) if self._text.startswith(key[:_HEAD_BYTES], at)]
 
     def add_beginning(self, key: bytes, counts: dict[str, int]) -> None:
-        """Add the document frequencies of the words with this prefix to `counts`."""
+        """Add to `counts` the document frequency of each word that begins with `key`."""
         if len(self._text) < SMALL and b"\n" + key not in self._text:
             return  # faster than binary search: most prefixes are missing here
         first = self._find(key)
@@ -100,7 +100,7 @@ class SortedWords:
             counts[word] = counts.get(word, 0) + docs
 
     def count_rows(self, keys: Sequence[bytes]) -> dict[bytes, int]:
-        """Return the document frequency of each of these words; words that are not in the text are absent."""
+        """Return the document frequency of each of these words; words that are not stored here are absent."""
         if len(self._text) < SMALL:
             keys = [key for key in keys if b"\n%b\n" % key in self._text]  # faster: most words are missing here
         if not keys:
@@ -114,7 +114,7 @@ class SortedWords:
         return counts
 
     def add_holding(self, letters: bytes, beginning: bytes, counts: dict[str, int], most: float) -> None:
-        """Add the document frequencies of the words with a prefix and a substring to `counts`.
+        """Add to `counts` the document frequency of each word that begins with `beginning` and contains `letters`.
 
         Args:
             letters: the substring; a line break at its end means the end of the word.
@@ -140,7 +140,7 @@ def sort_words(counts: Mapping[bytes, int]) -> SortedWords:
 
 
 def merge_words(parts: Iterable[SortedWords]) -> SortedWords:
-    """Merge the words of several parts into one, since a search looks up each word in every part."""
+    """Merge several sorted word lists into one: a search would have to look up each word in each list."""
     counts: dict[bytes, int] = {}
     for part in parts:
         part.count(counts)
@@ -154,7 +154,7 @@ def _keep_commonest(counts: dict[str, int], most: int) -> dict[str, int]:
 
 
 class FreshWords:
-    """The index terms of unpacked rows, with their postings."""
+    """The index terms, with postings, of rows that are in no segment yet."""
 
     __slots__ = ("_rows", "words")
 
@@ -168,7 +168,7 @@ class FreshWords:
         self.words = sort_words({_encode(word): len(rows) for (kind, word), rows in self._rows.items() if kind == WORD})
 
     def find(self, numbers: Mapping[IndexTerm, int]) -> list[tuple[int, int, int, int]]:
-        """Return the postings of terms: (number of the term, source, id, number of times)."""
+        """Return the postings of these terms, each as (number of the term, source, row id, number of occurrences)."""
         return [(number, *row) for term, number in numbers.items() for row in self._rows.get(term, ())]
 
 
@@ -181,7 +181,7 @@ class Lexicon:
         self._rows: dict[str, int] = {}
 
     def may_begin(self, beginnings: Iterable[str]) -> set[str]:
-        """Return the prefixes that words may have: a fast check of many prefixes, since most belong to no word."""
+        """Return those prefixes with which a word may begin: a fast check, as most of many prefixes have no word."""
         keys = list(map(_encode, beginnings))
         return {_decode(key) for part in self._parts if keys for key in part.may_begin(keys)}
 
@@ -219,11 +219,11 @@ class Lexicon:
         return counts
 
     def spoken_languages(self, rows: int) -> tuple[str, ...]:
-        """Return the languages of the rows; `rows` is their number."""
+        """Return the languages that the words of these rows are in; `rows` is the number of rows."""
         return spoken_languages([part.count_languages() for part in self._parts], rows)
 
     def count_rows(self, words: Iterable[str]) -> Mapping[str, int]:
-        """Return the document frequency of each of these words, and perhaps of others; 0 for unknown ones."""
+        """Return a map with the document frequency of these words (0 if unknown), and perhaps of other words."""
         keys = {_encode(word): word for word in words if word not in self._rows}
         self._rows |= dict.fromkeys(keys.values(), 0)
         for part in self._parts if keys else ():

@@ -1,4 +1,4 @@
-"""A cache of parsed search tables: values in use, and the most recently used others."""
+"""A cache of parsed search tables: keeps the values in use, and of the others the most recently used."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class LruCache(Generic[K, V]):
             return dict(self.held)
 
     def keep(self, in_use: Mapping[K, V], outdated: Collection[K] = ()) -> None:
-        """Add the values in use; drop outdated values, and the least recently used ones above the limits."""
+        """Add the values in use; drop outdated values and, above the limits, the least recently used ones."""
         with self._lock:
             for key, one in in_use.items():
                 self.held[key] = one

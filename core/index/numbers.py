@@ -1,4 +1,4 @@
-"""The numberings of rows in a search. One function converts each numbering to the next.
+"""The numberings that a search uses for rows, and the functions that work on each.
 
     postings of a word          SegmentRows   position in one packed segment
       | Table.from_segments
@@ -35,7 +35,7 @@ Numbers = TypeVar("Numbers", PackedRows, ViewRows, MatchRows, LocalRows)
 
 
 def take(rows: Numbers, which: Flags | Ints) -> Numbers:
-    """Return the selected rows, in the same numbering."""
+    """Return the row numbers that `which` selects."""
     return cast("Numbers", rows[which])
 
 

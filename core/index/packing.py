@@ -1,4 +1,4 @@
-"""Pack rows into segments (`index.segment`), merge and rebuild segments, and compare them with the stored rows."""
+"""Move rows into index segments (`index.segment`), merge and rebuild segments, and compare them with stored rows."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Packed(NamedTuple):
 
 
 def pack_due(connection: Connection, audience: int) -> int:
-    """Pack the unpacked rows of an audience, merge and purge its segments, each if due; return the number of rows."""
+    """Move an audience's fresh rows into segments, merge and purge these, each if due; return the number of rows."""
     done = pack_fresh(connection, audience, table.PACK_FROM)
     while merged := merge_due(connection, audience, partial(choose_merge, most=MOST_IN_A_WRITE)):
         done += merged
@@ -53,7 +53,7 @@ def pack_due(connection: Connection, audience: int) -> int:
 
 
 def pack_fresh(connection: Connection, audience: int, least: int = 1) -> int:
-    """Pack the unpacked rows of an audience if there are at least `least`; return how many, at most MOST_IN_A_STEP."""
+    """Move up to MOST_IN_A_STEP rows that are in no segment into one, if there are `least`; return how many moved."""
     if table.count_fresh(connection, audience) < least:
         return 0
     number = next_segment(connection, audience)
@@ -64,7 +64,7 @@ def pack_fresh(connection: Connection, audience: int, least: int = 1) -> int:
 
 
 def pack_entries(connection: Connection, audience: int, entries: Sequence[Entry]) -> None:
-    """Pack the entries of an audience into new segments, without writing them as unpacked rows."""
+    """Write an audience's entries straight into new segments, without storing them as single rows first."""
     for some in chunks(entries, MOST_ROWS):
         number = next_segment(connection, audience)
         _write(connection, audience, number, *pack_rows(some))
@@ -81,7 +81,7 @@ def next_segment(connection: Connection, audience: int) -> int:
 
 
 def _lock_segments(connection: Connection, audience: int) -> Sequence[int]:
-    """Lock the segments of an audience until the transaction ends; return the last one's number, nothing if none is."""
+    """Lock an audience's segments until the transaction ends; return the last one's number, or [] without segments."""
     zero = (_S.audience_id == audience, _S.segment_id == 0)
     return connection.execute(select(_S.docs).where(*zero).with_for_update()).scalars().all()
 
@@ -103,7 +103,7 @@ def list_segments(connection: Connection, audience: int) -> list[Packed]:
 
 
 def choose_merge(segments: Sequence[Packed], most: int = MOST_ROWS) -> list[Packed]:
-    """Return the segments to merge next: at most MOST_OF_A_SIZE of similar size, small ones first; [] if none."""
+    """Return the segments to merge next, of similar size and at most MOST_OF_A_SIZE, smallest sizes first; else []."""
     sizes: dict[int, list[Packed]] = {}
     for one in segments:
         size = 0
@@ -136,7 +136,7 @@ Choice = Callable[[Sequence[Packed]], list[Packed]]
 
 
 def merge_due(connection: Connection, audience: int, choose: Choice = choose_merge) -> int:
-    """Merge segments of an audience if some are due; return the number of their rows."""
+    """Merge the segments of an audience that `choose` selects, if any; return how many rows they have."""
     if not choose(list_segments(connection, audience)):
         return 0
     _lock_segments(connection, audience)
@@ -147,7 +147,7 @@ def merge_due(connection: Connection, audience: int, choose: Choice = choose_mer
 
 
 def rewrite(connection: Connection, audience: int, numbers: Collection[int]) -> None:
-    """Merge segments into one, without removed rows; if no row is left, only delete them."""
+    """Replace segments by one segment without their removed rows; if no row is left, delete the segments."""
     number = next_segment(connection, audience)
     gone = read_gone(connection, audience)
     parts = []
@@ -166,13 +166,13 @@ def rewrite(connection: Connection, audience: int, numbers: Collection[int]) -> 
 
 
 def read_gone(connection: Connection, audience: int) -> dict[RowId, int]:
-    """Return the removed packed rows, `(source, id)`, each with the last segment that may hold it."""
+    """Return rows removed from the index, by `(source, id)`, with the last segment that may still hold each."""
     found = connection.execute(select(_G.source, _G.row_id, _G.segment_id).where(_G.audience_id == audience))
     return {(row[0], row[1]): row[2] for row in found}
 
 
 def find_staying(rows: Rows, segment_id: int, gone: Mapping[RowId, int]) -> Flags:
-    """Return which rows of a segment are not removed."""
+    """Return which rows of a segment are still in the index; `gone` lists removed rows, as `read_gone` returns them."""
     stays = np.ones(len(rows), bool)
     ids = [row_id for (_, row_id), last in gone.items() if last >= segment_id]
     for place in np.flatnonzero(np.isin(rows.row_id, np.array(ids, np.int64))).tolist() if ids else ():
@@ -181,7 +181,7 @@ def find_staying(rows: Rows, segment_id: int, gone: Mapping[RowId, int]) -> Flag
 
 
 def read_rows(connection: Connection, audience: int, number: int) -> Rows:
-    """Return the rows of a segment, without postings."""
+    """Return the rows of a segment, without their words."""
     head = select(_S.head).where(_S.audience_id == audience, _S.segment_id == number)
     return read_head(bytes(connection.execute(head).scalar_one()))
 
@@ -195,7 +195,7 @@ def read_segment(connection: Connection, audience: int, number: int) -> tuple[Ro
 
 
 def pack_all(db: Database, progress: Progress | None = None) -> int:
-    """Pack audiences with at least PACK_FROM unpacked rows, merge all segments due; return the number of rows moved."""
+    """Write rows into segments where PACK_FROM or more are in none, and merge segments; return how many rows moved."""
     counted = db.read(select(_F.audience_id, func.count()).group_by(_F.audience_id), source="search_fresh")
     waiting = {row[0]: row[1] for row in counted if row[1] >= table.PACK_FROM}
     audiences = {row[0] for row in db.read(select(_S.audience_id).distinct(), source="search_segment")}
@@ -214,7 +214,7 @@ def pack_all(db: Database, progress: Progress | None = None) -> int:
 
 
 def _repeat(db: Database, step: Callable[[Connection], int]) -> int:
-    """Run a step, each time in a transaction, until it touches no rows; return how many it touched."""
+    """Run `step`, which returns a number of rows, each time in a new transaction until it is 0; return the sum."""
     done = 0
     while rows := db.transaction(step, source="the search index"):
         done += rows
@@ -222,7 +222,7 @@ def _repeat(db: Database, step: Callable[[Connection], int]) -> int:
 
 
 def purge_due(connection: Connection, audience: int, most: int = MOST_ROWS) -> int:
-    """If many rows of an audience are removed, rewrite the segment with most of them; return the size of the segment.
+    """If an audience has many removed rows, rewrite the segment with most of them; return that segment's size, else 0.
 
     Return 0, with nothing rewritten, if fewer than MANY_GONE rows are removed, or only rows of segments with more than
     `most` rows.
@@ -250,7 +250,7 @@ def purge_due(connection: Connection, audience: int, most: int = MOST_ROWS) -> i
 
 
 def _find_removed(connection: Connection, audience: int, one: Packed, gone: Mapping[RowId, int]) -> set[RowId]:
-    """Return the rows of a segment that are removed."""
+    """Return the rows of a segment that were removed from the index."""
     rows = read_rows(connection, audience, one.segment_id)
     at = np.flatnonzero(~find_staying(rows, one.segment_id, gone))
     return set(zip(rows.source[at].tolist(), rows.row_id[at].tolist(), strict=True))
@@ -321,7 +321,7 @@ def count_differences(db: Database) -> dict[str, int]:
 
 
 def _count_held(connection: Connection) -> Counter[tuple[int, int]]:
-    """Return the number of rows in the index by audience and source."""
+    """Return the number of indexed rows by (audience, source)."""
     held: Counter[tuple[int, int]] = Counter()
     for audience in connection.execute(select(_F.audience_id).distinct()).scalars().all():
         held.update((audience, one.source) for one in table.read_fresh(connection, audience))

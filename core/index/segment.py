@@ -1,4 +1,4 @@
-"""A segment: at most 65,536 rows of one audience packed for the search, and the postings of their words."""
+"""A segment: at most 65,536 rows of one audience in compact form for searches, and the postings of their words."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def as_rows(columns: Mapping[str, Column | Sequence[int]], threads: Sequence[str
 
 
 def join_rows(parts: Sequence[Rows]) -> tuple[Rows, Ints]:
-    """Return all rows sorted by conversation and time, and the position of each row in the concatenated parts."""
+    """Join parts and sort the rows by conversation and time; also return where each row was in the joined parts."""
     threads = sorted({thread for rows in parts for thread in rows.threads})
     number = {thread: n for n, thread in enumerate(threads)}
     speakers: dict[Said, int] = {}
@@ -90,7 +90,7 @@ def join_rows(parts: Sequence[Rows]) -> tuple[Rows, Ints]:
 
 
 def _list_used(names: Sequence[T], numbers: Column) -> tuple[list[T], Column]:
-    """Return the names used in a column of indexes into `names`, and the column with the new indexes."""
+    """Drop the names that the indexes in `numbers` never use; return the remaining names and the adapted indexes."""
     used = np.bincount(numbers, minlength=len(names)) > 0
     return [names[n] for n in used.nonzero()[0].tolist()], (used.cumsum() - 1)[numbers]
 
@@ -109,7 +109,7 @@ def pack_rows(entries: Iterable[Entry]) -> tuple[Rows, Blocks]:
 
 
 def rows_of(entries: Sequence[Entry]) -> Rows:
-    """Return the columns of entries, in the order given."""
+    """Return entries as arrays, one array for each column, in the same order."""
     threads: dict[str, int] = {}
     speakers: dict[Said, int] = {}
     columns: dict[str, list[int]] = {
@@ -125,7 +125,7 @@ def rows_of(entries: Sequence[Entry]) -> Rows:
 
 
 def _pack_terms(kind: int, rows_terms: Sequence[Mapping[str, int]]) -> Blocks:
-    """Return the postings of all terms of one kind; `rows_terms` holds each row's terms and number of times."""
+    """Return the postings of all terms of one kind; `rows_terms` holds, for each row, how often it has each term."""
     numbers: defaultdict[str, int] = defaultdict(count().__next__)
     of = np.array([numbers[term] for terms in rows_terms for term in terms], np.int64)
     places = np.repeat(np.arange(len(rows_terms)), np.array([len(terms) for terms in rows_terms], np.int64))
@@ -134,7 +134,7 @@ def _pack_terms(kind: int, rows_terms: Sequence[Mapping[str, int]]) -> Blocks:
 
 
 def merge_segments(parts: Sequence[tuple[Rows, Blocks, Flags]]) -> tuple[Rows, Blocks]:
-    """Return one segment with the flagged rows of several segments."""
+    """Merge several segments into one that holds only their flagged rows."""
     staying = [
         Rows(**{name: of[stays] for name, of in rows.columns.items()}, threads=rows.threads, speakers=rows.speakers)
         for rows, _, stays in parts

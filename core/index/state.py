@@ -1,4 +1,4 @@
-"""The index of the audiences that a search sees; immutable parts are read once and cached.
+"""The index of the audiences that a search may see; parts that never change are read once and cached.
 
 | read | when |
 |---|---|
@@ -95,7 +95,7 @@ class IndexState:
         self.lexicon: Lexicon = Lexicon([part for one in indexes for part in (*one.words.values(), one.fresh.words)])
 
     def count_rows(self, numbers: Collection[int]) -> tuple[int, int]:
-        """Return the number of rows of the sources, and the number of their words."""
+        """Return how many rows the sources with these numbers have, and how many words these rows have."""
         sums = sum(one.view.source_sums[:, list(numbers)].sum(axis=1) for one in self.audiences.values())
         rows, words = sums if self.audiences else (0, 0)
         return int(rows), int(words)
@@ -113,7 +113,7 @@ class IndexState:
 
 
 def _retry(read: Callable[[], T], reload: Callable[[], None] = lambda: None) -> T:
-    """Return the result of a read; repeat it if the index changed meanwhile."""
+    """Return the result of `read`; if the index changed meanwhile, call `reload` and read again."""
     for _ in range(READ_AGAIN - 1):
         try:
             return read()
@@ -125,7 +125,7 @@ def _retry(read: Callable[[], T], reload: Callable[[], None] = lambda: None) -> 
 def _load_changed(
     db: Database, changed: Sequence[AudienceState], kept: Mapping[int, AudienceIndex]
 ) -> dict[int, AudienceIndex]:
-    """Return the indexes of changed audiences; cached parts are not read again."""
+    """Read the indexes of changed audiences and return them by id; unchanged parts come from `kept`."""
     unpacked: list[Segment] = []
     unread: list[tuple[int, int, int]] = []
     words: dict[int, dict[frozenset[Segment], SortedWords]] = {}
@@ -163,7 +163,7 @@ def _load_changed(
 def _add_words(
     parts: Mapping[frozenset[Segment], SortedWords], terms: Mapping[Segment, bytes]
 ) -> dict[frozenset[Segment], SortedWords]:
-    """Return the words with those of further segments; the new part absorbs parts that are not much larger."""
+    """Return `parts` with a part for the words of more segments; it absorbs parts that are not much larger than it."""
     if not terms:
         return dict(parts)
     segments, new = frozenset(terms), [SortedWords(*read_terms(stored)) for stored in terms.values()]
@@ -239,7 +239,7 @@ def _column_part(name: str, family: str) -> CompiledStatement:
 
 
 def _read_fresh(db: Database, places: Sequence[tuple[int, int, int]]) -> list[FreshRow]:
-    """Return the stored unpacked rows with these (audience, source, id)."""
+    """Return, of the rows with these (audience, source, id), those that are in no segment yet."""
     contents: list[FreshRow] = []
     for part in chunks(places):
         audiences, numbers, ids = (sorted(set(column)) for column in zip(*part, strict=True))
@@ -264,7 +264,7 @@ def _fresh_part(family: str) -> CompiledStatement:
 def _read_blocks(
     db: Database, audiences: Mapping[int, AudienceIndex], numbers: Mapping[IndexTerm, int]
 ) -> dict[int, list[Block]]:
-    """Return the postings of terms in the segments of each audience."""
+    """Return, by audience, the postings of these terms in its segments."""
     blocks: dict[int, list[Block]] = {}
     segments = {
         audience: {one.segment_id for one in index.state.segments}

@@ -32,7 +32,7 @@ def write_fresh(connection: Connection, entries: Iterable[Entry]) -> None:
 
 
 def _encode(entry: Entry) -> tuple[int, bytes]:
-    """Return the digest and the content with which an entry is stored."""
+    """Return (digest, content): the two columns in which an entry is stored."""
     facts = (entry.at_us, entry.words, entry.local_only, entry.place.thread, entry.place.speaker)
     text = json.dumps([*facts, entry.terms, entry.tags, entry.days], ensure_ascii=False, separators=(",", ":"))
     content = text.encode("utf-8", "surrogatepass")
@@ -40,7 +40,7 @@ def _encode(entry: Entry) -> tuple[int, bytes]:
 
 
 def decode(audience: int, source: int, row_id: int, digest: object, content: object) -> Entry | None:
-    """Return the entry of an unpacked row; None if it cannot be read."""
+    """Return the entry stored in these columns of search_fresh; None if it cannot be read."""
     checked = read_checked(content, digest)
     if checked is None or not is_place(source, row_id):
         return None
@@ -51,7 +51,7 @@ def decode(audience: int, source: int, row_id: int, digest: object, content: obj
 
 @lru_cache(maxsize=4096, typed=True)  # every search asks it of every unpacked row
 def is_place(source: object, row_id: object) -> bool:
-    """Return whether the values are the source and id of a row: another program may write anything into SQLite."""
+    """Return whether the values can be the source and id of a row, as other programs may write anything into SQLite."""
     return type(source) is int and type(row_id) is int and source in sources.BY_NUMBER
 
 
@@ -61,13 +61,13 @@ def count_fresh(connection: Connection, audience: int) -> int:
 
 
 def remove_fresh(connection: Connection, audience: int, source: int, ids: Iterable[int]) -> int:
-    """Delete unpacked rows of an audience and a source; return the number of deleted rows."""
+    """Delete these rows of an audience and source from search_fresh; return how many there were."""
     these = (_F.audience_id == audience, _F.source == source, _F.row_id.in_(IDS))
     return execute_parts(connection, delete(search_fresh).where(*these), ids)
 
 
 def take_fresh(connection: Connection, audience: int, most: int) -> list[Entry]:
-    """Delete the first unpacked rows by source and id; return their entries, rebuilt from stored rows if unreadable."""
+    """Delete the first `most` rows, by source and id, from search_fresh; return their entries, remade if unreadable."""
     first = _ALL.where(_F.audience_id == audience).order_by(_F.source, _F.row_id).limit(most)
     rows = connection.execute(first.with_for_update()).all()
     made: list[Entry] = []
@@ -85,7 +85,7 @@ _ALL = select(*_AS_STORED)
 
 
 def read_fresh(connection: Connection, audience: int) -> list[Entry]:
-    """Return the entries of the readable unpacked rows of an audience."""
+    """Return the readable entries of an audience in search_fresh."""
     found = connection.execute(_ALL.where(_F.audience_id == audience))
     return [one for row in found if (one := decode(audience, *row)) is not None]
 

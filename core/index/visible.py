@@ -1,4 +1,4 @@
-"""All rows of an audience as arrays, by conversation and time: packed and unpacked rows together."""
+"""All rows of an audience as arrays, by conversation and time: rows in segments and later ("fresh") rows together."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FreshPosting = tuple[int, int, int, int]
 
 @dataclass(eq=False)
 class Table(Rows):
-    """The packed rows of an audience."""
+    """The rows of an audience that are in segments."""
 
     segment: Ints
     packed_row: Column
@@ -55,12 +55,12 @@ class Table(Rows):
 
     @cached_property
     def source_sums(self) -> Ints:
-        """Return the number of rows and the number of words of each source."""
+        """Return, for each source, its number of rows and of words."""
         return count_rows(self.source, self.words, len(SOURCES))
 
     @cached_property
     def thread_sums(self) -> Ints:
-        """Return the number of rows and the number of words of each conversation."""
+        """Return, for each conversation, its number of rows and of words."""
         return count_rows(self.thread, self.words, len(self.threads))
 
     @cached_property
@@ -78,7 +78,7 @@ class Table(Rows):
         return PackedRows(np.array(sorted(i for i, source, row_id in here if (source, row_id) in wanted), np.int64))
 
     def find_gone(self, last: Mapping[RowId, int]) -> PackedRows:
-        """Return the removed rows; `last` is the last segment that may hold each row."""
+        """Return the positions of removed rows; `last` holds, by row, the last segment that may still contain it."""
         rows = self.find_rows(last.keys())
         facts = zip(self.source[rows].tolist(), self.row_id[rows].tolist(), self.segment[rows].tolist(), strict=True)
         return take(rows, np.array([last[source, row_id] >= segment for source, row_id, segment in facts], bool))
@@ -117,7 +117,7 @@ class Table(Rows):
         return np.searchsorted(self.thread, np.arange(len(self.threads) + 1))
 
     def find_place(self, thread: str, at_us: int, row_id: int) -> int:
-        """Return the packed row before which an unpacked row is inserted."""
+        """Return the position in this table before which a fresh row with these values belongs."""
         number = self.thread_number.get(thread)
         if number is None:
             return int(self.thread_start[bisect_left(self.threads, thread)])
@@ -137,7 +137,7 @@ def _list_beginnings(text: str) -> set[str]:
 
 
 def gaps_of(thread: Column, at_us: Column, count: int) -> Ints:
-    """Return, for each conversation, the pause in microseconds that ends a session: its median pause, many times."""
+    """Return, for each conversation, the pause in microseconds that ends a session: a multiple of its median pause."""
     gaps = np.full(count, MOST_GAP, np.int64)
     same = thread[1:] == thread[:-1]
     of, steps = thread[1:][same].astype(np.int64), np.minimum(np.diff(at_us)[same], MOST_GAP)
@@ -162,7 +162,7 @@ def find_beginnings(rows: Rows, index: Ints) -> Flags:
 
 
 def count_rows(numbers: Column, words: Column, size: int) -> Ints:
-    """Return the number of rows and the number of words for each value below `size` in the column `numbers`."""
+    """Return how many rows, and how many words, there are for each value below `size` in the column `numbers`."""
     sums = np.bincount(numbers, minlength=size), np.bincount(numbers, weights=words, minlength=size)
     return np.stack(sums).astype(np.int64)
 
@@ -181,7 +181,7 @@ def build_table(parts: Sequence[tuple[int, Rows]]) -> Table:
 
 @dataclass(frozen=True, eq=False)
 class FreshOffsets:
-    """Maps packed rows to view rows: the number of unpacked rows before a packed row is added to its number."""
+    """Converts positions in the table to positions among all rows, by adding the number of fresh rows before them."""
 
     before: Ints
     """For each unpacked row, in order, the packed row after it."""
@@ -200,7 +200,7 @@ class FreshOffsets:
         return dict(zip(self.ids, self.fresh.tolist(), strict=True))
 
     def insert(self, packed: NDArray[T], fresh: NDArray[T]) -> NDArray[T]:
-        """Merge the columns of packed and unpacked rows, in view order; `numpy.insert` takes twice as long."""
+        """Merge a column of the table with that of the fresh rows, in order; `numpy.insert` takes twice as long."""
         parts = np.split(packed, self.before)
         between = [one for n, part in enumerate(parts[1:]) for one in (fresh[n : n + 1], part)]
         return np.concatenate([parts[0], *between])
@@ -218,13 +218,13 @@ class Postings(NamedTuple):
     """Position of the first posting of each term number, followed by the number of postings."""
 
     def find(self, term: IndexTerm) -> tuple[ViewRows, Column]:
-        """Return the rows that hold a term, and how often each holds it."""
+        """Return the rows that contain a term, and how often each contains it."""
         number = self.numbers[term]
         first, last = self.starts[number], self.starts[number + 1]
         return ViewRows(self.rows[first:last]), self.times[first:last]
 
     def find_all(self, pieces: Iterable[Iterable[IndexTerm]], count: int) -> ViewRows:
-        """Return which of the `count` rows of the view hold a term of each piece; a row may be listed repeatedly."""
+        """Return which of the `count` rows hold a term of every piece; a row may be listed repeatedly."""
         held: ViewRows | None = None
         for piece in pieces:
             rows = ViewRows(np.concatenate([self.rows[:0], *(self.find(term)[0] for term in piece)]))
@@ -243,7 +243,7 @@ class Postings(NamedTuple):
         return dict(zip(self.numbers, (self.starts[1:] - self.starts[:-1]).tolist(), strict=True))
 
     def list_held(self, rows: Sequence[int], count: int) -> Iterable[dict[IndexTerm, int]]:
-        """Return the terms of each row, with the number of times; `count` is the number of rows in the view."""
+        """Return, for each of these rows, its terms and how often it has each; `count` is the number of all rows."""
         wanted = np.zeros(count, bool)
         wanted[rows] = True
         mine = wanted[self.rows].nonzero()[0]
@@ -276,7 +276,7 @@ class Visible(Rows):
     def read_postings(
         self, numbers: Mapping[IndexTerm, int], fresh: Iterable[FreshPosting], blocks: Iterable[Block]
     ) -> Postings:
-        """Return the postings of terms; `numbers` holds the number of each term."""
+        """Join the postings of fresh rows and of segments; `numbers` holds the number that stands for each term."""
         kept = sorted(blocks)
         every = np.frombuffer(b"".join([postings for _, _, postings in kept]), POSTING)
         sizes = [len(postings) // POSTING.itemsize for _, _, postings in kept]
@@ -312,7 +312,7 @@ class Visible(Rows):
 
     @cached_property
     def session(self) -> Column:
-        """Return the number of each row's session, counted over all conversations."""
+        """Return, for each row, the number of its session, counted over all conversations."""
         return self._begins_session.cumsum(dtype=np.int32) - 1
 
     @cached_property
@@ -356,7 +356,7 @@ class Visible(Rows):
         return frozenset(self.source_sums[0].nonzero()[0].tolist())
 
     def find_speakers(self, field: str, values: Collection[str]) -> list[int]:
-        """Return the numbers of the speakers with one of these names, keys, roles or forms of names."""
+        """Return the numbers of speakers whose `field` (name, key, role or form of name) has one of these values."""
         packed, by_value = len(self.table.speakers), self.table.speakers_by_value
         found = [n for value in values for n in by_value.get((field, value), ())]
         if len(self.speakers) > packed:
@@ -400,7 +400,7 @@ class Visible(Rows):
 
 
 def add_fresh(audience: int, table: Table, entries: Sequence[Entry], gone: Mapping[RowId, int]) -> Visible:
-    """Return all rows of an audience: the rows of the table and the unpacked rows."""
+    """Join a table with the fresh entries of its audience; `gone` names the removed rows."""
     ordered = sorted(entries, key=lambda one: (one.place.thread, one.at_us, one.row_id))
     fresh, threads, speakers = rows_of(ordered), list(table.threads), list(table.speakers)
     thread_number = table.thread_number

@@ -92,7 +92,7 @@ def enqueue_operation(
 
 
 def run_pending(limit: int | None = None, *, model: Any = None, **options: Unpack[CallOptions]) -> list[OperationRun]:
-    """Run all operations of the scope's persona that may begin now; return a report for each.
+    """Run all queued operations of the scope's persona that may begin now; return a report for each.
 
     Operations queued meanwhile run too; those that wait for their next try are left for a later call.
 
@@ -127,7 +127,7 @@ def run_pending(limit: int | None = None, *, model: Any = None, **options: Unpac
 
 
 def cancel(ids: Iterable[int], **options: Unpack[CallOptions]) -> int:
-    """Cancel operations that have not ended, and return their number; results of running ones are dropped.
+    """Cancel queued and running operations and return their number; a running one stores no result.
 
     Unknown ids, and those of other personas or ended operations, are ignored.
 
@@ -171,7 +171,7 @@ def retry_operation(
 def list_operations(
     states: str | Iterable[str] = rules.STATES, limit: int = 100, **options: Unpack[CallOptions]
 ) -> list[ListedOperation]:
-    """Return operations of the scope's persona, grouped by state, in the order in which `states` below lists them.
+    """Return operations of the scope's persona, grouped by state; the groups are in the order of `states` below.
 
     Open operations are in the order of execution, ended ones newest first.
 
@@ -200,7 +200,7 @@ def list_operations(
 
 
 def count_operations(**options: Unpack[CallOptions]) -> dict[str, dict[str, int]]:
-    """Return numbers of operations of the scope's persona: by type, then by state, without zeros.
+    """Return the number of operations of the scope's persona for each type and state; zeros are left out.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.jobs import count_operations, enqueue_operation

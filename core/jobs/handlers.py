@@ -21,7 +21,7 @@ the operation, and again if that transaction is repeated. An exception undoes al
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """Services that a handler gets."""
+    """What an operation handler works with: database, settings, model."""
 
     db: Database
     settings: Settings
@@ -61,7 +61,7 @@ QUEUE_DUE = f"{_PACKAGE}.lifelong.cycles:queue_due"
 
 
 def operation_scope(operation: Operation) -> Scope:
-    """Return the scope of an operation: its conversation and participant, without a server."""
+    """Return the scope of an operation: its persona, conversation and participant, without a server."""
     return Scope(operation.persona, operation.conversation, operation.participant)
 
 

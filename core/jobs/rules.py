@@ -49,14 +49,14 @@ def wait_seconds(tries: int, asked_seconds: float = 0.0) -> float:
 
 
 def is_final(failure: Exception) -> bool:
-    """Return whether another try would fail too: bad input and refused log-ins are final, everything else is not."""
+    """Return whether a retry is useless: bad input and refused log-ins are final, all other failures are not."""
     if isinstance(failure, ModelError):
         return failure.reason == "auth"
     return isinstance(failure, ConfigError | MessageError | ScopeError | TransferError | PromptTooLargeError)
 
 
 def error_text(kind: str, reason: str = "", number: int | None = None, cause: str = "") -> str:
-    """Return the stored text of a failure: error class, reason, cause, and the server's error number."""
+    """Return the text to store for a failure: error class, reason, cause, and the server's error number."""
     text = f"{kind}: {reason}" if reason else kind
     facts = [cause] if cause else []
     facts += [str(number)] if number is not None else []
@@ -82,7 +82,7 @@ class Waiting(NamedTuple):
 
 
 class Turns(NamedTuple):
-    """Waiting operations: ready to begin, with a failed dependency, or lost with their worker."""
+    """Open operations by what to do next: begin them, or fail them because a dependency failed or their worker died."""
 
     ready: tuple[Waiting, ...]
     """Operations that may begin now, the next one first."""
@@ -95,7 +95,7 @@ class Turns(NamedTuple):
 
 
 def choose_turns(waiting: Sequence[Waiting], states: Mapping[int, str]) -> Turns:
-    """Return which operations may begin (HIGH before NORMAL before LOW, then oldest first), and which must fail.
+    """Return which waiting operations may begin (by priority, then oldest first) and which must fail.
 
     `states` are those of the dependencies, by id.
     """

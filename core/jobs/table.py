@@ -50,7 +50,7 @@ def enqueue(
     depends_on: Sequence[int] = (),
     once: bool = False,
 ) -> int | None:
-    """Insert an operation within a transaction; return its id, or None if `once` and an equal operation is waiting."""
+    """Insert an operation within a transaction and return its id; None if `once` is set and an equal one is waiting."""
     if once:
         hold_conversation(connection, persona, conversation)
         values = {"persona": persona, "conversation": conversation, "type": type}
@@ -103,7 +103,7 @@ _WAITING = (
 
 
 def read_open(read: Reader, persona: str, kind: str, conversation: str) -> dict[int, dict[str, Any]]:
-    """Return the payloads of a conversation's operations of a kind that have not ended, by id, oldest first."""
+    """Return, by id, the payloads of a conversation's pending and running operations of type `kind`, oldest first."""
     here = (_J.persona_id == persona, _J.conversation_key == conversation, _J.type == kind)
     rows = read(select(_J.id, _J.payload).where(*here, _J.status.in_(OPEN_STATES)).order_by(_J.id), {})
     return {row.id: read_object(row.payload) or {} for row in rows}
@@ -119,12 +119,12 @@ def hold_conversation(connection: Connection, persona: str, conversation: str | 
 
 
 def cancel(db: Database, persona: str, ids: Sequence[int]) -> int:
-    """Cancel operations that have not ended; return their number. Results of running operations are dropped."""
+    """Cancel pending and running operations and return their number; a running one will store no result."""
     return sum(end(db, persona, part, "cancelled") for part in chunks(sorted(set(ids)), PART))
 
 
 def end(db: Database, persona: str, ids: Sequence[int], status: OperationState, *, error: str | None = None) -> int:
-    """End open operations, in the order of their ids, so that all transactions lock rows in one order."""
+    """Set the end state `status` of open operations, by ascending id so that transactions lock rows in one order."""
     now = db.clock()
     change = (
         update(memory_jobs)
@@ -140,7 +140,7 @@ def end(db: Database, persona: str, ids: Sequence[int], status: OperationState, 
 
 
 def retry(db: Database, persona: str, job_id: int) -> bool | None:
-    """Reset a failed operation to pending; return whether there was one, None if its texts were deleted."""
+    """Reset an operation from failed to pending; return whether it was failed, None if its texts were deleted."""
     rows = db.read(_FOUND, {"persona": persona, "id": job_id}, source="memory_jobs")
     if rows and (read_object(rows[0].payload) or {}).get(rules.TEXTS) == "":
         return None
@@ -165,7 +165,7 @@ _FOUND = select(_J.status, _J.payload).where(_J.persona_id == bindparam("persona
 
 
 def prune(db: Database, persona: str) -> int:
-    """Delete one batch of operations that ended long ago; return its size, 0 if none was left."""
+    """Delete one batch of operations that ended long ago; return how many were deleted."""
     now = db.clock()
     removed = 0
     for status, days in (("completed", KEPT_DAYS), ("cancelled", KEPT_DAYS), ("failed", FAILED_KEPT_DAYS)):
@@ -189,7 +189,7 @@ _listed_columns = [column for column in _J if column.name != "payload"]
 
 
 def read_operations(db: Database, persona: str, states: Sequence[str], most: int) -> list[ListedOperation]:
-    """Return operations by state: open ones in the order of execution, ended ones newest first."""
+    """Return the operations in these states: open ones in the order of execution, ended ones newest first."""
     chosen = select(*_listed_columns).where(_J.persona_id == persona).limit(most)
     now = {"now": db.clock()}
     operations: list[ListedOperation] = []

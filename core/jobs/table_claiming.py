@@ -42,7 +42,7 @@ _PERSONAS = select(_J.persona_id, _J.status).where(_J.persona_id > "").distinct(
 
 
 def read_turns(db: Database, persona: str, types: Collection[str], most: int) -> Turns:
-    """Return which operations may begin or must fail, of up to `most` in each open state."""
+    """Return which operations may begin and which must fail; at most `most` operations of each open state are read."""
     values = {"persona": persona, "types": sorted(types), "now": db.clock(), "most": most}
     waiting = [
         Waiting(*row)._replace(created_at=row.created_at or EPOCH, depends_on=table.read_ids(row.depends_on))
@@ -58,7 +58,7 @@ _STATES = select(_J.id, _J.status).where(_J.persona_id == _P, _J.id.in_(bindpara
 
 @lru_cache(maxsize=1)
 def _next() -> Any:
-    """Return a UNION of one SELECT per state, each in index order; one SELECT of several states would sort all rows."""
+    """Return one SELECT per open state, joined by UNION: each reads in index order, so the server sorts nothing."""
     due = or_(_J.available_at.is_(None), _J.available_at <= NOW)
     branches = []
     for status in OPEN_STATES:
@@ -93,7 +93,7 @@ def begin(
     payload: Mapping[str, Any],
     lease_seconds: float,
 ) -> Claim | None:
-    """Claim the first waiting operation of type `kind`, or a new one, with `payload`; None if one of `alone` runs."""
+    """Claim a waiting or new operation of type `kind` and set its payload; None while one of the types `alone` runs."""
     mine: dict[str, Any] = {"persona": persona, "token": _make_token(), "id": 0}
     now = {"now": db.clock()}
     running = select(_J.id).where(_J.persona_id == persona, IS_RUNNING, _J.type.in_(alone))
@@ -169,14 +169,14 @@ _MINE = select(*(column for column in _J if column.name != "depends_on")).where(
 
 
 def renew_lease(db: Database, claimed: Claim, *, lease_seconds: float) -> bool:
-    """Extend the lease; return whether the claim is still valid."""
+    """Extend the time that a claim is valid; return False if it was lost already."""
     # `updated_at` stays the start of the run; extending the lease twice is harmless
     change = _change(claimed).values(lease_until=db.clock() + timedelta(seconds=lease_seconds))
     return db.idempotent_transaction(lambda c: c.execute(change).rowcount == 1, source=_SOURCE)
 
 
 def _change(claimed: Claim) -> Any:
-    """Return an UPDATE of the operation that applies only while the claim is valid."""
+    """Return an UPDATE of the claimed operation that changes nothing once the claim is no longer valid."""
     operation = claimed.operation
     mine = (_J.id == operation.id, _J.status == "in_progress", _J.claimed_by == claimed.token)
     return update(memory_jobs).where(_J.persona_id == operation.persona, *mine)
@@ -192,7 +192,7 @@ def settle(
     until: datetime | None = None,
     is_try: bool = True,
 ) -> bool:
-    """Store the effect and end the claim in one transaction; return whether the claim was still valid.
+    """Run `effect`, which stores the result, and end the claim, in one transaction; False if the claim was lost before.
 
     `until` is the earliest time of the next try; with `is_try` False this run does not count as a try.
     """

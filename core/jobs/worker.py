@@ -54,7 +54,7 @@ EMBED_EVERY = timedelta(seconds=5)
 
 
 class Worker:
-    """Runs the operations of a database, and queues due consolidations.
+    """Runs the queued background operations of a database, and queues consolidations that are due.
 
     Args:
         db: the database.
@@ -145,7 +145,7 @@ class Worker:
 
 
 def prune_now_and_then(db: Database, personas: Sequence[str]) -> None:
-    """Delete old operations of these personas, or of all, at most once in PRUNE_SECONDS per database handle."""
+    """Delete operations that ended long ago, of these personas or of all; at most once in PRUNE_SECONDS per handle."""
     before: dict[tuple[str, ...], datetime] = db.caches.setdefault(__name__, {})
     of, now = tuple(personas), db.clock()
     if of in before and now < before[of] + timedelta(seconds=PRUNE_SECONDS):
@@ -157,7 +157,7 @@ def prune_now_and_then(db: Database, personas: Sequence[str]) -> None:
 
 
 def queue_embedding(db: Database, settings: Settings, personas: Sequence[str], *, now: bool = False) -> None:
-    """Queue EMBED for each persona with rows that lack vectors; `now`: even if checked less than EMBED_EVERY ago."""
+    """Queue EMBED for each persona with rows without vectors; `now` checks even if EMBED_EVERY has not passed."""
     embedder = embedders.resolve(None, settings)
     if embedder is None:
         return
@@ -246,7 +246,7 @@ def run_operation(
 
 @contextmanager
 def keep_lease(db: Database, claimed: Claim, lease_seconds: float) -> Iterator[None]:
-    """Renew the lease of a claim in a thread while the block runs, three times per lease."""
+    """While the block runs, renew the claim from a thread, three times in `lease_seconds`."""
     done = threading.Event()
 
     def renew() -> None:
@@ -267,7 +267,7 @@ def keep_lease(db: Database, claimed: Claim, lease_seconds: float) -> Iterator[N
 
 
 def _note_failure(db: Database, claimed: Claim, failure: Exception) -> tuple[RunState, str, float]:
-    """Store a failure as final or for another try; return the state, the stored reason and the pause in seconds."""
+    """Store a failure; return the new state of the operation, the stored reason and the seconds until a retry."""
     operation = claimed.operation
     reason, number, asked, cause = "", None, 0.0, ""
     if isinstance(failure, ModelError):

@@ -104,7 +104,7 @@ def count_new(db: Database, persona: str, conversation: str, most: int, *, above
 
 
 def move_mark(connection: Connection, persona: str, window: Window) -> bool:
-    """Move the consolidation mark to the newest message of a window; return False if another writer has moved it."""
+    """Record that messages up to the window's newest are consolidated; return False if another writer was faster."""
     stood = _K.consolidated_to == window.mark if window.mark else func.coalesce(_K.consolidated_to, 0) == 0
     change = (
         update(conversations)

@@ -48,6 +48,6 @@ def find_similar(call: Call, text: str, row_id: int | None = None) -> SimilarMem
 
 @cache_texts(4096)  # each save compares the same memories: 1,000 took 0.4 s
 def list_subject_words(text: str, languages: tuple[str, ...]) -> frozenset[str]:
-    """Return the stems of a text's subject words; numbers are values, not subjects."""
+    """Return the stems of the words that say what a text is about; words with digits are values and are left out."""
     said = [*salient_words(text, languages, MOST_WORDS), *minor_words(plain_words(text), languages, MOST_WORDS)]
     return frozenset([stem(word, languages) for word in said if not any(map(str.isdecimal, word))])

@@ -286,7 +286,7 @@ def put_under_key(message: IncomingMessage, live: LiveHistory, key: str | None) 
 
 @dataclass(frozen=True, slots=True)
 class VisibleContext:
-    """Result of the first database read: visible audiences, and the words and tags of the message."""
+    """Result of a prompt's first database read: the audiences it may see, and the message's tags and search words."""
 
     viewer: Viewer | None = None
     """The viewer's audiences; None if nothing stored can be read."""

@@ -315,7 +315,7 @@ def _find_day(call: PromptCall, hit: Hit, zone: tzinfo) -> date | None:
 
 
 def _add_host_context(call: PromptCall, gathered: Gathered, persona_text: str) -> Gathered:
-    """Add the keys of the hook `context` and the persona's text."""
+    """Add to `gathered` the keys that the host's hook `context` returns, and the persona's text."""
     given = call.request
     arguments = {
         "message": given.message,

@@ -187,7 +187,7 @@ def name_author(author: str, person: str, participant: str) -> str:
 
 
 def note_unread(source: int, error: StoreReadError) -> StoreReadError:
-    """Log that a source could not be read, and return the error; the hits of other sources are still returned."""
+    """Log that a source could not be read, and return the error, to be reported beside the hits of other sources."""
     logs.warning("source_unread", source=sources.BY_NUMBER[source].table.name, number=error.number)
     return error
 

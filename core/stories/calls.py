@@ -22,7 +22,7 @@ NO_CONVERSATION = WriteResult(False, None, "unchanged", notes=("there is no such
 
 @dataclass(frozen=True, slots=True)
 class StoryCall(Call):
-    """A call about one conversation or message. Its scope names the conversation, its viewer is the caller."""
+    """A call about one conversation or message: `scope` names that conversation, `viewer` holds the caller's rights."""
 
     place: ConversationFacts | None = None
     """The stored conversation; None if the caller sees no such conversation."""
@@ -38,20 +38,20 @@ class StoryCall(Call):
         return self.viewer.audiences if self.viewer is not None else ()
 
     def change(self, write: Callable[..., bool], *values: Any, **named: Any) -> bool:
-        """Run a function that changes this conversation's running recap in a transaction, and return its result."""
+        """Run `write`, which changes this conversation's running recap, in a transaction, and return its result."""
         return self.db.idempotent_transaction(
             lambda connection: write(connection, self.persona, self.conversation, *values, **named),
             source="running_recaps",
         )
 
     def redacted(self) -> StoryCall:
-        """Return this call; without its conversation if it is local_only and the destination is remote."""
+        """Return this call, but without the conversation if that is marked local_only and the destination is remote."""
         hides = self.place is not None and self.place.local_only and not (self.viewer and self.viewer.sees_local_only)
         return replace(self, place=None, row_id=None) if hides else self
 
 
 def choose_counter(counter: Counter | None, settings: Settings) -> Counter:
-    """Return the token counter: the host's, else that of LLM_MODEL, else an estimate."""
+    """Return the token counter: `counter` if the host passed one, else that of LLM_MODEL, else an estimate."""
     return functools.cache(resolve_counter(counter, settings.llm_model or None)[0])
 
 
@@ -87,7 +87,7 @@ def no_such_message() -> MessageError:
 
 
 def _see(call: Call, key: str, *, is_named: bool) -> StoryCall:
-    """Return the call with the conversation if the scope sees it; a scope without conversation uses the named one."""
+    """Return a call on the conversation `key`; without it if the scope (by `is_named`, in this chat) may not see it."""
     named = replace(call, scope=replace(call.scope, conversation=key))
     viewer = load_viewer(call, key if is_named else None)
     place = table_conversations.find_among(call.db.read, call.persona, [key]).get(key)

@@ -58,7 +58,7 @@ REFUSALS = ("empty", "no_text", "unreadable", "error_like", "shorter")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task(StoryCall):
-    """An operation about a stored conversation with stories switched on."""
+    """A running operation on the stories of one conversation, with its model and token counter."""
 
     operation: Operation
     model: Any
@@ -76,7 +76,7 @@ class Task(StoryCall):
         return max(1, math.floor(self.settings.context_tokens * SHARE))
 
     def read_lines(self, rows: Sequence[int]) -> list[Line]:
-        """Return these messages with names, without excluded messages and those of people at privacy level full."""
+        """Return these messages with speaker names, but no excluded ones and none of people at privacy level full."""
         lines = table_lines.read_lines(self.db.read, self.persona, rows)
         with self.db.connection(source="participants") as connection:
             lines = table_participants.keep_allowed(connection, self.persona, lines, self.settings.privacy_default)
@@ -100,7 +100,7 @@ class Task(StoryCall):
         return text
 
     def check(self, text: str, current: str) -> str:
-        """Return `text` if it may replace the current text; "" for an extract that may not.
+        """Return `text` if it may replace the text `current`; "" if it may not and was made without a model.
 
         Raises:
             ModelError: a model's text may not replace the current text, so the model is asked again later.
@@ -135,7 +135,7 @@ def read_text(reply: str) -> str:
 
 
 def cut_pieces(entries: Iterable[Mapping[str, str]], key: str, count: Counter, room: int) -> list[list[dict[str, str]]]:
-    """Return entries in groups of at most `room` tokens; an entry with a longer text is split."""
+    """Group entries so that their texts have at most `room` tokens per group; an entry with a longer text is split."""
     pieces: list[list[dict[str, str]]] = []
     used = 0
     for entry in entries:
@@ -151,7 +151,7 @@ def cut_pieces(entries: Iterable[Mapping[str, str]], key: str, count: Counter, r
 
 
 def cut_text(text: str, tokens: int, room: int) -> list[str]:
-    """Return a text of `tokens` tokens in equal parts of at most about `room` tokens."""
+    """Split a text of `tokens` tokens into equal parts of at most about `room` tokens."""
     size = max(1, math.ceil(len(text) / max(1, math.ceil(tokens / room))))
     return [text[at : at + size] for at in range(0, len(text), size)] or [text]
 
@@ -217,7 +217,7 @@ def _is_done(operation: Operation, stored: Recap) -> bool:
 
 
 def _note_refusal(task: Task, row_id: int, reason: str) -> None:
-    """Store the reason why a text was refused; the old recap stays."""
+    """Store with the message why a new recap was refused; the old recap stays."""
 
     def work(connection: Connection) -> None:
         row = table_lines.hold_line(connection, task.persona, row_id)
@@ -288,7 +288,7 @@ def _detect_pauses(task: Task, story: Layout, limits: BreakLimits) -> _Detection
 
 
 def _ask_break(task: Task, story: Layout, limits: BreakLimits) -> _Detection:
-    """Return the scene break that a model proposes among the messages it was not asked about before."""
+    """Ask the model for a scene break among messages it was not asked about before, and return its proposal."""
     marked = table_recaps.read_checked(task.db.read, task.persona, task.conversation)
     checked = max((at for at, row in enumerate(story.rows) if row in marked), default=BEFORE_ALL)
     first = max(limits.first, checked + 1)
@@ -315,7 +315,7 @@ def _ask_break(task: Task, story: Layout, limits: BreakLimits) -> _Detection:
 
 
 def _choose_window(task: Task, story: Layout, indexes: range, first: int) -> tuple[list[dict[str, object]], int]:
-    """Return as many messages as a model can read at once, and the index of the last one.
+    """Return the messages from index `first` on that fit into one question to a model, and the index of the last one.
 
     Messages from `first` on get three quarters of the tokens, earlier messages the rest.
     """
@@ -449,7 +449,7 @@ def _extract_story(_task: Task, previous: str, added: Sequence[Scene]) -> str:
 
 
 def _ask_story(task: Task, previous: str, added: Sequence[Scene]) -> str:
-    """Return `previous` continued by a model with the added scenes, in several questions if they are too long."""
+    """Let a model add the scenes to the running recap `previous`, in several questions if they are too long."""
     room = int(task.room * PREVIOUS_SHARE)
     entries = [{**({"name": scene.name} if scene.name else {}), "recap": scene.recap} for scene in added]
     text = previous
@@ -461,7 +461,7 @@ def _ask_story(task: Task, previous: str, added: Sequence[Scene]) -> str:
 
 
 def _are_sources_kept(connection: Connection, task: Task, plan: RecapPlan, added: Sequence[Scene]) -> bool:
-    """Return whether all recaps that a text was made from are still stored, so that cleared text does not come back."""
+    """Return whether all recaps used for a new text are still stored; if not, it could bring back deleted text."""
     read, persona, conversation = connection.execute, task.persona, task.conversation
     now = {(scene.id, scene.recap) for scene in table_scenes.read_scenes(read, persona, conversation)}
     if not {(scene.id, scene.recap) for scene in added} <= now:

@@ -42,7 +42,7 @@ class Refresh(NamedTuple):
 
 
 def refresh(call: StoryCall, disabled: Collection[str] = (), counter: Counter | None = None) -> Refresh:
-    """Update hidden messages and included recaps in a transaction of its own."""
+    """In one transaction, update which messages are hidden and which recaps prompts include."""
     if call.place is None:
         return Refresh({"hide": [], "show": []})
     return call.db.idempotent_transaction(
@@ -142,7 +142,7 @@ def check_message_exclusion(
     counter: Counter | None = None,
     **options: Unpack[CallOptions],
 ) -> Reason:
-    """Return the first rule that excludes a message from recaps, or "" if it takes part.
+    """Return the name of the first rule that excludes a message from recaps, or "" if none does.
 
     Args:
         disabled: sender ids or names of characters that are disabled in the group.
@@ -206,7 +206,7 @@ def update_message_inclusion_flags(
 def concatenate_recap(
     recap: str, message: object, *, interface_path: object = None, **options: Unpack[CallOptions]
 ) -> str:
-    """Return a text of recaps with the recap of an older message put in front.
+    """Return the text `recap` with the recap of an older message put in front of it.
 
     Args:
         recap: the recaps so far, oldest first, one per line.
@@ -217,7 +217,7 @@ def concatenate_recap(
 
 
 def auto_hide_plan(count: int | None = None, conversation: object = None, **options: Unpack[CallOptions]) -> HidePlan:
-    """Return which messages a refresh would hide and show, as ranges of indexes; nothing is changed.
+    """Return which messages the next refresh would hide or show, as ranges of indexes; nothing is changed.
 
     Args:
         count: number of newest scenes that stay visible, including the unfinished scene. 1 and 0 hide all messages up
@@ -234,7 +234,7 @@ def auto_hide_plan(count: int | None = None, conversation: object = None, **opti
 
 
 def _plan_changes(read: Reader, persona: str, conversation: str, count: int) -> tuple[HidePlan, MessagePosition | None]:
-    """Return (plan, newest message to hide); the lists of the plan are empty if nothing changes."""
+    """Return (ranges to hide and to show, newest message to hide); the ranges are empty if nothing would change."""
     nothing: HidePlan = {"hide": [], "show": []}
     if count < 0:
         return nothing, None

@@ -1,4 +1,4 @@
-"""Rules for values stored with a message, for the choice of message recaps, and for hiding messages."""
+"""Rules for values stored with a message, for choosing message recaps, and for hiding messages."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def check_key(key: object, known: tuple[str, ...] = tuple(KINDS)) -> str:
 
 
 def read_value(key: str, value: object) -> Any:
-    """Return the value to store; None and a switch that is off both mean that nothing is stored."""
+    """Check the value for `key` and return it as it is stored; None, also for a switch that is off, stores nothing."""
     kind = KINDS[key]
     if value is None:
         return None
@@ -92,14 +92,14 @@ def read_value(key: str, value: object) -> Any:
 
 
 def limit_tokens(limit: int, kind: Literal["percent", "absolute"], context_tokens: int) -> int:
-    """Return a token limit: the number itself, or this percentage of the context, rounded down."""
+    """Return `limit` in tokens: as it is if `absolute`, else this percentage of the context, rounded down."""
     if kind == "absolute":
         return limit
     return context_tokens * (limit if limit <= 100 else DEFAULT_PERCENT) // 100
 
 
 def choose(candidates: Iterable[tuple[int, int]], limit: int, *, separator_tokens: int = 0) -> tuple[int, ...]:
-    """Return the row ids of the recaps that fit `limit` tokens together, newest first; a candidate: `(id, tokens)`."""
+    """Return the row ids of the newest recaps that together fit `limit` tokens; a candidate is `(row id, tokens)`."""
     chosen: list[int] = []
     total = -separator_tokens
     for row_id, tokens in candidates if limit > 0 else ():
@@ -116,14 +116,14 @@ def concatenate(memories: Iterable[str]) -> str:
 
 
 class HidePlan(TypedDict):
-    """First and last index of each contiguous range to change, in ascending order."""
+    """Messages to hide and to show, as ascending ranges `(first index, last index)`."""
 
     hide: list[tuple[int, int]]
     show: list[tuple[int, int]]
 
 
 def plan_hiding(start: int, hidden: Sequence[bool | None]) -> HidePlan:
-    """Return the changes that hide all messages before `start` and show the rest; None: the message stays hidden."""
+    """Return the changes that hide messages before index `start` and show the rest; None in `hidden`: never shown."""
     return {
         "hide": ranges(at for at, is_hidden in enumerate(hidden[:start]) if is_hidden is False),
         "show": ranges(at for at, is_hidden in enumerate(hidden[start:], start) if is_hidden),
@@ -131,7 +131,7 @@ def plan_hiding(start: int, hidden: Sequence[bool | None]) -> HidePlan:
 
 
 def last_hidden_scene(breaks: Sequence[int], hidden: Sequence[bool | None]) -> int | None:
-    """Return the newest scene break before the first message that an import did not hide; None if there is none."""
+    """Return the newest break before the first message that is not hidden by an import (None in `hidden`), or None."""
     end = next((at for at, is_hidden in enumerate(hidden) if is_hidden is not None), len(hidden))
     return max((at for at in breaks if at < end), default=None)
 

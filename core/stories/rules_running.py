@@ -67,7 +67,7 @@ class RecapPlan:
 
 
 def read_scenes(data: Mapping[str, Any] | None) -> tuple[CoveredScene, ...] | None:
-    """Return the scenes that a version's `data` lists, or None if it lists none."""
+    """Return the scenes listed in a version's `data`, or None if there is no such list."""
     stored = (data or {}).get("scenes")
     if not isinstance(stored, list):
         return None
@@ -78,7 +78,7 @@ def read_scenes(data: Mapping[str, Any] | None) -> tuple[CoveredScene, ...] | No
 def plan_recap(
     scenes: Sequence[CoveredScene], versions: Sequence[Version], current: int | None, *, anew: bool = False
 ) -> RecapPlan | None:
-    """Return how to make the next version of a running recap, or None if nothing changed.
+    """Return from which version and scenes to make the next running recap, or None if no scene changed.
 
     Newer scenes are added to the current version. If an earlier scene changed, this and all later scenes are added to
     the latest version before it. Without such a version, or with `anew`, all scenes are added to an empty recap.
@@ -105,7 +105,7 @@ def _is_after(scene: CoveredScene, version: Version | None) -> bool:
 
 
 def _first_changed(scenes: Sequence[CoveredScene], version: Version) -> int | None:
-    """Return the index of the last message of the first scene changed since a version, or None."""
+    """Return the last message index of the earliest scene that changed since this version, or None."""
     if version.scenes is None:
         return None
     now = {scene.id: scene for scene in scenes}
@@ -121,13 +121,13 @@ def _first_changed(scenes: Sequence[CoveredScene], version: Version) -> int | No
 
 
 def add_lines(text: str, lines: Sequence[str]) -> str:
-    """Return a text with lines appended that it does not contain yet."""
+    """Return `text` with those of `lines` appended that it does not contain yet."""
     merged = dict.fromkeys(line for line in (*text.splitlines(), *lines) if line.strip())
     return "\n".join(merged)
 
 
 def fit_text(text: str, fits: Callable[[str], bool]) -> tuple[str, int]:
-    """Return the end of a text that fits, and how many of its oldest sentences were dropped for that.
+    """Drop sentences from the beginning of a text until it `fits`; return the rest and how many were dropped.
 
     As few sentences as possible are dropped; the text is "" if not even the last one fits.
     """

@@ -172,7 +172,7 @@ def get_running_recap(
 def set_current_running_recap(
     version: int, *, conversation: object = None, **options: Unpack[CallOptions]
 ) -> WriteResult:
-    """Make a version of the running recap current, by its number; reason `refused` if there is no such version."""
+    """Make the version with this number current; the reason is `refused` if there is no such version."""
     number = _read_number(version)
     call = open_conversation(open_call(**options), conversation)
     if call.place is None:

@@ -33,7 +33,7 @@ class Layout:
     """Index of the last message of each scene."""
 
     def range_of(self, scene: Scene) -> tuple[int, int]:
-        """Return the first and last index of a scene, which begins after the nearest earlier break with a recap."""
+        """Return a scene's first and last message index; it begins after the nearest earlier break that has a recap."""
         last = self.ends[self.scenes.index(scene)]
         earlier = (
             end for each, end in zip(self.scenes, self.ends, strict=True) if each.recap_index is not None and end < last
@@ -47,7 +47,7 @@ class Layout:
 
     @property
     def last_break(self) -> int:
-        """Return the index of the newest break; BEFORE_ALL without one."""
+        """Return the message index of the newest scene break; BEFORE_ALL if there is no break."""
         return max(self.ends, default=BEFORE_ALL)
 
 
@@ -119,7 +119,7 @@ def add_scene_break(
 def make_break(
     connection: Connection, call: StoryCall, row_id: int, name: str = "", visible: bool = True, queues: bool = True
 ) -> WriteResult:
-    """Store a break within a transaction, and queue the recap of its scene; `not_found` if the message is gone."""
+    """Store a scene break within a transaction and, if `queues`, queue its recap; `not_found` without the message."""
     table_conversations.find(connection, call.persona, call.conversation, lock=True)
     if table_lines.hold_line(connection, call.persona, row_id) is None:
         return NO_MESSAGE
@@ -252,7 +252,7 @@ def set_scene_recap(
 
 
 def _change_scene(call: StoryCall, work: Callable[[Connection, StoryCall, Scene], WriteResult]) -> WriteResult:
-    """Run `work` on the scene that ends with the call's message, then refresh the conversation's recaps."""
+    """Run `work` in a transaction on the scene that ends with the call's message, then refresh hidden messages."""
     scene = None if call.row_id is None else table_scenes.find_scene(call.db.read, call.persona, call.row_id)
     if scene is None:
         return NO_BREAK
@@ -263,7 +263,7 @@ def _change_scene(call: StoryCall, work: Callable[[Connection, StoryCall, Scene]
 
 
 def queue_running_if_kept(connection: Connection, call: StoryCall) -> None:
-    """Queue the running recap if RUNNING_SCENE_RECAP_AUTO_GENERATE and stories are on."""
+    """Queue an update of the running recap, if RUNNING_SCENE_RECAP_AUTO_GENERATE and the chat's stories are on."""
     off = call.place is not None and call.place.stories_off
     if call.settings.running_scene_recap_auto_generate and not off:
         queue_running(connection, call)

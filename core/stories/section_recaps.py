@@ -24,7 +24,7 @@ def wanted(asked: Asked) -> Sequence[Branch]:
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
-    """Return the recaps as one text, without those of messages that the prompt shows in full."""
+    """Return the included recaps as one text, except those of messages that the prompt shows in full."""
     own = asked.viewer.scope.conversation
     entries = [entry for entry in (*lists.visible, *lists.echoes) if entry.conversation in ("", own)]
     stored = {entry.row_id for entry in entries if entry.row_id is not None}

@@ -30,7 +30,7 @@ def wanted(asked: Asked) -> Sequence[Branch]:
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001
-    """Return the text, cut to RUNNING_RECAP_CONTEXT_LIMIT; the report names each dropped sentence."""
+    """Return the current running recap, cut to RUNNING_RECAP_CONTEXT_LIMIT; the report names each dropped sentence."""
     for row in table_running.CURRENT.rows_in(rows):
         fitted = fit_version(row.content or "", row.provenance or "", asked.settings)
         left_out = tuple(LeftOut(KEY, "limit", f"{row.id}/{at}") for at in range(fitted.dropped))

@@ -1,4 +1,4 @@
-"""Reads and imports what is stored beside messages: alternatives, recaps, scenes, the running recap."""
+"""Reads and imports data stored with messages: alternatives, recaps, scenes, the running recap."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ NOTHING = Beside()
 
 
 def insert_beside(connection: Connection, db: Database, persona: str, new: Sequence[tuple[int, str, Beside]]) -> None:
-    """Store recaps, alternatives and scenes of new messages, given as `(row id, conversation, contents)`."""
+    """Store recaps, alternatives and scenes of new messages, each given as (row id, conversation, data to store)."""
     now = db.clock()
     texts, recaps, ends, versions = [], [], [], []
     ids = iter(db.ids.take(sum(what.scene is not None for _, _, what in new)))
@@ -140,7 +140,7 @@ def keep_conversation(
 
 
 def read_beside(reader: Reader, persona: str, ids: Sequence[int]) -> dict[int, Beside]:
-    """Return recaps, alternatives and scenes by row id of their message; messages without any are left out."""
+    """Return the recaps, alternatives and scenes of these messages by row id; messages without such data are absent."""
     columns = (_R.message_row, _R.alternative, *table_recaps.RECAP_COLUMNS)
     stored = select(*columns).where(_R.persona_id == persona, _R.message_row.in_(IDS))
     recaps = {(r.message_row, r.alternative): table_recaps.build_recap(r) for r in read_parts(reader, stored, {}, ids)}
@@ -158,7 +158,7 @@ def read_beside(reader: Reader, persona: str, ids: Sequence[int]) -> dict[int, B
 
 
 def read_scenes(reader: Reader, persona: str, ids: Sequence[int]) -> dict[int, Scene]:
-    """Return the scenes that end with these messages, by row id of the message."""
+    """Return, by message row id, the scenes that end with these messages."""
     scenes = select(_S.id, _S.break_row, _S.name, _S.visible, _S.current_recap_index).where(
         _S.persona_id == persona, _S.break_row.in_(IDS)
     )

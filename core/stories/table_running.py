@@ -48,12 +48,12 @@ def _select(persona: str, conversation: str) -> Select[Any]:
 
 
 def read_versions(read: Reader, persona: str, conversation: str) -> list[Version]:
-    """Return the versions that were not deleted, lowest number first."""
+    """Return a conversation's running recap versions that were not deleted, lowest number first."""
     return [_version(r) for r in read(_select(persona, conversation).order_by(_V.version), {})]
 
 
 def find_version(read: Reader, persona: str, conversation: str, number: int) -> Version | None:
-    """Return a version by its number; None if it does not exist or was deleted."""
+    """Return the running recap version with this number; None if it does not exist or was deleted."""
     return next((_version(r) for r in read(_select(persona, conversation).where(_V.version == number), {})), None)
 
 
@@ -99,7 +99,7 @@ def select_current(family: str) -> CompiledStatement:
 
 
 def insert_version(connection: Connection, db: Database, scope: Scope, new: Version) -> int:
-    """Store a version under the next number, make it current and return the number."""
+    """Store a running recap version under the next free number, make it current and return the number."""
     persona, conversation = scope.persona, scope.conversation or ""
     # In this order: MySQL evaluates assignments from left to right, with the new values.
     claim = (

@@ -90,7 +90,7 @@ def build_columns(memory: str | None, provenance: str, count: Counter) -> dict[s
 
 
 def _read_stored(key: str, value: object) -> Any:
-    """Return a value as it is stored: texts cleaned, a blank recap as None."""
+    """Check a value and return it in its stored form: texts are cleaned, a blank recap becomes None."""
     stored = rules_recaps.read_value(key, value)
     if not isinstance(stored, str):
         return stored
@@ -123,7 +123,7 @@ def edit_memory(
     counter: Counter | None = None,
     **options: Unpack[CallOptions],
 ) -> WriteResult:
-    """Store a recap written by a person: marked as edited, not stale, without error, reasoning and prefill.
+    """Store a person's own recap of a message, mark it as edited, and clear its `stale`, error, reasoning and prefill.
 
     A blank text removes the recap. `counter` and result are those of `set_data`.
     """
@@ -159,7 +159,7 @@ def get_data(
 
 
 def _read_all(call: StoryCall, row_id: int, key: str | None) -> dict[str, Any]:
-    """Return the stored values; for a single key, only the table with this key is read."""
+    """Return the values stored with a message; if `key` is given, only the table that holds this key is read."""
     read, values = call.db.read, dict[str, Any]()
     if key not in rules_recaps.SCENE and key != "exclude":
         recap = table_recaps.find_recap(read, call.persona, row_id) or Recap()

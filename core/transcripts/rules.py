@@ -99,7 +99,7 @@ def _is_certain(lines: list[Spoken], matches: Matches, stored: list[Spoken], is_
 
 
 def _pair_edited(lines: list[Spoken], matches: Matches, stored: list[Spoken]) -> None:
-    """Pair edited lines: between two pairs of equal lines, new lines edit missing stored lines with the same roles.
+    """Between two pairs of equal lines, pair new lines, as edits, with unmatched stored lines of the same roles.
 
     There must be as many equal lines as edited lines or more; otherwise the list may be another chat with this key.
     A person's line that is also stored elsewhere is no edit: the missing one may have been deleted.

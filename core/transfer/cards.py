@@ -1,4 +1,4 @@
-"""Character cards (PNG, CHARX or JSON, every version): the persona's text and the entries of the card's book."""
+"""Imports character cards (PNG, CHARX or JSON, every version): the persona's text, and the card's lorebook entries."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def import_card(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> CardImport:
-    """Use a character card as the text of the scope's persona, and store the entries of its book as memories.
+    """Make a character card's text the text of the scope's persona, and store its lorebook entries as memories.
 
     Args:
         path: a PNG whose text chunks hold the card, a CHARX archive, or the card as JSON.
@@ -140,7 +140,7 @@ def read_card(path: Path) -> Card | None:
 
 
 def _read_png(content: bytes) -> Card:
-    """Return the card in a PNG; if the picture holds several versions of the card, the newest readable one."""
+    """Return the card in a PNG picture; if the picture holds several versions, the newest readable one."""
     if len(content) > _PNG_BYTES:
         raise TransferError(f"The picture has more than {_PNG_BYTES:,} bytes, which no card has.")
     texts = dict(_text_chunks(content))

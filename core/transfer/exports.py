@@ -50,7 +50,7 @@ def export_chat(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> ExportResult:
-    """Write a whole conversation into a file and return the result; an error leaves the file as it was.
+    """Write a whole conversation into a SillyTavern file and return the result; on an error, the file stays as it was.
 
     All messages are written, also hidden and excluded ones, with their alternatives, recaps and scenes, and the running
     recap. Imported messages that were not changed are written as they were in the imported file.
@@ -145,7 +145,7 @@ def _with_name(row: Line, header: dict[str, Any]) -> Line:
 
 
 def _header(call: StoryCall) -> tuple[dict[str, Any], list[str]]:
-    """Return the first line of the file (its header), and the blank messages that follow the last message."""
+    """Return the file's first line (the header), and the lines of blank messages that follow the last message."""
     persona, conversation = call.persona, call.conversation
     read = call.db.read
     metadata = table_imported.read_metadata(read, persona, conversation)
@@ -159,7 +159,7 @@ def _header(call: StoryCall) -> tuple[dict[str, Any], list[str]]:
 
 
 def _indexes(call: StoryCall) -> list[int]:
-    """Return the position of each message in the file."""
+    """Return, for each message, its line position in the file."""
     read = call.db.read
     pages = table_lines.read_pages(read, call.persona, call.conversation, call.audiences, with_text=False)
     rows = chain.from_iterable(pages)

@@ -49,7 +49,7 @@ def id_at(value: Any, *names: str) -> str:
 
 
 def dict_at(value: Any, name: str) -> Mapping[str, Any]:
-    """Return the object in a field; an empty one if there is none."""
+    """Return the object in the field `name` of `value`; {} if it holds no object."""
     field = field_at(value, name)
     return field if isinstance(field, Mapping) else {}
 
@@ -65,7 +65,7 @@ def time_at(value: Any, *names: str, zone: tzinfo = UTC) -> datetime | None:
 
 
 def files_of(value: Any, *names: str) -> list[dict[str, str]]:
-    """Return the names of attached files in the form of message metadata."""
+    """Return the attached files named in these fields, in the form in which message metadata lists them."""
     files = [file for name in names for file in list_at(value, name)]
     own = ("file_name", "fileName", "name", "title", "filename")
     shown = [file if isinstance(file, str) else text_at(file, *own) for file in files]
@@ -73,7 +73,7 @@ def files_of(value: Any, *names: str) -> list[dict[str, str]]:
 
 
 def count_at(value: Any, *lists: str) -> int:
-    """Return the number in the field `count`, else the length of the longest of the named lists; at least 1."""
+    """Return how many reacted: the field `count`, else the length of the longest of the named lists; at least 1."""
     count = field_at(value, "count")
     if isinstance(count, int) and not isinstance(count, bool) and count > 0:
         return count
@@ -100,7 +100,7 @@ _CALLS = re.compile(
 
 
 def said_without_thoughts(text: str) -> str:
-    """Return the persona's text without thoughts; "" if it holds only tool calls."""
+    """Return an answer's text without the model's thoughts; "" if it holds only tool calls."""
     spoken = strip_thoughts(text)
     if _CALLS.match(spoken):
         return ""
@@ -114,7 +114,7 @@ def text_of(value: Any, name: str) -> str:
 
 
 def key_of(value: Any, name: str, limit_bytes: int) -> str:
-    """Return an id or name as a key of at most `limit_bytes`: "" for None, decimal digits for a number."""
+    """Return the id or name in the field `name`, cut to `limit_bytes`: "" for None, decimal digits for a number."""
     return key_text("" if value is None else value, name, limit_bytes)
 
 

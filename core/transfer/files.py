@@ -50,7 +50,7 @@ class Member:
 
     @contextmanager
     def guarded(self, faults: list[Fault]) -> Iterator[TextIO]:
-        """Yield the text of the file; an error while opening or reading it is added to the faults.
+        """Yield the file as a text stream; an error while opening or reading it is added to `faults`.
 
         Bytes that are not UTF-8 are replaced, a byte order mark is left out.
         """
@@ -178,7 +178,7 @@ def _may_hold(name: str) -> bool:
 
 
 def _is_litter(name: str) -> bool:
-    """Return whether an operating system, not the user, created this file."""
+    """Return whether a file was created by an operating system, such as `.DS_Store`."""
     parts = name.replace("\\", "/").split("/")
     return "__MACOSX" in parts or parts[-1].startswith("._")
 

@@ -180,7 +180,7 @@ class Plan:
         return f"{line.room.id}:{message_id}" if is_one else message_id
 
     def own_of(self, facts: RoomFacts) -> set[str]:
-        """Return the persona's speaker ids: `persona`, else the assistant; of several, the room's character."""
+        """Return the persona's speaker ids: `persona` if set, else the only assistant, else the room's character."""
         if self.persona is not None:
             return {self.persona}
         return facts.assistants if len(facts.assistants) <= 1 else {facts.room.character}

@@ -92,7 +92,7 @@ class ChatFiles:
 
 
 def _read_each(reader: Reader, members: Sequence[Member], reading: Reading) -> Iterator[Read]:
-    """Yield the messages of each file; a file that is refused yields a fault."""
+    """Read files one by one with `reader` and yield their messages; a refused file yields a fault."""
     for member in members:
         try:
             yield from reader([member], reading)
@@ -116,7 +116,7 @@ def find_export(path: Path, max_bytes: int = MAX_BYTES) -> ChatFiles | None:
 
 
 def _slack_members(export: Export) -> set[Member]:
-    """Return the files of a Slack workspace: its lists, and the daily files of its channels."""
+    """Return the files of a Slack workspace in an export: its lists of users and channels, and the daily files."""
     files = [member for member in export.members if member.name.lower().endswith(".json")]
     lists = [member for member in files if member.stem in messengers.SLACK_LISTS]
     has_days = any(_DAY.fullmatch(member.stem) for member in files)
@@ -127,7 +127,7 @@ def _slack_members(export: Export) -> set[Member]:
 
 
 def _kind(member: Member, broken: list[Fault]) -> str:
-    """Return the program that wrote a file, or "" if it is unknown; read errors are added to `broken`."""
+    """Return the name of the program that wrote a file, or "" if unknown; read errors are added to `broken`."""
     with member.guarded(broken) as text:
         begins = text.read(_TEXT_CHARS)
     head = begins.lstrip("\ufeff \t\r\n\x00")
@@ -142,7 +142,7 @@ def _kind(member: Member, broken: list[Fault]) -> str:
 
 
 def _kind_of_lines(begins: str) -> str:
-    """Return the format of a file with one JSON object per line, from its first lines; "" for another file."""
+    """Recognise the format of a file with one JSON object per line by its beginning; return "" for other files."""
     lines = [line for line in begins.removeprefix("\ufeff").split("\n") if line.strip()][:_LINES]
     if not lines[0].lstrip().startswith("{") and isinstance(read_value(lines[0]), BadJson):
         return ""

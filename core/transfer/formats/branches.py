@@ -1,4 +1,4 @@
-"""Chats with an assistant that branch: ChatGPT, Claude, Open WebUI, LibreChat and llama.cpp."""
+"""Reads chats in which a message may have several replies (branches): ChatGPT, Claude, Open WebUI and others."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Shown(NamedTuple):
 
 
 def choose_branch(nodes: Iterable[Node], current: str, begun: datetime | None, fallback: datetime) -> list[Shown]:
-    """Return the lines of the branch that ends with the current message, or else with the last message of the file.
+    """Return the messages from the first to `current` (without it, to the last of the file), each with a time.
 
     A line of another branch becomes a version of the shown line by the same role at the same depth. If the role has
     no line at that depth, its nearest shown line above is used.
@@ -74,7 +74,7 @@ def _walk(by_id: Mapping[str, Node], last: str) -> list[Node]:
 
 
 def _count_above(by_id: Mapping[str, Node]) -> dict[str, int]:
-    """Return, by message id, how many messages with text are above that message in the tree."""
+    """Return, by message id, how many messages with text lead to that message in the tree."""
     counts: dict[str, int] = {}
     for start in by_id:
         path: dict[str, Node] = {}
@@ -90,7 +90,7 @@ def _count_above(by_id: Mapping[str, Node]) -> dict[str, int]:
 
 
 def _settle(shown: list[Node], begun: datetime | None, fallback: datetime) -> Iterator[datetime]:
-    """Yield a time for each line, never earlier than the time of the line above."""
+    """Yield a time for each message, never earlier than that of the message before it."""
     first = next((node.at for node in shown if node.at is not None), None)
     moments = [moment for moment in (begun, first) if moment is not None]
     now = (shown[0].at if shown else None) or min(moments, default=fallback)
@@ -105,7 +105,7 @@ Conversation = Callable[[str, Mapping[str, Any], Member, Reading], Iterator[Read
 
 
 def _read(members: Sequence[Member], reading: Reading, keys: frozenset[str], one: Conversation) -> Iterator[Read]:
-    """Call `one` for each conversation and yield its results; a file is a list, or one object with one of the keys."""
+    """Call `one` for each conversation and yield its results; a file is a list of conversations, or one with `keys`."""
     for member in members:
         single: dict[str, Any] = {}
         messages: list[Any] = []
@@ -169,7 +169,7 @@ def _beside(shown: Node, versions: Sequence[Node]) -> Beside:
 def _read_nodes(
     place: str, messages: Sequence[Any], room: str, make: Callable[[Mapping[str, Any], str, str], Node]
 ) -> tuple[list[Node], list[Fault]]:
-    """Return the messages of a list and the faults; a message without a parent follows the message before it."""
+    """Turn a list of messages into nodes and faults; a message that names no parent follows the one before it."""
     nodes: list[Node] = []
     faults: list[Fault] = []
     for number, message in enumerate(messages, 1):
@@ -187,7 +187,7 @@ def _join(parts: Iterable[Any], between: str = "\n") -> str:
 
 
 def _spoken(role: str, text: str) -> str:
-    """Return the visible text of a message: without thoughts, and "" for roles other than user and assistant."""
+    """Return a message's text without thoughts; "" for roles other than user and assistant."""
     return said_without_thoughts(text).strip() if role == "assistant" else text if role == "user" else ""
 
 
@@ -258,7 +258,7 @@ def _chatgpt_words(message: Mapping[str, Any]) -> str:
 
 
 def _chatgpt_files(message: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Return the names of attached files, or else the ids of pictures."""
+    """Return the names of a message's attached files; if it has none, the ids of its pictures."""
     names = [text_at(each, "name", "id") for each in list_at(dict_at(message, "metadata"), "attachments")]
     parts = list_at(dict_at(message, "content"), "parts")
     names = list(filter(None, names)) or [text_at(part, "asset_pointer") for part in parts]
@@ -340,7 +340,7 @@ def _claude(
     people: Mapping[str, str], place: str, value: Mapping[str, Any], member: Member, reading: Reading
 ) -> Iterator[Read]:
     def owner(account: str) -> Speaker:
-        """Return the speaker of an account; if it is blank and the export has one account only, that one's speaker."""
+        """Return the speaker for an account id; a blank id means the only account of the export."""
         if not account and len(people) == 1:
             account = next(iter(people))
         return Speaker(reading.user or account or USER_ID, people.get(account) or USER_NAME)

@@ -1,4 +1,4 @@
-"""Formats declared in a table: the field paths of chats and messages in a JSON document or a CSV file.
+"""Chat formats declared as tables of field paths: where a JSON document or CSV file has its chats and messages.
 
 A new format is a row of `FORMATS`. If its messages are not one list of objects, `unfold` makes that list. A CSV file
 or a file with one JSON value per line is a list of chats, or one chat with its messages under `lines`.
@@ -46,7 +46,7 @@ LINES = "lines"
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """Field paths of one program's files."""
+    """The paths of the fields that hold chats and messages in the files of one program."""
 
     title: str
     marks: tuple[Paths, ...]
@@ -84,7 +84,7 @@ class Format:
 
 
 def _unfold_pairs(chat: Any) -> Any:
-    """Return the messages of text-generation-webui, which stores pairs of a question and an answer."""
+    """Return the messages of a text-generation-webui chat, which stores pairs of question and answer."""
     times = dict_at(chat, "metadata")
     return {"messages": [
         {"role": role, "text": text, "time": text_at(times.get(f"{role}_{at}"), "timestamp")}
@@ -225,7 +225,7 @@ def _find_chats(form: Format, document: Any) -> list[Any]:
 
 
 def _read_document(member: Member, faults: list[Fault]) -> Any:
-    """Return the document of a file; for a CSV file or one JSON value per line, the list of values."""
+    """Return the content of a file: its JSON document, or a list of its CSV rows or of its lines' JSON values."""
     with member.guarded(faults) as stream:
         text = stream.read(MAX_CHARS + 1).removeprefix("\ufeff")
     if len(text) > MAX_CHARS or text.count(",") > MAX_VALUES:
@@ -249,7 +249,7 @@ def _read_document(member: Member, faults: list[Fault]) -> Any:
 
 
 def has_marks(value: Any, marks: tuple[Paths, ...]) -> bool:
-    """Return whether a value has all field paths of one group in `marks`."""
+    """Return whether a value has all field paths of at least one group in `marks`."""
     return any(all(field_at(value, path, missing=...) is not ... for path in paths) for paths in marks)
 
 
@@ -371,7 +371,7 @@ class _File:
         return self._text(sign), count_at(value, "reactor_emails")
 
     def _text(self, value: Any) -> str:
-        """Return the text of a value; for a list of parts, their joined texts."""
+        """Return a value as text; the parts of a list are joined."""
         parts = value if isinstance(value, list) else [value]
         texts = [
             part if isinstance(part, str) else text_at(part, "text")

@@ -1,4 +1,4 @@
-"""Exports of messengers as JSON, read message by message: Discord, Slack and Telegram."""
+"""Reads the JSON exports of Discord, Slack and Telegram, message by message."""
 
 from __future__ import annotations
 
@@ -89,10 +89,10 @@ _NO_DISCRIMINATOR = "0000"
 
 
 class Discord(_Messenger):
-    """Channels of Discord; all files of a channel form one conversation."""
+    """Reader for Discord: all files of a channel form one conversation."""
 
     def _read_room(self, member: Member) -> Room:
-        """Return the channel of a file; the key of a thread begins with the key of its parent."""
+        """Return the channel that a file is about; a thread's key begins with the key of its parent channel."""
         channel, server = dict_at(self.head, "channel"), id_at(self.head, "guild.id")
         kind, key, title = text_at(channel, "type"), id_at(channel, "id") or member.stem, text_at(channel, "name")
         if kind in _DIRECT or (server in _NO_SERVER and not kind.startswith("Guild")):
@@ -196,7 +196,7 @@ class Telegram(_Messenger):
 
 
 def _telegram_text(value: Any) -> str:
-    """Return the text of a value that is a string, or a list of strings and formatted parts."""
+    """Return the plain text of a Telegram text: a string, or a list of strings and formatted parts."""
     whole = ""
     for part in value if isinstance(value, list) else [value]:
         text = part.get("text") if isinstance(part, Mapping) else part
@@ -247,7 +247,7 @@ def _join_blocks(blocks: Sequence[Any]) -> str:
 
 
 def _block_words(block: Any, levels: int) -> str:
-    """Return the words of a block or element, with Slack's markup."""
+    """Return the text of a Slack block or element, written in Slack's markup."""
     if not isinstance(block, Mapping) or levels == 0:
         return ""
     kind, text, url = text_at(block, "type"), block.get("text"), text_at(block, "url")
@@ -268,7 +268,7 @@ def _block_words(block: Any, levels: int) -> str:
 
 
 class Slack(_Messenger):
-    """Channels of a Slack workspace, each a folder of daily files."""
+    """Reader for a Slack workspace, in which each channel is a folder of daily files."""
 
     def __init__(self, reading: Reading) -> None:
         super().__init__(reading)
@@ -304,14 +304,14 @@ class Slack(_Messenger):
             self._titles[key] = name
 
     def _read_room(self, member: Member) -> Room:
-        """Return the channel of a file; a channel that no list names is restricted."""
+        """Return the channel of a file; a channel in none of the workspace's lists becomes restricted."""
         folder = member.folder or member.stem
         key, title, privacy = self._channels.get(folder, (folder, folder, "restricted"))
         opened = privacy == "public" or (privacy == "restricted" and self.reading.private is False)
         return Room(key, title, privacy, self._team if opened else "")
 
     def _read_message(self, place: str, value: Mapping[str, Any], room: Room) -> Read:
-        """Return the line of a message; a thread is a conversation of its own, `channel/thread`."""
+        """Return a message as a line; replies in a thread form their own conversation, `channel/thread`."""
         kind, inner = text_at(value, "subtype"), dict_at(value, "message")
         if kind == "message_changed" and inner:
             value = {**inner, "edited": dict_at(inner, "edited") or {"ts": value.get("ts")}}

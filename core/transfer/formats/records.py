@@ -20,14 +20,14 @@ _OF_ITEMS = frozenset({"kind", "tier", "memory", "importance"})
 
 
 def fits(value: dict[str, Any]) -> bool:
-    """Return whether an object is a message of this format, and not a memory."""
+    """Return whether an object has the fields of a message in this format, and is no memory item."""
     if "text" not in value or (value.keys() & _OF_ITEMS and "speaker" not in value):
         return False
     return bool(value.keys() & {"speaker", "conversation", "timestamp"})
 
 
 def read(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
-    """Yield the messages of every file; the field `session` and unknown fields go to the metadata."""
+    """Yield the messages of every file; `session` and unknown fields become message metadata."""
     for member in members:
         yield from read_objects(member, partial(_message, member, reading))
 

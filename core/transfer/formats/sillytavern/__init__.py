@@ -81,7 +81,7 @@ class _Chat:
         return read
 
     def _own_index(self, index: int) -> int:
-        """Return the index, among imported messages, of the last one at or before a file position; -1 if none."""
+        """Return the index of the last imported message at or before a position in the file; -1 if there is none."""
         return bisect_right(self._indexes, index) - 1
 
     def _read_header(self, value: dict[str, Any]) -> None:
@@ -138,7 +138,7 @@ class _Chat:
         return {name: value for name, value in fields.items() if value}
 
     def _read_time(self, value: Any) -> tuple[str, datetime]:
-        """Return the time as written, and the message's time, which is never before that of the message above."""
+        """Return (the time as written, the time to store, which is never before that of the preceding message)."""
         before = self._time or self._created
         time = read_time(value, self._reading.zone)
         if time is None and value not in (None, ""):
@@ -202,7 +202,7 @@ def _whole(value: Any) -> int | None:
 def write_header(
     line: Mapping[str, Any], versions: Sequence[Version], current: int | None, chat_id: str, indexes: Sequence[int]
 ) -> dict[str, Any]:
-    """Return the header with the running recap; `indexes` are the positions of the messages in the new file."""
+    """Return the header line with the running recap in it; `indexes` are the messages' positions in the new file."""
     metadata = dict_at(line, "chat_metadata")
     storage = metadata.get(RUNNING)
     entries = storage.get("versions") if isinstance(storage, dict) else None
@@ -243,6 +243,6 @@ def _new(version: Version, indexes: Sequence[int]) -> dict[str, Any]:
 
 
 def _in_file(index: int, indexes: Sequence[int]) -> int:
-    """Return the file position of the message with this index; beyond the last message, positions count on."""
+    """Return the position in the file of the message with this index; beyond the last message, continue counting."""
     at = min(index, len(indexes) - 1)
     return index if at < 0 else indexes[at] + index - at

@@ -1,4 +1,4 @@
-"""Split a line of a SillyTavern chat into columns and a kept line, and build the line again.
+"""Split a line of a SillyTavern chat into column values and the remaining fields, and build the line again.
 
 The kept line has null in place of each value that is stored in a column (text, alternatives, data of the recap
 extension), so editing or forgetting leaves no trace of the value in it. For an unchanged message these nulls are filled
@@ -41,7 +41,7 @@ _PROGRAM = ("System", "SillyTavern System")
 
 
 def digest(text: str, hidden: bool, excluded: bool, beside: Beside) -> str:
-    """Return a digest of all of a message that the file holds too."""
+    """Return a hash of those parts of a message that a SillyTavern file holds too: text, flags, recaps, versions."""
     versions = [
         (each.number, each.text, each.is_current, None if each.is_current else _recap_values(each.recap))
         for each in beside.alternatives
@@ -85,7 +85,7 @@ def without_thoughts(text: str, line: Mapping[str, Any]) -> str:
 
 
 def split_line(value: Mapping[str, Any], text: str) -> tuple[Beside, bool, dict[str, Any]]:
-    """Return `(what is stored beside the text, whether it is excluded, the line without the values of columns)`."""
+    """Split a line into (recap, scene and alternatives; whether it is excluded; the remaining fields of the line)."""
     line = dict(value)
     line["mes"] = _left(value.get("mes"), text)
     extra, data = _take_data(value.get("extra"), _KEYS)
@@ -99,12 +99,12 @@ def split_line(value: Mapping[str, Any], text: str) -> tuple[Beside, bool, dict[
 
 
 def _left(written: Any, stored: str) -> Any:
-    """Return what the kept line holds for a text: None, or `written` if it differs from the stored text (thoughts)."""
+    """Return `written`, a text in the file, if it differs from the stored text, for example by thoughts, else None."""
     return None if isinstance(written, str) and clean(written) == stored else written
 
 
 def _take_alternatives(line: dict[str, Any], shown: str, shown_recap: Recap | None) -> Iterator[Alternative]:
-    """Yield the alternatives of a line, and replace them by nulls in the line."""
+    """Yield the alternatives (swipes) of a line; in the line itself, put null in their place."""
     swipes, infos = line.get("swipes"), line.get("swipe_info")
     if not isinstance(swipes, list) or not swipes:
         return
@@ -160,7 +160,7 @@ def build_line(message: Line, beside: Beside) -> dict[str, Any]:
 
 
 def _fill(left: Any, stored: str, line: Mapping[str, Any]) -> str:
-    """Return a stored text with the thoughts that the file had; without them if the text was changed."""
+    """Return a stored text with the thoughts that it had in the file, or without them if it was edited since."""
     is_same = isinstance(left, str) and without_thoughts(clean(left), line) == stored
     return str(left) if is_same else stored
 
@@ -230,7 +230,7 @@ def _namespace(extra: Any) -> str | None:
 
 
 def _take_data(extra: Any, keys: Collection[str]) -> tuple[Any, dict[str, Any]]:
-    """Return `extra` with nulls at these keys, and their values; unchanged `extra` if a value cannot be read."""
+    """Return a copy of `extra` with null at these keys, and their values; keys with unreadable values stay."""
     name = _namespace(extra)
     if name is None:
         return extra, {}
@@ -265,7 +265,7 @@ def _read(key: str, value: Any) -> Any:
 
 
 def _put_data(extra: Any, values: Mapping[str, Any], add: bool) -> Any:
-    """Return `extra` with its nulls replaced by the values; with `add`, also with values whose key it lacked."""
+    """Return `extra` with its nulls replaced by `values`; with `add`, other values that are not None are set too."""
     name = _namespace(extra)
     fields = dict(extra[name]) if name else {}
     for key in _KEYS:
@@ -343,7 +343,7 @@ def write_json(value: Any) -> str:
 
 
 def keep(value: Any) -> str | None:
-    """Return a value as JSON text for the metadata; None if it exceeds KEPT_BYTES or KEPT_DEPTH."""
+    """Return a value as JSON text to be kept in the metadata; None if it exceeds KEPT_BYTES or KEPT_DEPTH."""
     try:
         text = write_json(value)
     except RecursionError:
@@ -367,6 +367,6 @@ def kept(metadata: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def kept_lines(metadata: Mapping[str, Any] | None, key: str) -> list[str]:
-    """Return the lines of blank messages stored under BEFORE or AFTER."""
+    """Return the file's lines of blank messages, which the metadata keeps under BEFORE or AFTER."""
     lines = (metadata or {}).get(key)
     return [line for line in lines if isinstance(line, str)] if isinstance(lines, list) else []
