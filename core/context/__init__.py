@@ -1,1 +1,1 @@
-"""The lines and lists of a prompt as pure values: how messages become history, how keys are ordered."""
+"""Pure functions that turn messages into the history lists of a prompt, and order the prompt's keys."""

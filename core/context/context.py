@@ -1,4 +1,4 @@
-"""The order of the context keys, how many items a prompt holds, and the memories that a host hands in."""
+"""The order of the context keys, the maximum numbers of items, and memories that a host passes in."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def order_context(parts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_hits(given: Any) -> tuple[list[Hit], int]:
-    """Return `(hits, refused)`: the valid hits in a host's memories, and the number of invalid items."""
+    """Read the memories that a host passes in; return `(valid hits, number of invalid ones)`."""
     hits: list[Hit] = []
     is_one = isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable)
     items = [] if given is None else [given] if is_one else all_items(given, "memories")

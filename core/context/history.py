@@ -1,4 +1,4 @@
-"""The two history lists of a prompt, made of rows and live messages: each message once, oldest first."""
+"""The two history lists of a prompt, made of stored and live messages: each message once, oldest first."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ class HistoryLists:
 
     @property
     def replaced_rows(self) -> set[int]:
-        """Return the row ids of replaced messages, also of one that is older than the rows that were read."""
+        """Return the row ids of the messages that are replaced, even of one that was too old to be read."""
         named = None if self.replacing is None else self.replacing.row_id
         return {row for row in (named, *(entry.row_id for entry in self.replaced)) if row is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryBuilder:
-    """Builds the two history lists of one message."""
+    """Builds the two history lists of the prompt for one incoming message."""
 
     message: IncomingMessage
     live: LiveHistory
@@ -136,7 +136,7 @@ class HistoryBuilder:
         live: Sequence[Chat],
         is_echo: Callable[[HistoryEntry], bool],
     ) -> tuple[list[HistoryEntry], list[LeftOut]]:
-        """Return the newest visible messages, each once, oldest first; the stored one of two copies is kept."""
+        """Return the newest visible messages, oldest first; if one is both stored and live, the stored copy is kept."""
 
         def why_not(entry: HistoryEntry) -> str:
             if self.is_replaced(entry):
@@ -171,7 +171,7 @@ class HistoryBuilder:
         return list(dict.fromkeys(filter(None, names)))
 
     def _write_line(self, entry: HistoryEntry, names: NameLabels, titles: dict[str, str]) -> ChatLine:
-        """Return the line of a message; lines of other conversations begin with the conversation's name."""
+        """Return a message as a line of the prompt; lines of other conversations begin with the conversation's name."""
         name = names.label_entry(entry)
         if (reply := entry.reply) is not None:
             entry = replace(entry, reply=replace(reply, name=names.label_reply(reply, entry.conversation)))
@@ -188,7 +188,7 @@ class HistoryBuilder:
 
 
 def entry_id(entry: HistoryEntry) -> str:
-    """Return the id of a message in the report: its message id, else its row id, else ""."""
+    """Return the id by which the report names a message: its message id, else its row id, else ""."""
     return entry.message_id or ("" if entry.row_id is None else str(entry.row_id))
 
 
@@ -204,7 +204,7 @@ class SeenMessages:
         self._said: dict[tuple[str, str], list[tuple[HistoryEntry, bool]]] = {}
 
     def add(self, entry: HistoryEntry, *, has_line: bool) -> bool:
-        """Add a message and return True; if it would get a line but was seen before, return False.
+        """Add a message and return True; return False if it `has_line` and the same message was added before.
 
         A message without a line, such as a hidden one, is added so that its copies are recognised.
         """
@@ -242,7 +242,7 @@ def _look(entry: HistoryEntry) -> tuple[str, str, str, bool, bool]:
 
 
 def _place_stored(rows: Iterable[HistoryEntry]) -> list[Placed]:
-    """Return stored messages with sort keys; one whose time cannot be read counts as oldest."""
+    """Return stored messages with their sort keys; a message with an unreadable time counts as oldest."""
     return [((int(e.time is not None), e.time or _OLDEST, 0, e.row_id or 0, e.order, e.conversation), e) for e in rows]
 
 
@@ -258,7 +258,7 @@ def _place_live(chats: Iterable[Chat]) -> list[Placed]:
 
 
 def _sort_newest_first(placed: Iterable[Placed]) -> list[Placed]:
-    """Return the messages, newest first; ties that remain are ordered by conversation key."""
+    """Return the messages newest first; messages with equal sort keys are ordered by conversation key."""
     return sorted(placed, key=itemgetter(0))[::-1]
 
 
@@ -281,7 +281,7 @@ def why_not_shown(entry: HistoryEntry) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """The message that the incoming one replaces; `takes` also covers the persona's lines after it."""
+    """The message that the incoming message replaces; `takes` is true also for the persona's lines after it."""
 
     conversation: str
     message_id: str
@@ -308,7 +308,7 @@ class Replaced:
 
 
 def echo_check(message: IncomingMessage) -> Callable[[HistoryEntry], bool]:
-    """Return a function that tells whether an entry, stored or live, is the message being answered."""
+    """Return a function that tells whether a stored or live entry is the incoming message itself."""
     who, path = message.sender, message.interface_path
     asked = HistoryEntry(path or "", message.text, who.id, who.name, who.username)
     said = compared_text(asked)

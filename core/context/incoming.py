@@ -68,7 +68,7 @@ _PLAIN_KINDS = frozenset({"", "text", "message", "chat", "default", "reply"})
 
 @lru_cache(maxsize=256)
 def spell(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return names in snake and in camel case."""
+    """Return each name in snake_case and in camelCase."""
     spellings: list[str] = []
     for name in names:
         first, *rest = name.split("_")
@@ -81,13 +81,13 @@ _SPELLED = {part: spell(names) for part, names in NAMES.items()}
 
 
 def _names(message: Any, part: str) -> Sequence[str]:
-    """Return the names under which a message may hold a part."""
+    """Return the field names to read a part from: those that a dict has, or all known ones for an object."""
     names = _SPELLED[part]
     return [*filter(message.__contains__, names)] if type(message) is dict else names
 
 
 def read_part(message: Any, part: str) -> Any:
-    """Return the value of a part named in NAMES, None if the message has none."""
+    """Return the value of a message's part, which has one of the field names in NAMES; None if it has none."""
     return get(message, *_names(message, part))
 
 
@@ -124,7 +124,7 @@ def read_name(person: Any) -> str:
 
 
 def read_role(message: Any) -> Literal["user", "persona", ""]:
-    """Return "user" or "persona", "" for an author with another role. The sender id `self` means the persona."""
+    """Return who wrote a message: "user", "persona" (also for the sender id `self`), or "" for other roles."""
     words = [word for name in _names(message, "role") if (word := word_at(message, name)) not in _PLAIN_KINDS]
     if words and (words[0] in PERSONA_WORDS or words[0] in PERSON_WORDS):
         return "persona" if words[0] in PERSONA_WORDS else "user"
@@ -232,7 +232,7 @@ class IncomingMessage:
         )
 
     def notes_for(self, scope: Scope) -> tuple[str, ...]:
-        """Return the notes, with one more if neither message nor scope has an id of the sender."""
+        """Return the message's notes, and one more if neither message nor scope gives the sender's id."""
         has_id = self.sender.id or scope.participant or not self.sender.identity
         return self.notes if has_id or read_role(self.raw) == "persona" else (*self.notes, _NO_ID)
 
@@ -264,7 +264,7 @@ def _split_messages(messages: Sequence[Any]) -> tuple[dict[str, Any], list[Any],
 
 
 def _read_list_role(message: Any) -> str:
-    """Return the role of a chat message; Anthropic puts results of tools into messages of the user."""
+    """Return the role of a chat message: `tool` for Anthropic's tool results, which come in user messages."""
     parts = get(message, "content")
     is_result = isinstance(parts, (list, tuple)) and {word_at(part, "type") for part in parts} == {"tool_result"}
     return "tool" if is_result else word_at(message, "role")
@@ -353,7 +353,7 @@ def _read_text(message: Any, notes: list[str]) -> str:
 
 
 def _read_privacy(said: Any, chat_type: str | None, notes: list[str]) -> bool | None:
-    """Return whether the host calls the chat private, None if it does not say; `said_privacy` reads the chat's type."""
+    """Return whether the host calls the chat private, None if it does not; `said_privacy` reads the chat type later."""
     if isinstance(said, int) and said in (0, 1):
         return bool(said)
     if said is not None:
@@ -372,7 +372,7 @@ MOST_NAME_CHARS = 100
 
 
 def input_facts(raw: Any, image_data: Any = None, attachments: Any = None) -> dict[str, Any]:
-    """Return the optional parts of `input.payload`; missing ones are blank."""
+    """Return the optional fields of the prompt's `input.payload`; missing ones are blank."""
     return {
         "input_source": "voice" if get(raw, "voice") else "",
         "image": dict(image_data) if isinstance(image_data, Mapping) else {},
@@ -394,7 +394,7 @@ def name_attachments(attachments: Sequence[Any]) -> str:
 
 
 def describe_reply(raw: Any) -> dict[str, Any]:
-    """Return text, time and name of the replied-to message, as far as known; {} without a reply."""
+    """Return what is known of text, time and sender name of the message replied to; {} if it is no reply."""
     reply = read_reply(raw)
     if reply is None:
         return {}

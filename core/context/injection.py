@@ -1,4 +1,4 @@
-"""The position of the running recap in a prompt, as a word and as the numbers of other programs."""
+"""The position of the running recap in a prompt, as a word, and as the numbers that other programs use for it."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _find_index(value: object, name: str, known: tuple[str, ...]) -> int:
 
 
 def to_number(position: str | None) -> int:
-    """Return the number of a position, 0 to 2; -1 for None (not inserted).
+    """Return the number, 0 to 2, of a position; -1 for None (the recap is not inserted).
 
     after_prompt has no number of its own: it is in_chat, 1, with depth 1 (`to_numbers`).
 
@@ -74,7 +74,7 @@ def to_number(position: str | None) -> int:
 
 
 def from_number(number: object, numbering: Numbering | str = "host") -> RecapPosition | None:
-    """Return the position of a number; None (not inserted) for -1.
+    """Return the position with this number in a program's numbering; None (the recap is not inserted) for -1.
 
     Args:
         number: -1, 0, 1 or 2.
@@ -94,7 +94,7 @@ def from_number(number: object, numbering: Numbering | str = "host") -> RecapPos
 
 
 def to_numbers(injection: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of an injection with numbers for position and role, as chat programs take it.
+    """Return a copy of an injection in which position and role are numbers, as chat programs expect them.
 
     after_prompt becomes position 1 with depth 1; a blank value gets -1 (not inserted).
 

@@ -31,7 +31,7 @@ def quoted(text: str) -> str:
 
 
 def mark_lines(text: str) -> str:
-    """Put `> ` before each line that looks like a speaker's line, except the first line."""
+    """Put `> ` before each line of a text, except the first, that could be taken for another speaker's line."""
     if text.isprintable():  # the mark adds no line break
         return text
     first, *more = text.splitlines() or [""]
@@ -39,7 +39,7 @@ def mark_lines(text: str) -> str:
 
 
 def mark_opening(text: str) -> str:
-    """Put `> ` before a text that looks like a speaker's line although it names no speaker."""
+    """Put `> ` before a text whose beginning could be taken for a line of another speaker."""
     return f"> {text}" if _SPEAKS.match(text) else text
 
 
@@ -49,7 +49,7 @@ def shown_name(*names: str) -> str:
 
 
 def name_asker(message: IncomingMessage) -> str:
-    """Return the plain name by which the sender is spoken to, else the id, else `the user`."""
+    """Return the sender's name, user name or id, whichever is known first, else `the user`; never a label."""
     return known_name(message.sender.name, message.sender.username, message.sender.id) or "the user"
 
 
@@ -62,7 +62,7 @@ def is_persona(entry: HistoryEntry) -> bool:
 
 
 def stamp(time: datetime | None, zone: tzinfo, shown_time: str = "") -> str:
-    """Return the time bracket of a line, "" without a time."""
+    """Return the time in brackets that begins a line; "" without a time."""
     if time is None:
         text = one_line(shown_time) if shown_time else ""
         return f"[{text}]" if text.strip() else ""
@@ -74,7 +74,7 @@ def stamp(time: datetime | None, zone: tzinfo, shown_time: str = "") -> str:
 
 
 def stamp_day(time: datetime | None, zone: tzinfo) -> str:
-    """Return the bracket with the day only, "" without a time."""
+    """Return the day in brackets, without the time of day; "" without a time."""
     return f"{stamp(time, zone)[:11]}]" if time is not None else ""
 
 
@@ -95,7 +95,7 @@ def age_text(age: timedelta) -> str:
 
 
 def reply_note(name: str, text: str) -> str:
-    """Return the note that a line replies to this person and text: `[replied to Ann: "..."]`."""
+    """Return the note for a line that replies to a message: `[replied to Ann: "..."]`."""
     quote = quoted(text)
     if not quote.strip():
         return f"[replied to {shown_name(name)}]"
@@ -105,7 +105,7 @@ def reply_note(name: str, text: str) -> str:
 
 
 def body(entry: HistoryEntry, *, zone: tzinfo, now: datetime | None, name: str = "") -> str:
-    """Return the line of a message without its conversation's name; without the age too if `now` is None."""
+    """Return a message as a line, without its conversation's name; it shows no age if `now` is None."""
     said = name or sender(entry)
     if entry.reply is not None:
         said = f"{said} {reply_note(entry.reply.name, entry.reply.text)}"
@@ -165,10 +165,10 @@ PERSONA: Identity = ("", "")
 
 
 class People:
-    """Facts about people from outside the prompt's lines, by participant key; this base class has none."""
+    """What the database knows about people, by participant key; this base class knows nothing."""
 
     def find_name(self, _key: str, name: str) -> str:
-        """Return the current name of the person who has a line under this name."""
+        """Return the current name of the person whose line bears the name `name`."""
         return name
 
     def count_before(self, _key: str, _name: str) -> int:
@@ -185,7 +185,7 @@ class People:
 
 
 class NameLabels:
-    """Labels of one prompt: the present name of each person, `Ann (2)` for the second person called Ann."""
+    """Names that one prompt uses for people: each person's current name, `Ann (2)` for the second person called Ann."""
 
     def __init__(
         self,
@@ -195,7 +195,7 @@ class NameLabels:
         people: People | None = None,
         persona_id: str = "",
     ) -> None:
-        """Reserve the persona's own name; the sender of `asker` has one label under all `identities` (keys)."""
+        """Reserve the persona's name; the sender of `asker` gets one label for all keys in `identities`."""
         self._people, self._persona_id = people or People(), persona_id
         self._by_label: dict[str, Identity] = {}
         self._labels: dict[tuple[Identity, str], str] = {}
@@ -213,7 +213,7 @@ class NameLabels:
         self._asker = dict.fromkeys((*linked, own), (own, name))
 
     def label(self, identity: Identity, name: str) -> str:
-        """Return the label of a person with this name; the name itself if there is no id."""
+        """Return the label of the person with this identity and name; the name itself if there is no id."""
         if (identity, name) not in self._labels:
             self._labels[identity, name] = self._choose_label(identity, name)
         return self._labels[identity, name]
@@ -242,7 +242,7 @@ class NameLabels:
         return self.label(identity_of(entry.conversation, entry.sender_id, name), name)
 
     def _label_persona(self, *names: str) -> str:
-        """Return the label of a line of the persona: the name in the line, else the persona's present name."""
+        """Return the label for a line of the persona: the name in the line, else the persona's current name."""
         name = read_persona_name(self._persona_id, *names)
         return self.label(PERSONA, name) if name else self.persona
 
@@ -278,7 +278,7 @@ def identity_of(conversation: str, sender_id: str, name: str) -> Identity:
 
 
 def read_persona_name(persona: str, *names: str) -> str:
-    """Return the first name that is not blank, and neither `self` nor an id that is no name; "" if there is none."""
+    """Return the first of `names` that is neither blank, nor `self`, nor an id that is no name; "" if there is none."""
     no_names = ("", PERSONA_SENDER, known_name(persona) if persona[:1].islower() or re.search(r"\d", persona) else "")
     return next((name for each in names if (name := known_name(each)) not in no_names), "")
 

@@ -1,4 +1,4 @@
-"""Reading of `context_memory`: the live messages and metadata a host hands over."""
+"""Reads `context_memory`: the live messages and metadata that a host passes in."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def read_context_memory(context_memory: Any) -> LiveHistory:
 
 
 def add_lines(live: LiveHistory, conversation: str, lines: Iterable[Any], asker: Sender) -> LiveHistory:
-    """Append lines to the live messages of a conversation; lines without a sender are the asker's."""
+    """Append `lines` to a conversation's live messages; lines without a sender count as the asker's."""
     there = live.chats.get(conversation, [])
     first = 1 + max((entry.order for entries in live.chats.values() for entry in entries), default=-1)
     entries = list(there)

@@ -1,4 +1,4 @@
-"""The interface of a section module: its input, its result, and the three names it defines."""
+"""The interface of a section module: its input, its result, and the three names that it must define."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Section(Protocol):
     """Key of the section in `context.context.CONTEXT_KEYS`."""
 
     def wanted(self, asked: Asked) -> Sequence[Branch]:
-        """Return the SELECTs to run; none if the section is switched off."""
+        """Return the SELECTs that the section needs; none if it is switched off."""
 
     def build(self, asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
         """Return the section from the rows of its SELECTs; a failed SELECT has no rows."""

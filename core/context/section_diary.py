@@ -19,7 +19,7 @@ _OLDEST = datetime(1, 1, 1, tzinfo=UTC)
 
 
 def wanted(asked: Asked) -> Sequence[Branch]:
-    """Return the SELECT to run; none if neither entries nor thoughts are shown."""
+    """Return the SELECT of the diary entries; none if the prompt shows neither entries nor thoughts."""
     s = asked.settings
     shows_thoughts = s.enable_thoughts and not asked.skips_history
     if not s.enable_ai_diary or not s.diary_history_days or not (s.ai_diary_full or shows_thoughts):
@@ -40,7 +40,7 @@ def by_age(entries: Iterable[DiaryEntry]) -> list[DiaryEntry]:
 
 
 def shown_text(text: str) -> str:
-    """Return the text as one line, "" if nothing in it is visible."""
+    """Return a text as one line, "" if it has no visible character."""
     shown = one_line(text)
     return shown if shown.strip() else ""
 
@@ -61,7 +61,7 @@ def diary_line(entry: DiaryEntry, zone: tzinfo) -> str:
 
 
 def diary_lines(entries: Iterable[DiaryEntry], chars: int, zone: tzinfo) -> Built:
-    """Return the newest whole entries that fit as lines, oldest first."""
+    """Return, as lines and oldest first, the newest diary entries that fit whole into `chars`."""
     lines: dict[str, str] = {}
     left_out: list[LeftOut] = []
     room, is_full = chars, False

@@ -35,7 +35,7 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
 
 
 def thought_lines(entries: Iterable[DiaryEntry], limit: int, zone: tzinfo, *, shown: Iterable[str] = ()) -> Built:
-    """Return the latest thoughts as lines, oldest first."""
+    """Return the persona's latest `limit` thoughts as lines, oldest first, except those in `shown`."""
     lines: dict[str, str] = {}
     left_out: list[LeftOut] = []
     diary = [collapsed(line) for line in shown]

@@ -1,4 +1,4 @@
-"""Reads what a prompt needs besides its search: lines of the history and the rows of its sections."""
+"""Reads the stored rows of a prompt that need no search: history lines and the rows of its sections."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class StoredLines:
 def read(
     db: Database, viewer: Viewer, wanted: HistoryWanted, guard: Guard, sections: Sequence[Branch] = ()
 ) -> StoredLines:
-    """Return lines and rows of sections, read in one statement; `guard` runs each read and replaces a failed result."""
+    """Read history lines and rows of sections in one statement; `guard` runs each read, and replaces a failed one."""
     history = wanted
     if not viewer.audiences:  # rows that belong to no audience may still exist
         history, sections = HistoryWanted(), [part for part in sections if part.of_persona]
@@ -129,7 +129,7 @@ LINES = Shape(
 
 
 def _read_recent(db: Database, history: HistoryWanted, shared: Mapping[str, Any]) -> list[HistoryEntry]:
-    """Return the newest lines of the other conversations; their ids are read first, since most rows are dropped."""
+    """Return the newest lines of other conversations; it reads ids first, since most rows are dropped again."""
     chats = history.recent
     if not chats:
         return []

@@ -101,7 +101,7 @@ class IndexState:
         return int(rows), int(words)
 
     def read(self, terms: Iterable[IndexTerm], *, every: bool = False) -> list[tuple[Visible, Postings]]:
-        """Return the audiences with rows that hold a term (all with `every`), each with the terms' postings."""
+        """Return the audiences with rows that hold one of the terms (`every`: all audiences), each with postings."""
         numbers = {term: n for n, term in enumerate(terms)}
         blocks = _retry(lambda: _read_blocks(self._db, self.audiences, numbers), self._load)
         matches = []

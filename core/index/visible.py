@@ -43,7 +43,7 @@ class Table(Rows):
     """Position of each segment's first row in `packed_row`, by segment."""
 
     def from_segments(self, rows: SegmentRows, segments: Sequence[int], sizes: Sequence[int]) -> PackedRows:
-        """Return the packed rows of segment rows; `sizes` holds the number of rows of each segment."""
+        """Convert row positions in segments to positions in this table; `sizes`: number of `rows` of each segment."""
         at: Column = rows
         if len(self.offsets) > 1:
             at = np.repeat(np.array([self.offsets[segment] for segment in segments], np.int64), sizes) + rows

@@ -1,4 +1,4 @@
-"""The message log, and what belongs to a message: alternatives, recaps, scenes."""
+"""Stores and reads messages with their alternatives, recaps and scenes."""
 
 from .table_batches import insert_messages as insert_messages
 from .table_lines import Line as Line

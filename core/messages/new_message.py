@@ -1,4 +1,4 @@
-"""A message before it is stored: the host's values, checked once."""
+"""A message that is to be stored, made of the host's values after checking them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NOBODY_ROLES = ("system", "narrator")
 
 @dataclass(frozen=True, slots=True)
 class NewMessage:
-    """One message, ready to be stored."""
+    """One message with checked values, ready to be stored."""
 
     conversation: str
     text: str
@@ -76,7 +76,7 @@ class NewMessage:
 
     @property
     def is_of_somebody(self) -> bool:
-        """Return whether its speaker is a person, known or unknown, and not the persona, system or narrator."""
+        """Return whether its speaker is a person, known or unknown, rather than the persona, system or narrator."""
         return not self.is_persona and (self.role not in NOBODY_ROLES or self.participant is not None)
 
     @property
@@ -148,7 +148,7 @@ def read_message(
 
 
 def _role(role: object, sender: str) -> Role:
-    """Return the role the host names; without one, the sender `self` marks the persona's own lines."""
+    """Return the role that the host names, else that of the sender: `self` is the persona."""
     if role is None:
         return "persona" if sender == PERSONA_SENDER else "user"
     check_choice(role, "role", Role)
@@ -156,7 +156,7 @@ def _role(role: object, sender: str) -> Role:
 
 
 def _participant(scope: Scope, conversation: str, sender: str, role: Role, name: str) -> tuple[str | None, str]:
-    """Return participant key and sender id: from the id, else from the scope's speaker, else from the name."""
+    """Return (participant key, sender id), made from the sender's id, else the scope's participant, else the name."""
     interface = split_key(conversation)[0]
     if sender:
         key = f"{interface}/{sender}"
@@ -166,7 +166,7 @@ def _participant(scope: Scope, conversation: str, sender: str, role: Role, name:
 
 
 def read_instructions(call: Call, message: NewMessage | Line) -> tuple[Instruction, ...]:
-    """Return the standing instructions of a message; if it is said to another person, only health and diet."""
+    """Return the standing instructions in a message; if it is said to another person, only those on health and diet."""
     stated = standing.read_instructions(message.text, call.settings, role=message.role, excluded=message.excluded)
     is_for_other = bool(stated) and _is_for_other(call, message)
     return tuple(each for each in stated if not is_for_other or each.topics & {"diet", "pregnancy", MEDICAL})

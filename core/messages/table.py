@@ -1,4 +1,4 @@
-"""Stores a message once (table chat_history_cache), with its index rows, in few statements."""
+"""Stores one message (table chat_history_cache) with its index entry, unless it is stored already."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def insert_message(
     row_id: int | None = None,
     also: Callable[[Connection], object] | None = None,
 ) -> WriteResult:
-    """Store one message, or return why not: `duplicate` with the id of the stored one, or `privacy`.
+    """Store a message, or return why it is not stored: `duplicate`, with the id of the stored copy, or `privacy`.
 
     Args:
         is_answer: whether the same call has just stored the message it answers; then a repeated text is stored too.
@@ -102,7 +102,7 @@ def insert_message(
 def _hold_place(
     connection: Connection, db: Database, scope: Scope, message: NewMessage, privacy_default: str, *, is_new: bool
 ) -> table_conversations.AudienceRow | WriteResult:
-    """Lock the conversation and record the speaker; return the message's audience, or why it must not be stored."""
+    """Lock the conversation and store the speaker's name; return the message's audience, or why it cannot be stored."""
     persona, key, person = scope.persona, message.conversation, message.participant or message.triggered_by
     sender = person or ("" if message.is_of_somebody else None)
     names = {"title": message.title, "server_name": message.server_name if scope.server else ""}
@@ -148,7 +148,7 @@ def _hold_place(
 
 @lru_cache(maxsize=2)
 def _facts(family: str) -> CompiledStatement:
-    """Return the statement that reads all facts about a new message: conversation, privacy levels, duplicates."""
+    """Return the statement that reads, before a message is stored, its conversation, privacy levels and duplicates."""
     c = conversations_table.c
     persona: Any = bindparam("persona", type_=Key(64))
     participant, triggered_by = (bindparam(name, type_=Key(255)) for name in ("participant", "triggered_by"))
@@ -192,7 +192,7 @@ def write_rows(
     ready: Sequence[tuple[int, NewMessage, table_conversations.AudienceRow]],
     privacy_default: str,
 ) -> None:
-    """Insert rows, then index entries; queue the consolidation of rows that the conversation's mark has passed."""
+    """Insert messages with index entries; queue consolidation of those older than what is already consolidated."""
     quoted = {row_id: who for row_id, message, _ in ready if (who := message.quoted) is not None}
     people = table_participants.known(connection, persona, quoted.values(), privacy_default) if quoted else {}
     made = [_row(persona, *each) | _note_turn(db, persona, each[1]) for each in ready]
@@ -211,7 +211,7 @@ def write_rows(
 
 
 def _note_turn(db: Database, persona: str, message: NewMessage) -> dict[str, Any]:
-    """Return columns for an answer: the rows its prompt showed, or `hidden` if one of these rows was forgotten."""
+    """Return the columns that record the rows in an answer's prompt; `hidden` is set if one of them was forgotten."""
     turn = shown_texts.find_turn(db, persona, message.conversation, message.at) if message.is_persona else None
     if turn is not None and turn.is_withdrawn:
         return {"made_with": None, "hidden": WITHDRAWN, "excluded": 1}
@@ -241,7 +241,7 @@ def _row(persona: str, row_id: int, message: NewMessage, place: table_conversati
 
 
 def rewrite_message(connection: Connection, db: Database, persona: str, line: Line, text: str) -> None:
-    """Replace the text of a locked message, its index rows and its short-term entries."""
+    """Replace the text of a locked message, in its row, in the index and in short-term entries."""
     short_term_table.reword_lines(connection, persona, line.conversation, line.participant, line.text, text)
     columns = {"message_text": text, "edited_at": db.clock(), **index_entries.derive_columns([text])}
     indexed.set_columns(connection, db, CHAT, persona, [line.row_id], **columns)
@@ -251,6 +251,6 @@ FORGOTTEN = "the person or the conversation was forgotten while this was being s
 
 
 def is_late(db: Database, persona: str, message: NewMessage, row_id: int) -> bool:
-    """Return whether speaker, answered person or conversation was forgotten after the id was made."""
+    """Return whether the speaker, the answered person or the conversation was forgotten after `row_id` was made."""
     people = (message.participant, message.triggered_by)
     return tombstones.is_late(db, persona, row_id, people=people, conversation=message.conversation)

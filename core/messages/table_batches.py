@@ -1,4 +1,4 @@
-"""Stores many messages, such as an import: PART messages in one transaction."""
+"""Stores many messages, such as those of an import, PART messages per transaction."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _hold_conversation(
     messages: Mapping[int, NewMessage],
     results: dict[int, WriteResult],
 ) -> list[Ready]:
-    """Lock a conversation and return its rows to write; `results` gets the results of messages not to be stored."""
+    """Lock a conversation and return the messages to store; put the results of all others into `results`."""
     batch, persona, key = list(messages.values()), scope.persona, scope.conversation or ""
     said = [message for message in batch if message.is_of_somebody]
     sender = next((message.participant for message in said if message.participant), "" if said else None)
@@ -135,10 +135,10 @@ def _hold_conversation(
 
 
 class Seen:
-    """The stored and pending messages of one conversation."""
+    """The messages of one conversation that are stored or about to be stored, to find duplicates."""
 
     def __init__(self, connection: Connection, persona: str, conversation: str, batch: Sequence[NewMessage]) -> None:
-        """Read the stored messages that a batch of one conversation may repeat."""
+        """Read the stored messages of which `batch` may contain duplicates."""
         here = connection.execute, persona, conversation
         named = table_lines.read_by_ids(*here, (m.message_id for m in batch if m.message_id is not None))
         self._ids = {message_id: line.row_id for message_id, line in named.items()}

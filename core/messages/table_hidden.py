@@ -30,7 +30,7 @@ class MessagePosition(NamedTuple):
 
 
 def read_breaks(read: Reader, persona: str, conversation: str, newest: int | None = None) -> list[MessagePosition]:
-    """Return the positions of the visible scene breaks, all or the `newest` ones, oldest first."""
+    """Return the positions of visible scene breaks, oldest first: all, or only the last `newest` ones."""
     joined = scenes.join(chat_history_cache, and_(_C.persona_id == _S.persona_id, _C.id == _S.break_row))
     breaks = (
         select(_C.timestamp, _C.id)
@@ -43,7 +43,7 @@ def read_breaks(read: Reader, persona: str, conversation: str, newest: int | Non
 
 
 def read_rows(read: Reader, persona: str, conversation: str) -> list[MessagePosition]:
-    """Return every message of a conversation, oldest first: the position in the list is the message's index."""
+    """Return every message of a conversation, oldest first, so that the place in the list is the message's index."""
     here = (_C.persona_id == persona, _C.interface_path == conversation)
     rows = read(select(_C.timestamp, _C.id, _C.hidden).where(*here).order_by(_C.timestamp, _C.id), {})
     return [MessagePosition(at, row_id, None if hidden >= AT_SOURCE else bool(hidden)) for at, row_id, hidden in rows]
@@ -58,7 +58,7 @@ def _after(place: MessagePosition) -> Any:
 
 
 def is_misplaced(read: Reader, persona: str, conversation: str, last_hidden: MessagePosition | None) -> bool:
-    """Return whether any message is shown that should be hidden, or hidden that should be shown."""
+    """Return whether any message up to `last_hidden` is shown, or any later one hidden by scenes."""
     wrong: Any = _C.hidden == BY_SCENES
     if last_hidden is not None:
         wrong = or_(and_(_C.hidden == SHOWN, _up_to(last_hidden)), and_(wrong, _after(last_hidden)))
@@ -67,7 +67,7 @@ def is_misplaced(read: Reader, persona: str, conversation: str, last_hidden: Mes
 
 
 def update_hidden(connection: Connection, persona: str, conversation: str, last_hidden: MessagePosition | None) -> int:
-    """Hide the messages up to a position and show the rest; return the number of changed rows."""
+    """Hide the messages up to `last_hidden` and show later ones; return the number of changed rows."""
     if last_hidden is None:
         return _set(connection, persona, conversation, BY_SCENES, SHOWN)
     hidden = _set(connection, persona, conversation, SHOWN, BY_SCENES, _up_to(last_hidden))
@@ -75,7 +75,7 @@ def update_hidden(connection: Connection, persona: str, conversation: str, last_
 
 
 def give_to_scenes(connection: Connection, persona: str, conversation: str, last_hidden: MessagePosition) -> None:
-    """Change AT_SOURCE to BY_SCENES for messages up to a position, so that a refresh can show them."""
+    """Mark imported hidden messages up to a position as hidden BY_SCENES, so that a refresh may show them again."""
     _set(connection, persona, conversation, AT_SOURCE, BY_SCENES, _up_to(last_hidden))
 
 
@@ -85,13 +85,13 @@ def _set(connection: Connection, persona: str, conversation: str, old: int, new:
 
 
 def set_excluded(connection: Connection, persona: str, row_id: int, *, excluded: bool) -> bool:
-    """Set or clear the mark `excluded` of a message; return whether it changed."""
+    """Set or clear the flag `excluded` of a message; return whether it changed."""
     stmt = update(chat_history_cache).where(_C.persona_id == persona, _C.id == row_id, _C.excluded != int(excluded))
     return connection.execute(stmt.values(excluded=int(excluded))).rowcount > 0
 
 
 def clear_excluded(connection: Connection, persona: str, conversation: str) -> int:
-    """Clear the mark `excluded` of all messages of a conversation; return how many had it."""
+    """Clear the flag `excluded` of all messages of a conversation; return how many had it."""
     mine = (_C.persona_id == persona, _C.interface_path == conversation, _C.excluded != 0)
     return connection.execute(update(chat_history_cache).where(*mine).values(excluded=0)).rowcount
 
@@ -100,7 +100,7 @@ def clear_excluded(connection: Connection, persona: str, conversation: str) -> i
 
 
 def read_digest(db: Database, persona: str) -> int | None:
-    """Return the digest of the settings at the last refresh of a persona's stories, None if there was none."""
+    """Return the hash of the settings with which a persona's stories were last refreshed; None if they never were."""
     c = counters.c
     rows = db.read(select(c.value).where(c.persona_id == persona, c.name == _MARK), source=counters.name)
     return int(rows[0].value) if rows else None

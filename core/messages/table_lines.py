@@ -1,4 +1,4 @@
-"""Reads messages (table chat_history_cache): the newest ones, some by id, a whole conversation."""
+"""Reads messages (table chat_history_cache): the newest, those with given ids, or a whole conversation."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ LINE = (*_COLUMNS, _C.message_text)
 
 
 def build_line(row: Any) -> Line:
-    """Return the message of a row whose first columns are `FACTS` or `LINE`."""
+    """Make a message from a row whose first columns are `FACTS` (without text) or `LINE`."""
     (row_id, conversation, message_id, audience, at, edited, role, sender_id, name, participant, triggered_by,
      hidden, excluded, metadata, digest, text) = row[: len(FACTS)]  # fmt: skip
     return Line(
@@ -72,18 +72,18 @@ _BY_ID = select(*LINE).where(*_HERE, _C.message_id.in_(IDS))
 
 
 def read_lines(read: Reader, persona: str, rows: Collection[int], *, with_text: bool = True) -> list[Line]:
-    """Return those of these messages that are stored, in the order of the conversation."""
+    """Return the stored messages with these row ids, in the order of the conversation."""
     statement = _LINES_OF if with_text else _FACTS_OF
     return in_order([build_line(row) for row in read_parts(read, statement, {"persona": persona}, rows)])
 
 
 def find_facts(read: Reader, persona: str, row_id: int) -> Line | None:
-    """Return a message without its text, None if it is not stored."""
+    """Return the message with this row id, but without its text; None if it is not stored."""
     return next(iter(read_lines(read, persona, [row_id], with_text=False)), None)
 
 
 def hold_line(connection: Connection, persona: str, row_id: int) -> Line | None:
-    """Return a message and lock it until the transaction ends, None if it is not stored."""
+    """Lock the message with this row id until the transaction ends, and return it; None if it is not stored."""
     row = connection.execute(_LINES_OF.with_for_update(), {"persona": persona, "ids": [row_id]}).first()
     return None if row is None else build_line(row)
 
@@ -93,7 +93,7 @@ def read_texts(read: Reader, persona: str, rows: Collection[int]) -> dict[int, s
 
 
 def read_by_ids(read: Reader, persona: str, conversation: str, ids: Iterable[str]) -> dict[str, Line]:
-    """Return the messages of a conversation with these platform ids."""
+    """Return a conversation's messages with these platform ids, by id."""
     rows = read_parts(read, _BY_ID, {"persona": persona, "conversation": conversation}, ids)
     return {row.message_id: build_line(row) for row in rows}
 
@@ -187,7 +187,7 @@ def read_newest(
     local: bool = False,
     withdrawn: bool = False,
 ) -> list[Line]:
-    """Return the newest visible messages, oldest first, ties by row id; `level` adds conversations below the key."""
+    """Return the newest visible messages, oldest first; `level` includes the threads of `conversation`."""
     room = plain_key(conversation or "")
     values = {"persona": persona, "conversation": conversation, "low": f"{room}/", "high": f"{room}0"}
     where = _where(level and conversation is not None, conversation is None, local, withdrawn)
@@ -202,7 +202,7 @@ def read_newest(
 
 
 def read_stats(db: Database, persona: str, audiences: Sequence[int], *, local: bool = False) -> Any:
-    """Return the number of visible messages and of their conversations, and the oldest and newest time."""
+    """Return the number of visible messages and of conversations with such, and their oldest and newest time."""
     columns = (func.count(), func.count(_C.interface_path.distinct()), func.min(_C.timestamp), func.max(_C.timestamp))
     chosen = select(*columns).where(*_where(False, True, local))
     values = {"persona": persona, "audiences": list(audiences)}
@@ -231,7 +231,7 @@ def read_pages(
 
 
 def read_order(read: Reader, persona: str, conversation: str) -> tuple[int, ...]:
-    """Return the row ids of a conversation, oldest first; only a covering index is read."""
+    """Return the row ids of a conversation's messages, oldest first; the read touches an index only."""
     here = (_C.persona_id == persona, _C.interface_path == conversation)
     return tuple(r.id for r in read(select(_C.id).where(*here).order_by(_C.timestamp, _C.id), {}))
 
@@ -240,11 +240,11 @@ def read_order(read: Reader, persona: str, conversation: str) -> tuple[int, ...]
 
 
 def is_open(connection: Connection, persona: str, line: Line, default: str) -> bool:
-    """Return whether privacy levels allow a recap of a message now."""
+    """Return whether the current privacy levels allow a recap of a message."""
     return bool(table_participants.keep_allowed(connection, persona, [line], default))
 
 
 def are_as_read(connection: Connection, persona: str, lines: Iterable[Line]) -> bool:
-    """Return whether the stored messages among these lines still have the same texts."""
+    """Return whether those of these messages that are still stored have unchanged texts."""
     texts = {line.row_id: line.text for line in lines if line.row_id}
     return read_texts(connection.execute, persona, texts) == texts

@@ -1,4 +1,4 @@
-"""Recaps of messages and of their alternatives (tables message_recaps, message_alternatives), and their operations."""
+"""Recaps of messages and of alternatives (tables message_recaps, message_alternatives), and the queueing of recaps."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def find_recap(read: Reader, persona: str, row_id: int) -> Recap | None:
 
 
 def build_recap(row: Any) -> Recap:
-    """Return the recap of a row whose last columns are `RECAP_COLUMNS`."""
+    """Make a recap from a row whose last columns are `RECAP_COLUMNS`."""
     memory, include, edited, stale, data, provenance, updated_at = row[-len(RECAP_COLUMNS) :]
     return Recap(memory, include, bool(edited), bool(stale), read_object(data) or {}, provenance or "", updated_at)
 
@@ -61,7 +61,7 @@ def build_recap(row: Any) -> Recap:
 def read_log(
     db: Database, persona: str, conversation: str, limit: int, before: int | None = None
 ) -> list[tuple[Line, Recap]]:
-    """Return the last `limit` messages of a conversation, or the last ones before the row `before`, oldest first."""
+    """Return a conversation's last `limit` messages (those before the row `before`) with recaps, oldest first."""
     mine = (_C.persona_id == persona, _C.interface_path == conversation)
     chosen = select(*LINE, *RECAP_COLUMNS).select_from(WITH_RECAP).where(*mine)
     if before is not None:
@@ -80,7 +80,7 @@ def read_log(
 def read_page(
     read: Reader, persona: str, conversation: str, rows: int, *, before: Line | None = None
 ) -> list[tuple[Line, int]]:
-    """Return the next messages with a recap that is not stale, each with the tokens of its recap, newest first.
+    """Return, newest first, the next `rows` messages with a recap that is not stale, and the recap's tokens.
 
     `before` is the last message of the previous page. Without a stored token count, each character counts as a token.
     """
@@ -100,7 +100,7 @@ def read_page(
 
 
 def read_included(read: Reader, persona: str, conversation: str) -> dict[int, str]:
-    """Return the stored value of `include` of each included recap, by message row id."""
+    """Return, by message row id, the column `include` of the recaps that prompts include."""
     own = (_R.persona_id == persona, _R.conversation_key == conversation, _R.alternative == OWN)
     rows = read(select(_R.message_row, _R.include).where(*own, _R.include.is_not(None)), {})
     return {r.message_row: r.include for r in rows}
@@ -110,7 +110,7 @@ def read_included(read: Reader, persona: str, conversation: str) -> dict[int, st
 
 
 class IncludedRecap(NamedTuple):
-    """An included recap of the conversation, as a prompt needs it."""
+    """A recap that a prompt includes, with the values that the prompt needs."""
 
     id: int
     """Row id of its message."""
@@ -126,7 +126,7 @@ _MOST_LINES = 2000
 
 @lru_cache(maxsize=2)
 def select_included(family: str) -> CompiledStatement:
-    """Return the SELECT of the included recaps of `conversation`."""
+    """Return the SELECT of the recaps that a prompt in `conversation` includes."""
     off = select(conversations.c.stories_off).where(
         conversations.c.persona_id == bindparam("persona", type_=Key(64)),
         conversations.c.conversation_key == bindparam("conversation", type_=Key(512)),
@@ -163,7 +163,7 @@ def update_recap(
     columns: Mapping[str, Any],
     data: Mapping[str, Any] | None,
 ) -> bool:
-    """Set columns and `data` values of a message's own recap (None removes a value); return whether it changed."""
+    """Set columns and `data` values of the recap of a message's current text (None removes one); False if unchanged."""
     key, own = {"persona_id": persona, "message_row": row_id, "alternative": OWN}, _match_own(persona, row_id)
     # Locked before it is read: two writers that set different keys of one message must not lose one.
     connection.execute(insert_ignore(message_recaps, db.family), {**key, "conversation_key": conversation})
@@ -180,7 +180,7 @@ def update_recap(
 
 
 def move_recap(connection: Connection, persona: str, row_id: int, source: int, target: int) -> None:
-    """Move a recap from one alternative to another; it is not included until a refresh includes it."""
+    """Move a recap from the alternative `source` to `target`; prompts include it only after a refresh."""
     here = (_R.persona_id == persona, _R.message_row == row_id)
     connection.execute(delete(message_recaps).where(*here, _R.alternative == target))
     move = update(message_recaps).where(*here, _R.alternative == source)
@@ -188,7 +188,7 @@ def move_recap(connection: Connection, persona: str, row_id: int, source: int, t
 
 
 def set_include(connection: Connection, persona: str, rows: Collection[int], include: str | None) -> int:
-    """Set `include` of messages' own recaps; stale recaps can only be set to None. Return the number of changes."""
+    """Set `include` of these messages' current recaps, of stale ones only to None; return the number of changes."""
     wanted = _R.include.is_not(None) if include is None else (_R.include.is_(None) | (_R.include != include))
     where = [_R.persona_id == persona, _R.alternative == OWN, wanted]
     if include is not None:
@@ -198,7 +198,7 @@ def set_include(connection: Connection, persona: str, rows: Collection[int], inc
 
 
 def clear_conversation(connection: Connection, persona: str, conversation: str) -> dict[str, int]:
-    """Delete all recaps of a conversation and of its alternatives; return the number of messages that had each key."""
+    """Delete all recaps of a conversation's messages and alternatives; return how many messages had each key."""
     here = (_R.persona_id == persona, _R.conversation_key == conversation)
     columns = (_R.memory.is_not(None).label("memory"), _R.include.is_not(None).label("include"), _R.edited, _R.data)
     counts: Counter[str] = Counter()
@@ -249,7 +249,7 @@ def read_alternatives(reader: Reader, persona: str, row_id: int) -> list[Alterna
 
 
 def find_alternative(reader: Reader, persona: str, row_id: int, number: int) -> Alternative:
-    """Return an alternative of a message by its number; the ValueError for an unknown number names the known ones."""
+    """Return the alternative of a message with this number; for another number, ValueError names the existing ones."""
     by_number = {each.number: each for each in read_alternatives(reader, persona, row_id)}
     if number not in by_number:
         numbers = f"0 to {max(by_number)}" if by_number else "none but the message itself"
@@ -274,7 +274,7 @@ def insert_alternatives(connection: Connection, persona: str, new: Iterable[tupl
 
 
 def set_current_alternative(connection: Connection, persona: str, row_id: int, number: int) -> None:
-    """Make an alternative of a message the current one, and its recap the message's own recap."""
+    """Make an alternative the current one of its message, and its recap the current recap of the message."""
     here = (_A.persona_id == persona, _A.message_row == row_id)
     current = connection.execute(select(_A.alternative).where(*here, _A.is_current == 1)).scalar()
     if current == number:
@@ -298,7 +298,7 @@ _MADE = ("model", "extract")
 def queue_operations(
     connection: Connection, db: Database, persona: str, conversation: str, row_id: int, role: str
 ) -> None:
-    """Queue the recap of a new message, and one search for scene breaks unless one is waiting."""
+    """Queue the recap of a new message, and a search for scene breaks in the conversation unless one is queued."""
     place = table_conversations.find(connection, persona, conversation)
     if role in SAID and place is not None and not place.stories_off:
         queue_recap(connection, db, persona, conversation, row_id)
@@ -310,7 +310,7 @@ def queue_recap(connection: Connection, db: Database, persona: str, conversation
 
 
 def read_without_recap(read: Reader, persona: str, conversation: str) -> list[int]:
-    """Return messages of people and persona whose recap is missing or stale, and not queued, oldest first."""
+    """Return, oldest first, the messages of people and persona whose recap is missing or stale and not queued."""
     waiting = jobs_table.read_open(read, persona, RECAP, conversation).values()
     queued = {payload.get("message_id") for payload in waiting}
     here = (_C.persona_id == persona, _C.interface_path == conversation, _C.excluded == 0, _C.role.in_(SAID))
@@ -319,7 +319,7 @@ def read_without_recap(read: Reader, persona: str, conversation: str) -> list[in
 
 
 def mark_changed(connection: Connection, db: Database, persona: str, line: Line, text: str, *, queues: bool) -> None:
-    """Mark the recap of a changed message as stale, and queue it again if operations make this message's recap."""
+    """Mark the recap of an edited message as stale; if `queues` and recaps are automatic, queue a new one."""
     current = (_A.persona_id == persona, _A.message_row == line.row_id, _A.is_current == 1, _A.text != text)
     connection.execute(update(message_alternatives).where(*current).values(text=text))
     own = (*_match_own(persona, line.row_id), _R.memory.is_not(None))

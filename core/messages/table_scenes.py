@@ -1,4 +1,4 @@
-"""Scenes and their recaps (tables scenes and scene_recaps): a scene ends with the message of its break."""
+"""Scenes and their recaps (tables scenes and scene_recaps): a scene ends with the message that has its break."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def insert_scene(
     connection: Connection, db: Database, persona: str, conversation: str, break_row: int, name: str = "",
     *, visible: bool = True,
 ) -> tuple[int, bool]:  # fmt: skip
-    """Store a break; return `(scene id, whether the break is new)`. A message has at most one break.
+    """Store a scene break; return `(scene id, whether it is new)`: a message has at most one break.
 
     The caller has locked the conversation.
     """
@@ -99,7 +99,7 @@ def update_scene(connection: Connection, persona: str, break_row: int, values: M
 
 
 def delete_scene(connection: Connection, persona: str, scene_id: int) -> bool:
-    """Delete a scene's break, then its recaps; return whether the scene existed."""
+    """Delete a scene with its break and recaps; return whether it existed."""
     if not connection.execute(delete(scenes).where(_S.persona_id == persona, _S.id == scene_id)).rowcount:
         return False
     connection.execute(delete(scene_recaps).where(_R.persona_id == persona, _R.scene_id == scene_id))
@@ -115,7 +115,7 @@ def hold_scene(connection: Connection, persona: str, scene_id: int) -> bool:
 def insert_version(
     connection: Connection, db: Database, persona: str, scene_id: int, content: str, *, provenance: str
 ) -> int | None:
-    """Append a version to a scene's recap and make it current; return its number, None if the scene is gone."""
+    """Add a version of a scene's recap and make it current; return its number, None if the scene no longer exists."""
     if not hold_scene(connection, persona, scene_id):
         return None
     highest = select(func.max(_R.version_index)).where(_R.persona_id == persona, _R.scene_id == scene_id)

@@ -20,7 +20,7 @@ SPEAKER_BYTES = 191
 
 
 def field_at(value: Any, path: str, missing: Any = None) -> Any:
-    """Return the value at a path such as `a.b`, or `missing`; of a list the first element is used."""
+    """Return the value at a path such as `a.b`, or `missing`; if the path meets a list, its first element is used."""
     for step in path.split("."):
         value = value[0] if isinstance(value, list) and value else value
         if not isinstance(value, Mapping) or step not in value:

@@ -28,7 +28,7 @@ from .survey import MAX_LISTED, Plan, Survey, count_export
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """Result of an import. Numbers are of messages, without service messages, unless a field says otherwise."""
+    """Result of an import. Numbers count messages, but no service messages, unless a field says otherwise."""
 
     format: str
     could_import: int = 0
@@ -164,7 +164,7 @@ def import_file(
 
 
 def _find_speaker(survey: Survey, asked: str, file: Path) -> str:
-    """Return the id of the speaker with this id, name or handle."""
+    """Return the id of the speaker whom `asked` names by id, name or handle."""
     people = survey.people
     if asked in people:
         return asked
@@ -191,7 +191,7 @@ def _build_result(
     new: Collection[str],
     writer: ChatWriter | None,
 ) -> ImportResult:
-    """Return the result of an import, or of a dry run without `writer`; `new` are the keys of new conversations."""
+    """Return the result of an import, or of a dry run if `writer` is None; `new`: keys of new conversations."""
     survey, private = plan.survey, {key for key, privacy in privacies.items() if privacy != "public"}
     counts = Counter[str]() if writer is None else writer.counts
     left = survey.left + Counter({name: count for name, count in counts.items() if name not in _DONE})
@@ -233,7 +233,7 @@ def _persona_names(plan: Plan) -> tuple[str, ...]:
 
 
 def _notes(plan: Plan, reading: Reading, private: Collection[str], new: Collection[str]) -> Iterator[str]:
-    """Yield notes on results that the user may not expect."""
+    """Yield notes on results of the import that the user may not expect."""
     survey = plan.survey
     if not survey.lines and not survey.notes:
         bad = "can be taken; see the rows that were not" if survey.fault_count else "has a text"

@@ -1,4 +1,4 @@
-"""Read JSON of chat files: one value per line, or a document; a damaged document is read up to the damage."""
+"""Read JSON of chat files: one value per line, or one document, which is read up to a damaged place."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def is_deeper(value: Any, levels: int) -> bool:
 
 
 def read_lines(member: Member) -> Iterator[tuple[int, Any]]:
-    """Yield number and value of the lines of a file that are not blank.
+    """Yield (line number, JSON value) for each line of a file that is not blank.
 
     A TransferError refuses a file that is damaged or not UTF-8, or has a line that is too long.
     """
@@ -73,7 +73,7 @@ def read_lines(member: Member) -> Iterator[tuple[int, Any]]:
 
 
 def read_objects(member: Member, read: Callable[[int, dict[str, Any]], Read | None]) -> Iterator[Read]:
-    """Yield the result of `read` for the object on each line; a `Fault` for a line without an object."""
+    """Call `read` with number and object of each line and yield its results; a line without an object is a `Fault`."""
     for row, value in read_lines(member):
         try:
             if isinstance(value, BadJson):
@@ -101,7 +101,7 @@ class JsonPart(NamedTuple):
 
 
 def _opens(path: Path) -> bool:
-    """Return whether the value at a path is read in parts."""
+    """Return whether the list or object at a path of the document is read in parts, not as a whole."""
     match path:
         case () | ("messages" | "conversations" | "chats" | "left_chats",):
             return True
@@ -113,7 +113,7 @@ def _opens(path: Path) -> bool:
 
 
 def read_parts(stream: TextIO) -> Iterator[JsonPart]:
-    """Yield the values of a document: elements of lists of chats and messages one by one, other values whole."""
+    """Yield the parts of a document: each element of a list of chats or messages, and other values as a whole."""
     text = stream.read(WHOLE_CHARS + 1).lstrip(_BLANK)
     if not text:
         return
@@ -135,7 +135,7 @@ def _walk(path: Path, value: Any) -> Iterator[JsonPart]:
 
 
 class _Bytes:
-    """A text followed by the rest of its stream, as bytes for ijson."""
+    """Text already read, followed by the rest of its stream, as the byte file that ijson reads."""
 
     def __init__(self, text: str, stream: TextIO) -> None:
         self._text, self._stream = text, stream
@@ -162,7 +162,7 @@ def _stream(text: str, rest: TextIO) -> Iterator[JsonPart]:
 
 
 def _parts(events: Iterable[tuple[str, Any]], builder: Any) -> Iterator[JsonPart]:
-    """Yield a document's parts from its events; `builder()` builds an object or list that is read whole."""
+    """Yield the parts of a document from ijson's events; `builder()` makes ijson's builder of a whole value."""
     path: list[str | int] = []
     building: Any = None
     depth = size = 0
@@ -195,7 +195,7 @@ def _parts(events: Iterable[tuple[str, Any]], builder: Any) -> Iterator[JsonPart
 
 
 def each_part(member: Member) -> Iterator[JsonPart | Fault]:
-    """Yield the parts of a JSON file, and a fault for each unreadable part."""
+    """Yield the parts of a JSON file, as `read_parts` does, and a fault for what cannot be read."""
     broken: list[Fault] = []
     with member.guarded(broken) as text:
         for part in read_parts(text):

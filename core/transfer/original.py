@@ -1,4 +1,4 @@
-"""Import the database of the original application without changing it; rows stored before are left out."""
+"""Import the database of the original application without changing it; rows imported before are skipped."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _item(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read_words(value: Any) -> list[str]:
-    """Return the words of a list that is written as JSON, with commas, or in quotes."""
+    """Return the words of a list stored as JSON, or as text with commas or quotes between the words."""
     words = read_json(value)
     if not isinstance(words, (list, dict)):
         text = words if isinstance(words, str) else str(value or "")

@@ -66,7 +66,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """Number of messages left out on purpose, with the reason."""
+    """The number of messages that a reader left out on purpose, with the reason."""
 
     reason: str
     count: int = 1
@@ -85,7 +85,7 @@ class Fault(NamedTuple):
 
 
 class Note(NamedTuple):
-    """A memory of another program, or a text of a project."""
+    """A memory found in another program's export, or a text of a project there."""
 
     place: str
     owner: Speaker

@@ -91,7 +91,7 @@ class ChatWriter:
         self._store_notes()
 
     def _find_keys(self) -> None:
-        """Find the key under which each conversation is stored."""
+        """Set, for each conversation of the export, the key under which it is stored here."""
         plan, call = self._plan, self._call
         privacies = plan.privacies()
         for room, facts in plan.survey.rooms.items():  # a conversation on another server can have the same name
@@ -126,7 +126,7 @@ class ChatWriter:
                 yield _Ready(read, message)
 
     def _read_message(self, program: str, line: Line, message_id: str, answering: dict[str, str]) -> NewMessage | None:
-        """Return the message of a line. A line of the persona answers the last other speaker before it."""
+        """Turn a line into a message to store; a line of the persona answers the last other speaker before it."""
         plan, key = self._plan, self._plan.key_of(program, line.room.id)
         own = plan.is_persona(program, line)
         role = _role_of(line, own)
@@ -192,7 +192,7 @@ class ChatWriter:
             self._change(stored, ready)
 
     def _sort_lines(self, key: str, lines: Sequence[_Ready]) -> tuple[list[_Ready], list[tuple[StoredLine, _Ready]]]:
-        """Return a conversation's new lines, and edited lines with their stored messages; count the other lines."""
+        """Return a conversation's new lines, and pairs (stored message, edited line); count all other lines."""
         names = [self._list_ids(ready) for ready in lines]
         ids = {name for each in names for name in each}
         stored = table_lines.read_by_ids(self._reader, self._call.persona, key, ids)
@@ -211,7 +211,7 @@ class ChatWriter:
         return new, edits
 
     def _find_said(self, key: str, lines: Sequence[_Ready]) -> dict[str, StoredLine]:
-        """Return stored messages that equal lines without an id in the export, by the id made for the line."""
+        """Return, by the id made for a line that has none in the export, the stored message that equals this line."""
         if not lines:
             return {}
         times, digests = [each.message.at for each in lines], {each.message.digest for each in lines}
@@ -222,12 +222,12 @@ class ChatWriter:
         return {each.id: same.pop() for each in lines if (same := said.get(_saying(each.message)))}
 
     def _list_ids(self, ready: _Ready) -> list[str]:
-        """Return the ids under which a message may be stored: its own id and the ids of its alternatives."""
+        """Return the ids under which a line's message may be stored: its own, and those of its alternatives."""
         versions = [each.metadata["id"] for each in ready.line.beside.alternatives if each.metadata]
         return [ready.id, *(self._plan.id_of(ready.line, each) for each in versions)]
 
     def _with_quotes(self, conversation: str, new: Sequence[_Ready], lines: Sequence[_Ready]) -> Iterator[_Ready]:
-        """Yield the lines, with the text of the message that each one answers, if it is known."""
+        """Yield the new lines; to each reply, add the text of the message that it answers, if known."""
         wanted = {ready.message.metadata["reply_to"]["message_id"] for ready in new if ready.line.reply_to}
         quoted: dict[str, NewMessage | StoredLine] = {ready.id: ready.message for ready in lines}
         if missing := wanted - quoted.keys():
@@ -265,7 +265,7 @@ class ChatWriter:
             self.instructions += len(message.instructions)
 
     def _change(self, stored: StoredLine, ready: _Ready) -> None:
-        """Give a stored message the text and the alternatives from the export."""
+        """Give a stored message the text and the alternatives that it has in the export."""
         call, message = self._call, ready.message
         if ready.line.beside.alternatives:
             _add_versions(call, stored.row_id, ready.line)
@@ -299,7 +299,7 @@ class ChatWriter:
         )
 
     def _give_to_scenes(self, conversation: str) -> None:
-        """If the file hides all messages up to a scene break, let AUTO_HIDE_SCENE_COUNT hide or show them later."""
+        """If the file hides all messages up to a scene break, AUTO_HIDE_SCENE_COUNT decides later whether they show."""
         persona = self._call.persona
         order = table_hidden.read_rows(self._reader, persona, conversation)
         breaks = table_hidden.read_breaks(self._reader, persona, conversation)
@@ -331,7 +331,7 @@ class ChatWriter:
 
 
 def _saying(message: NewMessage | StoredLine) -> tuple[object, ...]:
-    """Return text, time and speaker of a message, by which a message without an id is recognised."""
+    """Return text, time and speaker of a message, which together identify a message without an id."""
     who = message.sender_name or message.sender_id or USER_NAME
     return message.digest, message.at, message.role, who if message.role == "user" else ""
 
@@ -345,7 +345,7 @@ def _role_of(line: Line, own: bool) -> Role:
 
 
 def _is_newer(there: StoredLine, ready: _Ready) -> bool:
-    """Return whether the export has a newer text or more alternatives than the database."""
+    """Return whether the export's line has a newer text or more alternatives than the stored message."""
     edited, before = ready.line.edited, there.metadata.get(FACTS)
     if not isinstance(before, Mapping):  # a message stored live, on the same platform
         is_later = edited is not None and (there.edited_at is None or edited > there.edited_at)
@@ -365,7 +365,7 @@ def _read_instructions(call: Call, ready: _Ready) -> tuple[Instruction, ...]:
 
 
 def _add_versions(call: Call, row_id: int, line: Line) -> None:
-    """Store the alternatives of a line that are missing, and make the shown alternative the current one."""
+    """Store the alternatives of a line that its message lacks; the one shown in the file becomes current."""
     there = table_recaps.read_alternatives(call.db.read, call.persona, row_id)
     numbers = {each.text: each.number for each in there}
     free = max(numbers.values(), default=-1) + 1

@@ -1,4 +1,4 @@
-"""First reading of an export: counts, speakers, and the decisions how its lines become messages."""
+"""Reads an export a first time: counts, speakers, and decisions on how its lines become messages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SAID = (None, "user", "persona")
 
 
 def make_id(line: Line, seen: Counter[int]) -> str:
-    """Return a message id made of time and text; further equal lines of a file, counted in `seen`, get a number."""
+    """Return a message id made of a line's time and text, with a number for equal lines, which `seen` counts."""
     made_id = f"at-{text_digest(line.made_of or line.at.isoformat(), 16)}-{text_digest(line.text)}"
     file = line.place.rpartition(": ")[0] or line.place
     # a hash instead of the id saves memory: there is one per line of the export
@@ -39,7 +39,7 @@ def make_id(line: Line, seen: Counter[int]) -> str:
 
 
 def is_made_id(message_id: str) -> bool:
-    """Return whether `make_id` made this message id, with or without a chat's id before it."""
+    """Return whether `make_id` made this message id; it may be preceded by a chat's id."""
     return message_id.rpartition(":")[2].startswith("at-")
 
 
@@ -48,12 +48,12 @@ def text_digest(text: str, digits: int = 12) -> str:
 
 
 def hash_id(program: str, line: Line) -> int:
-    """Return a hash of program, conversation and id of a message, which is valid only in this process."""
+    """Return a hash over program, conversation and id of a message, to compare lines within this process."""
     return hash((program, line.room.id, line.id))
 
 
 def build_sender_id(speaker_id: str) -> str:
-    """Return the sender id of a speaker other than the persona, which never equals the persona's."""
+    """Return the sender id for a speaker other than the persona; it never equals the persona's `self`."""
     return f"name:{speaker_id}" if speaker_id == PERSONA_SENDER else speaker_id
 
 
@@ -175,7 +175,7 @@ class Plan:
         return self.conversation or key or f"{self.interface_of(program)}/{room_id}"
 
     def id_of(self, line: Line, message_id: str) -> str:
-        """Return the id of a message; if several chats become one conversation, the chat's id is its prefix."""
+        """Return the id under which a message is stored: with its chat's id in front if several chats become one."""
         is_one = self.conversation is not None and len(self.survey.rooms) > 1 and not (line.row and line.id)
         return f"{line.room.id}:{message_id}" if is_one else message_id
 

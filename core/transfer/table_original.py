@@ -20,7 +20,7 @@ RANGE = 1000
 
 
 def check_owner(source: Database) -> None:
-    """Refuse a database of prompt-engine, or one without tables of the original application."""
+    """Raise an error if the database belongs to prompt-engine or has no tables of the original application."""
     shown = source.target.shown
     if _has_table(source, schema_version.name, "version_num"):
         raise TransferError(
@@ -44,14 +44,14 @@ def _has_table(source: Database, table: str, column: str) -> bool:
 
 
 def list_entries(db: Database, persona: str) -> set[tuple[datetime | None, bytes]]:
-    """Return time and text digest of every diary entry of a persona."""
+    """Return (time, hash of the text) for every diary entry of a persona."""
     d = ai_diary.c
     rows = db.read(select(d.timestamp, d.content_hash).where(d.persona_id == persona), source="ai_diary")
     return {(row[0], bytes(row[1] or b"")) for row in rows}
 
 
 def read_rows(source: Database, table: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a table, with the columns that exist in it; a missing table has no rows."""
+    """Yield the rows of a table with those columns that it has; nothing if the table is missing."""
     sql = text(f"SELECT * FROM {table} WHERE id > :above ORDER BY id LIMIT {RANGE}")  # noqa: S608 - one of three names
     if not _has_table(source, table, "id"):
         return

@@ -137,7 +137,7 @@ class _Tree(NamedTuple):
 def _lines(
     place: str, room: Room, tree: _Tree, user: Speaker, assistant: Speaker | None, member: Member, reading: Reading
 ) -> Iterator[Read]:
-    """Yield the lines of the shown branch; if `assistant` is None, the model of each answer is its speaker."""
+    """Yield the lines of the branch that was shown; if `assistant` is None, an answer's speaker is its model."""
     lines = choose_branch(tree.nodes, tree.current, tree.begun, tree.begun or tree.ended or member.changed)
     wordless = sum(1 for node in tree.nodes if not node.text and node.role)
     if not lines:
@@ -389,7 +389,7 @@ def _claude_node(project: str, message: Mapping[str, Any], before: str, missing:
 
 
 def _claude_words(message: Mapping[str, Any]) -> str:
-    """Return the text of a message: from its blocks, else its plain text without thoughts, else its attachments."""
+    """Return a message's text: of its blocks, else its plain text without thoughts, else that of its attachments."""
     content = message.get("content")
     blocks = content if isinstance(content, list) else [content]
     shown = [block for block in blocks if isinstance(block, str) or text_at(block, "type") in ("text", "")]

@@ -57,14 +57,14 @@ class _Messenger:
         raise NotImplementedError
 
     def id_of_character(self, key: str, name: str, *, is_webhook: bool = False) -> str:
-        """Return the id of a character that a bot plays: `key` for the bot's first name, `key:name` for later names."""
+        """Return the sender id of a bot with this name: `key` under its first name, `key:name` under later ones."""
         if not is_webhook and self._first_names.setdefault(key, name) == name:
             return key
         return f"{key}:{name}"
 
 
 def _join_boxes(boxes: Sequence[Any], names: Sequence[str], field: tuple[str, str], fallback: str = "") -> str:
-    """Return the joined texts of the boxes (embeds, attachments) of a bot's message; `names` are their text fields."""
+    """Join the texts of the boxes (embeds, attachments) in a bot's message: fields `names`, or `fallback` if blank."""
     texts = []
     for box in boxes:
         shown = [*(text_at(box, name) for name in names), _join_blocks(list_at(box, "blocks"))]

@@ -18,7 +18,7 @@ from ..shapes import Fault, Left, Line, Read, Reading, Room, Speaker
 
 
 def _load_words() -> dict[str, tuple[str, ...]]:
-    """Return words that WhatsApp itself writes, in many languages, by meaning."""
+    """Return, by meaning, words that WhatsApp itself writes into exports, in many languages."""
     text = resources.find("prompts/exports/whatsapp.txt").read_text(encoding="utf-8")
     parts = re.split(r"^# (\w+)$", text, flags=re.MULTILINE)
     pairs = zip(parts[1::2], parts[2::2], strict=True)
@@ -68,7 +68,7 @@ Day = tuple[int, int, int]
 
 
 class _Head(NamedTuple):
-    """Date and time at the beginning of a line."""
+    """Date and time at the beginning of an exported line."""
 
     in_brackets: bool
     separator: str
@@ -138,7 +138,7 @@ def iter_lines(text: TextIO) -> Iterator[str]:
 
 
 def _parse(line: str) -> tuple[_Head, str] | None:
-    """Return the head of a line and the rest; None for the continuation of a message."""
+    """Return the date and time of a line and the rest of it; None for a line that continues a message."""
     start = line.lstrip("\u200e\u200f\ufeff\u202a\u202c ")
     if not start or not (start[0] == "[" or start[0].isdecimal()):
         return None
@@ -161,7 +161,7 @@ def _parse(line: str) -> tuple[_Head, str] | None:
 
 
 def read_clock(hour: str, minute: str, second: str | None, half: str | None) -> time | None:
-    """Return a time of day; None if it is invalid. `half` is a word for a.m. or p.m."""
+    """Return a time of day, None if it is invalid; `half` is a word for a.m. or p.m., None on a 24-hour clock."""
     hours, half = int(hour), (half or "").lower()
     if half in PM and hours < 12:
         hours += 12
@@ -194,7 +194,7 @@ def _read_messages(stream: TextIO, style: _Head) -> Iterator[_Message]:
 
 
 def _split(rest: str) -> tuple[str, str]:
-    """Return speaker and text; the speaker is "" for lines that WhatsApp itself writes."""
+    """Split the rest of a line into speaker and text; the speaker is "" for lines that WhatsApp itself wrote."""
     name, colon, words = rest.partition(": ")
     if not colon and rest.rstrip().endswith(":"):
         name, colon, words = rest.rstrip()[:-1], ":", ""
@@ -281,7 +281,7 @@ def find_order(days: Sequence[Day], separator: str, day_first: bool | None) -> s
 
 
 def parse_times(texts: Sequence[str], reading: Reading) -> dict[str, datetime]:
-    """Return the times of texts such as `01.02.2026 20:00`, all in one form and order of day and month."""
+    """Return the times of texts such as `01.02.2026 20:00`, assuming one order of day and month for all of them."""
     heads = {text: line[0] for text in texts if (line := _parse(f"[{text}]") or _parse(f"[{text} 0:00]"))}
     if not heads:
         return {}

@@ -39,7 +39,7 @@ _PLACE = re.compile(r"(?P<at>[^/]{0,40})/(?P<id>\d{1,19})\Z")
 
 
 class ItemExport:
-    """Text of an export in pieces, which can be iterated over once."""
+    """The text of an export, to be iterated over once, piece by piece."""
 
     def __init__(self, rows: Iterator[Any], syntax: Syntax, limit: int, max_bytes: int | None) -> None:
         self._rows = rows
@@ -52,7 +52,7 @@ class ItemExport:
         """Argument `after` of the next export; None if no item follows, or before the iteration ends."""
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the text of the file; a StoreReadError if the rest could not be read."""
+        """Yield the export's text; StoreReadError if a later part cannot be read from the database."""
         if self._syntax == "jsonl":
             yield from (line + "\n" for line in self._lines())
             return
@@ -83,7 +83,7 @@ class ItemExport:
 
 
 def _build_item(row: Any) -> dict[str, Any]:
-    """Return a row of `memories.table_transfer.COLUMNS` as an item; times are ISO 8601, UTC, or blank."""
+    """Turn a row with `memories.table_transfer.COLUMNS` into an exported item; times are ISO 8601, UTC, or ""."""
     item: dict[str, Any] = make_strict(item_of(row))[0]
     return {name: value for name, value in item.items() if name not in ("archived_at", "superseded_by")} | {
         "id": str(row.id),

@@ -41,7 +41,7 @@ _USER_NAME = "the user"
 
 @dataclass(frozen=True, slots=True)
 class ItemProblem:
-    """A refused row. The reason quotes no part of its text."""
+    """A row of a file that was refused, with the reason, which quotes no part of the row's text."""
 
     row: int
     """Position in the list of rows, from 1, or line number."""
@@ -124,7 +124,7 @@ class ItemWriter:
                 yield _ReadyItem(row, number_item(memory, seen), memory)
 
     def _with_names(self, row: Row) -> Any:
-        """Return the value of a row; in an entry of a book, names replace {{char}} and {{user}}."""
+        """Return the value of a row; in lorebook entries, the names replace {{char}} and {{user}}."""
         if row.character is None:
             return row.value
         character = row.character or name_persona(self._call.persona)
@@ -160,7 +160,7 @@ class ItemWriter:
 
 
 def read_item(value: Any, scope: Scope, kind: str, *, now: datetime, session_ttl_seconds: int) -> NewMemory | None:
-    """Return the memory that a value describes, or None if its text is blank; an error quotes nothing of it."""
+    """Return the memory that a file's value describes, None if its text is blank; errors quote nothing of the value."""
     given = {"text": value} if isinstance(value, str) else value
     if not isinstance(given, dict):
         raise MessageError.of_type("the item", given, "a text or an object")
@@ -191,12 +191,12 @@ def read_item(value: Any, scope: Scope, kind: str, *, now: datetime, session_ttl
 
 
 def read_kind(value: Any) -> str:
-    """Return the kind that a value names, "" for a blank value, as captured memories have; refuse an unknown kind."""
+    """Return a memory kind after checking it; a blank value stays "", the kind of memories captured from chat."""
     return "" if isinstance(value, str) and not value.strip() else kind_of(value)
 
 
 def _owner_note(given: Mapping[str, Any], scope: Scope) -> str:
-    """Return a note if the file names an owner other than the call's scope, or ""."""
+    """Return a note if the item in the file belongs to another owner than the call's scope, else ""."""
     others = dict.fromkeys(
         owner
         for name, owner in _OWNERS.items()
