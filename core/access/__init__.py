@@ -1,1 +1,1 @@
-"""Access control: audiences, conversations, participants, and the statement that finds the audiences of a scope."""
+"""Access control: audiences, conversations, participants, and the statement that finds what a scope may see."""

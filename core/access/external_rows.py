@@ -1,4 +1,4 @@
-"""Indexes rows that other programs inserted by SQL; in these, `indexed` is 0 and computed columns are missing."""
+"""Indexes rows that other programs inserted by SQL: their `indexed` is 0, and computed columns are missing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ RANGE = 200
 
 
 def index_before_search(db: Database, persona: str, numbers: Iterable[int]) -> None:
-    """Index up to RANGE externally inserted rows of these sources of a persona; a failure is only logged."""
+    """Index up to RANGE rows that other programs inserted into these sources of a persona; log a failure."""
 
     def work(connection: Connection) -> None:
         left = RANGE
@@ -47,7 +47,7 @@ def index_before_search(db: Database, persona: str, numbers: Iterable[int]) -> N
 
 
 def index_all_rows(db: Database, progress: Progress | None = None) -> int:
-    """Index the externally inserted rows of all personas; return their number."""
+    """Index the rows that other programs inserted for any persona; return how many there were."""
     total = 0
     for source in sources.ALL:
         c = source.table.c

@@ -1,4 +1,4 @@
-"""The first statement of a prompt: the audiences that its scope sees."""
+"""The first statement of a prompt: it reads the audiences that the prompt's scope may see."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _values(scope: Scope, request: Request, destination: str, settings: Settings
 
 
 def _statement(family: str, request: Request, shared: Mapping[str, Any], settings: Settings, into: list[Any]) -> str:
-    """Return the statement for the request, and append its values to `into`."""
+    """Return the SQL text for a request, and append its parameter values to `into`."""
     wide = not settings.private_stays_private
     seen = _select_seen(wide, family).text(shared, into)
     parts = [*_select_always(family)]
@@ -175,7 +175,7 @@ def _recent(rows: Sequence[Any], visible: set[int]) -> tuple[Recent, ...]:
 def _place(
     scope: Scope, facts: Mapping[str, ConversationFacts], people: Mapping[str, str]
 ) -> tuple[Privacy, str, str | None]:
-    """Return a scope's privacy, server and person: from its stored conversation, a private parent or the scope."""
+    """Return the scope's (privacy, server, person): from its stored conversation, a private parent, or the scope."""
     person = people.get(scope.participant or "", scope.participant)
     if scope.conversation is None:
         return "public", scope.server, person
@@ -206,7 +206,7 @@ _SEEN: Any = table("seen", column("audience_id", ID), column("kind"), column("se
 
 
 def _row(part: int, *, n: Sequence[Any] = (), k: Sequence[Any] = (), x: Any = None) -> list[Any]:
-    """Return the columns of one SELECT of the union: four numbers, three keys, one text; missing ones are NULL."""
+    """Return the columns of SELECT number `part` of the union: four numbers, three keys, one text; NULL if missing."""
     numbers = [*n, *[null()] * (4 - len(n))]
     keys = [*k, *[null()] * (3 - len(k))]
     return [
@@ -237,7 +237,7 @@ _P, _KEY, _WHO, _SERVER = (
 
 @lru_cache(maxsize=4)
 def _select_seen(all_of_server: bool, family: str) -> CompiledStatement:
-    """Return the CTE `seen`: candidates for the audiences that the scope sees."""
+    """Return the common table expression `seen`: the audiences among which are all that the scope may see."""
     a, c, p = audiences.c, conversations.c, participants.c
     rows = select(a.audience_id, a.kind, a.server_id, a.ref).where(a.persona_id == _P)
     if all_of_server:  # The conversation's own server is included: the scope may not name it.
@@ -306,14 +306,14 @@ def _select_always(family: str) -> tuple[CompiledStatement, ...]:
 
 @lru_cache(maxsize=2)
 def _select_level(family: str) -> CompiledStatement:
-    """Return the SELECT of the privacy level of the person asking, as a rank; no row if nobody is named."""
+    """Return the SELECT of the asking person's privacy level, as a rank; it has no row if the scope names no person."""
     rank = func.coalesce(table_participants.strictest_rank(_WHO), bindparam("default_rank", type_=Integer()))
     return CompiledStatement(select(*_row(LEVEL, n=[rank])).where(literal("", Key(255)) != _WHO), family)
 
 
 @lru_cache(maxsize=2)
 def _select_spoken_in(family: str) -> CompiledStatement:
-    """Return the SELECT of public audiences of servers where the participant spoke latest."""
+    """Return the SELECT of the public audiences of those servers in which the participant spoke last."""
     m, c, a = chat_history_cache.c, conversations.c, audiences.c
     lines = select(m.id, m.interface_path).where(m.persona_id == _P, m.participant_key == _WHO)
     newest = lines.order_by(m.id.desc()).limit(NEWEST_LINES).subquery("newest")
@@ -337,7 +337,7 @@ def _select_spoken_in(family: str) -> CompiledStatement:
 
 @lru_cache(maxsize=4)
 def _select_inserted(numbers: tuple[int, ...], family: str) -> CompiledStatement:
-    """Return the SELECT that checks whether externally inserted rows of these sources wait to be indexed."""
+    """Return the SELECT that checks whether rows that other programs inserted into these sources wait to be indexed."""
     tables = [BY_NUMBER[number].table for number in numbers]
     waiting = [exists(t.c.id).where(t.c.persona_id == _P, t.c.indexed == 0) for t in tables]
     return CompiledStatement(select(*_row(INSERTED)).where(or_(*waiting)), family)
@@ -345,7 +345,7 @@ def _select_inserted(numbers: tuple[int, ...], family: str) -> CompiledStatement
 
 @lru_cache(maxsize=2)
 def _select_vocabulary(family: str) -> tuple[CompiledStatement, ...]:
-    """Return the SELECTs of the persona's tags; they return no rows if the caller's version is current."""
+    """Return the SELECTs of the persona's tags; they have no rows if the caller's copy of the tags is up to date."""
     is_version = (counters.c.persona_id == _P, counters.c.name == literal("tag_vocabulary", Key(64)))
     version = select(counters.c.value).where(*is_version)
     stale = func.coalesce(version.scalar_subquery(), 0) != bindparam("version", type_=Integer())
@@ -359,7 +359,7 @@ def _select_vocabulary(family: str) -> tuple[CompiledStatement, ...]:
 
 @lru_cache(maxsize=4)
 def _select_recent(all_of_server: bool, family: str) -> tuple[CompiledStatement, ...]:
-    """Return the SELECTs of other conversations: in each audience, those with the newest messages."""
+    """Return the SELECTs of those other conversations that have the newest messages in their audience."""
     a, c = audiences.c, conversations.c
     known = select(c.server_id).where(c.persona_id == _P, c.conversation_key == _KEY).scalar_subquery()
     person = select(participants.c.person_key).where(
@@ -384,7 +384,7 @@ def _select_recent(all_of_server: bool, family: str) -> tuple[CompiledStatement,
 
 @lru_cache(maxsize=2)
 def _select_recent_inserted(family: str) -> CompiledStatement:
-    """Return the SELECT of conversations that only external rows name; the whole persona sees these rows."""
+    """Return the SELECT of conversations known only from rows of other programs, which the whole persona sees."""
     a, c, m = audiences.c, conversations.c, chat_history_cache.c
     everywhere = select(a.audience_id).where(
         a.persona_id == _P, a.kind == literal("persona", Key(12)), a.server_id == literal("", Key(191))

@@ -72,7 +72,7 @@ def list_personas(db: Database, limit: int | None = None) -> list[str]:
 
 
 def choose_persona(db: Database, wanted: str) -> str:
-    """Return `wanted` if that persona has rows, else the one of the newest message, else any, else `wanted`."""
+    """Return `wanted` if it has rows, else the persona of the newest message, else any with rows, else `wanted`."""
     if db.read(select(_A.persona_id).where(_A.persona_id == wanted).limit(1), source="audiences"):
         return wanted
     newest = select(_K.persona_id).order_by(_K.last_message_at.desc(), _K.id.desc()).limit(1)
@@ -81,7 +81,7 @@ def choose_persona(db: Database, wanted: str) -> str:
 
 
 def count_places(db: Database, persona: str) -> list[PlaceCount]:
-    """Return the number of rows by kind and server of their audiences, the greatest first."""
+    """Return the number of rows for each kind and server of audiences, the greatest first."""
     rows = union_all(
         *(
             select(table.c.audience_id).where(table.c.persona_id == persona)
@@ -98,7 +98,7 @@ def count_places(db: Database, persona: str) -> list[PlaceCount]:
 
 
 def name_near(db: Database, persona: str, kind: str, key: str) -> str:
-    """Return a sentence that names an unknown key and the known keys nearest to it; "" for a known key."""
+    """Return a sentence that says that a key is unknown and names the most similar known ones; "" for a known key."""
     from difflib import get_close_matches  # noqa: PLC0415 - only mistakes need it
 
     people = _P.participant_key, memories.c.participant_key  # a memory may be of somebody who has not spoken
@@ -119,7 +119,7 @@ def name_near(db: Database, persona: str, kind: str, key: str) -> str:
 
 
 def name_other_personas(db: Database, persona: str) -> str:
-    """Return the personas with the nearest names as text if this one, perhaps mistyped, has no rows; else ""."""
+    """If a persona has no rows, so that its name may be mistyped, return those with the most similar names; else ""."""
     if choose_persona(db, persona) == persona:
         return ""
     from difflib import get_close_matches  # noqa: PLC0415 - as above
@@ -129,7 +129,7 @@ def name_other_personas(db: Database, persona: str) -> str:
 
 
 def list_notes(db: Database, persona: str, kind: str, key: str, *, is_known: bool) -> list[str]:
-    """Return sentences about a forgotten key: the keys near an unknown one, and other personas that know the person."""
+    """Return notes on a forgotten key: if it was unknown, similar keys; also other personas that know the person."""
     chosen = select(_P.persona_id).where(_P.participant_key == key, _P.persona_id != persona).order_by(_P.persona_id)
     others = [row[0] for row in db.read(chosen, source="participants")] if kind == "participant" else []
     known = f"Still known to: {', '.join(others)}; repeat with --persona-id {others[0]} (conf_uid)" if others else ""
@@ -182,7 +182,7 @@ def _read_conversations(db: Database, persona: str, chosen: Select[Any]) -> list
 def list_conversations(
     db: Database, persona: str, words: str, limit: int, offset: int = 0
 ) -> tuple[list[ConversationCount], int]:
-    """Return a page of a persona's conversations, the latest first, and their total."""
+    """Return (a page of the persona's conversations that match `words`, the latest first; how many match)."""
     chosen = _select_conversations(persona, *_holds_words(words, _K.title, _K.conversation_key))
     page = chosen.order_by(_K.last_message_at.desc(), _K.id.desc()).limit(limit).offset(offset)
     return _read_conversations(db, persona, page), _count_rows(db, chosen)
@@ -194,7 +194,7 @@ def find_conversation(db: Database, persona: str, key: str) -> ConversationCount
 
 
 def choose_server(db: Database, persona: str, key: str, server: str = "") -> str:
-    """Return the server of a conversation: `server`, else the only one with this key; refuse what names none."""
+    """Return the server of a conversation: `server`, else the only server with this key; otherwise raise an error."""
     marked = _K.conversation_key.between(f"{key}{SERVER_MARK}", f"{key}{SERVER_MARK}g")  # a mark has digits up to f
     chosen = select(_K.server_id).where(_K.persona_id == persona, or_(_K.conversation_key == key, marked))
     servers = [str(row[0]) for row in db.read(chosen.order_by(_K.id), source="conversations")]
@@ -235,7 +235,7 @@ def _read_people(db: Database, persona: str, chosen: Select[Any]) -> list[Person
 
 
 def list_people(db: Database, persona: str, words: str, limit: int, offset: int = 0) -> tuple[list[PersonCount], int]:
-    """Return a page of a persona's people by name, nameless ones last, and their total."""
+    """Return (a page of the persona's people who match `words`, by name, nameless ones last; how many match)."""
     chosen = _select_people(persona, *_holds_words(words, _P.display_name, _P.participant_key))
     order = (case((_P.display_name == "", 1), else_=0), _P.display_name, _P.participant_key)
     page = chosen.order_by(*order).limit(limit).offset(offset)

@@ -56,7 +56,7 @@ def stored_privacy(state: int, direct_person: str | None) -> Privacy:
 def said_privacy(
     is_private: bool | None, chat_type: str | None, chat_id: str | None, sender_id: str | None, server: str
 ) -> Privacy | None:
-    """Return the privacy that the host's message states, None if it states none."""
+    """Return the privacy that these values of the host's message state, None if they state none."""
     kind = (chat_type or "").lower()
     is_own, of_type = bool(chat_id) and chat_id == sender_id, PRIVATE_CHAT_TYPES.get(kind)
     if is_private is False or (is_private is None and kind in PUBLIC_CHAT_TYPES):
@@ -79,7 +79,7 @@ def own_audience(privacy: Privacy, server: str, conversation: str, person: str |
 
 
 def seen_audiences(privacy: Privacy, server: str, conversation: str | None, person: str | None) -> list[AudienceKey]:
-    """Return the audiences that a prompt sees, from its privacy, server, conversation and person."""
+    """Return the audiences that a prompt of this privacy, server, conversation and person may see."""
     if conversation is None or privacy == "public":
         return [AudienceKey("persona"), AudienceKey("server", server)]
     own = own_audience(privacy, server, conversation, person)
@@ -102,17 +102,17 @@ SERVER_MARK = "\x1f"
 
 
 def mark_server(conversation: str, server: str) -> str:
-    """Return the stored key of a room whose name another server uses too."""
+    """Return a conversation key with its server added, to store a room whose key another server uses too."""
     return f"{conversation}{SERVER_MARK}{blake2b(server.encode(), digest_size=8).hexdigest()}"
 
 
 def plain_key(conversation: str) -> str:
-    """Return a stored key in the host's form, without a server mark."""
+    """Return a stored conversation key as the host knows it, without the server that `mark_server` added."""
     return conversation.partition(SERVER_MARK)[0]
 
 
 def show_key(key: str) -> str:
-    """Return a stored key in readable form.
+    """Return a stored conversation key in a form for people.
 
     >>> show_key("proxy/%room-the%2Fkitchen")
     'proxy room the/kitchen'

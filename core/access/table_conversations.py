@@ -82,7 +82,7 @@ def _touch(family: str, named: tuple[str, ...]) -> CompiledStatement:
 def touch(
     connection: Connection, persona: str, conversation: str, at: datetime, title: str = "", server_name: str = ""
 ) -> bool:
-    """Lock and reopen the conversation, set its last time and names; return False if it is not stored."""
+    """Lock the conversation, mark it as open, and set its last time and names; return False if it is not stored."""
     values = {"persona": persona, "conversation": conversation, "at": at}
     names = {"title": title[:TITLE_CHARS], "server_name": server_name[:TITLE_CHARS]}
     names = {name: text for name, text in names.items() if text}
@@ -115,7 +115,7 @@ def ensure(
 
 
 def _said(scope: Scope, sender: str | None) -> Privacy | None:
-    """Return the privacy that the host states, else a private one if the chat id is the sender's id, else None."""
+    """Return the privacy that the host states; else a private one if the chat's id is the sender's; else None."""
     interface, chat, _ = rules.split_key(scope.conversation or "")
     is_own = chat and (sender or scope.participant) == f"{interface}/{chat}"
     return scope.privacy or (("restricted" if scope.server else "direct") if is_own else None)
@@ -184,7 +184,7 @@ def _privacy_of_new(
 
 
 def check_server(scope: Scope, facts: ConversationFacts) -> None:
-    """Raise if another server inserted a room of this name meanwhile; the retry gives this room another key."""
+    """Raise if another server has inserted a room with this key meanwhile; the retry then chooses another key."""
     if scope.server and facts.server not in ("", scope.server) and facts.direct_person is None:
         raise DuplicateKeyError(DUPLICATE_KEY, source="conversations")
 
@@ -192,7 +192,7 @@ def check_server(scope: Scope, facts: ConversationFacts) -> None:
 def settle(
     connection: Connection, db: Database, scope: Scope, facts: ConversationFacts, *, sender: str | None = None
 ) -> AudienceRow:
-    """Update privacy, person and server of a stored conversation from the message; return its audience."""
+    """Update a stored conversation's privacy, person and server from a new message's scope; return its audience."""
     check_server(scope, facts)
     stored, who = facts, sender or scope.participant
     privacy: Privacy | None = None
@@ -214,7 +214,7 @@ def settle(
 
 
 def choose_place(connection: Connection, db: Database, scope: Scope, place: AudienceRow, kind: str) -> AudienceRow:
-    """Return the audience for a memory. A kind in SHARED_KINDS is shared by all private conversations of the person."""
+    """Return the audience for a new memory; all private conversations of a person share the kinds in SHARED_KINDS."""
     person = None if place.facts is None else place.facts.direct_person
     if kind not in SHARED_KINDS or not person:
         return place
@@ -225,7 +225,7 @@ def choose_place(connection: Connection, db: Database, scope: Scope, place: Audi
 
 
 def list_seen(connection: Connection, persona: str, facts: ConversationFacts | None) -> list[int]:
-    """Return the ids of the audiences that a stored conversation sees; for None, only that of the whole persona."""
+    """Return the ids of the audiences that prompts in a conversation see; for None, only that of the whole persona."""
     keys = [rules.AudienceKey("persona")]
     if facts is not None:
         person = participants.person_of(connection, persona, facts.direct_person) or facts.direct_person
@@ -318,7 +318,7 @@ def turn(
     privacy: Privacy,
     person: str | None,
 ) -> tuple[ConversationFacts, Counter[str]]:
-    """Set the privacy of a conversation and its threads and move their rows; return `(its row, counts per table)`."""
+    """Change a conversation's privacy, and its threads', and move their rows; return `(its row, counts per table)`."""
     direct = (person or UNKNOWN_PERSON) if privacy in ("direct", "separate") else None
     key = rules.own_audience(privacy, "" if direct is not None else facts.server, facts.key, direct)
     new = replace(
@@ -335,7 +335,7 @@ def turn(
 def relocate(
     connection: Connection, db: Database, persona: str, old: ConversationFacts, new: ConversationFacts
 ) -> Counter[str]:
-    """Store a conversation's new row and move everything said in it to its new audience; return counts per table."""
+    """Replace a conversation's row `old` by `new`, and move its rows to the new audience; return counts per table."""
     counts = Counter(dict.fromkeys(MOVED, 0))
     if new == old:
         return counts
@@ -387,7 +387,7 @@ def hold_threads(connection: Connection, persona: str, above: str) -> list[Conve
 
 
 def is_of_another(parent: str | None, thread: str | None) -> bool:
-    """Return whether a direct message whose key looks like a thread's belongs to another person."""
+    """Return whether a direct message with a thread-like key belongs to another person than its parent conversation."""
     return bool(parent and thread and parent != thread)
 
 
@@ -400,7 +400,7 @@ def _take_along(
     person: str | None,
     previous: str | None,
 ) -> Counter[str]:
-    """Move threads to the parent's audience, except separate chats, other servers' rooms and other direct messages."""
+    """Give threads their parent's audience, except separate chats, other servers' rooms and others' direct messages."""
     counts = Counter(dict.fromkeys(MOVED, 0))
     if rules.parent_key(parent.key) is not None:
         return counts

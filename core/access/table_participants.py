@@ -39,7 +39,7 @@ LEVEL_RANK = case({level: rank for rank, level in enumerate(LEVELS, 1)}, value=p
 
 
 def level_of(rank: int | None, default: str) -> str:
-    """Return the level of a rank; None and 0 give the default."""
+    """Return the privacy level with this rank; `default` for None and 0."""
     return LEVELS[int(rank) - 1] if rank else default
 
 
@@ -56,7 +56,7 @@ _NAMES = select(_P.participant_key, _P.display_name).where(
 
 
 def strictest_rank(key: Any) -> Any:
-    """Return a subquery for the highest LEVEL_RANK of a participant's identities; it is NULL if none is stored."""
+    """Return a subquery for the strictest privacy rank of a participant's linked identities; NULL if none is stored."""
     ranks = select(func.max(LEVEL_RANK)).select_from(_LEVELS)
     return ranks.where(MINE.c.participant_key == key).scalar_subquery()
 
@@ -85,7 +85,7 @@ def read_persons(db: Database, persona: str, keys: Collection[str]) -> dict[str,
 
 
 def is_name_of_person(db: Database, persona: str, name: str) -> bool:
-    """Return whether the name of a stored participant begins with a folded word."""
+    """Return whether a stored participant's name begins with the word `name`, which is folded."""
     begins = func.lower(_P.display_name).startswith(name, autoescape=True)
     return bool(
         db.read(select(_P.participant_key).where(_P.persona_id == persona, begins).limit(1), source="participants")
@@ -93,7 +93,7 @@ def is_name_of_person(db: Database, persona: str, name: str) -> bool:
 
 
 def read_bare_ids(keys: Iterable[str]) -> set[str]:
-    """Return the id parts of participant keys, since messages without an interface are stored with this part only."""
+    """Return participant keys without their interfaces, as messages without an interface are stored."""
     return {bare for key in keys if (bare := key.partition("/")[2])}
 
 
@@ -143,7 +143,7 @@ def delete_levels(connection: Connection, keys: Iterable[str]) -> int:
 
 
 def person_of(connection: Connection, persona: str, participant: str | None) -> str | None:
-    """Lock a participant and return its person's key, else its own key."""
+    """Lock a participant, and return the key of the person it is linked to, else its own key."""
     if not participant:
         return None
     person = connection.execute(_PERSON, {"persona": persona, "key": participant}).scalar()
@@ -184,7 +184,7 @@ def checked_key(participant: object, field: str = "participant") -> str:
 
 
 def full_key(participant: object, field: str = "participant") -> str:
-    """Return a participant key after checking that it names an interface; an id alone could be anybody's."""
+    """Check that a participant key names an interface, and return it: an id alone could belong to anybody."""
     key = checked_key(participant, field)
     if "/" not in key:
         raise MessageError(

@@ -39,7 +39,7 @@ def note(
 def is_late(
     db: Database, persona: str, row_id: int, *, people: Iterable[str | None] = (), conversation: str | None = None
 ) -> bool:
-    """Return whether a row's id was made before one of its people, or its conversation, was forgotten."""
+    """Return whether one of these people, or the conversation, was forgotten after the row's id was made."""
     before: dict[bytes, int] = db.caches.get(_NAME, {})
     if not before:
         return False
@@ -50,7 +50,7 @@ def is_late(
 def keep(
     connection: Connection, db: Database, persona: str, *, people: Iterable[str] = (), conversations: Iterable[str] = ()
 ) -> None:
-    """Store the current time as the deletion time of people or conversations."""
+    """Store that these people or conversations were deleted now."""
     names = sorted(_mark(digest) for digest in _digests(persona, people, conversations))
     if names:
         values = [{"persona_id": persona, "name": name, "value": db.ids.one()} for name in names]

@@ -1,4 +1,4 @@
-"""The access rights of one call: computed by `load`, used by all reads of the call."""
+"""The access rights of one call: `load` computes them, and all reads of the call use them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .rules import SEPARATE, UNSTATED, AudienceKey, stored_privacy
 
 @dataclass(frozen=True, slots=True)
 class ConversationFacts:
-    """The columns `table_conversations.FACTS` of a stored conversation, which decide its visibility."""
+    """The columns of a stored conversation that decide who may see it (`table_conversations.FACTS`)."""
 
     id: int
     key: str
@@ -48,7 +48,7 @@ class ConversationFacts:
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Who asks where (scope, privacy, destination), the audiences they see, and the conversations concerned."""
+    """Who asks and where (scope, privacy, destination), which audiences they may see, and their conversations."""
 
     scope: Scope
     destination: str
@@ -76,7 +76,7 @@ class Viewer:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Additional data for `load_snapshot` to read."""
+    """What `load_snapshot` reads in addition to the visible audiences."""
 
     live_keys: tuple[str, ...] = ()
     """Conversation keys of the host's live messages."""
@@ -112,5 +112,5 @@ class AccessSnapshot:
 
 
 def is_seen(row: Any, audiences: Collection[int], local: bool) -> bool:
-    """Return whether a row that was looked up by id exists and is visible."""
+    """Return whether a row that was looked up by id exists, is in a visible audience, and may be shown here."""
     return row is not None and row.audience_id in audiences and (local or not row.local_only)

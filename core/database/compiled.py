@@ -43,7 +43,7 @@ def read_parts(read: Reader, statement: Any, values: Mapping[str, Any], ids: Ite
 
 
 def execute_parts(connection: Connection, statement: Any, ids: Iterable[Any]) -> int:
-    """Run a change that binds `ids` for batches of ids; return the number of changed rows."""
+    """Run a write statement that binds `ids` for batches of ids; return the number of changed rows."""
     parts = chunks(sorted(set(ids)))
     return sum(connection.execute(statement, {"ids": part}).rowcount for part in parts)
 
@@ -58,20 +58,20 @@ _LIST = re.compile(r"__\[POSTCOMPILE_([^\]]+)\]")
 
 @lru_cache(maxsize=2)
 def dialect_of(family: str) -> Dialect:
-    """Return a dialect without a connection: its placeholder is `?` on SQLite, `%s` elsewhere."""
+    """Return the SQLAlchemy dialect of a database family; its placeholder is `?` on SQLite, `%s` elsewhere."""
     made: Dialect = pysqlite.dialect() if family == "sqlite" else pymysql.dialect()
     return made
 
 
 def hide_from_index(column: Any, family: str) -> Any:
-    """Return the column in a form for which SQLite uses no index, so that it selects rows by other conditions."""
+    """Return the column in a form for which SQLite uses no index, so that it finds rows by other conditions."""
     if family != "sqlite":
         return column
     return UnaryExpression(column, operator=operators.custom_op("+"), type_=column.type)
 
 
 class CompiledStatement:
-    """One compiled statement; with `in_order`, SQLite joins its tables in the written order.
+    """A statement compiled once; with `in_order`, SQLite joins tables in the order in which they are written.
 
     `columns` are those of an INSERT, in the order of the values of `insert`.
     """
@@ -164,7 +164,7 @@ _PLAIN = 6
 
 
 class Kind(NamedTuple):
-    """How a column of a shape is selected and read."""
+    """How a column of a `Shape` is selected and read."""
 
     is_text: bool
     """Whether the value is selected into one of the text columns; other columns keep their stored type."""
@@ -231,7 +231,7 @@ class Shape(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One SELECT of the prompt's last statement."""
+    """One SELECT of the UNION that reads the lines and sections of a prompt."""
 
     shape: Shape[Any]
     select: Callable[[str], CompiledStatement]

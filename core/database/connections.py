@@ -138,14 +138,14 @@ def find_source(url: str) -> Target:
 
 
 def check_url(url: str) -> None:
-    """Refuse an unusable connection string; nothing is opened."""
+    """Raise ConfigError for an unusable connection string, without opening anything."""
     target = parse_url(url)
     if target.family != "sqlite":
         _tls(target)
 
 
 def _check_parts(url: URL) -> None:
-    """Refuse an address that cannot work, since the driver's error would show its password."""
+    """Raise ConfigError for a URL that cannot work, since the driver's error would show its password."""
     if not url.get_backend_name().startswith("sqlite") and "@" in f"{url.host}{url.database}":
         raise _refuse(  # a part of the password was parsed as host or name
             "The database address has a character that separates its parts inside the user or the password. Write "
@@ -212,7 +212,7 @@ def _tls(target: Target) -> tuple[URL, dict[str, Any]]:
 def make_engines(
     target: Target, timeout_seconds: float, *, left: Callable[[], float], pool_size: int
 ) -> tuple[Engine, Engine]:
-    """Return `(reading, writing)` engines: the first in autocommit, the second with transactions."""
+    """Return two engines, `(reading, writing)`: the first uses autocommit, the second transactions."""
     if target.family == "sqlite":
         return _sqlite_engines(target, timeout_seconds, pool_size)
     url, arguments = _tls(target)
@@ -282,7 +282,7 @@ def wait_for_locks(connection: Connection, seconds: float) -> None:
 
 
 def set_timeout(connection: Any, seconds: float) -> None:
-    """Limit how long a driver's connection waits for its server from now on; SQLite has no such limit."""
+    """Set how many seconds a driver's connection waits for its server; nothing to do on SQLite."""
     # The driver sets its time limits on connect, and reads these attributes before every packet.
     if hasattr(connection, "_read_timeout"):
         connection._read_timeout = connection._write_timeout = seconds

@@ -1,4 +1,4 @@
-"""Differences between servers: column types, two predicates, upserts, keys."""
+"""Differences between database servers: column types, text search conditions, upserts, keys."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NEVER_US = -(2**62)
 
 
 class _Plain:
-    """A column type that passes values unchanged between SQLAlchemy and the driver; the outer type converts them."""
+    """A column type that passes values unchanged to and from the driver; the type around it converts them."""
 
     def bind_processor(self, dialect: Dialect) -> None:  # noqa: ARG002 - the interface of types
         return None
@@ -49,7 +49,7 @@ class _Numeric(_Plain, Numeric[Any]):
 
 
 class _Stored(TypeDecorator[T]):
-    """A type with one form on SQLite and another on servers; it reads any value, since SQLite stores any type."""
+    """A type stored in one form on SQLite, another on servers; it reads any value, as SQLite stores any type."""
 
     impl: Any = Text
     on_sqlite: TypeEngine[Any] = Text()
@@ -111,7 +111,7 @@ class Time(_Stored[datetime]):
 
 
 class StoredText(_ReadAsText[str]):
-    """A text of at most `length` code points (None: as long as MEDIUMTEXT), which is not a key."""
+    """A text, but no key, of at most `length` code points (None: up to the length of MEDIUMTEXT)."""
 
     def __init__(self, length: int | None = None) -> None:
         super().__init__()
@@ -165,7 +165,7 @@ class StoredBytes(_Given[bytes]):
 
 
 def microseconds(moment: datetime | None) -> int:
-    """Return microseconds since 1970, NEVER_US for None: the search tables order rows by them."""
+    """Return a time in microseconds since 1970 (NEVER_US for None), as the search tables store it."""
     if moment is None:
         return NEVER_US
     delta = moment - EPOCH
@@ -173,7 +173,7 @@ def microseconds(moment: datetime | None) -> int:
 
 
 def from_microseconds(value: int) -> datetime | None:
-    """Return the time of `microseconds`, None for NEVER_US."""
+    """Return the time for a number of microseconds since 1970, None for NEVER_US."""
     return None if value == NEVER_US else EPOCH + timedelta(microseconds=value)
 
 

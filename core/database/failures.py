@@ -138,7 +138,7 @@ _DENIED = re.compile(r"\b([A-Z][A-Z ,]{0,99}) command denied")
 
 
 def measure_statement(error: exc.SQLAlchemyError) -> int:
-    """Return about how many bytes a statement and its values have after the driver's escaping."""
+    """Return about how many bytes a failed statement and its values had after the driver's escaping."""
     given = getattr(error, "params", None)
     rows = given if isinstance(given, list) else [given]
     values = [value for row in rows for value in (row.values() if isinstance(row, dict) else row or ())]

@@ -1,4 +1,4 @@
-"""All tables: their columns with texts, and those that identify a person or a conversation, by their usual names."""
+"""Lists, for all tables, the columns that hold texts, and those that name a person or a conversation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PARENTS = {
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """How the rows of a table are found for a person, a conversation or a persona."""
+    """Columns by which a table's rows of a person, a conversation or a persona are found."""
 
     table: str
     persona: Literal["persona_id", "audience_id", ""]

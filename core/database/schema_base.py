@@ -33,12 +33,12 @@ def key(name: str, length: int, *, default: str = "", nullable: bool = False) ->
 
 
 def row_id(*, by_server: bool = False) -> Column[Any]:
-    """Return the primary key of rows with an id; with `by_server`, another program may insert a row without an id."""
+    """Return a primary key column `id`; with `by_server`, the server makes an id if another program gives none."""
     return Column("id", ID, primary_key=True, nullable=False, autoincrement=by_server)
 
 
 def table(name: str, *parts: Any, clustered: bool = False) -> Table:
-    """Return a table of the shared metadata; SQLite stores a `clustered` one by its primary key, as servers do.
+    """Define a table in the shared metadata; a `clustered` one is stored by its primary key on SQLite, too.
 
     SQLite gets CHECK constraints for JSON columns, which allow NULL; on servers the column type checks them.
     """

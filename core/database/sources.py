@@ -17,7 +17,7 @@ WITHDRAWN = 3
 
 @dataclass(frozen=True, slots=True)
 class SourceTable:
-    """One table of hits. `number` identifies it in the search tables, and orders hits of equal time."""
+    """A searched table; `number` stands for it in the index tables, and orders hits of equal time."""
 
     number: int
     name: Source
@@ -37,7 +37,7 @@ class SourceTable:
 
     @property
     def visible(self) -> ColumnElement[bool]:
-        """Return the condition for rows that may be found once indexed: not archived, superseded or withdrawn."""
+        """Return the condition for rows that searches may find once indexed: not archived, superseded or withdrawn."""
         columns = self.table.c
         conditions: list[ColumnElement[bool]] = []
         if "archived_at" in columns:
@@ -50,7 +50,7 @@ class SourceTable:
 
 
 def open_to(source: SourceTable) -> ColumnElement[bool]:
-    """Return the condition that leaves out rows marked local_only unless the parameter `local_only` is 1."""
+    """Return the condition that leaves out rows marked local_only, unless the bound parameter `local_only` is 1."""
     columns = source.table.c
     allowed = bindparam("local_only", type_=Integer())
     if "local_only" in columns:

@@ -37,7 +37,7 @@ def _repaired(value: T) -> T:
 
 
 def _replace(error: UnicodeError) -> tuple[str, int]:
-    """Replace all invalid bytes from the first one on in one step, so that the text counts as one repair."""
+    """Replace all invalid bytes of a text at once, so that they count as one repair."""
     assert isinstance(error, UnicodeDecodeError)
     return _repaired(error.object[error.start :].decode("utf-8", "replace")), len(error.object)
 
@@ -68,7 +68,7 @@ def read_text(value: Any) -> Any:
 
 
 def from_key(value: Any) -> str:
-    """Return a key as text if it was read without its column type."""
+    """Return a key as text, even if it was read without its column type."""
     return READ_UTF8(value) if isinstance(value, (bytes, bytearray)) else str(value)
 
 
@@ -95,7 +95,7 @@ def _within(moment: datetime) -> datetime:
 
 
 def read_number(value: Any) -> Any:
-    """Parse a number; None if it is not one."""
+    """Return a value as a number, parsing texts; None if it is none."""
     if value is None or isinstance(value, (int, float)):
         return value
     try:
@@ -105,7 +105,7 @@ def read_number(value: Any) -> Any:
 
 
 def read_whole(value: Any) -> int | None:
-    """Parse a number and cut its decimals, 0 if it is not one; None stays None."""
+    """Return a value as a whole number, cutting decimals; 0 if it is no number. None stays None."""
     if type(value) is int or value is None:
         return value
     number = read_number(value)

@@ -34,7 +34,7 @@ LOOKS = 3
 
 
 class Forgotten(dict[str, int]):
-    """Number of rows deleted or changed, by table, for every table of the registry. Attributes hold further results.
+    """Number of rows deleted or changed, by table; 0 for tables without such rows. Attributes hold further results.
 
     >>> made = Forgotten({"memories": 3, "tags": 0}, operations=2)
     >>> made == {"memories": 3, "tags": 0}, made.total, made.operations
@@ -76,7 +76,7 @@ def forget(
     dry_run: bool = False,
     **options: Unpack[CallOptions],
 ) -> Forgotten:
-    """Delete everything of one participant, conversation, memory or server, in one transaction.
+    """Delete everything stored about one participant, conversation, memory or server, in one transaction.
 
     Rows that other writers stored meanwhile are deleted in up to three further transactions.
 
@@ -158,7 +158,7 @@ def _read_target(
 
 
 def _check_bare_id(call: Call, key: str) -> None:
-    """Refuse an id without interface that has no rows, if somebody on an interface has this id."""
+    """Raise an error if a participant id without interface has no rows, but somebody on an interface has this id."""
     if table.is_on_interface(call.db, call.persona, key):
         raise MessageError(
             f"participant is {key!r}, an id without its interface, and nothing is stored under it alone. "
@@ -168,7 +168,7 @@ def _check_bare_id(call: Call, key: str) -> None:
 
 
 def _delete_rows(call: Call, kind: str, key: str | int) -> Done:
-    """Delete the target's rows, then rows that other writers were storing meanwhile; return all counts."""
+    """Delete the target's rows, then those that other writers stored meanwhile; return the counts of both."""
     db, persona, cutoff = call.db, call.persona, call.db.ids.one()
     if kind == "participant":
         tombstones.note(db, persona, cutoff, people=[str(key)])
@@ -186,7 +186,7 @@ def _delete_rows(call: Call, kind: str, key: str | int) -> Done:
 
 
 def _empty_caches(call: Call, forgotten: Collection[str]) -> None:
-    """Empty this process's caches of a persona's texts, words and ids; `forgotten` rows are `source number/id`."""
+    """Empty this process's caches of a persona's texts, words and ids; `forgotten`: rows as `source number/id`."""
     db, persona = call.db, call.persona
     shown_texts.forget_turns(db, persona, forgotten)
     db.caches.get(tags_table.CACHE, {}).pop(persona, None)

@@ -1,4 +1,4 @@
-"""Decide how rows of other people change when a person is forgotten."""
+"""Decides how rows of other people change when a person is forgotten."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Person:
         return isinstance(value, str) and fold(value).strip().removeprefix("@") in self.folded
 
     def is_in(self, text: str | None) -> bool:
-        """Return whether a text has a name, part of one or key of the person, a whole word in scripts with spaces."""
+        """Return whether a text contains a name, part of a name or key of the person (as whole words, if spaced)."""
         if not text:
             return False
         low = fold(text)
@@ -65,7 +65,7 @@ def _stands_in(name: str, text: str) -> bool:
 
 
 def left_involved(involved: Sequence[Any], interfaces: Iterable[str], person: Person) -> list[Any]:
-    """Return the people of a diary entry without the forgotten person."""
+    """Return the list of people in a diary entry without the forgotten person."""
     known = tuple(interfaces)
     return [
         each
@@ -105,7 +105,7 @@ def _is_of(note: Any, interface: str, person: Person, message_ids: Collection[st
 def change_quote(
     metadata: Mapping[str, Any], message_id: str | None, old: str, new: str | None
 ) -> dict[str, Any] | None:
-    """Return metadata whose reply note quotes `new`, not `old`, or has no note if `new` is None; None if unchanged."""
+    """In a reply's metadata, replace the quote `old` by `new`, or remove it if `new` is None; None if unchanged."""
     changed = dict(metadata)
     for name in REPLIES:
         note = metadata.get(name)
@@ -132,7 +132,7 @@ def _quotes(note: Any, message_id: str | None, text: str) -> bool:
 
 
 def without_lines(payload: Mapping[str, Any], keys: Collection[str], rows: Collection[int]) -> dict[str, Any] | None:
-    """Return the payload of an operation without the person's texts and rows; None if it has none of them."""
+    """Return an operation's payload without the person's texts and row ids; None if it contains none of them."""
     texts, listed = payload.get("texts"), payload.get("rows")
     held = texts if isinstance(texts, list) else []
     theirs = [
@@ -152,7 +152,7 @@ def without_lines(payload: Mapping[str, Any], keys: Collection[str], rows: Colle
 
 
 def moved_breaks(order: Sequence[int], breaks: Mapping[int, int], deleted: Collection[int]) -> dict[int, int | None]:
-    """Return, by scene id, the message to which a deleted message's scene break moves; None if the scene is gone."""
+    """Return, by scene id, the message that gets the break of a deleted message; None if its whole scene is deleted."""
     moved: dict[int, int | None] = {}
     last: int | None = None
     for row in order:

@@ -53,7 +53,7 @@ NOBODY = Person(frozenset())
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Owner of rows: a person with direct conversations, a conversation, or the conversations of a server."""
+    """Whose rows are deleted: a person (with direct conversations), a conversation, or a server's conversations."""
 
     person: Person = NOBODY
     conversations: frozenset[str] = frozenset()
@@ -71,7 +71,7 @@ class Done(NamedTuple):
 
 
 def forget_target(db: Database, persona: str, kind: str, key: str | int, *, dry_run: bool = False) -> Done:
-    """Delete everything of a participant, a conversation, a server or a memory item; return the counts."""
+    """Delete everything stored about a participant, conversation, server or memory item; return the counts."""
 
     def delete_target(removal: Removal) -> Owner:
         if kind == "memory":
@@ -90,7 +90,7 @@ def forget_target(db: Database, persona: str, kind: str, key: str | int, *, dry_
 
 
 def forget_late(db: Database, persona: str, owner: Owner, before: int) -> Done:
-    """Delete an owner's rows with ids below `before`, which were being written when the owner was forgotten."""
+    """Delete an owner's rows with ids below `before`: other writers were storing them during the deletion."""
 
     def delete_late(removal: Removal) -> Owner:
         _delete_rows(removal, owner, _find_owned(removal, owner, before), before)
@@ -114,7 +114,7 @@ def _run(db: Database, persona: str, delete_rows: Callable[[Removal], Owner], *,
 
 
 def is_on_interface(db: Database, persona: str, bare_id: str) -> bool:
-    """Return whether a row of the persona names somebody with this id on an interface."""
+    """Return whether a row of the persona names a participant `interface/id` with this id."""
     for entry, table in _TABLES.items():
         for name in entry.participant if entry.persona == "persona_id" and table is not audiences else ():
             key, c = table.c[name], table.c
@@ -127,7 +127,7 @@ def is_on_interface(db: Database, persona: str, bare_id: str) -> bool:
 
 
 def remove_items(removal: Removal, ids: Collection[int]) -> None:
-    """Delete items with their previous versions; their messages are not consolidated again."""
+    """Delete memory items with their previous versions; the messages they came from are not consolidated again."""
     items = table_items.add_previous_versions(removal, ids)
     table_sources.close_sources(removal.connection, removal.persona, items)
     table_items.remove_items(removal, items)
@@ -136,14 +136,14 @@ def remove_items(removal: Removal, ids: Collection[int]) -> None:
 
 
 def finish(removal: Removal) -> None:
-    """Update tags and packed index segments, which the deleted rows share with other rows."""
+    """Update what the deleted rows share with other rows: the counts of tags, and index segments."""
     if +removal.counts:
         removal.settle_tags()
         removal.purge_index()
 
 
 class Owned(NamedTuple):
-    """Rows of an owner from which other rows were made."""
+    """Those rows of an owner from which other rows may have been made."""
 
     messages: dict[int, str]
     """Conversation of each message, by row id of the message."""
@@ -156,7 +156,7 @@ class Owned(NamedTuple):
 
 
 def _find_owned(removal: Removal, owner: Owner, before: int | None = None) -> Owned:
-    """Return an owner's rows, with `before` only those with smaller ids; lock the conversations that are kept."""
+    """Return an owner's rows (with `before`, only those with smaller ids), and lock conversations that stay."""
     owned = Owned({}, {}, set(), set(), {})
     for row, key, name in find_rows(removal, CHAT.table, owner, before, "interface_path", "message_id"):
         owned.messages[row] = key
@@ -189,7 +189,7 @@ def _delete_owned(removal: Removal, owner: Owner) -> None:
 def _delete_rows(
     removal: Removal, owner: Owner, owned: Owned, before: int | None = None, cleaned: Collection[int] = ()
 ) -> None:
-    """Delete rows and everything made from them; hide answers whose prompts showed these or the entries `cleaned`."""
+    """Delete rows and all rows made from them; withdraw answers whose prompts showed them or entries `cleaned`."""
     messages, entries = owned.messages, set(owned.entries)
     # 1. rows from which nothing else was made
     _delete_plain_rows(removal, owner, before)
@@ -209,7 +209,7 @@ def _delete_rows(
 
 
 def _withdraw_answers(removal: Removal, deleted: Mapping[SourceTable, Collection[int]]) -> None:
-    """Hide the answers whose prompts contained deleted rows."""
+    """Withdraw the persona's answers whose prompts contained deleted rows."""
     names = {f"{source.number}/{row}" for source, rows in deleted.items() for row in rows}
     removal.shown |= names
     first = min((row for rows in deleted.values() for row in rows), default=0)
@@ -252,7 +252,7 @@ def _delete_plain_rows(removal: Removal, owner: Owner, before: int | None) -> No
 
 
 def _delete_empty_audiences(removal: Removal, rooms: Collection[int]) -> None:
-    """Delete those of the audiences in which no row is left, and their entries in the search tables."""
+    """Delete those of these audiences that have no rows left, and their entries in the search tables."""
     connection, persona = removal.connection, removal.persona
     tables = [table for table in _TABLES.values() if "audience_id" in table.c and table is not audiences]
     for room in sorted(rooms):
@@ -271,7 +271,7 @@ def _delete_empty_audiences(removal: Removal, rooms: Collection[int]) -> None:
 
 
 def find_owner(removal: Removal, kind: str, key: str) -> Owner:
-    """Return the owner with a key, and lock its rows against other writers."""
+    """Return the person, conversation or server with this key as an owner, and lock its rows against other writers."""
     if kind == "participant":
         return _find_person(removal, key)
     if kind == "conversation":
@@ -285,7 +285,7 @@ def find_owner(removal: Removal, kind: str, key: str) -> Owner:
 
 
 def _find_person(removal: Removal, participant: str) -> Owner:
-    """Return a person with all linked identities; repeat if others add rows before the locks are held."""
+    """Return a person with all linked identities as an owner; search again if others add rows before all is locked."""
     locked: set[str] = set()
     for _ in range(_TRIES):
         keys = _find_identities(removal, participant)
@@ -317,7 +317,7 @@ def _find_conversations(removal: Removal, keys: Collection[str]) -> set[str]:
 
 
 def _find_direct(removal: Removal, keys: Collection[str]) -> tuple[frozenset[str], frozenset[int]]:
-    """Return a person's direct conversations, and the audiences of these and of the person's saved memories."""
+    """Return (a person's direct conversations, the audiences of these and of the person's saved memories)."""
     rooms = find_audiences(removal, "direct", keys) | find_audiences(removal, "saved", keys)
     by_person = _find_in(removal, _K.conversation_key, _K.direct_person_key, keys)
     return frozenset(by_person | _find_in(removal, _K.conversation_key, _K.audience_id, rooms)), rooms
@@ -341,7 +341,7 @@ def lock_conversations(removal: Removal, keys: Iterable[str]) -> None:
 def find_rows(
     removal: Removal, table: Table, owner: Owner, before: int | None = None, *more: str
 ) -> set[tuple[Any, ...]]:
-    """Return an owner's rows as (id, values of the columns `more`); with `before`, only rows with smaller ids."""
+    """Return the id, and the columns `more`, of an owner's rows in a table; with `before`, only of smaller ids."""
     late = () if before is None else (table.c.id < before,)
     chosen = select(table.c.id, *(table.c[name] for name in more)).where(table.c.persona_id == removal.persona, *late)
     conditions = build_conditions(removal, BY_TABLE[table.name], owner)

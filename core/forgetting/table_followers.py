@@ -1,4 +1,4 @@
-"""Edits or deletes a message together with everything made from it, in one transaction.
+"""Edits or deletes a message, and updates everything made from it, in one transaction.
 
 | made from the message | the message is deleted | the message is edited |
 |---|---|---|
@@ -77,7 +77,7 @@ def delete_message(call: Call, viewer: Viewer, conversation: str, row_id: int) -
 
 
 def _hide_answers(removal: Removal, line: Line, languages: Sequence[str]) -> None:
-    """Hide the answers with a telling word of the message: the next in the conversation, and those made with it."""
+    """Withdraw answers with a rare word of the message: the next one, and those whose prompts showed the message."""
     here = (_C.persona_id == removal.persona, _C.interface_path == line.conversation, _C.id > line.row_id)
     columns = (*table_quotes.ANSWER, _C.metadata)
     answers = select(*columns).where(*here, _C.role == "persona", _C.timestamp >= (line.at or EPOCH))
@@ -90,7 +90,7 @@ def _hide_answers(removal: Removal, line: Line, languages: Sequence[str]) -> Non
 
 
 def _find_usual_words(removal: Removal, line: Line, languages: Sequence[str]) -> set[str]:
-    """Return the words, but no numbers, of many messages before this one; later ones may repeat a secret of it."""
+    """Return the words, but no numbers, of many earlier messages; later ones may repeat a secret of this message."""
     here = (_C.persona_id == removal.persona, _C.interface_path == line.conversation, _C.id != line.row_id)
     earlier = select(_C.message_text).where(*here, _C.hidden < WITHDRAWN, _C.timestamp <= (line.at or EPOCH))
     texts = removal.read_rows(earlier.order_by(_C.timestamp.desc(), _C.id.desc()).limit(EARLIER))
@@ -100,7 +100,7 @@ def _find_usual_words(removal: Removal, line: Line, languages: Sequence[str]) ->
 
 
 def edit_message(call: Call, viewer: Viewer, conversation: str, row_id: int, text: str) -> WriteResult:
-    """Give a visible message another text, and update everything made from it."""
+    """Change the text of a visible message, and update everything made from it."""
     rows.check_size(fold(text), "message_text in its folded form")
     flags = call.settings
 
@@ -119,7 +119,7 @@ def edit_message(call: Call, viewer: Viewer, conversation: str, row_id: int, tex
 
 
 def set_excluded(call: Call, viewer: Viewer, conversation: str, row_id: int, excluded: bool) -> WriteResult:
-    """Set or clear the mark `excluded` of a visible message, and make the recaps of its scene again."""
+    """Set or clear the flag `excluded` of a visible message, and queue new recaps of its scene."""
 
     def work(removal: Removal, _line: Line) -> WriteResult:
         if not table_hidden.set_excluded(removal.connection, call.persona, row_id, excluded=excluded):
@@ -171,7 +171,7 @@ def _rewrite(removal: Removal, call: Call, line: Line, text: str) -> None:
 def _change(
     call: Call, viewer: Viewer, conversation: str, row_id: int, work: Callable[[Removal, Line], WriteResult]
 ) -> WriteResult:
-    """Run `work` on a locked message, then update shared rows, caches and files."""
+    """Run `work` on a message in a transaction that locks it, then update shared rows, caches and files."""
     db, persona = call.db, call.persona
 
     def run(connection: Connection) -> tuple[WriteResult, Removal]:
@@ -194,7 +194,7 @@ def _change(
 
 
 def _is_seen(connection: Connection, viewer: Viewer, persona: str, conversation: str, audience_id: int) -> bool:
-    """Return whether the viewer sees an audience, and local_only does not hide this conversation from them."""
+    """Return whether a viewer may see an audience, and may see this conversation even if it is local_only."""
     if audience_id not in viewer.audiences:
         return False
     if viewer.sees_local_only or viewer.scope.conversation == conversation:
@@ -225,7 +225,7 @@ def clear_conversation(call: Call, viewer: Viewer, conversation: str) -> int:
 
 
 def _change_followers(removal: Removal, message: Line, text: str | None) -> None:
-    """Update the rows made from a message for its new text; None means that the message is about to be deleted."""
+    """Update the rows made from a message for its new text, or delete them if `text` is None (a deletion)."""
     key = message.conversation
     if text is None:
         table_stories.delete_parts(removal, key, {message.row_id})
@@ -239,7 +239,7 @@ def _change_followers(removal: Removal, message: Line, text: str | None) -> None
 
 
 def _drop_summaries(removal: Removal, message: Line) -> None:
-    """Delete the summaries of the conversation that were made since this message was stored."""
+    """Delete the conversation's summaries that were made after this message was stored."""
     key = message.conversation
     short_term_table.drop_summaries(removal.connection, removal.persona, key, message.at or EPOCH)
     table_items.remove_summaries(removal, key, [message.row_id])
@@ -248,7 +248,7 @@ def _drop_summaries(removal: Removal, message: Line) -> None:
 def _find_standing(
     removal: Removal, source: SourceTable, message: Line, here: Any, *columns: Any
 ) -> list[tuple[Any, tuple[int | str, ...]]]:
-    """Return the rows that name a message as a source, each with its other sources."""
+    """Return the rows that list a message among the messages they were made from, each with the others of that list."""
     c = source.table.c
     names = {message.row_id, message.message_id or message.row_id}
     listed = cast(c.source_message_ids, String)
@@ -272,7 +272,7 @@ _ITEM = (_M.provenance, _M.kind, _M.content_hash)
 
 
 def _find_said(removal: Removal, message: Line) -> list[Any]:
-    """Return items without a source that have the text of the message, unless another message has the same text."""
+    """Return memory items with the message's text and no source message; none if another message has this text too."""
 
     def said(c: Any, conversation: Any) -> tuple[Any, ...]:
         who = c.participant_key == message.participant if message.participant else c.participant_key.is_(None)
@@ -310,7 +310,7 @@ def _change_items(removal: Removal, message: Line, text: str | None) -> None:
 
 
 def _reword(removal: Removal, row_id: int, text: str) -> None:
-    """Replace the text of a memory item that repeats a message by the message's new text."""
+    """Give a memory item that repeats a message the message's new text."""
     old = indexed.lock(removal.connection, MEMORIES, removal.persona, [row_id])
     derived = index_entries.derive_columns([text])
     change = update(memories).where(_M.persona_id == removal.persona, _M.id == row_id)

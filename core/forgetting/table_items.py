@@ -1,4 +1,4 @@
-"""Delete memory items and summaries that were made from forgotten rows."""
+"""Deletes memory items and summaries that were made from forgotten rows."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def remove_items(
     *,
     withdrawn: Collection[int] = (),
 ) -> set[int]:
-    """Delete these items and all items made from the deleted messages; return their ids.
+    """Delete the items `ids` and all items made from the deleted `messages`; return the ids of all deleted items.
 
     Items that a withdrawn item replaced, or a deleted message ended, become valid again.
     """
@@ -66,7 +66,7 @@ def remove_items(
 
 
 def _release_replaced(removal: Removal, deleted: Collection[int], withdrawn: Collection[int]) -> None:
-    """Restore items that a withdrawn item replaced or message ended; archive items replaced by another deleted item."""
+    """Restore items that a `withdrawn` row had replaced or ended; archive those that other deleted items replaced."""
     now = removal.db.clock()
     replaced = removal.read_in(select(_M.id, _M.superseded_by), _M.superseded_by, {*deleted, *withdrawn})
     for is_back, archived_at in ((True, None), (False, now)):
@@ -78,7 +78,7 @@ def _release_replaced(removal: Removal, deleted: Collection[int], withdrawn: Col
 
 
 def consolidate_anew(removal: Removal, rows: Iterable[int], reason: str) -> None:
-    """Queue the consolidation of these messages, one operation per conversation."""
+    """Queue another consolidation of these messages, one operation per conversation."""
     by_key = group(removal.read_in(select(_C.interface_path, _C.id).order_by(_C.id), _C.id, rows))
     for key, listed in sorted(by_key.items()):
         for part in chunks(listed):
@@ -89,7 +89,7 @@ def consolidate_anew(removal: Removal, rows: Iterable[int], reason: str) -> None
 
 
 def remove_summaries(removal: Removal, conversation: str, messages: Collection[int]) -> None:
-    """Delete the summaries made since the first of these messages was stored, and queue a new summary."""
+    """Delete a conversation's summaries made after the first of these messages was stored, and queue a new one."""
     first = min(messages)
     # a summary gets its id when it is queued, but reads the messages later, when it is made
     since = or_(_Z.id >= first, _Z.created_at >= bindparam("since", made_at(first), type_=Time()))

@@ -1,4 +1,4 @@
-"""Remove names and quotes of a forgotten person from other people's rows."""
+"""Removes names and quotes of a forgotten person from other people's rows."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _pages(removal: Removal, statement: Any, column: Any) -> Iterator[Any]:
 
 
 def clean_diary(removal: Removal, person: Person) -> set[int]:
-    """Remove the person from the diary entries that involve them; return the ids of these entries.
+    """Remove the person from the diary entries that list them as involved; return the ids of these entries.
 
     An entry that involves nobody else is deleted.
     """
@@ -73,7 +73,7 @@ def clean_diary(removal: Removal, person: Person) -> set[int]:
 
 
 def find_entries_on(removal: Removal, messages: Collection[int], names: Mapping[str, Collection[str]]) -> set[int]:
-    """Return the diary entries that name these messages as sources, by row id or by the platform's id."""
+    """Return the diary entries made from these messages, which they list by row id or by the platform's id."""
     chosen = select(_D.id, _D.source_message_ids).where(
         _D.persona_id == removal.persona, _D.source_message_ids.is_not(None)
     )
@@ -89,7 +89,7 @@ def find_entries_on(removal: Removal, messages: Collection[int], names: Mapping[
 
 
 def find_answers(removal: Removal, names: set[str], first: int) -> list[Any]:
-    """Return the persona's answers, not withdrawn yet, whose prompts contained one of these rows.
+    """Return the persona's answers whose prompts contained one of the rows `names`, except withdrawn ones.
 
     Args:
         names: the rows, as `source number/id`.
@@ -139,7 +139,7 @@ def clean_replies(removal: Removal, person: Person, deleted: Collection[int]) ->
 
 
 def change_replies(removal: Removal, conversation: str, message_id: str | None, old: str, new: str | None) -> None:
-    """Update the quotes of a message in replies to it; with None, remove them."""
+    """In replies to a message, replace the quote of its text `old` by `new`; if `new` is None, remove the quote."""
 
     def change_quote(_: Any, metadata: dict[str, Any]) -> dict[str, Any] | None:
         return rules.change_quote(metadata, message_id, old, new)
@@ -150,7 +150,7 @@ def change_replies(removal: Removal, conversation: str, message_id: str | None, 
 def _change_metadata(
     removal: Removal, change: Callable[[Any, dict[str, Any]], dict[str, Any] | None], *where: Any
 ) -> None:
-    """Store the metadata that `change` returns for each message that is a reply; None leaves it unchanged."""
+    """Call `change` for each reply and store the metadata that it returns; None leaves the reply unchanged."""
     noted = or_(*(cast(_C.metadata, String).like(f"%{name}%") for name in rules.REPLIES))
     chosen = select(_C.id, _C.interface_path, _C.metadata).where(_C.persona_id == removal.persona, noted, *where)
     for row in list(_pages(removal, chosen, _C.id)):
@@ -162,7 +162,7 @@ def _change_metadata(
 
 
 def _quotable(removal: Removal, deleted: Collection[int]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
-    """Return the platform's ids of deleted messages, and their texts, both by conversation."""
+    """Return (the platform ids of deleted messages, their texts), both by conversation."""
     ids: dict[str, set[str]] = {}
     texts: dict[str, set[str]] = {}
     chosen = select(_C.interface_path, _C.message_id, func.substr(_C.message_text, 1, 1000).label("said"))

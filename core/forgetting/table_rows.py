@@ -1,4 +1,4 @@
-"""Delete rows with their index entries, vectors and tags, and count them per table."""
+"""Deletes rows with their index entries, vectors and tags, and counts them per table."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MADE = ("model", "extract")
 
 @dataclass
 class Removal:
-    """One transaction that deletes rows, and its counts."""
+    """A transaction that deletes rows of a persona, and counts them."""
 
     connection: Connection
     db: Database
@@ -52,14 +52,14 @@ class Removal:
         return deleted
 
     def delete_in(self, table: Table, column: Any, values: Iterable[Any], *where: Any) -> int:
-        """Delete the persona's rows with one of these values in a column, at most AT_ONCE values per statement."""
+        """Delete the persona's rows that have one of these values in a column, with AT_ONCE values per statement."""
         return sum(self.delete(table, column.in_(part), *where) for part in chunks(sorted(set(values))))
 
     def read_rows(self, statement: Any) -> Sequence[Any]:
         return self.connection.execute(statement).all()
 
     def read_in(self, statement: Any, column: Any, values: Iterable[Any]) -> list[Any]:
-        """Return the persona's rows of a SELECT with one of these values in a column; AT_ONCE values per statement."""
+        """Return the persona's rows from a SELECT, if a column has one of these values; AT_ONCE values a statement."""
         mine = statement.where(column.table.c.persona_id == self.persona)
         return [row for part in chunks(sorted(set(values))) for row in self.read_rows(mine.where(column.in_(part)))]
 
@@ -70,7 +70,7 @@ class Removal:
         )
 
     def queue(self, kind: str, conversation: str, **more: Any) -> int | None:
-        """Queue an operation that writes a text again; return its id. `more` goes to `jobs.table.enqueue`."""
+        """Queue an operation that makes a deleted text again; return its id. `more`: as for `jobs.table.enqueue`."""
         self.operations += 1
         return jobs_table.enqueue(self.connection, self.db, self.persona, kind, conversation=conversation, **more)
 
@@ -101,7 +101,7 @@ class Removal:
         self._audiences.update(audience for audience, _ in places)
 
     def exchange_rows(self, source: SourceTable, old: Sequence[Stored], new: Sequence[Stored]) -> None:
-        """Replace the index entries of rows whose texts changed."""
+        """Replace the index entries of rows whose texts changed from `old` to `new`."""
         calendar = calendar_of(self.db)
         for before, after in zip(old, new, strict=True):
             self._drop_vectors(source, [before], again=True)
@@ -119,7 +119,7 @@ class Removal:
     # The end
 
     def note_gone(self) -> None:
-        """Note for `purge_index` every audience from which rows were ever removed: its index may hold their words."""
+        """Let `purge_index` clean every audience that ever lost rows, since its index may still hold their words."""
         a, gone = audiences.c, search_gone.c
         found = select(a.audience_id).join(search_gone, gone.audience_id == a.audience_id).distinct()
         self._audiences.update(self.connection.execute(found.where(a.persona_id == self.persona)).scalars())
@@ -147,7 +147,7 @@ class Removal:
         self.counts[counters.name] += 1
 
     def _drop_tags(self, deleted: Collection[str]) -> list[str]:
-        """Delete aliases and links of deleted tags. Also delete and return the tags that only these links named."""
+        """Delete aliases and links of deleted tags; also delete and return tags that only such links used."""
         t, a, n, persona = tag_table.c, tag_aliases.c, tag_links.c, self.persona
         self.delete_in(tag_aliases, a.tag, deleted)
         near: set[str] = set()

@@ -1,4 +1,4 @@
-"""Delete recaps, scenes and running recap versions that were made from deleted or edited messages."""
+"""Deletes recaps, scenes and running recap versions that were made from deleted or edited messages."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _scenes_with(removal: Removal, story: Layout, messages: Collection[int]) -> 
 
 
 def _read_first_recaps(removal: Removal, ids: Collection[int]) -> dict[int, tuple[datetime, int]]:
-    """Return the time of the first recap of each scene, with its id to order equal times."""
+    """Return, for each scene id, (time, id) of its first recap; the id orders equal times."""
     made: dict[int, tuple[datetime, int]] = {}
     for row in removal.read_in(select(_R.scene_id, _R.created_at), _R.scene_id, ids):
         at = (row.created_at or datetime.min.replace(tzinfo=UTC), row.scene_id)
@@ -121,7 +121,7 @@ def _change_scenes(removal: Removal, story: Layout, changed: Sequence[Scene], de
 
 
 def _delete_made(removal: Removal, scenes: Sequence[Scene]) -> list[Scene]:
-    """Delete the scene recaps that an operation wrote; return the scenes whose current recap was deleted."""
+    """Delete the recaps of these scenes that operations wrote; return the scenes whose current recap was deleted."""
     connection, persona = removal.connection, removal.persona
     for scene in scenes:
         mine = (_R.persona_id == persona, _R.scene_id == scene.id)
@@ -134,7 +134,7 @@ def _delete_made(removal: Removal, scenes: Sequence[Scene]) -> list[Scene]:
 
 
 def _drop_versions(removal: Removal, conversation: str, first: int, *, edited: bool) -> bool:
-    """Delete the versions of the running recap from this message index on; return whether one of them had a text."""
+    """Delete running recap versions that cover the message index `first` or later; return whether one had a text."""
     mine = (_V.persona_id == removal.persona, _V.conversation_key == conversation)
     versions = removal.read_rows(select(_V.version, _V.new_scene_index, _V.deleted_at, _V.provenance).where(*mine))
     stale = [row.version for row in versions if row.new_scene_index >= first and (not edited or row.provenance in MADE)]
@@ -150,7 +150,7 @@ def _drop_versions(removal: Removal, conversation: str, first: int, *, edited: b
 
 
 def _show_scenes(removal: Removal, conversation: str, story: Layout, changed: Collection[Scene]) -> None:
-    """Make the recaps of the other scenes the running recap, if it has no version left, until it is made again."""
+    """If no running recap is left, make one of the unchanged scenes' recaps, to be shown until a new one is made."""
     connection, persona = removal.connection, removal.persona
     if table_running.find_current_number(connection.execute, persona, conversation) is not None:
         return

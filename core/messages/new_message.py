@@ -86,7 +86,7 @@ class NewMessage:
 
     @property
     def quoted(self) -> str | None:
-        """The key of the person whose message it quotes, "" for an unknown person; None without a quote of a person."""
+        """Key of the person whose message this one quotes, "" if the person is unknown; None if it quotes nobody."""
         reply, interface = read_reply(self.metadata), split_key(self.conversation)[0]
         if reply is None or reply.is_persona or not (reply.name or reply.text):
             return None

@@ -101,7 +101,7 @@ def read_by_ids(read: Reader, persona: str, conversation: str, ids: Iterable[str
 def read_said(
     read: Reader, persona: str, conversation: str, digests: Iterable[bytes], first: datetime, last: datetime
 ) -> list[Line]:
-    """Return the messages of a conversation with these texts and a time from `first` to `last`, without the texts."""
+    """Return a conversation's messages from `first` to `last` whose text has one of these hashes, without texts."""
     here = (_C.persona_id == persona, _C.interface_path == conversation, _C.timestamp.between(first, last))
     chosen = select(*FACTS).where(*here, _C.content_hash.in_(IDS))
     return [build_line(row) for row in read_parts(read, chosen, {}, digests)]

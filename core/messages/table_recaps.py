@@ -61,7 +61,7 @@ def build_recap(row: Any) -> Recap:
 def read_log(
     db: Database, persona: str, conversation: str, limit: int, before: int | None = None
 ) -> list[tuple[Line, Recap]]:
-    """Return a conversation's last `limit` messages (those before the row `before`) with recaps, oldest first."""
+    """Return a conversation's last `limit` messages (before the row `before`), each with its recap, oldest first."""
     mine = (_C.persona_id == persona, _C.interface_path == conversation)
     chosen = select(*LINE, *RECAP_COLUMNS).select_from(WITH_RECAP).where(*mine)
     if before is not None:
@@ -319,7 +319,7 @@ def read_without_recap(read: Reader, persona: str, conversation: str) -> list[in
 
 
 def mark_changed(connection: Connection, db: Database, persona: str, line: Line, text: str, *, queues: bool) -> None:
-    """Mark the recap of an edited message as stale; if `queues` and recaps are automatic, queue a new one."""
+    """Mark an edited message's recap as stale, and queue a new one if an operation made it or `queues` is set."""
     current = (_A.persona_id == persona, _A.message_row == line.row_id, _A.is_current == 1, _A.text != text)
     connection.execute(update(message_alternatives).where(*current).values(text=text))
     own = (*_match_own(persona, line.row_id), _R.memory.is_not(None))
