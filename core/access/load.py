@@ -58,7 +58,7 @@ WAITING = "Some rows that were inserted by SQL are not indexed yet. Run `prompt-
 def load_snapshot(
     db: Database, scope: Scope, request: Request, *, destination: str, settings: Settings
 ) -> AccessSnapshot:
-    """Read, in one statement, the audiences that a scope sees; read again if external rows had to be indexed first."""
+    """Read, in one statement, the audiences that a scope sees; if rows of other programs wait, index them before."""
     rows = _ask(db, scope, request, destination, settings)
     if _is_waiting(rows):
         from .external_rows import index_before_search  # noqa: PLC0415 - loads numpy, and few databases have such rows

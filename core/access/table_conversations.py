@@ -301,7 +301,7 @@ _CLOSED = "\x00"
 
 
 def _owner(row: Any) -> str:
-    """Return a key's owner: server id, NO_SERVER (direct), _CLOSED (restricted, no server), "" (public, no server)."""
+    """Return a conversation's owner: its server id; without a server NO_SERVER (direct), _CLOSED (restricted) or ""."""
     if row.server_id or row.direct_person_key is not None:
         return row.server_id or NO_SERVER  # a server's room that was made direct stays the server's
     return _CLOSED if row.is_private == rules.STATES["restricted"] else ""

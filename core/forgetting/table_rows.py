@@ -59,7 +59,7 @@ class Removal:
         return self.connection.execute(statement).all()
 
     def read_in(self, statement: Any, column: Any, values: Iterable[Any]) -> list[Any]:
-        """Return the persona's rows from a SELECT, if a column has one of these values; AT_ONCE values a statement."""
+        """Return the persona's rows of a SELECT whose column has one of these values; AT_ONCE values per statement."""
         mine = statement.where(column.table.c.persona_id == self.persona)
         return [row for part in chunks(sorted(set(values))) for row in self.read_rows(mine.where(column.in_(part)))]
 

@@ -96,7 +96,7 @@ class Space:
         return max(len(text), math.ceil(tokens * self.limit_chars / self.limit_tokens))
 
     def find_broken(self, text: str) -> Literal["characters", "tokens"] | None:
-        """Return the unit of the limit that the text exceeds, None if it fits."""
+        """Return the unit of the limit that a text exceeds, "characters" or "tokens"; None if it fits."""
         if self.limit_chars is not None and len(text) > self.limit_chars:
             return "characters"
         return "tokens" if self.limit_tokens is not None and self.count_tokens(text) > self.limit_tokens else None

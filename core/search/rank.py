@@ -156,7 +156,7 @@ class Ranked:
 
     @property
     def has_keyword(self) -> bool:
-        """Return whether a candidate has a keyword of the question."""
+        """Return whether any of the candidates contains a keyword of the question."""
         return any(not self.search.keyword_ids.isdisjoint(c.matched) for c in self.candidates)
 
     @property

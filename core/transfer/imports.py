@@ -106,11 +106,11 @@ def import_file(
         conversation: key of one conversation into which everything is imported.
         persona: speaker who is the persona itself, by name or id; None uses the assistant or character of the file.
         user: id of the person in an export from an assistant program.
-        private: make new conversations direct messages, or restricted if several people speak; None follows the format;
-            False makes new groups and channels public.
+        private: True makes new conversations direct messages, or restricted if several people speak; False makes new
+            groups and channels public; None follows the format of the file.
         time_zone: IANA name of the zone of times without an offset.
         day_first: whether 03/04 is 3 April in WhatsApp exports and tables; None decides from the whole file.
-        dry_run: store nothing; conversations are compared with the database that was passed or configured.
+        dry_run: store nothing, only return what would be stored in the database that was passed or configured.
         max_bytes: maximum number of bytes of the unpacked file; 2 GiB by default.
         progress: see `Progress`.
         db, settings, scope: None uses those of the process; the scope names persona and server. With the privacy

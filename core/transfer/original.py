@@ -53,7 +53,7 @@ def import_original(
 
     Args:
         url: connection string of that database.
-        private: make new conversations direct messages, or restricted if several people speak; otherwise public.
+        private: True makes new conversations direct messages, or restricted if several people speak; else public.
         db, settings, scope: None uses those of the process; the scope names the persona.
 
     Returns:

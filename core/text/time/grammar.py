@@ -172,7 +172,7 @@ def _find_month_of_list(parts: Sequence[TimePart], n: int) -> int | None:
 
 
 def _apply(m: Moment, line: _Line, rules: Sequence[Rule]) -> Sequence[TimePart]:
-    """Merge the parts that match a rule of a table; return the same list if none match."""
+    """Merge adjacent parts of a line wherever one of `rules` matches; return the same list if none does."""
     parts, begins = line.parts, set[str]().union(*[rule.begins for rule in rules])
     made, at, is_same = list[TimePart](), 0, True
     while at < len(parts):
