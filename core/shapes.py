@@ -56,7 +56,7 @@ StatementKind = Literal["fact", "taste", "instruction"]
 
 
 class ProfileStatement(TypedDict):
-    """A statement of a person about themselves. The order of keys is fixed."""
+    """Something that a person said about themselves. The order of keys is fixed."""
 
     source: Source
     """Where the statement is stored. memories: as an item. chat_history: as a message in its original words."""

@@ -114,7 +114,7 @@ class Store(BaseStore):
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """Run operations as `batch` does, in a thread."""
+        """Run LangGraph store operations as `batch` does, but in a thread."""
         return await asyncio.to_thread(self.batch, list(ops))
 
     def sweep_ttl(self) -> int:

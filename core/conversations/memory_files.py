@@ -57,7 +57,7 @@ class MarkdownResult:
 
 
 class State(NamedTuple):
-    """State of the files when this program last wrote them."""
+    """What the two files contained when this program last wrote them."""
 
     scope: Scope | None = None
     """Scope of the rows in the files; None if it is unknown."""
@@ -165,7 +165,7 @@ def _write_sections(sections: Iterable[Section]) -> str:
 
 
 def _merge_lines(text: str, memories: Iterable[str], state: State) -> tuple[str, State]:
-    """Return the text with new memories and without deleted ones, and the new state."""
+    """Add new memories to the file's text and remove deleted ones; return (text, new state)."""
     current = {_digest(memory): f"{BULLET}{memory}\n" for memory in memories}
     kept, seen = [], set()
     for line in io.StringIO(text):

@@ -37,7 +37,7 @@ _HANDED_IN = ("text", "sender_name", "participant", "triggered_by", "role")
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """One reported end of a conversation."""
+    """The end of a conversation that a host reported."""
 
     id: int
     """Id of the summary."""
@@ -157,7 +157,7 @@ def close_conversation(
 def _report_end(
     connection: Connection, call: Call, lines: Sequence[Line] | None, summary_id: int, *, queue: bool
 ) -> End | WriteResult:
-    """Return the reported end (`queue`: and queue its summary), or a result with reason empty, privacy or duplicate."""
+    """Return the reported end, or a result with reason empty, privacy or duplicate; `queue`: also queue its summary."""
     scope = call.scope
     key = scope.conversation or ""
     if lines is not None:
@@ -234,7 +234,7 @@ def gather_lines(call: Call, end: End) -> list[Line]:
 
 
 def choose_model(call: Call, model: Any) -> Any:
-    """Return the model to ask; None without a model, or if a remote model may not read the conversation."""
+    """Return the model to ask; None if there is none, or if it is remote and the conversation must stay local."""
     asked = llm.resolve(model, call.settings, call.db)
     if asked is None or call.destination == "local" or not call.scope.conversation:
         return asked

@@ -82,7 +82,7 @@ def _line(given: Any, conversation: str, interface: str, order: int) -> Line | N
 
 
 def keep_newest(lines: Sequence[Line]) -> list[Line]:
-    """Return the newest messages that fit, in order; if the newest is too long by itself, only that one."""
+    """Return the newest messages that a model can read at once, in order, but at least the newest one."""
     kept: list[Line] = []
     room = MOST_CHARS
     for line in reversed(lines[-MOST_MESSAGES:]):
@@ -98,7 +98,7 @@ def cut(line: Line) -> Line:
 
 
 def number_end(line: Line) -> int:
-    """Return a number for an end of a conversation: the last message's row, or a negative digest of an unstored one."""
+    """Return a number that identifies the end of a conversation: the last message's row id, else its negative hash."""
     if line.row_id:
         return line.row_id
     identity = "\x1f".join((line.message_id or "", line.sender_id or line.sender_name, line.text, iso_text(line.at)))

@@ -213,7 +213,7 @@ def _build_result(outcome: Outcome, deep: bool) -> CycleResult:
 
 
 def _run_here(call: Call, model: Any, kind: str, payload: dict[str, Any]) -> Outcome:
-    """Run an operation of the queue in this call and return its outcome; a worker retries it if it failed."""
+    """Queue an operation, run it at once in this call and return its outcome; if it fails, a worker retries it."""
     db, settings = call.db, replace(call.settings, prompt_destination=call.destination)
     chosen_model = llm.resolve(model, settings, db)
     types = (CONSOLIDATION, DEEP_OPERATION)
@@ -329,7 +329,7 @@ def queue_due(db: Database, persona: str, settings: Settings) -> None:
 
 
 def _full(db: Database, persona: str, most: int) -> list[str]:
-    """Return the conversations with at least `most` new messages; each batch of messages is reported once."""
+    """Return the conversations with at least `most` new messages; each message counts for one return only."""
     if not most:
         return []
     newest_seen: dict[str, int] = db.caches.setdefault(__name__, {})

@@ -40,7 +40,7 @@ def _is_archived(row: Any) -> bool:
 
 
 def edit(call: Call, seen: ReadScope, row_id: int, text: str, *, editor: str, operator: bool) -> WriteResult | None:
-    """Replace the text of an item, as `edit_item` says. Return None if there is no such item."""
+    """Replace the text of an item, as described at `edit_item`; return None if there is no such item."""
     db, settings = call.db, call.settings
     columns: dict[str, Any] = {"content": text, **index_entries.derive_columns([text])}
     rows.check_size(columns["text_folded"], "new_content in its folded form")

@@ -61,7 +61,7 @@ def archive_expired(
 
 
 def prunable(persona: str, now: datetime, limits: Limits) -> Any:
-    """Return the SQL condition of long-term items that the limits prune."""
+    """Return the SQL condition for long-term items that are to be pruned under these limits."""
     old = _C.timestamp <= now - timedelta(days=limits.max_age_days)
     low = _C.importance < limits.max_importance
     which = and_(old, low) if limits.mode == "all" else or_(old, low)

@@ -1,4 +1,4 @@
-"""Windows of unconsolidated messages, and the mark up to which a conversation is consolidated."""
+"""Windows (batches) of unconsolidated messages, and the id up to which each conversation is consolidated."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def read(db: Database, persona: str, conversation: str, most: int) -> Window:
 
 
 def read_again(db: Database, persona: str, conversation: str, rows: Collection[int]) -> Window:
-    """Return a window of these messages, without those above the consolidation mark; storing it leaves the mark."""
+    """Return those of these messages that are consolidated already, as a window to consolidate once more."""
     mark = _read_mark(db, persona, conversation) if rows else 0
     chosen = _select(persona, conversation, _C.id.in_(IDS))
     lines = read_parts(db.read, chosen, {}, [row for row in rows if row <= mark])
@@ -70,7 +70,7 @@ def _in_order(rows: Iterable[Any]) -> tuple[Line, ...]:
 
 
 def read_newest(db: Database, persona: str, conversation: str | None, most: int) -> list[Window]:
-    """Return the newest messages of one conversation, or of all of a persona, grouped by conversation."""
+    """Return, grouped by conversation, the newest messages of one conversation, or of all the persona's."""
     newest = [_C.id.desc()] if conversation is None else [_C.timestamp.desc(), _C.id.desc()]
     chosen = _select(persona, conversation).order_by(*newest).limit(most)
     by_key = group((row.interface_path, row) for row in db.read(chosen))
@@ -93,7 +93,7 @@ def read_active(db: Database, persona: str, above: int) -> tuple[list[str], int]
 
 
 def count_new(db: Database, persona: str, conversation: str, most: int, *, above: int = 0) -> tuple[int, int]:
-    """Return how many messages above `above` are unconsolidated, at most `most`, and the highest id of these.
+    """Return (number of unconsolidated messages with ids above `above`, counted up to `most`; their highest id).
 
     Without any, the id is the consolidation mark, or `above` if that is higher.
     """

@@ -46,12 +46,12 @@ _FORMS = {fold(kind): kind for kind in (*KINDS, INSTRUCTION)}
 
 
 def find_mark(message: Any) -> str:
-    """Return the word by which a host marked a message, dict or object, as a text that nobody said; else ""."""
+    """Return the word by which a host marks a message as a text that nobody said, such as `tool`; else ""."""
     return next((word for name in _MARKS if (word := word_at(message, name)) in NOT_SAID), "")
 
 
 def kind_of(value: object, *, also: Sequence[str] = ()) -> str:
-    """Return the kind that a word names, in any letter case or in snake case."""
+    """Return the memory kind that a word names, in any letter case or in snake_case."""
     known = (*KINDS, *also)
     if isinstance(value, str):
         form = "".join(char for char in fold(value) if char.isalnum())

@@ -90,7 +90,7 @@ def _register_private(call: PromptCall, db: Database, seen: AccessSnapshot) -> b
 
 
 def count_recent(call: PromptCall) -> int:
-    """Return the number of other conversations to read for history_recent."""
+    """Return from how many other conversations to read lines for `history_recent`."""
     if not (call.settings.enable_history_recent and call.settings.unified_history and call.caps.recent):
         return 0
     return min(2 * call.caps.recent + 2, MOST_CHATS)
@@ -100,7 +100,7 @@ def count_recent(call: PromptCall) -> int:
 
 
 def find_tags(call: PromptCall, vocabulary: Vocabulary) -> tuple[Sequence[str], Sequence[str]]:
-    """Return `(tags of the message, the same tags and their linked tags)`; a hook that fails adds none."""
+    """Return `(tags of the message, these and their linked tags)`; tags of a hook that fails are missing."""
     text, s = call.asked_text, call.settings
     own, other = hooks.get_hook("extract_tags"), hooks.get_hook("expand_tags")
 
@@ -144,7 +144,7 @@ def _is_key(text: str) -> bool:
 
 
 def may_see(call: PromptCall, visible: VisibleContext) -> Callable[[str], str]:
-    """Return a function from a conversation key to the reason why its live messages are left out ("" shows them)."""
+    """Return a function that says, by conversation key, why live messages are left out; "" if they may be shown."""
     viewer, live, own = visible.viewer, call.live, call.message.interface_path
     asked = frozenset(live_keys(live))
 

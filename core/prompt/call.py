@@ -66,7 +66,7 @@ class Report:
         self._left_out.extend(items)
 
     def fail(self, source: str, error: BaseException) -> None:
-        """Add the error of a source: its class, and its text if it is an exception of this package."""
+        """Add a source's error to the report: its class, and its text if it is an exception of this package."""
         kind = type(error).__name__
         text = str(error)[:MAX_MESSAGE_CHARS] if isinstance(error, CoreError) else kind
         self.errors.append({"source": source, "error": kind, "message": text})
@@ -97,7 +97,7 @@ class Report:
 
 
 class Guard:
-    """Runs the stages of one call; a stage that fails gives a default value and a note in the report."""
+    """Runs the stages of one call; a stage that fails returns a default value, and the report notes it."""
 
     def __init__(self, report: Report) -> None:
         self.report = report
@@ -195,7 +195,7 @@ class PromptCall:
 
     @property
     def is_limit_named(self) -> bool:
-        """Return whether the number of hits is fixed; if not, the prompt shows as many as fit."""
+        """Return whether the caller fixed the number of hits; if not, the prompt shows as many as fit."""
         s = self.settings
         return self.most_memories is None or s.memory_items is not None or bool(s.prompt_lite_mode)
 
@@ -275,7 +275,7 @@ def with_asker_zone(call: PromptCall) -> PromptCall:
 
 
 def put_under_key(message: IncomingMessage, live: LiveHistory, key: str | None) -> tuple[IncomingMessage, LiveHistory]:
-    """Replace the conversation key of the message and of live messages by the stored key."""
+    """Return message and live messages with the stored conversation key `key` in place of the host's."""
     path = message.interface_path
     if path is None or key is None or path == key:
         return message, live

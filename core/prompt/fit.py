@@ -67,7 +67,7 @@ Cut = Callable[[int, int], Item | None]
 
 
 class Space:
-    """Limits of a prompt in characters, tokens or both; with both, tokens are scaled to characters."""
+    """Limits of a prompt in characters, tokens or both; if both are given, tokens are converted to characters."""
 
     def __init__(
         self, limit_chars: int | None = None, limit_tokens: int | None = None, counter: TokenCounter | None = None
@@ -82,7 +82,7 @@ class Space:
         """Returns the size of a text in the unit of `most`."""
 
     def count_tokens(self, text: str) -> int:
-        """Return the token counter's result for the text, rounded up."""
+        """Return the number of tokens of a text by the token counter, rounded up."""
         count: Any = self.counter(text) if self.counter is not None else 0
         if isinstance(count, bool) or not isinstance(count, (int, float)) or not math.isfinite(count) or count < 0:
             kind = type(count).__name__
@@ -159,7 +159,7 @@ def fit_items(
     cut: Cut,
     memory_share: float = MEMORY_SHARE,
 ) -> list[int]:
-    """Return the indexes of the items that fit, in the order of adding; shortened items are replaced in `items`.
+    """Return the indexes of the items that fit, in the order of adding; `items` gets shortened ones in place.
 
     `openings` has the size of each section's heading; `separator` is the size of the text between two items.
     """
@@ -204,7 +204,7 @@ def fit_items(
 
 
 def rank_items(items: Sequence[Item], places: Mapping[tuple[str, str | int], int]) -> list[int]:
-    """Return the indexes of the memories and of other items with a place, best first; `places` as for `fit`."""
+    """Return the indexes of memories, and of other items that `places` (see `fit`) ranks, best first."""
     firsts = {item.section: n for n, item in reversed([*enumerate(items)])}
     ranked = []
     for n, item in enumerate(items):
@@ -274,7 +274,7 @@ def build_fitted(items: Sequence[Item], kept: Iterable[int], prompt: Any, text: 
 
 
 def shorten(value: Any, most: int, measure: Callable[[Any], int], cut: Callable[[str, int], str]) -> Any:
-    """Return a value with its texts shortened by `cut` so that its size is at most `most`; None if that fails."""
+    """Shorten the texts of a value by `cut` until it measures at most `most`; return None if that fails."""
     longest = max((len(text) for text in _list_texts(value)), default=0)
     if longest <= LEAST_CHARS:
         return None
@@ -347,7 +347,7 @@ def fit(
     ids: Mapping[str, Sequence[str]] | None = None,
     words: Sequence[str] = (),
 ) -> Fitted:
-    """Return the prompt, strict JSON, within the limits, with as many items as fit.
+    """Return the prompt as strict JSON within its limits, with as many items as fit.
 
     `places` has the place of the best items, 0 for the best, by section and id of a memory, or index of another item;
     None ranks the memories by the words of the message in `input`. `ids` has the ids of each section's items. Long
@@ -418,7 +418,7 @@ def _fit_context(
 
 
 def _weigh_memories(hits: Sequence[Any], words: Sequence[str]) -> list[float]:
-    """Return the weight of each memory: the rarer the words that it holds, the greater."""
+    """Return the weight of each memory: the rarer the words in it, the greater its weight."""
     texts = [fold(" ".join(_list_texts(hit))) for hit in hits]
     held = [[word for word in words if word in text] for text in texts]
     counts = Counter(word for each in held for word in each)
@@ -434,7 +434,7 @@ def _list_asked(prompt: Mapping[str, Any]) -> list[str]:
 
 
 def _drop_context(prompt: dict[str, Any], items: Sequence[Item], space: Space) -> Fitted:
-    """Return the prompt with an empty context, and the limit that it still exceeds."""
+    """Return the prompt with an empty context, and note the limit that it still exceeds."""
     rest = {key: {} if key == "context" else value for key, value in prompt.items()}
     bare = without_base64(rest)
     text = write_json(bare)
@@ -446,7 +446,7 @@ def _drop_context(prompt: dict[str, Any], items: Sequence[Item], space: Space) -
 
 
 def _list_items(context: Mapping[str, Any], ids: Mapping[str, Sequence[str]]) -> Iterable[Item]:
-    """Yield the items of the sections; their ids are the given ones, else their field `id`."""
+    """Yield the items of all sections; an item's id is that in `ids`, else its field `id`."""
     for section, value in context.items():
         given = ids.get(section, ())
         if not _is_list(value):

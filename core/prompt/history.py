@@ -171,7 +171,7 @@ def compose(
 
 
 def place_items(best: Sequence[RowId], lists: HistoryLists) -> dict[tuple[str, str | int], int]:
-    """Return the place of each memory, by section and id, and of each matching line of the history, by its index.
+    """Return the rank of each memory, by (section, id), and of each matching history line, by (section, index).
 
     Lines of several conversations may have the same id. `best` has the rows, best first.
     """
@@ -191,7 +191,7 @@ def place_items(best: Sequence[RowId], lists: HistoryLists) -> dict[tuple[str, s
 
 
 def find_replaced(call: PromptCall, lines: StoredLines) -> Replaced | None:
-    """Return the message that the new one replaces (`replacing`), None if none was named."""
+    """Return the message that the incoming one replaces (`replacing`), None if the caller named none."""
     path, message_id, db = call.message.interface_path, call.replacing, call.db
     if path is None or message_id is None:
         return None
@@ -234,7 +234,7 @@ def describe_replied(call: PromptCall, names: NameLabels) -> dict[str, Any]:
 
 
 def ask_history_hook(call: PromptCall, lines: StoredLines) -> StoredLines:
-    """Return the lines of the hook `history` instead of the stored lines, if the hook is set."""
+    """If the host set the hook `history`, return its lines, else the stored ones."""
     function, path = hooks.get_hook("history"), call.message.interface_path
     if function is None:
         return lines

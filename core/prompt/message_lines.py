@@ -50,7 +50,7 @@ _DAY_AND_NAME = lazy_pattern(r"^(?:\[[\d-]{10}\] )?(?:[^:]{1,80}: (?=.{12}))?")
 
 
 class Line(NamedTuple):
-    """One line of the records, whether it is shown or not."""
+    """One line that a prompt may show."""
 
     section: str
     said: str
@@ -70,7 +70,7 @@ class Line(NamedTuple):
 
 
 def find_most_memories(limit_chars: int | None, limit_tokens: int | None, *, wants_list: bool) -> int:
-    """Return how many memories to search for, for a prompt within these limits."""
+    """Return how many memories to search for, given the limits of the prompt."""
     limits = [limit_chars, None if limit_tokens is None else limit_tokens * CHARS_OF_TOKEN]
     room = min((limit for limit in limits if limit), default=0)
     return max(MOST_MEMORIES, min(room // (LISTED_CHARS if wants_list else MEMORY_CHARS), MOST_HITS))
@@ -107,7 +107,7 @@ class MessageLines:
     # The messages that are sent
 
     def write_messages(self, dialect: str, space: Space) -> Fitted:
-        """Return messages within the limits; `broken` is set if the texts that are never cut exceed a limit."""
+        """Return the prompt as messages within the limits; `broken` is set if uncuttable texts exceed a limit."""
 
         items: list[Item] = []
 
@@ -128,7 +128,7 @@ class MessageLines:
         return self._name_hits(fit.build_fitted(items, *fit.keep_within(kept, space, write)))
 
     def write_records(self, most_chars: int, held: Iterable[str] = ()) -> Fitted:
-        """Return the records that fit as one text under one heading, without lines that the texts in `held` contain."""
+        """Return the lines that fit as one text under one heading, except lines that a text in `held` contains."""
         known = collapsed("\n".join(held))
         lines = [line for line in self.lines if not _is_in(line, known)]
         head = "\n".join(filter(None, [HEAD, self.now]))
@@ -178,7 +178,7 @@ class MessageLines:
         return Line(MEMORIES, text, f"{head}{said_by}: ", hit, mark=mark, is_filling=is_filling)
 
     def _name_hits(self, fitted: Fitted) -> Fitted:
-        """Return `fitted` with the search hits shown in its lines as `memories`, and with those lines' citations."""
+        """Add to `fitted` the search hits that its lines show, as `memories`, and the citations of these lines."""
         chats = {(one.hit["source"], one.hit["id"]): one.row.conversation for one in self.gathered.recalled.chosen}
         shown = [(line.mark, line.hit) for line in fitted.memories if line.hit is not None]
         citations: dict[str, Citation] = {

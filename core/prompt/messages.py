@@ -1,4 +1,4 @@
-"""A finished prompt as the messages of a provider."""
+"""Turns a finished prompt into the messages of a model provider."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _STAMPED = re.compile(r"\W*\[\d{4}-")
 
 
 class Messages(list[dict[str, Any]]):
-    """Messages in the openai form: `{role, content}` each."""
+    """Messages in OpenAI's form, `{role, content}` each."""
 
     def __init__(self, items: Iterable[dict[str, Any]] = (), *, breakpoints: tuple[int, ...] = ()) -> None:
         super().__init__(items)
@@ -126,7 +126,7 @@ def _said(turn: Turn, *, with_name: bool) -> MessagePart:
 
 
 def find_day_marks(turns: Sequence[MessagePart], now: datetime, zone: tzinfo) -> dict[int, str]:
-    """Return the times to show, by turn: the first of each day, and the first after each pause.
+    """Return, by index of the turn, the times to show: for the first turn of each day and after each pause.
 
     The first turn of today needs no time if there are no older turns.
     """
@@ -143,7 +143,7 @@ def find_day_marks(turns: Sequence[MessagePart], now: datetime, zone: tzinfo) ->
 
 
 def mark_days(turns: Sequence[MessagePart], now: datetime, zone: tzinfo) -> list[MessagePart]:
-    """Return the turns with their times, which are put in user turns, so that persona turns have only what was said."""
+    """Add the times to the turns: they are put into user turns, so that persona turns contain only what was said."""
     marks, marked = find_day_marks(turns, now, zone), list[MessagePart]()
     for at, turn in enumerate(turns):
         mark = marks.get(at)

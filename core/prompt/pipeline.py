@@ -118,7 +118,7 @@ def build_messages(request: PromptRequest, dialect: str) -> tuple[Messages | dic
 
 
 def build_records(request: PromptRequest, held: Sequence[str] = ()) -> Fitted:
-    """Return the records for a message as plain lines, without lines that the request's own texts (`held`) contain."""
+    """Return a message's prompt as plain lines, except lines that a text of the request itself (`held`) contains."""
     limit_chars = Space(request.max_chars).limit_chars
     call = _for_lines(request)
     gathered = _gather(call)
@@ -129,7 +129,7 @@ def build_records(request: PromptRequest, held: Sequence[str] = ()) -> Fitted:
 
 
 def _read_space(request: PromptRequest) -> tuple[Space, str | None]:
-    """Return the limits of the request, and the name of the token counter or None."""
+    """Return (limits of the request, name of the token counter or None)."""
     if request.counter is None and request.limit_tokens is None:
         return Space(request.max_chars), None
     given, name = resolve_counter(request.counter)
@@ -175,7 +175,7 @@ def _note_repairs(call: PromptCall) -> Iterator[None]:
 
 
 def _fit(call: PromptCall, space: Space, counter: str | None, write: Callable[[Space], Fitted]) -> Fitted:
-    """Fit the prompt of `write` into the limits, and report it; without a token limit if the token counter fails."""
+    """Let `write` fit the prompt into the limits, and report it; if the token counter fails, without a token limit."""
     if space.limit_chars is None:  # the caller's value, else the hook's, else the setting's
         limit, note = call.guard.hook("engine_limit", {}, read_engine_limit, NO_LIMIT)
         call.report.note(*([note] if note else ()))

@@ -39,7 +39,7 @@ def find_changes(
     languages: Sequence[str],
     may_read: MayRead,
 ) -> dict[RowId, FoundRow]:
-    """Return, for each plan that was moved or cancelled, the newest message that says so; `values` of `read_values`."""
+    """Return, for each plan that was moved or cancelled, the newest message saying so; `values`: see `read_values`."""
     at_of = {(plan.source, plan.id): plan.at_us for plan in plans}
     words = {key: _list_rarest(plan, index, languages) for key, plan in zip(at_of, plans, strict=True)}
     later: dict[RowId, dict[RowId, int]] = {key: {} for key in words}
@@ -63,7 +63,7 @@ def find_changes(
 
 
 def _list_rarest(plan: FoundRow, index: IndexState, languages: Sequence[str]) -> list[str]:
-    """Return the rarest words of a plan that other rows have too, without its words of time."""
+    """Return the rarest words of a plan that other rows contain too, but no words of time."""
     known = {term for term in list_terms(plan.folded) if term.isalpha()}.difference(*map(_list_small, languages))
     docs = index.lexicon.count_rows(known)
     return [term for _, term in sorted([(docs[term], term) for term in known if 1 < docs[term] <= MOST_ROWS])][
@@ -76,7 +76,7 @@ def _says_change(row: FoundRow, languages: Sequence[str]) -> bool:
 
 
 def _read_beside(row: FoundRow, languages: Sequence[str]) -> dict[str, dict[int, tuple[str, bool]]]:
-    """Return, for each telling word, those before (0) and after it (1) in its clause, with whether none is between."""
+    """Return, for each rare word, the words before (0) and after it (1) in its clause, and whether they are next."""
     spoken = {*likely_languages(row.shown_text, languages)[:1], *languages}
     small, beside = set[str]().union(*map(_list_small, spoken)), dict[str, dict[int, tuple[str, bool]]]()
     for clause in _CLAUSE_END.split(row.folded):
@@ -88,7 +88,7 @@ def _read_beside(row: FoundRow, languages: Sequence[str]) -> dict[str, dict[int,
 
 
 def _may_mean(row: FoundRow, plan: FoundRow, languages: Sequence[str]) -> bool:
-    """Return whether a message shares two words with a plan, or one that is in no name of another thing.
+    """Return whether a message may mean a plan: they share two words, or one that is not in another thing's name.
 
     Not `game night` for `movie night`, and not `park concert` for `picnic in the park`.
     """

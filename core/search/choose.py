@@ -1,4 +1,4 @@
-"""Last stage: choose the hits among the rows read, without rows that do not match and without copies; report them."""
+"""Last stage of a search: choose the hits among the rows read, drop copies and rows that do not match, and report."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Selection:
 
     @property
     def left_out(self) -> list[LeftOut]:
-        """Return the rows read that are not hits, in the form of a report."""
+        """Return the rows that were read but are no hits, in the form that the report needs."""
         return [
             LeftOut("memories", reason, f"{sources.BY_NUMBER[c.row.source].name}/{c.row.id}") for c, reason in self.left
         ]
@@ -126,7 +126,7 @@ def choose_hits(read: Ranked, drop: Drop | None = None) -> Selection:
 
 
 def _complete(search: Search, found: Sequence[tuple[Candidate, FoundRow]], alone: WordScorer | None) -> list[ScoredRow]:
-    """Return rows with their tiers and the matches in their texts and tags; `alone` scores them without a message."""
+    """Add tiers and the matches in texts and tags to rows; `alone` scores the rows if there is no message."""
     languages, made = search.query.languages, list[ScoredRow]()
     for c, row in found:
         matched, folded = dict(c.matched), row.folded
@@ -145,7 +145,7 @@ def _complete(search: Search, found: Sequence[tuple[Candidate, FoundRow]], alone
 
 
 def _leave_other_words(search: Search, matched: Matched, texts: Sequence[str]) -> Matched:
-    """Return a row's matches without those whose tone marks differ in the row; {} if too few character pairs match."""
+    """Drop a row's matches with words that have other tone marks in its texts; {} if too few character pairs match."""
     terms = search.terms
     kept = {
         i: found
@@ -161,7 +161,7 @@ def _leave_other_words(search: Search, matched: Matched, texts: Sequence[str]) -
 def _drop_some(
     search: Search, found: Sequence[ScoredRow], drop: Drop | None
 ) -> tuple[list[ScoredRow], list[tuple[ScoredRow, str]]]:
-    """Return (rows that may be hits, left-out rows with the reason)."""
+    """Return (rows that may be hits, rows that may not, each with the reason)."""
     kept: list[ScoredRow] = []
     left: list[tuple[ScoredRow, str]] = []
     without = search.query.exclude.conversations
@@ -231,7 +231,7 @@ def _remove_copies(
 
 
 def _order(search: Search, kept: Sequence[ScoredRow], asked: RankingQuery | None) -> list[ScoredRow]:
-    """Return at most `limit` of the rows as hits, best first."""
+    """Choose at most `limit` hits among the rows, and return them best first."""
     limit = search.query.limit
     if search.query.ranking == "recency":
         return sorted(kept, key=lambda c: c.tier)[:limit]
@@ -259,7 +259,7 @@ def _order(search: Search, kept: Sequence[ScoredRow], asked: RankingQuery | None
 
 
 def _order_by_time(best: Sequence[ScoredRow], *, is_first: bool) -> list[ScoredRow]:
-    """Return first, by time, the rows that match nearly as well as the best, without other people's; then the rest."""
+    """Put the rows that match nearly as well as the best, except other people's, first and in order of time."""
     most = max((c.own for c in best), default=0.0)
     full = [c for c in best if c.own >= FULL_SHARE * most]
     full = [c for c in full if c.reasons.get("person", 0.0) >= 0.0] or full
@@ -269,7 +269,7 @@ def _order_by_time(best: Sequence[ScoredRow], *, is_first: bool) -> list[ScoredR
 
 
 def _place_kept(ordered: Sequence[ScoredRow], limit: int) -> list[ScoredRow]:
-    """Return the rows; those kept as `others` or `person` move to the second place, `newest` ones into the first ten.
+    """Move rows that are kept as `others` or `person` to the second place, and `newest` ones into the first ten.
 
     Each correction moves right after the row it corrects.
     """

@@ -60,7 +60,7 @@ SHORTEST_BEGINNING = 3
 
 
 def find_terms(query: Query, index: IndexState | None) -> tuple[QueryTerm, ...]:
-    """Return the terms of a query, each with the words of the index that match it."""
+    """Return the terms of a query, each with the words in the index that match it."""
     languages = query.languages
     said = plain_words(query.text)
     terms = _list_words(query, said)
@@ -97,7 +97,7 @@ def _list_words(query: Query, said: Sequence[str]) -> list[QueryTerm]:
 
 
 def _group(terms: Sequence[QueryTerm], languages: Sequence[str]) -> tuple[QueryTerm, ...]:
-    """Return the terms, each with the number of its group; a tag joins the group of the keyword with the same stem."""
+    """Give each term the number of its group; a tag joins the group of the keyword with the same stem."""
     first: dict[str, int] = {}
     made = []
     for i, term in enumerate(terms):
@@ -107,18 +107,18 @@ def _group(terms: Sequence[QueryTerm], languages: Sequence[str]) -> tuple[QueryT
 
 
 def widen_terms(terms: Sequence[QueryTerm], lexicon: Lexicon, languages: Sequence[str]) -> tuple[QueryTerm, ...]:
-    """Return the terms; each keyword then also matches the index words that contain it."""
+    """Let each keyword among the terms also match the index words that contain it."""
     joining = [code for code in languages if joins_words(code)]
     return tuple(_with_inner(term, lexicon, joining) for term in terms)
 
 
 def loosen_terms(terms: Sequence[QueryTerm]) -> tuple[QueryTerm, ...]:
-    """Return the terms, with short words allowed to match inside other words."""
+    """Let short words among the terms also match inside other words."""
     return tuple(term._replace(least="inside") if term.least == "beginning" else term for term in terms)
 
 
 def holds_term(folded: str, term: QueryTerm, languages: Sequence[str]) -> bool:
-    """Return whether a text that contains the letters of a term matches it as `term.least` requires."""
+    """Return whether a text that contains a term's letters matches it in the way that `term.least` requires."""
     if term.least == "inside":
         return True
     text, may_begin = term.text, term.least == "beginning"
@@ -127,7 +127,7 @@ def holds_term(folded: str, term: QueryTerm, languages: Sequence[str]) -> bool:
 
 
 def _with_inner(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> QueryTerm:
-    """Return a term; a keyword then also matches the index words that contain it, and compounds in these languages."""
+    """Let a keyword also match the index words that contain it, and compounds with it in these languages."""
     text = term.text
     if not (term.is_keyword and text.isalnum() and len(text) >= SHORTEST_BEGINNING - 1) or term.pieces:
         return term
@@ -140,7 +140,7 @@ def _with_inner(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> 
 
 
 def _find_words(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> QueryTerm:
-    """Return a term with the words of the index that match it."""
+    """Add to a term the words of the index that match it."""
     text, pieces = term.text, fragments(term.text)
     if len(pieces) == 1 and len(pieces[0].text) == len(text):
         if pieces[0].kind != "word":
@@ -202,7 +202,7 @@ def _is_beginning(text: str) -> bool:
 
 
 def _respell(word: str, terms: list[QueryTerm], lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:
-    """Return the terms; a keyword that no row holds is replaced by the most similar known word.
+    """Replace each keyword that no row contains by the most similar word of the index.
 
     A keyword that one row holds may be a rare word or a misspelling: it stays, and the most similar word is added.
     """
@@ -261,7 +261,7 @@ def _find_minor(
 
 
 def _find_kinds(query: Query, said: Sequence[str], lexicon: Lexicon) -> list[QueryTerm]:
-    """Return a term for each class noun of a question (`pet`); its kinds (`dog`) count like letters inside a word."""
+    """Return a term for each general noun of a question (`pet`): it matches kinds (`dog`) as weakly as word parts."""
     found, languages = list[QueryTerm](), query.languages
     for noun, kinds in find_kinds(query.text, said, languages).items() if query.is_question else ():
         read = [(kind, *_read_kind(kind, languages)) for kind in sorted(kinds)]
@@ -295,7 +295,7 @@ def _list_written(text: str) -> dict[str, str]:
 
 
 def _add_forms(query: Query, terms: Sequence[QueryTerm], lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:
-    """Return the terms of a message, with other forms of their words, and additional terms for other spellings."""
+    """Add to a message's terms other forms of their words, and further terms for other spellings."""
     text, own = query.text, query.languages
     made = [
         _add_words(term, find_forms(term.written or term.text, languages, lexicon.beginning))

@@ -1,4 +1,4 @@
-"""First stage: find, in the index, the rows of each audience that hold terms of the query."""
+"""First stage of a search: find in the index the rows of each audience that contain terms of the query."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Matches:
     """Document frequency of each word, tag, phrase and day among the readable rows."""
 
     def read_held(self, sources: Iterable[int], held: Iterable[Mapping[IndexTerm, int]]) -> list[tuple[Matched, bool]]:
-        """Return the query terms that each row's index terms match, with counts, and whether no index term matches."""
+        """Return, for each row, the query terms that it matches, with counts, and whether no index term matches."""
         found = list[tuple[Matched, bool]]()
         for source, times_of in zip(sources, held, strict=True):
             matched: dict[int, tuple[int, bool]] = {}
@@ -88,7 +88,7 @@ def match(
 
 
 def _with_phrases(terms: Sequence[QueryTerm], postings: Postings, rows: int) -> Postings:
-    """Return the postings, and postings of phrases: the rows that hold a word for each piece of the phrase."""
+    """Add to the postings those of phrases: the rows that contain a word for each piece of the phrase."""
     pieces_of = {one: term.pieces for term in terms if term.pieces for one in term.index_terms}
     if not pieces_of:
         return postings
@@ -127,7 +127,7 @@ def read_bounds(search: Search, view: Visible, inside: Flags | None = None) -> C
 def list_rows_of_person(
     found: Matches, query: RankingQuery, most: int, *, is_matching: bool = False
 ) -> list[tuple[int, int]]:
-    """Return (id, time) of the `most` newest messages of the people asked about: matching, or with enough words."""
+    """Return (id, time) of the `most` newest messages, matching or long enough, of the people a query is about."""
     made: list[tuple[int, int]] = []
     for one in found.audiences:
         view = one.view

@@ -75,7 +75,7 @@ def add_newest(ranked: Ranked, db: Database, most: int = MOST_FALLBACK) -> Ranke
 
 
 def read_newest(current: Round, db: Database, pool: int, most: int) -> Ranked:
-    """Return the newest `pool` matching rows of each source, of the newest `most` that can match.
+    """Return the newest `pool` matching rows of each source, looking at the newest `most` rows that can match.
 
     Sources that cannot be read are skipped.
     """
@@ -107,7 +107,7 @@ def read_newest(current: Round, db: Database, pool: int, most: int) -> Ranked:
 def _read_rows(
     search: Search, db: Database, source: SourceTable, pool: int, may: _Rows, rows: dict[RowId, FoundRow]
 ) -> list[Candidate]:
-    """Return the newest `pool` matching rows of a source; rows that may hold tag and keyword are compared first."""
+    """Return the newest `pool` matching rows of a source; rows that may contain both tag and keyword come first."""
     found, newest = list[Candidate](), list[Candidate]()
     for ids in _grow(may.row_id[may.is_both].tolist(), pool):
         if sum(c.tier == 1 for c in found) < pool:
@@ -119,7 +119,7 @@ def _read_rows(
 
 
 def _grow(ids: Sequence[int], size: int) -> Iterator[Sequence[int]]:
-    """Yield the ids in lists, each longer than the last: most rows that can match do match."""
+    """Yield the ids in lists that grow longer: most rows that can match do match, so a few are often enough."""
     at = 0
     while at < len(ids):
         size = min(2 * size, AT_ONCE)
@@ -150,7 +150,7 @@ def _find_rows(search: Search) -> _Rows | None:
 
 
 def _find_pieces(text: str, lexicon: Lexicon) -> Pieces:
-    """Return the pieces of a text that are in at most MOST_WORDS index words; if no piece is, any row may hold it."""
+    """Return the pieces of a text that few (MOST_WORDS) index words contain; if there are none, any row may hold it."""
     every = (lexicon.list_holding(piece.text, MOST_WORDS) for piece in fragments(text))
     return [[(WORD, word) for word in words] for words in every if words is not None]
 
@@ -164,7 +164,7 @@ def _flag_rows(view: Visible, held: Postings, texts: Iterable[Pieces]) -> Flags:
 
 
 def _list_rows(search: Search, view: Visible, keywords: Flags, tag_words: Flags, tags: Flags) -> tuple[Column, _Rows]:
-    """Return the times of the rows of an audience that can match, and these rows."""
+    """Return (times of the rows of an audience that can match, these rows)."""
     query, may = search.query, keywords | tag_words | tags
     may[view.gone] = False
     rows = may.nonzero()[0]

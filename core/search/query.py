@@ -44,7 +44,7 @@ MOST_ASKED_CHARS = 16_000
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """The arguments of a search as given."""
+    """The arguments of a search as the caller gave them."""
 
     tags: object = None
     keywords: object = None
@@ -112,7 +112,7 @@ class Query:
 
     @property
     def may_name_tags(self) -> bool:
-        """Return whether known tags are looked for in the text: if it has a letter, a digit or a symbol."""
+        """Return whether to look for known tags in the text: it must have a letter, a digit or a symbol."""
         return self.is_of_text and _SIGN.search(self.text) is not None
 
 
@@ -186,7 +186,7 @@ def prepare(request: SearchRequest, settings: Settings, clock: Callable[[], date
 
 
 def _may_be_about_person(text: str, languages: Sequence[str]) -> bool:
-    """Return whether a text asks about a person as a whole, with each of its words tried as the name."""
+    """Return whether a text may ask about a person as a whole; each of its words is tried as the person's name."""
     asked = question_words.asked_words(text) if len(text) <= PERSON_CHARS else ""
     for words in dict.fromkeys((asked, question_words.leave_now(asked, languages))):
         known = question_words.may_ask_about_person(words)
@@ -211,7 +211,7 @@ _mask_time = cache_texts(256)(mask_time)
 
 
 def refers_back(query: Query) -> bool:
-    """Return whether a question names little by itself, so that the turns before tell what it is about.
+    """Return whether a question names so little that only the preceding turns show what it is about.
 
     `Where does she live?`, `And the other one?`, `Which was cheaper?`; not `Where does my sister live?`
     """
@@ -237,7 +237,7 @@ def refers_back(query: Query) -> bool:
 
 
 def add_earlier(query: Query, turns: Iterable[HistoryEntry], names: Collection[str], index: IndexState) -> Query:
-    """Return the query with telling words, but no `names`, of the turns before it, newest first.
+    """Add to a query rare words, but no `names`, of the preceding turns, newest first.
 
     Turns are read back to the last one of a person that itself refers to none.
     """
@@ -314,7 +314,7 @@ def _list_asked_words(text: str, masked: str, languages: Sequence[str], *, is_as
 
 
 def choose_words(words: Sequence[str], languages: Sequence[str], index: IndexState | None) -> list[str]:
-    """Return the search forms of words; of too many words, only the rarest."""
+    """Return words in the form in which they are searched; of too many words, only the rarest."""
     if index is not None and len(words) > KEYWORD_LIMIT:
         rows = {word: _count_rows(word, index.lexicon, languages) for word in words}
         words = search_words.choose_rarest(words, rows, KEYWORD_LIMIT)

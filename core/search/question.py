@@ -149,7 +149,7 @@ def find_spoken(text: str, languages: Sequence[str]) -> tuple[tuple[str, ...], b
 
 
 def _asks_for_more(words: str, said: str, spans: Sequence[Span], now: datetime, languages: Sequence[str]) -> bool:
-    """Return whether rows outside the spans help to answer too: `What shall I give Ann for Christmas?`"""
+    """Return whether rows outside the named times help to answer, too: `What shall I give Ann for Christmas?`"""
     return (
         (all(span.role == "about" for span in spans) and question_words.holds(words, "request", languages))
         or (all(not span.end or span.end > now for span in spans) and question_words.holds(words, "advice", languages))
@@ -162,7 +162,7 @@ _ENDS = lazy_pattern("[.!?\u3002\uff01\uff1f\u061f\\n]")
 
 
 def _is_aside(text: str, span: Span) -> bool:
-    """Return whether a span is in a statement that is followed by a question."""
+    """Return whether a named time is in a statement before the question, rather than in the question."""
     end = _ENDS.search(text, max((end for _, end in span.words), default=0))
     return end is not None and not _ASKS.match(end[0]) and bool(_ASKS.search(text))
 
@@ -217,7 +217,7 @@ _LETTERS = lazy_pattern(r"[^\W\d_]+")
 
 
 def tells_time(text: str, languages: Sequence[str] = ()) -> bool:
-    """Return whether a turn contains a time: days, months, years, spans, `yesterday`, `last`, `ago`."""
+    """Return whether a text contains words of time: days, months, years, spans, `yesterday`, `last`, `ago`."""
     said = text[:TURN_CHARS]
     known = _list_telling("times", tuple(languages))
     return (

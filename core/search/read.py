@@ -1,4 +1,4 @@
-"""Third stage: read the candidates from the database; with an embedder, also compare them with the message by vectors.
+"""Third stage of a search: read the candidates from the database, and compare vectors if there is an embedder.
 
 docs/embeddings.md describes the comparison.
 """
@@ -63,7 +63,7 @@ def read_rows(ranked: Ranked, db: Database) -> Ranked:
 
 
 def read_by_meaning(ranked: Ranked, db: Database, before: Ranked | None) -> Ranked:
-    """Return the candidates similar in words or meaning, with rows; if the embedder fails, those similar in words."""
+    """Read the rows of candidates similar in words or meaning; if the embedder fails, of those similar in words."""
     known, candidates = None, list(ranked.candidates)
     failed = None if before is None else before.meaning_error
     if failed is None:
@@ -127,7 +127,7 @@ class Meanings:
         return Near(self.worth, dict(found), self.as_one) if self.compared else None
 
     def as_one(self, groups: Sequence[Sequence[Floats]]) -> list[float]:
-        """Return the scaled similarity of the sum of each group of vectors."""
+        """Return, for each group of vectors, the scaled similarity of their sum to the message."""
         if not groups:
             return []
         first = np.cumsum([0, *(len(group) for group in groups[:-1])])
@@ -141,7 +141,7 @@ class Meanings:
 
 
 def compare_rows(ranked: Ranked, db: Database, asked: Floats | None = None) -> tuple[Meanings | None, list[Candidate]]:
-    """Return similarities to the message, and the candidates, with similar rows and neighbours of the best added."""
+    """Return (similarities to the message, the candidates with similar rows and the neighbours of the best added)."""
     search, candidates = ranked.search, list(ranked.candidates)
     if search.embedder is None or not search.query.text or not search.viewer.audiences:
         return None, candidates
@@ -164,7 +164,7 @@ def compare_rows(ranked: Ranked, db: Database, asked: Floats | None = None) -> t
 
 
 def _bring_neighbours(ranked: Ranked, meanings: Meanings, every: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates, and neighbours of the best of them by words and meaning together."""
+    """Add to the candidates the neighbours of those that are best by words and meaning together."""
     if ranked.ranking is None or ranked.query is None:
         return list(every)
     candidates = [c for c in every if not c.context]
@@ -208,7 +208,7 @@ def find_usual(like: Sequence[Floats]) -> tuple[float, float]:
 
 
 def _list_nearest(ranked: Ranked, meanings: Meanings) -> list[Candidate]:
-    """Return similar rows that may be hits and are not candidates yet, the most similar first."""
+    """Return rows similar to the message that may be hits and are no candidates yet, the most similar first."""
     search, known = ranked.search, {c.key for c in ranked.candidates if not c.context}
     known |= {*list_excluded(search)}
     ids = [row_id for row_id in _by_nearness(search, meanings)[:MOST_ASKED] if row_id not in known]
@@ -217,7 +217,7 @@ def _list_nearest(ranked: Ranked, meanings: Meanings) -> list[Candidate]:
 
 
 def _by_nearness(search: Search, meanings: Meanings) -> list[RowId]:
-    """Return similar rows of the sources and time asked for, the most similar first, equally similar ones by time."""
+    """Return similar rows in the searched sources and time span, the most similar first, then by time."""
     wanted = np.array([s.number for s in search.query.sources], np.uint8)
     least, query = meanings.mean + LEAST_LIKE * STEPS * meanings.spread, search.query
     columns = list[tuple[Floats, Column, Column, Column]]()

@@ -52,7 +52,7 @@ class Search:
 
     @cached_property
     def proofs(self) -> Sequence[tuple[int, str, QueryTerm]]:
-        """Return the terms searched for in the texts of rows: (id, text, term)."""
+        """Return the terms that are searched for in the texts of rows, each as (id, text, term)."""
         return [(i, term.text, term) for i, term in enumerate(self.terms) if term.kind not in ("minor", "tag")]
 
     @cached_property
@@ -127,7 +127,7 @@ def load_viewer(call: Call, query: Query) -> tuple[Query, Viewer]:
 
 
 def read_index(viewer: Viewer, db: Database) -> tuple[IndexState | None, StoreReadError | ValueError | None]:
-    """Return the index of the visible audiences, or the error reading it."""
+    """Return (index of the visible audiences, None), or (None, the error with which it could not be read)."""
     try:
         return (IndexState(db, viewer.audiences) if viewer.audiences else None), None
     except (StoreReadError, ValueError) as error:
@@ -135,7 +135,7 @@ def read_index(viewer: Viewer, db: Database) -> tuple[IndexState | None, StoreRe
 
 
 def leave_persona(query: Query, persona: str, index: IndexState | None) -> Query:
-    """Return the query without the id and the names of the persona where its text addresses the persona by them."""
+    """Remove the persona's id and names from a query where its text only addresses the persona by them."""
     views = [] if index is None else [one.view for one in index.audiences.values()]
     names = {view.speakers[n].name for view in views for n in view.find_speakers("role", (PERSONA,))}
     text = leave_call(query.text, {persona, *names} - {""}, query.languages)
@@ -157,7 +157,7 @@ def build_search(
     *,
     index: IndexState | None = None,
 ) -> Search:
-    """Return the search with the index words that match its texts; `index` is the index if it is read already."""
+    """Return a search with the index words that match the query; `index` may be passed if it was read before."""
     error = None
     if index is None:
         index, error = read_index(viewer, db)
@@ -171,7 +171,7 @@ def build_search(
 
 
 def widen(search: Search, *, is_empty: bool) -> Search | None:
-    """Return the search with keywords (short ones if `is_empty`) that match inside words; None if nothing changes."""
+    """Let keywords (short ones if `is_empty`) also match inside words; return None if that changes nothing."""
     if search.index is None:
         return None
     loose = loosen_terms(search.terms) if is_empty else search.terms

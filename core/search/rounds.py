@@ -30,7 +30,7 @@ MOST_OUTSIDE = 3
 
 
 def start(search: Search, db: Database, before: Selection | None = None, *, extra: int = 0) -> Ranked:
-    """Return the rows read in the round after `before`, and `extra` more, since the caller leaves some out."""
+    """Read the rows of the round after `before`, with `extra` more rows, as the caller may leave some out."""
     if before is None:
         current = Round(search, rank.question_of(search, search.query.now or db.clock()), extra=extra)
     else:
@@ -46,7 +46,7 @@ def start(search: Search, db: Database, before: Selection | None = None, *, extr
 
 
 def _rank_wide(current: Round, db: Database) -> Ranked:
-    """Return the candidates of a round; if they are few, also rows in which a keyword is part of a word."""
+    """Return the candidates of a round; if they are few, also rows with words that contain a keyword."""
     ranked, query = _rank(current, db), current.search.query
     if query.ranking == "relevance" and current.depth == 0 and ranked.matching < query.enough:
         wider = widen(ranked.search, is_empty=not ranked.matching)
@@ -102,7 +102,7 @@ def _rank_by_index(current: Round, db: Database) -> Ranked:
 
 
 def _leave_spans(ranked: Ranked, found: Matches) -> Ranked:
-    """Return a few rows from outside the spans of a question, since none were found in them."""
+    """If no row was found in the times that a question names, return a few rows from outside them."""
     missed = ranked.round.question.spans
     question = replace(ranked.round.question, spans=(), days=(), is_limited=False)
     current = replace(ranked.round, question=question, missed=missed)
@@ -115,7 +115,7 @@ def _leave_spans(ranked: Ranked, found: Matches) -> Ranked:
 
 
 def _add_earlier(ranked: Ranked, left_out: Sequence[RowId]) -> Ranked:
-    """Return the candidates; if no keyword matches in a span of weeks, also the newest matches before it.
+    """If no keyword matches in a named time of weeks, add the newest matches before that time to the candidates.
 
     `How much was my rent in June?`
     """
@@ -133,7 +133,7 @@ def _add_earlier(ranked: Ranked, left_out: Sequence[RowId]) -> Ranked:
 
 
 def _look_beside(ranked: Ranked, found: Matches, left_out: Sequence[RowId]) -> Ranked:
-    """Return the rows before, after or since the event named in a question; `ranked` if no row is clearly about it."""
+    """Return rows before, after or since the event that a question names; `ranked` if no row is clearly about it."""
     current = ranked.round
     span = days.find_span_beside(found.audiences, ranked.candidates, current.question.beside)
     if span is None:

@@ -45,7 +45,7 @@ Errors = Mapping[int, StoreReadError]
 
 
 def read_rows(db: Database, ids: Collection[RowId], values: Mapping[str, Any]) -> tuple[dict[RowId, FoundRow], Errors]:
-    """Return those of these rows that may be read, and the errors of sources; `values` are from `read_values`."""
+    """Return (the rows with these ids that may be read, errors of sources); `values` are those of `read_values`."""
     rows, errors = dict[RowId, FoundRow](), dict[int, StoreReadError]()
     for number in sorted({source for source, _ in ids}):
         asked = {**values, "ids": [row_id for source, row_id in ids if source == number]}
@@ -84,7 +84,7 @@ def _of_rows(row: Any, family: str) -> tuple[ColumnElement[bool], ...]:
 
 
 def stays(row: Any) -> list[ColumnElement[bool]]:
-    """Return the condition for rows that have not expired; in their own conversation session items do not expire."""
+    """Return the conditions for rows that have not expired; session items never expire in their own conversation."""
     if "expires_at" not in row:
         return []
     here = (row.tier == "session") & (row.conversation_key == bindparam("here", type_=Key(512)))
@@ -123,7 +123,7 @@ def _cut(column: ColumnElement[str], size: ColumnElement[int]) -> ColumnElement[
 
 
 def read_row(number: int, row: Sequence[Any], persona: str) -> FoundRow:
-    """Return the row of a result with the columns of `list_columns`."""
+    """Make a row from a result with the columns of `list_columns`."""
     row_id, at, digest, *rest = row
     folded, *values = decode_row(rest)
     # Another program may have stored something that is not a hash.
@@ -305,7 +305,7 @@ def list_repeated(read: Iterable[tuple[FoundRow, float, str]]) -> list[Repeated]
 
 
 def find_copies(db: Database, persona: str, repeated: Sequence[Repeated]) -> list[RowId]:
-    """Return (source, id) of repeated messages to leave out: neither the newest copy nor in `stay`."""
+    """Return (source, id) of the copies of repeated messages to leave out; the newest and those in `stay` remain."""
     made: list[RowId] = []
     for one in repeated:
         asked = {"persona": persona, "conversation": one.conversation, "digest": one.digest}

@@ -169,7 +169,7 @@ def _read_visible(call: Call, lookups: Sequence[Lookup], lineage: object) -> lis
 def plan_lookups(
     user: str | None, server: str, channel: str | None, settings: Settings, spare: int = 0
 ) -> list[Lookup]:
-    """Return the queries of the section: newest other channels of person and server, and the channel's summaries."""
+    """Return the section's queries: the newest other channels of person and server, and this channel's summaries."""
     most = settings.short_term_max_channels + spare if settings.short_term_max_channels else 0
     lookups: list[Lookup] = []
     if user and most:

@@ -59,7 +59,7 @@ def is_summary_due(messages: int, turns: int) -> bool:
 
 
 class Since(NamedTuple):
-    """Times up to which data has expired: `entry` for the time of the last turn, `summary` for that of the summary."""
+    """Data older than these times has expired: entries by the time of their last turn, summaries by their own time."""
 
     entry: datetime
     summary: datetime

@@ -77,7 +77,7 @@ def read_name(value: Any) -> str:
 
 @retry_duplicates
 def write_entries(call: Call, entries: Sequence[NewEntry]) -> list[tuple[WriteResult, bool]]:
-    """Write what each persona stores of a turn in one transaction; return (result, whether a summary is due) for each.
+    """Write each persona's entry of a turn, in one transaction; return (result, whether a summary is due) for each.
 
     Expired entries of these personas are deleted too.
     """

@@ -161,5 +161,5 @@ def build_branches(viewer: Viewer, lookups: Sequence[Lookup], since: Since) -> l
 
 
 def read_branches(rows: StoredRows) -> list[Entry]:
-    """Return the entries in the rows of `build_branches`, each once."""
+    """Return, each once, the entries in the rows that the SELECTs of `build_branches` returned."""
     return list({entry.id: entry for shape in _SHAPES for entry in shape.rows_in(rows)}.values())

@@ -223,7 +223,7 @@ def find_channel(call: Call, channel: object, interface: object = None, *, serve
 
 
 def find_place(db: Database, turn: Turn, scope: Scope) -> NewEntry:
-    """Return the entry of a turn, without lines, under the stored key of its channel.
+    """Return a turn's entry, still without lines, with the stored key of its channel.
 
     The scope supplies what the host leaves out.
     """

@@ -105,7 +105,7 @@ def stored_form(value: object) -> tuple[list[str], list[int]]:
 
 
 def extract(text: str | None, *, vocabulary: Vocabulary | None, languages: Sequence[str]) -> list[str]:
-    """Return the tags of a text in order: known tags, or all words; a stop word only if a question names such a tag."""
+    """Return a text's tags in order: known tags, or all its words; stop words only if a question names them as tags."""
     if not text or (vocabulary is not None and not (vocabulary.tags or vocabulary.aliases)):
         return []
     spoken = languages_of(text, languages)
@@ -289,7 +289,7 @@ class TagIndex:
 
     @cached_property
     def _by_stem(self) -> dict[str, str]:
-        """Return a map from stems, in any of the languages, to the most used one-word tag with the stem."""
+        """Return, for each stem in any of the languages, the most used one-word tag that has this stem."""
         best: dict[str, str] = {}
         for words, names in self._words.items():
             tags = [tag for spelling, _, tag in names if not spelling]

@@ -63,14 +63,14 @@ def _match_equal(lines: list[Spoken], stored: list[Spoken]) -> Matches:
     counts = Counter(stored)
 
     def rank(matches: Matches) -> tuple[int, int]:
-        """Return the number of lines without a match, and of matches that a line said more than once has."""
+        """Return (number of lines without a match, number of matches of lines that were said more than once)."""
         return matches.count(None), sum(index is not None and counts[stored[index]] > 1 for index in matches)
 
     return min(piece, unchanged, _match_single(lines, stored), key=rank)
 
 
 def _match_single(lines: list[Spoken], stored: list[Spoken]) -> Matches:
-    """Return matches of lines that are stored once, and of equal lines beside them.
+    """Match lines that are stored only once, and then equal lines next to them.
 
     Other lines that repeat, such as "ok", are no evidence of a place; thousands of them would also take minutes.
     """

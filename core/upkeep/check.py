@@ -220,7 +220,7 @@ LISTS = frozenset({"tags", "context_tags", "involved_users", "tag", "source_ids"
 
 
 class _Kind(NamedTuple):
-    """Kind of a column's values: its description, the function that reads a value, and the type that it returns."""
+    """The kind of values in a column: a description, the function that reads a value, and the type it returns."""
 
     meaning: str
     read: Callable[[Any], Any]

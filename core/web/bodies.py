@@ -267,7 +267,7 @@ class Who(Body):
 
 
 class WhoAsks(Who):
-    """Speaker and conversation as query parameters."""
+    """The query parameters that name the speaker and the conversation of a request."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="ignore")
 

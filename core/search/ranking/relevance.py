@@ -1,4 +1,4 @@
-"""Ranking reasons that need the texts or vectors of rows, and a deduction for several rows of one session."""
+"""Ranking reasons that need the texts or vectors of rows, and a lower score for several rows of one session."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Near:
 
 
 def rank_rows(rows: Sequence[ScoredRow], query: RankingQuery, near: Near | None = None) -> list[ScoredRow]:
-    """Return the rows that may become hits; they get their reasons and scores in place, which spares a copy of each."""
+    """Set the reasons and scores of rows, without copying them, and return those that may become hits."""
     candidates, reasons = [row.candidate for row in rows], [dict(row.candidate.reasons) for row in rows]
     for row, mine in zip(rows, reasons, strict=True):
         if row.candidate.words > WHOLE and mine:
@@ -101,7 +101,7 @@ def rank_rows(rows: Sequence[ScoredRow], query: RankingQuery, near: Near | None 
 
 
 def _add_up(parts: Mapping[str, Vector], count: int) -> Vector:
-    """Return the score of each row: the sum of what each ranking reason adds."""
+    """Return each row's score: the sum of its ranking reasons."""
     return sum(parts.values(), np.zeros(count)).round(6)
 
 
@@ -113,7 +113,7 @@ def _list_columns(reasons: Sequence[Mapping[str, float]]) -> dict[str, Vector]:
 
 
 def _list_without_quotes(rows: Sequence[ScoredRow], kept: Sequence[int], query: RankingQuery) -> list[int]:
-    """Return the rows that lack a quoted phrase of the question; none if every row lacks one."""
+    """Return the rows without a phrase that the question quotes; none if no row has it."""
     # An exact term of one word, such as `hi-fi`, may be a split word; a quotation has several words.
     quoted = {i for i, term in enumerate(query.terms) if term.is_exact and term.is_keyword and " " in term.text}
     without = [n for n in kept if not quoted <= rows[n].matched.keys()]
@@ -131,7 +131,7 @@ def _list_answers(rows: Sequence[ScoredRow], reasons: Sequence[Mapping[str, floa
 
 
 def read_passages(row: ScoredRow, query: RankingQuery) -> dict[str, float]:
-    """Return the reasons `own` and `share` of the best passage of a long text."""
+    """Return the ranking reasons `own` and `share` for the best passage of a row with a long text."""
     folded, words = row.row.folded, row.candidate.words
     terms = list_terms(folded)
     # Only the beginning of a very long text was read.
@@ -162,7 +162,7 @@ def read_passages(row: ScoredRow, query: RankingQuery) -> dict[str, float]:
 
 
 def look_beside(rows: Sequence[Candidate], reasons: Sequence[Mapping[str, float]]) -> list[float]:
-    """Return the reason `beside` of each row: the score of its better neighbour, reduced more for longer rows."""
+    """Return each row's ranking reason `beside`: the score of its better neighbour, reduced more for longer rows."""
     own = {
         (row.session, row.place): mine["own"]
         for row, mine in zip(rows, reasons, strict=True)
@@ -209,7 +209,7 @@ def compare_meanings(rows: Sequence[Candidate], near: Near) -> list[dict[str, fl
 
 
 def read_closely(rows: Sequence[ScoredRow], query: RankingQuery) -> list[dict[str, float]]:
-    """Return the reasons that need the texts of rows."""
+    """Return, for each row, the ranking reasons that are computed from its text."""
     question, languages, made = query.question, query.languages, list[dict[str, float]]()
     words = [(i, term.written) for i, term in enumerate(query.terms) if term.written]
     # In ASCII texts, only the spelling of these terms is checked.
@@ -232,7 +232,7 @@ def read_closely(rows: Sequence[ScoredRow], query: RankingQuery) -> list[dict[st
 
 
 def space_rows(ordered: Sequence[ScoredRow]) -> list[ScoredRow]:
-    """Return the rows by score after deductions: each row loses a little for every better row of its session."""
+    """Sort the rows by score, from which each row loses a little for every better row of its session."""
     off: defaultdict[object, float] = defaultdict(float)
     less: dict[object, float] = {}
     left = [(-row.score, n) for n, row in enumerate(ordered[:SPACED])]

@@ -151,13 +151,13 @@ class Candidate:
 
     @property
     def own(self) -> float:
-        """Return the score of the row's own words."""
+        """Return the score that the row gets for its own words."""
         return self.reasons.get("own", 0.0)
 
 
 @dataclass(slots=True, eq=False)
 class ScoredRow:
-    """A candidate with its row, as scored after reading."""
+    """A candidate with the row that was read for it, and its final score."""
 
     candidate: Candidate
     row: FoundRow
@@ -217,7 +217,7 @@ def newest_first(rows: Iterable[Candidate]) -> list[Candidate]:
 
 
 def without_many_contexts(ordered: Iterable[ScoredRow], most: int) -> list[ScoredRow]:
-    """Return the rows, with at most `most` of those that only neighbour a match."""
+    """Drop all but `most` of the rows that match nothing themselves and only neighbour a match."""
     kept = []
     for row in ordered:
         if row.context:

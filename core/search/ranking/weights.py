@@ -122,5 +122,5 @@ def find_weight(name: str, long: float) -> float:
 
 
 def between(weight: Weight, long: Number) -> Number:
-    """Return the weight on a scale from short turns (0) to long turns (1), for a number or an array."""
+    """Return a weight between its values for short turns (`long` 0) and long turns (1); `long` may be an array."""
     return weight.short + (weight.long - weight.short) * long

@@ -146,7 +146,7 @@ class Page:
         return Names(overview.read_names(self.db, self.persona, keys), titles)
 
     def name_items(self, rows: Sequence[Mapping[str, Any]]) -> Names:
-        """Return the names of people and conversations of memory items."""
+        """Return the names of the people and conversations to which these memory items belong."""
         return self.read_names((row["participant"] for row in rows), (row["conversation"] for row in rows))
 
     # The answer
