@@ -59,7 +59,7 @@ class Fact:
 
 
 def window(limit: object, default: int) -> int:
-    """Return the size of a window in messages, 20 to 500, nearest to `limit`, or to `default` if that is no number."""
+    """Return how many messages to consolidate at once: `limit` (`default` if it is no number), kept to 20 to 500."""
     if isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit != limit:
         limit = default
     return int(min(max(limit, WINDOW[0]), WINDOW[1]))

@@ -1,4 +1,4 @@
-"""The terms of a query as one table; the id of a term is its position. Pure.
+"""The terms of a query as one list, in which a term's position is its id. Pure.
 
 Keywords come first, then tags searched as words, minor words, and tags. Terms with the same stem form a group, whose
 number is the id of its first term: `recipe` and `recipes` count once.

@@ -127,7 +127,7 @@ def _paired(sentence: str) -> str:
 
 
 def _ended(sentence: str) -> str:
-    """Return the sentence with a full stop if it has no final punctuation, so that another sentence can follow."""
+    """Add a full stop to a sentence without final punctuation, so that another sentence can follow."""
     if _ENDED.search(sentence):
         return sentence
     bare = sentence.rstrip(_TRAILING)
@@ -187,7 +187,7 @@ def rarest_words(texts: Sequence[str], among: Sequence[str], most: int = 8) -> l
 
 
 def _spell(run: str, spaceless: bool, left: set[str]) -> Iterator[str]:
-    """Yield the words of a run that are in `left`, in their original spelling; join adjacent character pairs."""
+    """Yield, in their original spelling, the words of a text run that are in `left`; adjacent pairs are joined."""
     if not spaceless:
         if not left.isdisjoint(keys := words(run)[:1]):
             left.difference_update(keys)

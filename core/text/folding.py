@@ -119,7 +119,7 @@ def normalize(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def _variants() -> dict[int, str | None]:
-    """Return a map from letters to their plain form: without accents, digits as in ASCII."""
+    """Return a map from letters and digits to their plain form: without accents, ASCII digits."""
     made: dict[int, str | None] = {}
     for first, last in ((0xDF, 0x24F), (0x370, 0x3FF), (0x1E00, 0x1FFF)):
         for code in range(first, last + 1):
@@ -154,7 +154,7 @@ def strip_invisible(text: str) -> str:
 
 
 def name_form(name: str) -> str:
-    """Return a form of a name that is equal for names that look alike.
+    """Return a form of a name by which names that look alike are equal.
 
     >>> name_form("\u200bANN\u00a0 Lee ")
     'ann lee'

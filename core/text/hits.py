@@ -82,7 +82,7 @@ def _original_place(text: str, places: Sequence[int]) -> list[int]:
 
 
 def _find_whole(folded: str, keyword: str) -> list[int]:
-    """Return the first MOST_PLACES places at which a folded text has a keyword as whole words."""
+    """Return up to MOST_PLACES positions at which a folded text contains a keyword as whole words."""
     places, at = list[int](), folded.find(keyword)
     while at >= 0 and len(places) < MOST_PLACES:
         end = at + len(keyword)
@@ -122,13 +122,13 @@ def find_match(text: str, keywords: Iterable[str], chars: int = 0) -> tuple[int,
 
 
 def find_column(columns: Sequence[str], keywords: Sequence[str], chars: int = 0) -> tuple[int, tuple[int, int]] | None:
-    """Return the position of the first column with a match, and the match; None if no column has one."""
+    """Return (number of the first column with a match, that match); None if no column has a match."""
     matches = ((at, find_match(text, keywords, chars)) for at, text in enumerate(columns) if text)
     return next(((at, match) for at, match in matches if match is not None), None)
 
 
 def snippet_of_match(columns: Sequence[str], keywords: Sequence[str], chars: int) -> str | None:
-    """Return the snippet with the most keywords of the first column with a match; None if no column has one."""
+    """Return, from the first column with a match, the snippet with the most keywords; None if none matches."""
     found = find_column(columns, keywords, chars)
     return None if found is None else snippet_around(columns[found[0]], *found[1], chars)
 

@@ -22,7 +22,7 @@ def is_plain(value: Any) -> bool:
 
 
 def _field(value: Any, name: str) -> Any:
-    """Return the item or attribute, or `_ABSENT` if it is missing or its accessor raises."""
+    """Return the item or attribute `name` of a value, or `_ABSENT` if it is missing or reading it raises an error."""
     if type(value) is dict:  # the most frequent type of host values
         return value.get(name, _ABSENT)
     try:

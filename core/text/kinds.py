@@ -1,4 +1,4 @@
-"""Class nouns, and words for kinds of each noun (`instruments`: clarinet) or about the noun (`job`: hired).
+"""General nouns (`instruments`), and words for kinds of each noun (clarinet) or about it (`job`: hired).
 
 The lists are in `prompts/kinds`, one file for each language: a line has class nouns, a colon, and kinds. The English
 lists come from WordNet (`prompts/kinds/LICENSE.wordnet`).
@@ -19,7 +19,7 @@ MOST_CLASSES = 3
 
 @lru_cache(maxsize=16)
 def _read_classes(language: str) -> Mapping[str, frozenset[str]]:
-    """Return the folded kinds of each class noun by the noun, and by its stem unless the stem is another class noun."""
+    """Return the folded kinds of each general noun, by the noun, and by its stem unless that is another such noun."""
     classes: dict[str, set[str]] = {}
     for nouns, kinds in read_lists(f"kinds/{language}").items():
         for noun in () if nouns.startswith("#") else fold(nouns).split():
@@ -33,7 +33,7 @@ def _read_classes(language: str) -> Mapping[str, frozenset[str]]:
 
 
 def find_kinds(text: str, words: Sequence[str], languages: Sequence[str]) -> dict[str, frozenset[str]]:
-    """Return the kinds of each class noun in a text, such as clarinet for `instruments`, by the folded noun."""
+    """Return, by folded noun, the kinds of each general noun in a text, such as clarinet for `instruments`."""
     found: dict[str, frozenset[str]] = {}
     for language in languages:
         classes = _read_classes(language)

@@ -1,4 +1,4 @@
-"""How languages ask: whether a message asks something, asks for a time or number, or says `I` and `you`.
+"""Words of questions by language: whether a message asks something, such as a time, or says `I` and `you`.
 
 The phrases are in `prompts/questions`, one file for each language (`prompts/README.md`).
 """
@@ -91,7 +91,7 @@ def find_side(words: str, languages: Sequence[str]) -> Side:
 
 
 def leave_now(words: str, languages: Sequence[str]) -> str:
-    """Return words from `asked_words` without words such as `today` and `tonight`."""
+    """Remove words such as `today` and `tonight` from `words`, which come from `asked_words`."""
     for phrase in sorted([each for code in languages for each in _phrases("now", code)], key=len, reverse=True):
         words = words.replace(phrase, " " * phrase.startswith(" "))
     return words
@@ -148,7 +148,7 @@ def may_ask_about_person(words: str) -> list[str]:
 
 @lru_cache(maxsize=64)
 def _read_about(language: str) -> tuple[tuple[str, str], ...]:
-    """Return the two parts of each phrase of the list `about`: of `you_*_about_@` what stands before, and the end."""
+    """Return (part before `*`, part after it) of each phrase in the list `about`, such as `you_*_about_@`."""
     parts = (phrase.rpartition("*") for phrase in _phrases("about", language))
     return tuple((before, end) for before, _, end in parts)
 
@@ -222,7 +222,7 @@ def _has_words(sentence: str) -> bool:
 
 
 def leave_call(text: str, names: Collection[str], languages: Sequence[str]) -> str:
-    """Return a text without these names at the beginning or end of a sentence that addresses them.
+    """Remove these names from a text where a sentence addresses them at its beginning or end.
 
     `@Iris what did I say?`, `Hey Iris, who won?`, `Who won, Iris?`; not `What did Iris say?` or `Who is Iris?`
     """

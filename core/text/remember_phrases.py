@@ -198,7 +198,7 @@ def _own_lines(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _unquote(match: re.Match[str]) -> str:
-    """Return a quoted name without its quotation marks, and an ellipsis for a quoted sentence."""
+    """Replace a quotation: a quoted name loses its quotation marks, a quoted sentence becomes an ellipsis."""
     inner = match.group(1)
     most = _QUOTED_NAME_CHARS[bool(SPACELESS_PATTERN.search(inner))]
     return inner if len(inner.split()) <= 2 and len(inner) <= most else " … "
@@ -300,7 +300,7 @@ def find_name(text: str, known: Sequence[Phrases]) -> list[str]:
 
 
 def find_values(text: str, topics: Iterable[str], known: Sequence[Phrases]) -> set[str]:
-    """Return what a text says of some topics: `in english`, `longer answers`."""
+    """Return the phrases on these topics that a text contains, such as `in english` or `longer answers`."""
     form, chosen = _without_marks(text), sorted(topics)
     patterns = [_compile(tuple(each for topic in chosen for each in phrases.get(topic, ()))) for phrases in known]
     return {found for pattern in patterns if pattern for found in pattern.findall(form)}
@@ -335,7 +335,7 @@ def find_objects(text: str, salient: Sequence[str], known: Sequence[Phrases]) ->
 
 
 def _cut(form: str, phrases: Phrases, groups: Sequence[str]) -> str:
-    """Return a text without the words of the phrases of these groups."""
+    """Remove from a text the words that belong to phrases of these groups."""
     frame = [each for group in groups for each in phrases.get(group, ())]
     pattern = _compile(tuple(piece for each in frame for piece in re.split(r"^\*| \* ", each)))
     return pattern.sub(" ", form) if pattern else form

@@ -68,7 +68,7 @@ def _find_accented(text: str) -> frozenset[str]:
 
 
 def _find_salient(text: str, languages: Sequence[str], accented: frozenset[str]) -> tuple[list[str], set[str]]:
-    """Return words that may be salient, and those of them that are salient even if they are stop words."""
+    """Return (words that may be salient, those of them that are salient even though they are stop words)."""
     said = clean(text)
     folded = fold(said)
     # With an accent, a word of two letters may be a noun: `gà`, `kő`.
@@ -158,7 +158,7 @@ def _function_signs() -> frozenset[str]:
 
 
 def telling_symbols(text: str, limit: int) -> list[str]:
-    """Return the symbols of a text that name a thing, such as the emoji of a key, for a message without words."""
+    """Return the symbols of a text without words that name a thing, such as the emoji of a key."""
     feelings = re.compile(f"[{''.join(small_words('feelings'))}]")  # faces, hands, hearts, sparks
     named = (char for char in list_symbols(fold(clean(text))) if not feelings.match(char))
     return list(islice(dict.fromkeys(named), limit))

@@ -151,7 +151,7 @@ class WebContext:
 
 
 class AdminCall:
-    """The operator's view of one persona."""
+    """One request of an operator about one persona."""
 
     def __init__(self, context: WebContext, persona: str) -> None:
         self.context, self.db, self.settings = context, context.database(), context.values()

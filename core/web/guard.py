@@ -113,7 +113,7 @@ class Guard:
                 await self._respond(refused, scope, area)(scope, receive, send_with_headers)
 
     def _respond(self, refused: errors.Refused, scope: Scope, area: Area) -> Response:
-        """Return a refusal in the form that this kind of client reads."""
+        """Return a refusal as a response in the form that the clients of this area expect."""
         path, status, answer = path_below(scope), refused.status_code, refused.answer
         if area == "proxy":  # clients of the OpenAI dialect show only `error.message`
             field = answer.fields[0] if answer.fields else None
@@ -290,7 +290,7 @@ async def read_body(receive: Receive, max_bytes: int, seconds: float) -> bytes:
 
 
 def give_body(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that yields the body already read, then further messages of the connection."""
+    """Return an ASGI `receive` function that gives the body already read, then the connection's further messages."""
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive_next() -> Message:

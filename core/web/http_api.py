@@ -42,7 +42,7 @@ class HostCall:
         return access.read_scope(self.token, **{name: getattr(who, name) for name in _WHO})
 
     def read_message(self, message: bodies.HostMessage) -> tuple[dict[str, Any], Scope]:
-        """Return a message as public functions take it, and its scope; raise if the token does not allow the scope."""
+        """Return (a message as public functions expect it, its scope); raise if the token does not allow that scope."""
         plain = message.model_dump(exclude_unset=True)
         with refuse_bad_values():
             said = scope_of(plain, scope=Scope(self.token.persona), **self.asking)

@@ -1,4 +1,4 @@
-"""Rows in the time spans of a question or about them, and the ranking reasons of such rows."""
+"""Finds rows written in, or about, the times that a question names, and computes their ranking reasons."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ BESIDE, ROWS_BESIDE = 7 * DAY_US, 12
 
 
 def find_span_beside(audiences: Sequence[AudienceMatches], candidates: Sequence[Candidate], side: Side) -> Span | None:
-    """Return the time before, after or since the event named in a question; None if no row is clearly about that."""
+    """Return the time before, after or since the event that a question names; None if no row is clearly about it."""
     shares = [(c.reasons.get("share", 0.0), c) for c in candidates if c.matched]
     most = max((share for share, _ in shares), default=0.0)
     if most < NAMES_EVENT:
@@ -94,7 +94,7 @@ def are_inside(question: Question, at_us: Column) -> Flags:
 
 
 def find_days(question: Question, at_us: Column) -> dict[str, Floats]:
-    """Return the reasons `day`, `days_after`, `month` for times; for a limited or ordered question, only `day` = 1."""
+    """Return, for rows of these times, the ranking reasons `day`, `days_after` and `month`; only `day` if limited."""
     if question.is_limited or question.order:
         return {"day": np.ones(len(at_us), np.float32)}
     day, after, month = (np.zeros(len(at_us), np.float32) for _ in range(3))
@@ -127,7 +127,7 @@ def are_short(question: Question) -> bool:
 
 
 def list_inside(audiences: Sequence[AudienceMatches], question: Question) -> list[ViewRows]:
-    """Return the rows of each audience within the spans, sorted; of more than MOST_OF_DAYS rows, the longest."""
+    """Return, by audience, the sorted rows in the times that the question names; of too many, the longest ones."""
     inside = []
     for one in audiences:
         if question.is_limited:  # only rows within the spans are readable
@@ -142,7 +142,7 @@ def list_inside(audiences: Sequence[AudienceMatches], question: Question) -> lis
 
 
 def list_in_order(audiences: Sequence[AudienceMatches], query: RankingQuery) -> list[ViewRows]:
-    """Return the first or last rows of each audience, sorted; only messages of the person the question is about."""
+    """Return, by audience, the first or last rows, sorted; if the question is about a person, only their messages."""
     found = []
     for one in audiences:
         view, rows, persons = one.view, one.list_readable(), find_persons(query.question, query.asker, one.view)

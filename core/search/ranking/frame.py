@@ -1,4 +1,4 @@
-"""The rows of a ranking as arrays: facts from the index, the terms that rows hold, and the score of their own words."""
+"""The rows to rank, as arrays: facts from the index, the terms in the rows, and the scores of the rows' own words."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Frame:
 
     @property
     def places(self) -> Ints:
-        """Return the place of each row; adjacent rows have consecutive places."""
+        """Return a number for each row, so that adjacent rows have consecutive numbers."""
         return (self.audience << 32) + self.row
 
     def rows_of(self, n: int) -> ViewRows:
@@ -141,7 +141,7 @@ def find_persons(question: Question, asker: Collection[str], view: Visible) -> F
 
 
 def keep_spoken(audiences: Sequence[AudienceMatches], people: Collection[str]) -> Sequence[AudienceMatches]:
-    """Return the audiences with only the messages of the people with these names; unchanged if these wrote none."""
+    """Limit the audiences to messages of the people with these names; if there are none, return them unchanged."""
     kept = []
     for one in audiences:
         spoken = one.view.is_chat & np.isin(one.view.speaker, one.view.find_speakers("name", people))
@@ -155,7 +155,7 @@ def _flag_both(readable: Callable[[ViewRows], Flags] | None, spoken: Flags, rows
 
 
 def choose_best(score: Floats, at_us: Column, most: int) -> Ints:
-    """Return the positions of the `most` best scores, best first; of equal scores, the newest first."""
+    """Return the positions of the `most` highest scores, highest first; equal scores are ordered newest first."""
     places = None
     if most < len(score):
         places = (score >= np.partition(score, len(score) - most)[len(score) - most]).nonzero()[0]
@@ -168,7 +168,7 @@ def choose_best(score: Floats, at_us: Column, most: int) -> Ints:
 
 
 class GroupHits(NamedTuple):
-    """Rows that hold a term of one group."""
+    """The rows that contain a term of one group."""
 
     weight: float
     rows: MatchRows
@@ -290,7 +290,7 @@ def _read_audience(one: AudienceMatches, query: RankingQuery, offered: ViewRows 
 
 
 def _add_up(part: Sequence[tuple[ViewRows, Column, float]], place: Column, count: int) -> tuple[Ints, Floats]:
-    """Return the positions of the rows that hold a group, and the number of times, summed over the group's words."""
+    """Return (positions of the rows that contain a group's words, how often each row contains any of them)."""
     at = np.concatenate([place[rows] for rows, _, _ in part])
     times = np.concatenate([times * np.float32(factor) for _, times, factor in part])
     if len(part) == 1:

@@ -1,4 +1,4 @@
-"""Rank all matching rows over arrays, without reading rows from the database.
+"""Ranks all matching rows by arrays of the index, without reading rows from the database.
 
 Rows are scored by their words, time, speaker and conversation; the best of each audience (LEADING) are scored again
 with their neighbours. The best rows of all audiences are returned with their ranking reasons.
@@ -61,7 +61,7 @@ class Around:
     reasons: Mapping[str, Floats] = field(default_factory=dict)
 
     def list_best(self, most: int) -> LocalRows:
-        """Return the best of the rows that may be hits, best first; of equal ones, the newest first."""
+        """Return the `most` best rows that may be hits, best first; rows of equal score are ordered newest first."""
         may = self.may_be_hit.nonzero()[0]
         return LocalRows(may[choose_best(self.score[may], self.frame.at_us[may], most)])
 
@@ -141,7 +141,7 @@ def _split(frame: Frame, rows: MatchRows) -> Iterator[tuple[int, ViewRows]]:
 
 
 def find_around(ranking: Ranking, query: RankingQuery, wanted: Sequence[RowId], reach: int) -> list[Candidate]:
-    """Return rows found by meaning, and their neighbours within `reach` rows, with ranking reasons."""
+    """Return the rows `wanted`, found by meaning, and neighbours at most `reach` rows away, with ranking reasons."""
     leads = [one.matches.view.find_rows(wanted) for one in ranking.seen]
     if ranking.held is None or ranking.sessions is None or not any(map(len, leads)):
         return []
@@ -164,7 +164,7 @@ def build_candidates(
     *,
     offers: bool = False,
 ) -> list[Candidate]:
-    """Return rows as candidates, with the `Kept` reasons in `kept`; with `offers`, rows without a match may be hits."""
+    """Make candidates of rows; `kept` says why some must stay, and with `offers` rows without a match may be hits."""
     frame, which = around.frame, around.frame.starts.searchsorted(rows, "right") - 1
     row_id, session_rows = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
     held: list[tuple[Matched, bool]] = [({}, False)] * len(rows)
@@ -205,7 +205,7 @@ def build_candidates(
 
 
 def list_words(seen: Sequence[Seen], held: HeldWords, leads: Sequence[ViewRows]) -> Around:
-    """Return the rows with scores by their own words, without neighbours."""
+    """Return matching rows scored by their own words only, without neighbours."""
     frame = build_frame(seen, [put_in_order(rows) for rows in leads])
     at, is_match = _find_held(held, frame)
     nothing = np.zeros(len(frame), np.float32)
@@ -252,7 +252,7 @@ def look_around(
 
 
 def _widen(one: Seen, rows: ViewRows, widest: int) -> ViewRows:
-    """Return the rows of an audience within `widest` rows of the given ones."""
+    """Return these rows of an audience and all rows at most `widest` rows before or after them."""
     wide = put_in_order(ViewRows(np.add.outer(rows, np.arange(-widest, widest + 1)).ravel()))
     return ViewRows(wide[wide.searchsorted(0) : wide.searchsorted(len(one.matches.view))])
 
@@ -264,7 +264,7 @@ def _find_held(held: HeldWords, frame: Frame) -> tuple[MatchRows, Flags]:
 
 
 def _stands_near(is_match: Flags, run: Ints, reach: int) -> Flags:
-    """Return which rows are within `reach` rows of a match."""
+    """Return which rows are at most `reach` rows away from a match."""
     near = is_match.copy()
     for step in range(1, min(reach, len(run) - 1) + 1):
         same = run[step:] == run[:-step]
@@ -276,7 +276,7 @@ def _stands_near(is_match: Flags, run: Ints, reach: int) -> Flags:
 def _find_contexts(
     held: HeldWords, frame: Frame, at: MatchRows, is_row: Flags, is_near: Flags, query: RankingQuery, steps: int
 ) -> Floats:
-    """Return each row's word score; words of up to `steps` neighbours on either side count too, less with distance."""
+    """Return each row's word score, to which up to `steps` neighbours on either side add, the farther the less."""
     count, words = len(frame), frame.words
     place = np.full(len(held), -1, np.int64)
     place[at[is_row]] = is_row.nonzero()[0]

@@ -1,4 +1,4 @@
-"""The ranking reasons of matching rows that do not depend on neighbours, and the best rows by these reasons."""
+"""Ranking reasons of matching rows that do not depend on neighbours, and the rows that are best by them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FULL = 0.9
 
 
 class SessionScores(NamedTuple):
-    """Scores of the sessions with matching rows."""
+    """Scores of those sessions (stretches of talk) that contain matching rows."""
 
     numbers: Column
     """Session numbers, sorted."""
@@ -79,7 +79,7 @@ def weigh(
 
 
 def keep_fullest(held: HeldWords, most: int, offered: Sequence[ViewRows]) -> HeldWords:
-    """Return the `most` rows of each audience with the best own words, and the offered rows."""
+    """Keep, of each audience, the `most` rows that score best by their own words, and the rows `offered`."""
     if all(len(rows) <= most for rows in held.rows):
         return held
     stays: list[Flags] = []
@@ -95,7 +95,7 @@ def keep_fullest(held: HeldWords, most: int, offered: Sequence[ViewRows]) -> Hel
 
 
 def weigh_sessions(seen: Sequence[Seen], held: HeldWords, frame: Frame) -> SessionScores:
-    """Return the BM25 score of each session, read as one text."""
+    """Return the BM25 score of each session, whose rows are scored as one text."""
     is_new = np.ones(len(frame), bool)
     is_new[1:] = frame.session[1:] != frame.session[:-1]
     numbers, session_of = frame.session[is_new], is_new.cumsum() - 1
@@ -140,7 +140,7 @@ def list_reasons(
 
 
 def find_open(seen: Sequence[Seen], rows: Sequence[ViewRows]) -> Flags:
-    """Return which rows of each audience may become hits: rows that are not left out."""
+    """Return which of these rows may become hits, as the caller did not exclude them."""
     parts = [
         np.ones(len(mine), bool) if one.matches.left_out is None else ~is_among(mine, one.matches.left_out)
         for one, mine in zip(seen, rows, strict=True)
@@ -151,7 +151,7 @@ def find_open(seen: Sequence[Seen], rows: Sequence[ViewRows]) -> Flags:
 def choose_leads(
     held: HeldWords, is_open: Flags, at_us: Column, most: int, reasons: Mapping[str, Floats], long: Floats
 ) -> list[ViewRows]:
-    """Return the best matching rows of each audience by their words and `reasons`, unsorted."""
+    """Return, by audience and unsorted, the matching rows that are best by their words and `reasons`."""
     score = held.turn
     if reasons and any(len(rows) > most for rows in held.rows):
         score = sum(weigh(reasons, find_fitting(reasons), long).values(), np.zeros(1, np.float32))
@@ -166,7 +166,7 @@ def choose_leads(
 
 
 def find_newest(held: HeldWords, frame: Frame, is_open: Flags, count: int) -> MatchRows:
-    """Return the newest matching rows of the person the question is about.
+    """Return the `count` newest matching rows of the person that the question is about.
 
     A row with FULL of the best share of terms is complete. Rows newer than all complete rows come first, the best share
     first; if there are none, the newest complete row.
@@ -185,7 +185,7 @@ def find_newest(held: HeldWords, frame: Frame, is_open: Flags, count: int) -> Ma
 
 
 def find_in_order(held: HeldWords, frame: Frame, is_open: Flags, order: str) -> MatchRows:
-    """Return the first or last rows that match nearly as well as the best, preferably of the person asked about."""
+    """Return the first or last rows that match nearly as well as the best, if possible of the person asked about."""
     is_full = is_open & (held.own >= FULL_SHARE * held.own.max(initial=0.0))
     of_person = is_full & _are_of_person(frame)
     rows = (of_person if of_person.any() else is_full).nonzero()[0]

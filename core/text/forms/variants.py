@@ -78,7 +78,7 @@ def _find_of_stem(word: str, language: str, beginning: Beginning) -> dict[str, N
 
 
 def list_look_alikes(word: str, language: str) -> frozenset[str]:
-    """Return different words that share a stem with a word: `university` for `universe`."""
+    """Return words of another meaning that share a stem with a word: `university` for `universe`."""
     return _look_alikes(language).get(word, _NO_ENDING)
 
 
@@ -167,7 +167,7 @@ def _list_variants(stem: str, ending: str, paradigm: Paradigm) -> Iterator[tuple
 
 
 def _list_bent(stem: str, is_closed: bool, paradigm: Paradigm) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield variants of a stem with endings; its end is changed, or the last consonant before its final vowels."""
+    """Yield variants of a stem, with endings: its end changes, or the last consonant before its final vowels."""
     body = stem.rstrip(paradigm.tail) if paradigm.tail else stem
     if body != stem:
         for other, endings in _list_changed(body, is_closed, paradigm):
@@ -239,7 +239,7 @@ def _list_longer(word: str, language: str) -> dict[str, None]:
 
 
 def list_compounds(written: str, languages: Sequence[str], holding: Beginning) -> list[str]:
-    """Return the compounds that end in a form of a word: `vinterjakka` for `jakke`; `holding`: words by substring."""
+    """Return compounds that end in a form of a word: `vinterjakka` for `jakke`; `holding` finds words by substring."""
     word = fold(written)
     root = word[:-1] if len(word) >= SHORTEST_HEAD else word
     tails = group((term[at:], term) for term in holding(root) if (at := term.rfind(root)) >= SHORTEST_HEAD)

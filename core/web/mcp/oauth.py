@@ -90,7 +90,7 @@ class Asked(NamedTuple):
 
 
 class Grant(NamedTuple):
-    """An authorization code, its token, and the task that issues the token, once begun."""
+    """An authorization code, the token it gives, and the task that issues this token, once begun."""
 
     code: AuthorizationCode
     token: shapes.AccessToken

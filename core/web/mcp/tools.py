@@ -131,7 +131,7 @@ class TurnArguments(Arguments):
 
 
 def flatten_schema(schema: Any, defined: Mapping[str, Any] | None = None) -> Any:
-    """Return a JSON Schema without `$ref` and `additionalProperties`, which some models refuse."""
+    """Return a JSON Schema with `$ref` resolved and `additionalProperties` removed, which some models refuse."""
     if isinstance(schema, list):
         return [flatten_schema(each, defined) for each in schema]
     if not isinstance(schema, dict):

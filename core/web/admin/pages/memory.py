@@ -32,7 +32,7 @@ class Search(ItemSearch):
     limit: Annotated[int, Field(ge=1, le=max(PAGE_SIZES))] = 50
 
     def query(self, **more: Any) -> dict[str, Any]:
-        """Return the query values of the same search, without defaults."""
+        """Return the query values for the address of this search, changed by `more`, without default values."""
         return {**self.model_dump(exclude_defaults=True), **more}
 
     @property
