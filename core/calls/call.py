@@ -90,7 +90,7 @@ def load_access(call: Call, request: Request = Request()) -> AccessSnapshot:  # 
 
 
 def load_viewer(call: Call, conversation: str | None = None) -> Viewer:
-    """Return the viewer of the call's scope; a scope without conversation sees as the named one does."""
+    """Return the viewer of the call's scope; if it names no conversation, it sees what `conversation` sees."""
     if conversation is not None and call.scope.conversation is None:
         call = replace(call, scope=replace(call.scope, conversation=conversation))
     return load_access(call).viewer

@@ -164,7 +164,7 @@ def handle(db: Any = None) -> Any:
 
 
 def check_handle(db: Any) -> Any:
-    """Return the handle; refuse a URL or any other object."""
+    """Return a database handle after checking that it is one; raise for a URL or any other object."""
     if db is not None and not hasattr(type(db), "read"):
         raise TypeError(
             f"db is of type {type(db).__name__}. Pass what open_database(url) returned, or leave it out for the "

@@ -87,7 +87,7 @@ def _end_wrong_usage(error: Any) -> int:
 
 
 def _end_unwritten(error: OSError) -> int:
-    """Report a failed read or write, unless the output's reader ended early, as `head` does; return the exit code."""
+    """Report a failed read or write, unless the program that reads the output ended early; return the exit code."""
     output.abandon_stream(sys.stdout)
     if isinstance(error, BrokenPipeError):
         return 1

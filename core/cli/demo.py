@@ -125,7 +125,7 @@ def _tell_story(db: Database, message: Mapping[str, Any]) -> None:
 
 
 def _count_hidden(db: Database, text: str) -> int:
-    """Return the number of matching rows in direct messages, which the kitchen chat does not see."""
+    """Return the number of matching rows in direct messages, which a prompt in the demo's kitchen chat may not show."""
     from ..synth_core_memory import search_memories
 
     def find(place: str, name: str) -> set[int]:

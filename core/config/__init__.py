@@ -94,7 +94,7 @@ def load(
 
 
 def _apply(values: Values, base: Settings) -> Settings:
-    """Return `base` with other values; log each of their problems once per process."""
+    """Return the settings `base` changed by `values`; log each problem of these values once per process."""
     for problem in values.problems:
         _warn_once(problem)
     return base.under(values.values, values.sources)

@@ -127,7 +127,7 @@ def _secret(variable: str, path: str) -> str:
 
 
 class Entry(NamedTuple):
-    """One top-level key of the file."""
+    """One top-level key of a configuration file."""
 
     key: str
     line: int

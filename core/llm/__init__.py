@@ -33,7 +33,7 @@ class Completes(Protocol):
 
     @property
     def complete(self) -> Callable[..., Any]:
-        """Return the function to call with the messages and with those options that its signature accepts."""
+        """Return the function that is called with the messages and those options that its signature accepts."""
 
 
 Model: TypeAlias = Completes | Callable[..., Any] | MeteredModel

@@ -165,7 +165,7 @@ _clients_lock = threading.Lock()
 
 
 def _http() -> httpx2.Client:
-    """Return the HTTP client of this process; a forked child opens its own."""
+    """Return the HTTP client of this process, opening it at first use; a forked child process opens its own."""
     import httpx2  # noqa: PLC0415 - heavy, and needed where a server is asked
 
     with _clients_lock:

@@ -107,7 +107,7 @@ def _find_first(ranked: Sequence[tuple[float, str]], enough: float) -> str:
 
 @cache_texts(256)
 def _rank_latin(said: str) -> list[tuple[float, str]]:
-    """Return (minus evidence, language) of Latin-script languages, the most evidence first; many ask about one text."""
+    """Return (minus evidence, language) of Latin-script languages, most evidence first; cached for repeated calls."""
     found: dict[str, float] = {}
     known = _known()
     for word in _WORD.findall(bare(said)):

@@ -93,7 +93,7 @@ def _load_stemmer(language: str) -> Stem | None:
 
 
 def _regular_stem(word: str, language: str) -> str:
-    """Return the stem by the rules of a language, "" without rules."""
+    """Return a word's stem by the rules of a language, "" if the language has none."""
     known: dict[str, Stem | None] = _stemmers.__dict__  # of this thread
     stemmer = known[language] if language in known else known.setdefault(language, _load_stemmer(language))
     if stemmer is None:

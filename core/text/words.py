@@ -116,7 +116,7 @@ def list_symbols(folded: str) -> list[str]:
 
 
 class Fragment(NamedTuple):
-    """A piece of a keyword: in any text with the keyword, some index term contains the piece."""
+    """A piece of a keyword: every text that contains the keyword has an index term that contains this piece."""
 
     text: str
     """Characters of the piece in their index form."""

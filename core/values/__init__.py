@@ -1,4 +1,4 @@
-"""Named values, for frameworks that store files or entries. Called by `adapters`.
+"""Named values, which `adapters` use for frameworks that store files or entries.
 
 A scope can use only the values of its own audience and its own speaker: a value written in a direct conversation is
 read in direct conversations with the same person. Scopes without a speaker share values. Searches find the text of a

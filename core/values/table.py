@@ -117,7 +117,7 @@ class Values:
         return sorted(read_namespace(row.namespace) for row in rows)
 
     def refresh(self, values: Iterable[StoredValue]) -> None:
-        """Restart the time to live of these values and their items."""
+        """Restart the time to live of these values and of their memory items."""
         expiring = {value.id: value for value in values if value.ttl_seconds is not None}
 
         def work(connection: Connection) -> None:

@@ -35,7 +35,7 @@ class HostCall:
         self.asking: dict[str, Any] = {"db": context.database(), "settings": context.values()}
 
     def by(self, who: bodies.Who) -> dict[str, Any]:
-        """Return db, settings and the scope that the body names; raise if the token does not allow the scope."""
+        """Return db, settings and the scope that `who` names as arguments; raise if the token does not allow it."""
         return {**self.asking, "scope": self._narrow(who)}
 
     def _narrow(self, who: bodies.Who | Scope) -> Scope:

@@ -94,7 +94,7 @@ def are_inside(question: Question, at_us: Column) -> Flags:
 
 
 def find_days(question: Question, at_us: Column) -> dict[str, Floats]:
-    """Return, for rows of these times, the ranking reasons `day`, `days_after` and `month`; only `day` if limited."""
+    """Return the reasons `day`, `days_after`, `month` of rows of these times; only `day` if limited or ordered."""
     if question.is_limited or question.order:
         return {"day": np.ones(len(at_us), np.float32)}
     day, after, month = (np.zeros(len(at_us), np.float32) for _ in range(3))

@@ -1,4 +1,4 @@
-"""Apply the tables of patterns to the parts of a text."""
+"""Applies the tables of patterns to the parts (words, numbers) of a text, to merge parts that name a time."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def read_parts(m: Moment, parts: Sequence[TimePart]) -> list[TimePart]:
 
 
 def _leave_duration(part: TimePart, before: Sequence[TimePart]) -> TimePart:
-    """Return a part; remove the meaning "from now" of `in` if its clause says how long something took."""
+    """Remove the meaning "from now" of the word `in` if its clause says how long something took."""
     clause = takewhile(lambda each: _CLAUSE_ENDS.isdisjoint(each.kinds), reversed(before))
     if not any(not _OVER.isdisjoint(each.kinds) for each in clause):  # `I read it in two days`
         return part
@@ -114,7 +114,7 @@ class _Line:
 
 
 def _make_sure(m: Moment, parts: Sequence[TimePart], n: int, made: Sequence[TimePart]) -> TimePart:
-    """Return part `n` with its ambiguous kinds resolved by adjacent parts; `made` are the resolved parts before it."""
+    """Resolve the ambiguous kinds of part `n` by adjacent parts; `made` are the parts before it, already resolved."""
     part = parts[n]
     kinds, back = dict(part.kinds), n - 1
     while back > 0 and parts[back].kinds.keys() <= _PLACES and parts[back].kinds:

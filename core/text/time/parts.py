@@ -122,7 +122,7 @@ def _read_clock(text: str, numbers: list[int]) -> Mapping[str, Any]:
 
 
 def build_kinds(time: Time) -> dict[str, Any]:
-    """Return the kinds of a time: `Z`, and the letter for its length."""
+    """Return the kinds of a time, which patterns match: `Z`, and the letter for its length."""
     return {"Z": time, _LENGTHS.get(time.precision, "l"): time}
 
 

@@ -72,7 +72,7 @@ class Moment:
         return self.is_past and (not self.is_told or self.today.weekday() < 3)
 
     def choose(self, time: Time) -> Range | None:
-        """Return the span of a time; for a recurring time, the span of its most likely occurrence."""
+        """Return the span of days of a time; of a recurring time, that of its most likely occurrence."""
         if not time.period:
             return next(iter(time.occur(self.today)), None)
         newest, coming = time.newest(self.now), time.coming(self.now)
@@ -185,7 +185,7 @@ def take_edge(time: Time, edge: str) -> Time:
 
 
 def take_weekday(time: Time, weekday: int, nth: int) -> Time:
-    """Return the nth weekday of a month; the last if `nth` is -1."""
+    """Return the nth `weekday` in the month `time`; the last if `nth` is -1."""
 
     def cut(span: Range) -> Range:
         first = span[0].date() + (weekday - span[0].weekday()) % 7 * DAY
@@ -197,7 +197,7 @@ def take_weekday(time: Time, weekday: int, nth: int) -> Time:
 
 
 def take_unit(time: Time, unit: str, nth: int) -> Time | None:
-    """Return the nth day, week or weekend of a month; the last if `nth` is -1."""
+    """Return the nth day, week or weekend in the month `time`; the last if `nth` is -1."""
     if unit == "weekend":
         return take_weekday(time, 5, nth).cut(lambda span: (span[0], span[1] + DAY), "week")
     size = {"week": 7, "day": 1}.get(unit)

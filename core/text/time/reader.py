@@ -244,7 +244,7 @@ def _read(
 
 
 def _find_plan(parts: list[TimePart]) -> list[TimePart]:
-    """Return the parts; if a sentence ends with a word that makes it a plan, perfect tenses count as plans."""
+    """Let perfect tenses count as plans in sentences that end with a word that makes them a plan."""
     ends = [each for each, after in pairwise([*parts, TimePart({BREAK: 0}, 0, 0)]) if BREAK in after.kinds]
     if not any("^" in each.kinds for each in ends):
         return parts
@@ -253,7 +253,7 @@ def _find_plan(parts: list[TimePart]) -> list[TimePart]:
 
 
 def _leave_have(parts: list[TimePart], text: str, language: str) -> list[TimePart]:
-    """Return the parts; `have` without a participle is no past: `Was habe ich am Dienstag?`"""
+    """Remove the meaning "past" of `have` without a participle: `Was habe ich am Dienstag?`"""
     past = {each.kinds["-"] for each in parts if "-" in each.kinds}
     if past != {"perfect"} or "past" in read_tenses(parts, text, language):
         return parts

@@ -163,7 +163,7 @@ def name_yearly(day: date) -> list[str]:
 
 
 def of_clock(day: Range, minutes: int) -> Range:
-    """Return half an hour on each side of a time of day."""
+    """Return the span from half an hour before to half an hour after a time of day."""
     at = day[0] + timedelta(minutes=minutes)
     return at - HOUR / 2, at + HOUR / 2
 

@@ -43,7 +43,7 @@ _NO_VERB = _Verb(-1, -1, "")
 
 @lru_cache(maxsize=64)
 def _load(language: str) -> tuple[dict[str, str], list[tuple[str, re.Pattern[str]]]]:
-    """Return the list of each verb of a language, and for each list a pattern of its regular verbs."""
+    """Return, for a language, (name of the list of each verb, [(list name, pattern of its regular verbs)])."""
     lists, verbs, regular = read_lists(f"calendar/{language}"), dict[str, str](), []
     for name in _LISTS:
         forms = lists.get(name, "").split()
@@ -138,7 +138,7 @@ def _is_moved(sentence: Sequence[TimePart]) -> bool:
 
 
 def _tells_move(kinds: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether parts hold a verb such as `moved` and a time after `to`, or after `until` next to the verb.
+    """Return whether a sentence has a verb such as `moved` and a time after `to`, or after `until` next to the verb.
     So `it was delayed so we stayed until Friday` is excluded.
     """
     moves = [n for n, each in enumerate(kinds) if each.get("_") == 0]
