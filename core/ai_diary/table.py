@@ -105,7 +105,7 @@ def _find_scope(connection: Connection, scope: Scope, entry: NewEntry) -> Scope:
 def _drop_private(
     connection: Connection, scope: Scope, entry: NewEntry, default: str
 ) -> tuple[NewEntry, list[str], list[str]]:
-    """Return the entry without private parts, the keys of the people left out and of the speaker, and notes.
+    """Return (entry without private parts, keys of the people left out and of the speaker, notes).
 
     Forgetting finds the entry by these keys; somebody at level full is not named, a digest is kept.
     """
@@ -125,7 +125,7 @@ def _drop_private(
 
 
 def _find_closed_names(connection: Connection, scope: Scope, entry: NewEntry, default: str) -> dict[str, list[str]]:
-    """Return the keys of each involved name at level partial or full; the name "" means a speaker at such a level."""
+    """Return, by involved name, keys of people at level partial or full; the name "" means that the speaker is."""
     interface = split_key(scope.conversation)[0] if scope.conversation else entry.interface
     names = [name for name in entry.involved_users if len(name.encode("utf-8")) <= _NAME_BYTES]
     keys = {name: {name, f"{interface}/{name}"} for name in names}

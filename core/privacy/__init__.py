@@ -142,7 +142,7 @@ def unlink_participant(participant: object, **options: Unpack[CallOptions]) -> d
 
 
 def set_privacy(participant: object, level: str, **options: Unpack[CallOptions]) -> PrivacySet:
-    """Set what may be stored of a person from now on; `full` also removes short-term entries and quotes in replies.
+    """Set what may be stored about a person from now on; `full` also removes short-term entries and quotes in replies.
 
     Args:
         participant: key `interface/id`.

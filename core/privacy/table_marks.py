@@ -1,4 +1,4 @@
-"""Lists and sets the privacy of stored conversations, and the mark local_only on conversations and their rows."""
+"""Lists and sets the privacy of stored conversations, and the flag local_only of conversations and their rows."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def _fill_counts(changed: Mapping[str, int]) -> dict[str, int]:
 def _assign_person(
     connection: Connection, db: Database, persona: str, group: list[str], keys: list[str], target: str, person: str
 ) -> dict[str, int]:
-    """Move identities of `person`, some of `group` or all, to the person `target`, with what is theirs in private."""
+    """Move identities (`keys`) of `person` to the person `target`, with their direct messages and private rows."""
     c, m = conversations.c, memories.c
     everybody = set(group) <= set(keys)
     moved = update(participants).where(_P.persona_id == persona, _P.participant_key.in_(sorted(keys)))
@@ -167,7 +167,7 @@ _INNER = frozenset({"text_folded", "content_hash", "token_hash", "audience_id", 
 
 
 def read_rows(db: Database, persona: str, participant: str) -> dict[str, list[dict[str, Any]]]:
-    """Return the rows that name a person by a key, including linked identities, and the rows that go with these.
+    """Return, by table, the rows that name a person by a key, also a linked one, and rows that belong to these.
 
     The rows are listed by table; empty tables are left out. A diary entry may also have the person's name. With a
     message go its alternatives and recaps, with a memory its previous texts.

@@ -54,7 +54,7 @@ def ask_actions(call: PromptCall) -> Actions:
 
 
 def shape_actions(actions: Any, lite: bool, note: Callable[[str], None]) -> dict[str, Any]:
-    """Return schema, brief and source of each action; other keys are dropped."""
+    """Return, for each action, its schema, brief and source; other keys of the hook's actions are dropped."""
     if actions is not None and not isinstance(actions, Mapping):
         note(f"actions are of type {type(actions).__name__} and are left out")
     shaped: dict[str, Any] = {}

@@ -245,7 +245,7 @@ _DAY = timedelta(days=1)
 
 
 def list_days(spans: Sequence[Span], now: datetime, zone: tzinfo) -> tuple[str, ...]:
-    """Return the days, weeks ... years of spans; of an open span, SOON_DAYS after a future start or before the end.
+    """Return the days, weeks ... years in spans; an open span has SOON_DAYS after a future start or before its end.
 
     For a day or a week that is not over, also the days that recur every week or year.
     """
@@ -372,7 +372,7 @@ def find_called(text: str, names: Collection[str], languages: Sequence[str]) -> 
 
 
 def _without_shadowed(found: Mapping[str, int], said: Collection[str]) -> Iterator[str]:
-    """Yield the names found in full, and names found by one word, unless a name found in full has this word.
+    """Yield names found in full, and names found by one word if no name found in full contains this word.
 
     A last word that many names share, such as `gg` of `wolf_gg`, identifies nobody.
     """

@@ -1,4 +1,4 @@
-"""Second stage: rank the matching rows by the index and return the best as candidates, without reading rows."""
+"""Second stage of a search: rank the matching rows by the index, and return the best as candidates, unread."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class Round:
 
     @property
     def of_each(self) -> int:
-        """Return the number of best candidates of each source that are read whatever their score."""
+        """Return how many best candidates of each source are read, even if other sources' candidates score higher."""
         return 2 + self.extra // 4
 
     @property
@@ -226,7 +226,7 @@ def _list_now(spoken: tuple[str, ...], languages: tuple[str, ...]) -> frozenset[
 
 
 def _list_candidates(current: Round, found: Matches, ranked: Ranking) -> tuple[list[Candidate], bool]:
-    """Return the rows to read as candidates, and whether these are all that match."""
+    """Return (rows to read, as candidates; whether these are all rows that match)."""
     search, question, around = current.search, current.question, ranked.around
     if around is None:
         return [], True
@@ -274,7 +274,7 @@ def choose_read(sources_of: Sequence[int], own_of: Sequence[float], current: Rou
 def leave_best(
     candidates: Sequence[Candidate], current: Round, alone: WordScorer | None = None
 ) -> tuple[list[Candidate], bool]:
-    """Return the best candidates by `alone`, or else by their scores, and whether none was left out."""
+    """Return (the best candidates, by the scorer `alone` if given, else by their scores; whether none was left out)."""
     ordered = newest_first(c for c in candidates if not c.context)
     ordered.sort(key=lambda c: (-(c.score if alone is None else alone.score(c.matched, c.words)), c.tier))
     kept = choose_read([c.source for c in ordered], [c.own for c in ordered], current)
@@ -314,7 +314,7 @@ def add_statements(ranked: Ranked, db: Database) -> Ranked:
 
 
 def add_telling(ranked: Ranked, db: Database) -> Ranked:
-    """Return the candidates; if none has a keyword in a long span, also the span's messages with the rarest words."""
+    """If no candidate has a keyword in a long named time, add the messages of that time with the rarest words."""
     query, found, is_all_read = ranked.query, ranked.matches, ranked.is_complete and not ranked.round.depth
     if is_all_read or ranked.has_keyword or ranked.round.question.order or query is None or found is None:
         return ranked
@@ -322,7 +322,7 @@ def add_telling(ranked: Ranked, db: Database) -> Ranked:
 
 
 def _offer_rows(ranked: Ranked, worth: Sequence[tuple[FoundRow, float]], kept: Kept = "") -> Ranked:
-    """Return the candidates with these rows: each with its value as the reason `statement`, or with `kept`."""
+    """Add rows to the candidates, each with its value as the ranking reason `statement`, or marked `kept`."""
     if not worth:
         return ranked
     known, rows, excluded = {c.key: c for c in ranked.candidates}, dict(ranked.rows), list_excluded(ranked.search)
@@ -337,7 +337,7 @@ def _offer_rows(ranked: Ranked, worth: Sequence[tuple[FoundRow, float]], kept: K
 
 
 def add_changes(ranked: Ranked, db: Database) -> Ranked:
-    """Return the candidates, and messages that move, cancel or end what the best of them say."""
+    """Add to the candidates messages that move, cancel or end what the best candidates say."""
     search, question = ranked.search, ranked.round.question
     if search.index is None or ranked.round.missed or not (question.is_limited or question.is_present):
         return ranked
@@ -351,7 +351,7 @@ def add_changes(ranked: Ranked, db: Database) -> Ranked:
 def _list_telling_rows(
     search: Search, query: RankingQuery, said: Matches, most: int, weight: float, db: Database
 ) -> list[tuple[FoundRow, float]]:
-    """Return the messages with the rarest words among the newest of the people asked about, each with its worth."""
+    """Return, of the newest messages of the people asked about, those with the rarest words, each with its value."""
     if search.index is None:
         return []
     ids = [(CHAT, row_id) for row_id, _ in match.list_rows_of_person(said, query, most)]
@@ -373,7 +373,7 @@ def is_by_name_alone(ranked: Ranked) -> bool:
 
 
 def offer_person(ranked: Ranked) -> Ranked:
-    """Return the candidates and the latest messages of the person asked about, preferably with words such as `I`."""
+    """Add to the candidates the latest messages of the person asked about, preferably with words such as `I`."""
     search, query, question = ranked.search, ranked.query, ranked.round.question
     is_unread = question.has_unread_time  # the asker's last statements are no answer
     if search.index is None or not search.query.is_question or query is None or is_unread:
@@ -418,7 +418,7 @@ def fill_with_person(ranked: Ranked) -> Ranked:
 
 
 def _add_messages(candidates: Sequence[Candidate], rows: Iterable[tuple[int, int]], tier: int = 2) -> list[Candidate]:
-    """Return the candidates, and those of the messages (id, time) that are not candidates yet."""
+    """Add to the candidates those of the messages, each (id, time), that are not among them yet."""
     known = {c.key for c in candidates}
     offered = (Candidate(CHAT, *row, is_offered=True, tier=tier) for row in rows if (CHAT, row[0]) not in known)
     return [*candidates, *offered]
@@ -528,7 +528,7 @@ def _list_name_parts(question: Question, languages: Sequence[str]) -> frozenset[
 def _leave_names(
     terms: Sequence[QueryTerm], weights: Sequence[float], question: Question, languages: Sequence[str]
 ) -> Sequence[float]:
-    """Return the weights with 0 for speaker names and words such as `now`.
+    """Set the weights of speaker names and of words such as `now` to 0.
 
     If that would leave a weight to tags alone, return the weights unchanged.
     """

@@ -77,7 +77,7 @@ def _join(parts: Iterable[str]) -> str:
 
 
 class TemplateEnvironment(ImmutableSandboxedEnvironment):
-    """An environment in which a template can use only its variables, and is stopped after MOST_STEPS."""
+    """A Jinja environment in which a template can use only its variables and is stopped after MOST_STEPS."""
 
     intercepted_binops = frozenset(("**",))
     concat = staticmethod(_join)

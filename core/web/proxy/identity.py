@@ -129,7 +129,7 @@ def _refuse_value(field: str, sentence: str) -> Refused:
 
 
 def _check_own(ids: _Ids, token: AccessToken) -> None:
-    """Refuse a user other than the participant of the scope token."""
+    """Raise if the request names another user than the participant of its scope token."""
     own = token.participant or ""
     if ids.user and own not in (ids.user, ids.participant) and own.partition("/")[2] != ids.user:
         raise Refused(

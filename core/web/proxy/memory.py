@@ -1,4 +1,4 @@
-"""Build the memories of requests and store turns, in separate threads.
+"""Builds the memories for requests and stores turns, in separate threads.
 
 A slow or locked database delays only these threads: a request continues without memories after PROXY_MEMORY_SECONDS,
 and storing a turn is retried after its response. The time does not include waiting for other requests.

@@ -116,7 +116,7 @@ class Proxy:
             self._requests.discard(task)
 
     async def _prepare(self, request: Request, content: bytes, settings: Settings, key: MessagesKey) -> Outgoing:
-        """Return the request with memories; if anything fails, the request as it arrived."""
+        """Return the request with memories added; if anything fails, the request as it arrived."""
         try:
             body = json.loads(content)
         except (ValueError, RecursionError):
@@ -228,7 +228,7 @@ def _write_json(body: Mapping[str, Any]) -> bytes:
 
 
 async def _iter_answer(answer: Any, open_turn: OpenTurn | None, *, is_decoded: bool) -> AsyncIterator[bytes]:
-    """Yield the chunks of an answer, and pass them to the turn."""
+    """Yield the chunks of a model's answer, and pass each to the open turn as well."""
     import httpx2  # noqa: PLC0415 - an extra of its own
 
     try:
