@@ -59,7 +59,7 @@ class Fact:
 
 
 def window(limit: object, default: int) -> int:
-    """Return how many messages to consolidate at once: `limit` (`default` if it is no number), kept to 20 to 500."""
+    """Return how many messages to consolidate at once: `limit` (`default` if it is no number), within 20 and 500."""
     if isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit != limit:
         limit = default
     return int(min(max(limit, WINDOW[0]), WINDOW[1]))

@@ -68,7 +68,7 @@ class Instruction:
 
     @property
     def held_topics(self) -> frozenset[str]:
-        """Return topics on which it replaces older instructions: none for `don't call me Jo`: `call me Kim` stays."""
+        """Return the topics on which it replaces older instructions; `don't call me Jo` has none, so Kim stays."""
         return frozenset() if self.ends else self.topics
 
 
