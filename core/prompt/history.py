@@ -61,7 +61,7 @@ def read_stored(call: PromptCall, seeing: VisibleContext, parts: Sequence[Branch
     return lines
 
 
-def build_history(call: PromptCall, seeing: VisibleContext, lines: StoredLines, persona_text: str) -> HistoryLists:
+def build_history(call: PromptCall, seeing: VisibleContext, lines: StoredLines, persona_text: str = "") -> HistoryLists:
     """Return the two history lists; older rows are read until the lists are full."""
     builder = HistoryBuilder(
         message=call.message,
