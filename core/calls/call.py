@@ -14,6 +14,7 @@ from ..access.view import AccessSnapshot, Request, Viewer
 from ..config import GivenSettings as GivenSettings
 from ..config import Settings
 from ..database.engine import Database
+from ..errors import ConfigError
 from ..index.entries import CALENDAR, Calendar
 from ..scope import KEY_BYTES, Destination, Scope, key_text
 from . import defaults
@@ -53,7 +54,11 @@ def open_call(
     _refuse(unknown)
     known_db = defaults.handle(db)
     known = defaults.settings_for(settings)
-    known_db.caches[CALENDAR] = Calendar(defaults.settings_for().timezone or "UTC", known.languages)
+    try:  # the index has one zone, that of the process; `settings` may have the zone of an asker
+        shared = known if settings is None else defaults.settings_for()
+    except ConfigError:  # a call with settings of its own needs no file
+        shared = known
+    known_db.caches[CALENDAR] = Calendar(shared.timezone or "UTC", known.languages)
     return Call(known_db, known, resolve_scope(known_db, defaults.scope_for(scope, known)))
 
 
