@@ -243,13 +243,14 @@ def add_earlier(query: Query, turns: Iterable[HistoryEntry], names: Collection[s
     """
     languages, found, own = query.languages, dict[str, None](), {*names, *plain_words(query.text)}
     for turn in turns:
-        said = search_words.salient_words(mask_time(turn.text, languages), languages, MOST_WORDS)
-        inner = {*map(fold, search_words.inner_names(turn.text))}
+        text = shorten_asked(turn.text)
+        said = search_words.salient_words(mask_time(text, languages), languages, MOST_WORDS)
+        inner = {*map(fold, search_words.inner_names(text))}
         rows = {word: _count_rows(word, index.lexicon, languages) for word in said if word not in own}
         # A stored turn holds its words itself.
         held = [word for word in rows if rows[word] > (turn.row_id is not None)]
         found |= dict.fromkeys(sorted(held, key=lambda word: (word not in inner, rows[word]))[:MOST_EARLIER])
-        is_clear = inner or not question_words.holds(question_words.asked_words(turn.text), "refers", languages)
+        is_clear = inner or not question_words.holds(question_words.asked_words(text), "refers", languages)
         if turn.role == "user" and held and is_clear:
             break
     if not found:
