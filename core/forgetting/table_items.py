@@ -16,6 +16,7 @@ from ..database.rows import read_list
 from ..database.schema import chat_history_cache, conversation_summaries, memories
 from ..database.sources import MEMORIES
 from ..index import indexed
+from ..memories.rules import INSTRUCTION
 from ..messages.table import CONSOLIDATION
 from .table_rows import MADE, Removal
 
@@ -67,8 +68,10 @@ def remove_items(
 
 def _release_replaced(removal: Removal, deleted: Collection[int], withdrawn: Collection[int]) -> None:
     """Restore items that a `withdrawn` row had replaced or ended; archive those that other deleted items replaced."""
-    now = removal.db.clock()
-    replaced = removal.read_in(select(_M.id, _M.superseded_by), _M.superseded_by, {*deleted, *withdrawn})
+    now, chosen = removal.db.clock(), select(_M.id, _M.superseded_by)
+    replaced = removal.read_in(chosen, _M.superseded_by, deleted)
+    # a message ends instructions only: their kind has an index
+    replaced += removal.read_in(chosen.where(_M.kind == INSTRUCTION), _M.superseded_by, {*withdrawn} - {*deleted})
     for is_back, archived_at in ((True, None), (False, now)):
         ids = [row.id for row in replaced if row.id not in deleted and (row.superseded_by in withdrawn) is is_back]
         columns = {"superseded_by": None, "archived_at": archived_at, "updated_at": now}
