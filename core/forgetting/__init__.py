@@ -41,18 +41,29 @@ class Forgotten(dict[str, int]):
     (True, 3, 2)
     """
 
-    dry_run: bool = False
+    dry_run: bool
     """Whether nothing was changed; the same call without `dry_run` returns the same counts."""
-    operations: int = 0
+    operations: int
     """Number of queued operations that write texts again without the forgotten rows."""
-    files: tuple[str, ...] = ()
+    files: tuple[str, ...]
     """Paths of the Markdown files that were rewritten."""
-    out_of_reach: tuple[str, ...] = ()
+    out_of_reach: tuple[str, ...]
     """Files that may still hold forgotten texts, with the reason; delete them by hand."""
 
-    def __init__(self, counts: Mapping[str, int], **attributes: Any) -> None:
+    def __init__(
+        self,
+        counts: Mapping[str, int],
+        *,
+        dry_run: bool = False,
+        operations: int = 0,
+        files: tuple[str, ...] = (),
+        out_of_reach: tuple[str, ...] = (),
+    ) -> None:
         super().__init__(counts)
-        vars(self).update(attributes)
+        self.dry_run = dry_run
+        self.operations = operations
+        self.files = files
+        self.out_of_reach = out_of_reach
 
     @property
     def total(self) -> int:
