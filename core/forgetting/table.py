@@ -82,7 +82,7 @@ def forget_target(db: Database, persona: str, kind: str, key: str | int, *, dry_
         _delete_owned(removal, owner)
         if +removal.counts:
             people, conversations = owner.person.keys, owner.conversations
-            tombstones.keep(removal.connection, removal.db, persona, people=people, conversations=conversations)
+            tombstones.keep(removal.connection, db, persona, people=people, conversations=conversations)
         finish(removal)
         return owner
 
