@@ -154,6 +154,6 @@ def parent_key(conversation: str) -> str | None:
     return f"{interface}/{chat}{mark}" if thread else None
 
 
-def hide_key(key: str) -> str:
-    """Return a digest of a participant key, by which rows can be found that may not name the person."""
-    return blake2b(key.encode(), digest_size=16).hexdigest()
+def mark_participant(participant: str) -> str:
+    """Return the digest of a participant key, which stored rows have instead of the key: 20 hexadecimal digits."""
+    return blake2b(participant.encode("utf-8", "replace"), digest_size=10).hexdigest() if participant else ""

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, func, or_, select
 
 from ..access import table_conversations, table_participants, tombstones
-from ..access.rules import check_key, hide_key, split_key
+from ..access.rules import check_key, mark_participant, split_key
 from ..access.view import Viewer
 from ..calls.call import Call
 from ..database import rows
@@ -112,7 +112,7 @@ def _drop_private(
     closed = _find_closed_names(connection, scope, entry, default)
     named = {*(key for matches in closed.values() for key in matches), *filter(None, [scope.participant])}
     known = table_participants.known(connection, scope.persona, named, default)
-    keys = sorted(hide_key(key) if known[key].level == "full" else key for key in named)
+    keys = sorted(mark_participant(key) if known[key].level == "full" else key for key in named)
     if not closed:
         return entry, keys, []
     left = tuple(name for name in entry.involved_users if name not in closed)

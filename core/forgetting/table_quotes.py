@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import String, cast, func, null, or_, select, update
 
 from ..access import table_conversations
-from ..access.rules import hide_key, split_key
+from ..access.rules import mark_participant, split_key
 from ..database.compiled import AT_ONCE, chunks
 from ..database.rows import read_list, read_object, short_interface
 from ..database.schema import ai_diary, chat_history_cache, memory_jobs
@@ -43,7 +43,7 @@ def clean_diary(removal: Removal, person: Person) -> set[int]:
     An entry that involves nobody else is deleted.
     """
     interfaces = {split_key(key)[0] for key in person.keys}
-    own = {*person.keys, *map(hide_key, person.keys)}
+    own = {*person.keys, *map(mark_participant, person.keys)}
     by_short: dict[str, set[str]] = {}
     for name in interfaces:
         by_short.setdefault(short_interface(name), {short_interface(name)}).add(name)

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, and_, func, or_, select, true, update
 
 from ..access import table as audience_table
 from ..access import table_participants
-from ..access.rules import SEPARATE, AudienceKey, AudienceKind, hide_key, split_key
+from ..access.rules import SEPARATE, AudienceKey, AudienceKind, mark_participant, split_key
 from ..access.table_conversations import FACTS, MOVED, SHARED_KINDS, relocate
 from ..access.table_participants import checked_key, full_key, hold, known
 from ..access.view import ConversationFacts
@@ -202,7 +202,7 @@ def _build_involved(keys: Iterable[str], names: Iterable[str | None]) -> Iterato
     yield from (json_has_text(involved, each) for each in (*keys, *names) if each)
     for key in keys:
         interface, _, own_id = key.partition("/")
-        yield from (json_has_text(ai_diary.c.participant_keys, each) for each in (key, hide_key(key)))
+        yield from (json_has_text(ai_diary.c.participant_keys, each) for each in (key, mark_participant(key)))
         yield and_(ai_diary.c.interface == short_interface(interface), json_has_text(involved, own_id))
 
 

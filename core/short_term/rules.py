@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
-from hashlib import blake2b
 from typing import NamedTuple
 
 from ..access.rules import plain_key, show_key
@@ -37,11 +36,6 @@ def slice_turn(messages: Sequence[Item | None], answers: Sequence[Item], most: i
 def cut_text(text: str) -> str:
     """Return a line as it is stored: up to `MESSAGE_CHARS` characters, longer ones cut with three dots."""
     return text if len(text) <= MESSAGE_CHARS else text[:MESSAGE_CHARS] + CUT_MARK
-
-
-def mark_participant(participant: str) -> str:
-    """Return the digest of a participant key, which stored lines have instead of the key: 20 hexadecimal digits."""
-    return blake2b(participant.encode("utf-8", "replace"), digest_size=10).hexdigest() if participant else ""
 
 
 def build_key(user: str, channel: str, persona: str = DEFAULT_PERSONA) -> str:

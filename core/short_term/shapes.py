@@ -25,7 +25,7 @@ class Item:
     """Name shown for the speaker; "" if unknown."""
     at: datetime | None = None
     who: str = ""
-    """Participant key of the speaker; in stored lines, the digest of the key by `rules.mark_participant`."""
+    """Participant key of the speaker; in stored lines, the digest of the key by `access.rules.mark_participant`."""
     answers: str = ""
     """Participant key, or in stored lines its digest, of the person whom a persona's line answers."""
 

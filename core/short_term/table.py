@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, String, bindparam, cast, delete, func, or_, select, update
 
 from ..access import table_conversations, table_participants, tombstones
-from ..access.rules import parent_key
+from ..access.rules import mark_participant, parent_key
 from ..access.table_participants import MINE, select_identities
 from ..calls.call import Call
 from ..database.compiled import IDS, execute_parts, read_parts
@@ -24,7 +24,7 @@ from ..scope import Scope
 from ..shapes import WriteResult
 from ..templates.words import refused_patterns
 from ..text.replies import judge_refusal
-from .rules import Since, build_message, cut_text, is_alive, is_summary_due, mark_participant
+from .rules import Since, build_message, cut_text, is_alive, is_summary_due
 from .shapes import Item, NewEntry
 from .turns import read_since
 
