@@ -69,8 +69,8 @@ def _find_equal(
     there = (_C.persona_id == persona, _C.audience_id == audience_id, _C.local_only <= int(local_only))
     # no ORDER BY: SQLite would read all memories of the audience in order of time, not the few with this digest
     same = select(_C.timestamp, _C.id).where(*there, _C.content_hash == digest, whose, *match_in_force(SAVED))
-    found = sorted((row.timestamp is not None, row.timestamp, row.id) for row in connection.execute(same))
-    return found[0][2] if found else None
+    found = [(row.timestamp is not None, row.timestamp, row.id) for row in connection.execute(same)]
+    return min(found)[2] if found else None
 
 
 def set_archived(db: Database, viewer: Viewer, row_id: int, *, archived: bool) -> WriteResult:

@@ -255,10 +255,8 @@ def add_earlier(query: Query, turns: Iterable[HistoryEntry], names: Collection[s
             break
     if not found:
         return query
-    keywords = (*query.keywords, *fold_words(choose_words([*found], languages, None)))
-    return replace(
-        query, text=f"{query.text} {' '.join(found)}", keywords=tuple(dict.fromkeys(keywords)), earlier=tuple(found)
-    )
+    keywords = fold_words([*query.keywords, *choose_words([*found], languages, None)])
+    return replace(query, text=f"{query.text} {' '.join(found)}", keywords=keywords, earlier=tuple(found))
 
 
 def _names_others(text: str, masked: str, languages: Sequence[str]) -> bool:
