@@ -307,7 +307,7 @@ def load_global_chat_history(limit: object = 10, **options: Unpack[CallOptions])
 def clear_chat_history(path: object, **options: Unpack[CallOptions]) -> int:
     """Delete the messages of a conversation that the scope sees, and return their number.
 
-    Recaps and short-term entries are deleted too. Memories made from the messages and conversations below `path/` stay.
+    Recaps and short-term entries are deleted too. Conversations below `path/` and memories made from the messages stay.
 
     >>> from prompt_engine import open_database
     >>> db = open_database("sqlite://")

@@ -47,11 +47,11 @@ def export(
 ) -> None:
     """Write a conversation, memories or a person into a file.
 
-    Of a conversation, all messages are written, also hidden ones, with alternatives, recaps, scenes and running recap.
-    Messages imported from such a file and not changed are written as they were. An error leaves FILE as it was.
+    A conversation is written with all messages, also hidden ones, alternatives, recaps, scenes and running recap.
+    Imported messages that were not changed are written as in the imported file. An error leaves FILE as it was.
 
-    Memories are written oldest first, 50,000 per file; `import` can read these files. For a person, every row that
-    names them is written by table, with previous texts, recaps and alternatives, to be handed over to them.
+    Memories are written oldest first, 50,000 per file; `import` can read these files. For a person, the file
+    lists, by table, every row that names them, with previous texts, recaps and alternatives: a copy to give to them.
     """
     if markdown:
         from ..conversations import export_markdown

@@ -102,7 +102,7 @@ def _select_audiences(persona: str) -> Select[tuple[int]]:
 
 
 def drop_model(db: Database, persona: str, model: str) -> int:
-    """Delete the vectors that a model made of a persona's rows, and its counters; return the number of vectors."""
+    """Delete a model's vectors of a persona's rows, and the counters of its progress; return the number of vectors."""
     gone = 0
     for audience in sorted(row[0] for row in db.read(_select_audiences(persona))):
         while count := db.transaction(partial(_drop_some, audience, model), source="search_vector"):

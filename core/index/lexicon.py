@@ -181,7 +181,7 @@ class Lexicon:
         self._rows: dict[str, int] = {}
 
     def may_begin(self, beginnings: Iterable[str]) -> set[str]:
-        """Return those prefixes with which a word may begin: a fast check, as most of many prefixes have no word."""
+        """Return the prefixes that some word may have: a fast check, since most prefixes asked for have no word."""
         keys = list(map(_encode, beginnings))
         return {_decode(key) for part in self._parts if keys for key in part.may_begin(keys)}
 

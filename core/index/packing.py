@@ -81,7 +81,7 @@ def next_segment(connection: Connection, audience: int) -> int:
 
 
 def _lock_segments(connection: Connection, audience: int) -> Sequence[int]:
-    """Lock an audience's segments until the transaction ends; return the last one's number, or [] without segments."""
+    """Lock an audience's segments until the transaction ends; return [number of the last one], [] if there is none."""
     zero = (_S.audience_id == audience, _S.segment_id == 0)
     return connection.execute(select(_S.docs).where(*zero).with_for_update()).scalars().all()
 
@@ -103,7 +103,7 @@ def list_segments(connection: Connection, audience: int) -> list[Packed]:
 
 
 def choose_merge(segments: Sequence[Packed], most: int = MOST_ROWS) -> list[Packed]:
-    """Return the segments to merge next, of similar size and at most MOST_OF_A_SIZE, smallest sizes first; else []."""
+    """Return up to MOST_OF_A_SIZE segments of similar size to merge next, the smallest that are due; [] if none is."""
     sizes: dict[int, list[Packed]] = {}
     for one in segments:
         size = 0
@@ -195,7 +195,7 @@ def read_segment(connection: Connection, audience: int, number: int) -> tuple[Ro
 
 
 def pack_all(db: Database, progress: Progress | None = None) -> int:
-    """Write rows into segments where PACK_FROM or more are in none, and merge segments; return how many rows moved."""
+    """Pack unpacked rows of audiences with at least PACK_FROM; merge and purge segments; return how many rows moved."""
     counted = db.read(select(_F.audience_id, func.count()).group_by(_F.audience_id), source="search_fresh")
     waiting = {row[0]: row[1] for row in counted if row[1] >= table.PACK_FROM}
     audiences = {row[0] for row in db.read(select(_S.audience_id).distinct(), source="search_segment")}
@@ -224,7 +224,7 @@ def _repeat(db: Database, step: Callable[[Connection], int]) -> int:
 def purge_due(connection: Connection, audience: int, most: int = MOST_ROWS) -> int:
     """If an audience has many removed rows, rewrite the segment with most of them; return that segment's size, else 0.
 
-    Return 0, with nothing rewritten, if fewer than MANY_GONE rows are removed, or only rows of segments with more than
+    Nothing is rewritten if fewer than MANY_GONE rows are removed, or if all of them are in segments of more than
     `most` rows.
     """
     counted = select(func.count()).select_from(search_gone).where(_G.audience_id == audience)

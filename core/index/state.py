@@ -163,7 +163,7 @@ def _load_changed(
 def _add_words(
     parts: Mapping[frozenset[Segment], SortedWords], terms: Mapping[Segment, bytes]
 ) -> dict[frozenset[Segment], SortedWords]:
-    """Return `parts` with a part for the words of more segments; it absorbs parts that are not much larger than it."""
+    """Return `parts` with a new part for the words in `terms`; parts up to twice its size are merged into it."""
     if not terms:
         return dict(parts)
     segments, new = frozenset(terms), [SortedWords(*read_terms(stored)) for stored in terms.values()]

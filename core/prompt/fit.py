@@ -349,8 +349,8 @@ def fit(
 ) -> Fitted:
     """Return the prompt as strict JSON within its limits, with as many items as fit.
 
-    `places` has the place of the best items, 0 for the best, by section and id of a memory, or index of another item;
-    None ranks the memories by the words of the message in `input`. `ids` has the ids of each section's items. Long
+    `places` gives ranks, 0 for the best, by (section, id) for memories and by (section, index) for other items; None
+    ranks the memories by the words of the message in `input`. `ids` has the ids of each section's items. Long
     memories are cut around the folded `words`.
     """
     whole, context = dict(prompt), prompt.get("context")

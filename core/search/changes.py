@@ -63,7 +63,7 @@ def find_changes(
 
 
 def _list_rarest(plan: FoundRow, index: IndexState, languages: Sequence[str]) -> list[str]:
-    """Return the rarest words of a plan that other rows contain too, but no words of time."""
+    """Return the rarest words of a plan that other rows contain too, without words of time or change and stop words."""
     known = {term for term in list_terms(plan.folded) if term.isalpha()}.difference(*map(_list_small, languages))
     docs = index.lexicon.count_rows(known)
     return [term for _, term in sorted([(docs[term], term) for term in known if 1 < docs[term] <= MOST_ROWS])][
@@ -76,7 +76,7 @@ def _says_change(row: FoundRow, languages: Sequence[str]) -> bool:
 
 
 def _read_beside(row: FoundRow, languages: Sequence[str]) -> dict[str, dict[int, tuple[str, bool]]]:
-    """Return, for each rare word, the words before (0) and after it (1) in its clause, and whether they are next."""
+    """Return, for words that may name a plan, the one before (0) and after (1) in the clause, and if it is adjacent."""
     spoken = {*likely_languages(row.shown_text, languages)[:1], *languages}
     small, beside = set[str]().union(*map(_list_small, spoken)), dict[str, dict[int, tuple[str, bool]]]()
     for clause in _CLAUSE_END.split(row.folded):
@@ -88,7 +88,7 @@ def _read_beside(row: FoundRow, languages: Sequence[str]) -> dict[str, dict[int,
 
 
 def _may_mean(row: FoundRow, plan: FoundRow, languages: Sequence[str]) -> bool:
-    """Return whether a message may mean a plan: they share two words, or one that is not in another thing's name.
+    """Return whether a message may refer to a plan: they share two words, or one that is not part of another name.
 
     Not `game night` for `movie night`, and not `park concert` for `picnic in the park`.
     """

@@ -126,7 +126,7 @@ def choose_hits(read: Ranked, drop: Drop | None = None) -> Selection:
 
 
 def _complete(search: Search, found: Sequence[tuple[Candidate, FoundRow]], alone: WordScorer | None) -> list[ScoredRow]:
-    """Add tiers and the matches in texts and tags to rows; `alone` scores the rows if there is no message."""
+    """Return rows with tier and the matches in their texts and tags; `alone` scores them if there is no message."""
     languages, made = search.query.languages, list[ScoredRow]()
     for c, row in found:
         matched, folded = dict(c.matched), row.folded
@@ -145,7 +145,7 @@ def _complete(search: Search, found: Sequence[tuple[Candidate, FoundRow]], alone
 
 
 def _leave_other_words(search: Search, matched: Matched, texts: Sequence[str]) -> Matched:
-    """Drop a row's matches with words that have other tone marks in its texts; {} if too few character pairs match."""
+    """Drop matches of words that the row has only with other tone marks; return {} if too few character pairs match."""
     terms = search.terms
     kept = {
         i: found
@@ -259,7 +259,7 @@ def _order(search: Search, kept: Sequence[ScoredRow], asked: RankingQuery | None
 
 
 def _order_by_time(best: Sequence[ScoredRow], *, is_first: bool) -> list[ScoredRow]:
-    """Put the rows that match nearly as well as the best, except other people's, first and in order of time."""
+    """Put the rows that match nearly as well as the best first, in order of time; if possible, none of other people."""
     most = max((c.own for c in best), default=0.0)
     full = [c for c in best if c.own >= FULL_SHARE * most]
     full = [c for c in full if c.reasons.get("person", 0.0) >= 0.0] or full
@@ -269,7 +269,7 @@ def _order_by_time(best: Sequence[ScoredRow], *, is_first: bool) -> list[ScoredR
 
 
 def _place_kept(ordered: Sequence[ScoredRow], limit: int) -> list[ScoredRow]:
-    """Move rows that are kept as `others` or `person` to the second place, and `newest` ones into the first ten.
+    """Move rows kept as `others` or `person` behind the best row, and later `newest` ones to the end of the first ten.
 
     Each correction moves right after the row it corrects.
     """

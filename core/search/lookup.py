@@ -118,7 +118,7 @@ def loosen_terms(terms: Sequence[QueryTerm]) -> tuple[QueryTerm, ...]:
 
 
 def holds_term(folded: str, term: QueryTerm, languages: Sequence[str]) -> bool:
-    """Return whether a text that contains a term's letters matches it in the way that `term.least` requires."""
+    """Return whether a text has a term's letters where `term.least` says: in a word, at its beginning, as a word."""
     if term.least == "inside":
         return True
     text, may_begin = term.text, term.least == "beginning"
@@ -261,7 +261,7 @@ def _find_minor(
 
 
 def _find_kinds(query: Query, said: Sequence[str], lexicon: Lexicon) -> list[QueryTerm]:
-    """Return a term for each general noun of a question (`pet`): it matches kinds (`dog`) as weakly as word parts."""
+    """Return a term for each general noun of a question (`pet`); it matches kinds (`dog`), weighed as word parts."""
     found, languages = list[QueryTerm](), query.languages
     for noun, kinds in find_kinds(query.text, said, languages).items() if query.is_question else ():
         read = [(kind, *_read_kind(kind, languages)) for kind in sorted(kinds)]

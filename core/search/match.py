@@ -35,7 +35,7 @@ class Matches:
     """Document frequency of each word, tag, phrase and day among the readable rows."""
 
     def read_held(self, sources: Iterable[int], held: Iterable[Mapping[IndexTerm, int]]) -> list[tuple[Matched, bool]]:
-        """Return, for each row, the query terms that it matches, with counts, and whether no index term matches."""
+        """Return, for each row, (matching query terms with counts; whether it holds no index term of the query)."""
         found = list[tuple[Matched, bool]]()
         for source, times_of in zip(sources, held, strict=True):
             matched: dict[int, tuple[int, bool]] = {}
@@ -67,7 +67,7 @@ class Matches:
 def match(
     search: Search, left_out: Sequence[RowId], *, every: bool = False, question: Question | None = None
 ) -> Matches:
-    """Return the rows that match in the index, without `left_out`; with `every`, also audiences without a match.
+    """Return the rows that match in the index; `left_out` may not be hits. `every`: also audiences without a match.
 
     Rows about the days of `question` match too; if the question is limited, rows outside its spans do not match.
     """
@@ -88,7 +88,7 @@ def match(
 
 
 def _with_phrases(terms: Sequence[QueryTerm], postings: Postings, rows: int) -> Postings:
-    """Add to the postings those of phrases: the rows that contain a word for each piece of the phrase."""
+    """Add postings of phrases: the rows that contain, for each piece of a phrase, an index word that matches it."""
     pieces_of = {one: term.pieces for term in terms if term.pieces for one in term.index_terms}
     if not pieces_of:
         return postings
@@ -127,7 +127,7 @@ def read_bounds(search: Search, view: Visible, inside: Flags | None = None) -> C
 def list_rows_of_person(
     found: Matches, query: RankingQuery, most: int, *, is_matching: bool = False
 ) -> list[tuple[int, int]]:
-    """Return (id, time) of the `most` newest messages, matching or long enough, of the people a query is about."""
+    """Return (id, time) of the `most` newest messages of the people asked about: long or, `is_matching`, matching."""
     made: list[tuple[int, int]] = []
     for one in found.audiences:
         view = one.view

@@ -119,7 +119,7 @@ def _read_rows(
 
 
 def _grow(ids: Sequence[int], size: int) -> Iterator[Sequence[int]]:
-    """Yield the ids in lists that grow longer: most rows that can match do match, so a few are often enough."""
+    """Yield the ids in batches of growing size: most rows that can match do match, so the first is often enough."""
     at = 0
     while at < len(ids):
         size = min(2 * size, AT_ONCE)
@@ -150,7 +150,7 @@ def _find_rows(search: Search) -> _Rows | None:
 
 
 def _find_pieces(text: str, lexicon: Lexicon) -> Pieces:
-    """Return the pieces of a text that few (MOST_WORDS) index words contain; if there are none, any row may hold it."""
+    """Return the index words that contain each piece of a text, except pieces that more than MOST_WORDS contain."""
     every = (lexicon.list_holding(piece.text, MOST_WORDS) for piece in fragments(text))
     return [[(WORD, word) for word in words] for words in every if words is not None]
 

@@ -100,7 +100,7 @@ def _judge(settings: Settings, row: FoundRow, audience: int) -> StatementRow | N
 
 @lru_cache(maxsize=32)
 def _list_anchors(phrases: tuple[tuple[str, tuple[str, ...]], ...]) -> tuple[str, ...]:
-    """Return the uncommon words of each language's phrases (`*`: a prefix), or pairs in scripts without spaces."""
+    """Return the uncommon words of the phrases (`*` marks a prefix); in scripts without spaces, character pairs."""
     found: dict[str, None] = {}
     for language, said in phrases:
         for word in re.findall(r"\w+\*?", fold(" ".join(said))):

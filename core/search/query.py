@@ -237,9 +237,9 @@ def refers_back(query: Query) -> bool:
 
 
 def add_earlier(query: Query, turns: Iterable[HistoryEntry], names: Collection[str], index: IndexState) -> Query:
-    """Add to a query rare words, but no `names`, of the preceding turns, newest first.
+    """Add rare words of the preceding turns, newest first, to a query; words in `names` are not added.
 
-    Turns are read back to the last one of a person that itself refers to none.
+    The last turn read is the newest user turn that is clear by itself: it has a name, or no words such as `she`.
     """
     languages, found, own = query.languages, dict[str, None](), {*names, *plain_words(query.text)}
     for turn in turns:
@@ -260,7 +260,7 @@ def add_earlier(query: Query, turns: Iterable[HistoryEntry], names: Collection[s
 
 
 def _names_others(text: str, masked: str, languages: Sequence[str]) -> bool:
-    """Return whether a question may be about a third person: a name (in `masked`, without times), no `I` or `you`."""
+    """Return whether a question may be about a third person: `masked` (times removed) has a name; no `I` or `you`."""
     if _NAME.search(masked) is None:
         return False
     said = question_words.asked_words(text)

@@ -197,7 +197,7 @@ _CAPITAL_MONTH = lazy_pattern(r"(?<![.!?] )(?<!^)\b(?:May|March)\b")
 
 @lru_cache(maxsize=64)
 def _list_telling(name: Literal["times", "numbers"], languages: tuple[str, ...]) -> frozenset[str]:
-    """Return the words for times or numbers in these languages, except words common in others (`an`: French year)."""
+    """Return these languages' words for times or numbers, except common words of another (`an`: French for year)."""
     found: set[str] = set()
     for language in languages or (CALENDARS if name == "times" else question_words.NUMBERS):
         others = (common_words(other) for other in languages or CALENDARS if other != language)
@@ -245,9 +245,9 @@ _DAY = timedelta(days=1)
 
 
 def list_days(spans: Sequence[Span], now: datetime, zone: tzinfo) -> tuple[str, ...]:
-    """Return the days, weeks ... years in spans; an open span has SOON_DAYS after a future start or before its end.
+    """Return the days, weeks, months and years in spans. A span without start or end is SOON_DAYS long.
 
-    For a day or a week that is not over, also the days that recur every week or year.
+    A span since a past time gives none. One of up to a week that is not over also gives weekdays and yearly dates.
     """
     days: dict[str, None] = {}
     for span in spans:

@@ -259,7 +259,7 @@ def _list_candidates(current: Round, found: Matches, ranked: Ranking) -> tuple[l
 
 
 def choose_read(sources_of: Sequence[int], own_of: Sequence[float], current: Round) -> list[int]:
-    """Return the positions of the rows to read: the best, some of each source, and the one with the best own words."""
+    """Return the positions of the rows to read: the best, a few of each source, and the one with the best `own`."""
     own, most_read, of_each = max(own_of, default=0.0), current.most_read, current.of_each
     kept, counts = [], Counter[int]()
     for n, (source, mine) in enumerate(zip(sources_of, own_of, strict=True)):
@@ -295,8 +295,8 @@ def weigh_alone(search: Search, found: Matches | None) -> WordScorer:
 
 
 def add_statements(ranked: Ranked, db: Database) -> Ranked:
-    """Return the candidates, and, if the question is about a person, the person's statements about themselves; of less
-    than `limit` of them, also the person's messages with the rarest words.
+    """Add the person's statements about themselves if the question is about a person; if these are fewer than `limit`,
+    also add the person's messages with the rarest words.
     """
     search, query, found = ranked.search, ranked.query, ranked.matches
     if query is None or found is None:
@@ -351,7 +351,7 @@ def add_changes(ranked: Ranked, db: Database) -> Ranked:
 def _list_telling_rows(
     search: Search, query: RankingQuery, said: Matches, most: int, weight: float, db: Database
 ) -> list[tuple[FoundRow, float]]:
-    """Return, of the newest messages of the people asked about, those with the rarest words, each with its value."""
+    """Return, with values, those of the `most` newest messages of the people asked about that have the rarest words."""
     if search.index is None:
         return []
     ids = [(CHAT, row_id) for row_id, _ in match.list_rows_of_person(said, query, most)]
@@ -439,7 +439,7 @@ def question_of(search: Search, now: datetime) -> Question:
 
 
 def find_moved(index: IndexState, days: Sequence[str], viewer: Viewer, db: Database, zone: str) -> dict[RowId, Any]:
-    """Return the days in `zone` of rows near `days` that were said on another date there than in the index's zone."""
+    """Return, for rows near `days` with another date in `zone` than in the index's zone, the days named in `zone`."""
     calendar, said_at = calendar_of(db), dict[RowId, datetime]()
     ours, theirs = (times.zone(each) or UTC for each in (calendar.zone, zone))
     near = {date.fromisoformat(day) + step for day in days if len(day) == 10 and day < "9998" for step in ZONE_STEPS}
@@ -530,7 +530,7 @@ def _leave_names(
 ) -> Sequence[float]:
     """Set the weights of speaker names and of words such as `now` to 0.
 
-    If that would leave a weight to tags alone, return the weights unchanged.
+    If only tags would keep a weight, return the weights unchanged.
     """
     parts = _list_name_parts(question, languages)
     if question.is_present:  # the word `now` does not make a row better

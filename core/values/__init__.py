@@ -21,6 +21,6 @@ from .table import Values as Values
 
 
 def open_values(kind: Kind = "entry", **options: Unpack[CallOptions]) -> Values:
-    """Return the values of one kind that a scope can use, to read or change them."""
+    """Return the named values of a kind (`file` or `entry`) that the scope may read and change."""
     call = open_call(**options)
     return Values(replace(call, viewer=load_viewer(call)), kind, call.db.read)

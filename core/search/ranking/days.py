@@ -65,7 +65,7 @@ def find_inside(question: Question, view: Visible, postings: Postings) -> Flags:
 
 
 def find_day(day: str, view: Visible, postings: Postings, moved: Mapping[RowId, Collection[str]]) -> ViewRows:
-    """Return the rows about a day; `moved` are rows with other days than in the index."""
+    """Return the rows about a day; for rows in `moved`, its days replace those of the index."""
     rows = postings.find((DAY, day))[0]
     if not moved:
         return rows

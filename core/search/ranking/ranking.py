@@ -276,7 +276,7 @@ def _stands_near(is_match: Flags, run: Ints, reach: int) -> Flags:
 def _find_contexts(
     held: HeldWords, frame: Frame, at: MatchRows, is_row: Flags, is_near: Flags, query: RankingQuery, steps: int
 ) -> Floats:
-    """Return each row's word score, to which up to `steps` neighbours on either side add, the farther the less."""
+    """Return each row's word score; words of up to `steps` neighbours on each side count too, near ones more."""
     count, words = len(frame), frame.words
     place = np.full(len(held), -1, np.int64)
     place[at[is_row]] = is_row.nonzero()[0]

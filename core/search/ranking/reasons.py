@@ -67,7 +67,7 @@ def find_fitting(reasons: Mapping[str, Floats]) -> Floats:
 def weigh(
     reasons: Mapping[str, Floats], fitting: Floats, long: Floats, *, by_meaning: bool = False
 ) -> dict[str, Floats]:
-    """Return how much each ranking reason adds to each row; `fitting` is from `find_fitting`, `long` from the frame."""
+    """Return how much each reason adds to each row's score; `fitting`: see `find_fitting`, `long`: see `Frame.long`."""
     weights = WEIGHTS | BY_MEANING if by_meaning else WEIGHTS
     share = float(long[0]) if len(long) and (long == long[0]).all() else None
     parts = {}
@@ -168,8 +168,8 @@ def choose_leads(
 def find_newest(held: HeldWords, frame: Frame, is_open: Flags, count: int) -> MatchRows:
     """Return the `count` newest matching rows of the person that the question is about.
 
-    A row with FULL of the best share of terms is complete. Rows newer than all complete rows come first, the best share
-    first; if there are none, the newest complete row.
+    A row is complete if its share of terms is at least FULL of the best. Rows newer than all complete rows are chosen,
+    best share first; if there are none, the newest complete row.
     """
     may = is_open & (frame.words <= WHOLE)  # a longer text holds some word of any question
     rows = (may & _are_of_person(frame)).nonzero()[0]

@@ -232,7 +232,7 @@ def read_closely(rows: Sequence[ScoredRow], query: RankingQuery) -> list[dict[st
 
 
 def space_rows(ordered: Sequence[ScoredRow]) -> list[ScoredRow]:
-    """Sort the rows by score, from which each row loses a little for every better row of its session."""
+    """Sort the rows by score; each row loses a little of it for every better row of its session."""
     off: defaultdict[object, float] = defaultdict(float)
     less: dict[object, float] = {}
     left = [(-row.score, n) for n, row in enumerate(ordered[:SPACED])]

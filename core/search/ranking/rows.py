@@ -187,7 +187,7 @@ class WordScorer(NamedTuple):
     mean_words: float
 
     def score(self, matched: Matched, words: int) -> float:
-        """Return the score of a row's terms; it is above 0 if the search has terms other than tags."""
+        """Return the score of a row's terms; without any, that of one weak match (0 if the search has only tags)."""
         total = 0.0
         held_back = hold_back(words or self.mean_words, self.mean_words)
         tags = {}
