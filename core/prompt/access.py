@@ -34,7 +34,7 @@ def load_visible(call: PromptCall) -> VisibleContext:
         query=call.asked_text,
         limit=call.hits_wanted,
         is_limit_named=call.is_limit_named,
-        may_fill=call.may_fill,
+        may_fill=call.room is not None and call.room.chars > 0,
     )
     query = call.guard("search_index", lambda: searching.prepare(request, s), None)
     seen = None if db is None or call.is_down else _load_snapshot(call, db)

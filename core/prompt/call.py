@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from .. import hooks
 from .. import search as searching
@@ -26,6 +26,7 @@ from ..errors import CoreError, MessageError, StoreError
 from ..index.shapes import RowId
 from ..scope import Scope
 from ..search.query import Query, shorten_asked
+from ..search.rules_arguments import MOST_HITS
 from ..shapes import Citation, Hit, LeftOut
 from ..text import times
 from ..text.strict_json import make_strict
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+USUAL_MEMORIES, FEWEST_MEMORIES = 100, 50
+"""Minimum number of memories searched for: without a limit of characters or for a list; for other questions."""
+SHORTEST_LINE, LONGEST_LINE = 60, 150
+"""Number of characters for which a memory is searched for: between these, the mean length of the stored lines."""
 MAX_MESSAGE_CHARS = 500
 STORED = ("chat_history_cache", "memories", "ai_diary")
 """Tables of a prompt's sections, as the report names them if none of them can be read."""
@@ -152,6 +157,21 @@ class Guard:
         return hooks.call(function, arguments)
 
 
+class Room(NamedTuple):
+    """Size of a prompt that shows as many memories as fit."""
+
+    chars: int
+    """Limit in characters; 0 for none."""
+    is_list: bool
+    """Whether the message asks for a list or a count: memories are cut short."""
+
+    def count_lines(self, line_chars: float = SHORTEST_LINE) -> int:
+        """Return how many memories to search for if their lines have this many characters."""
+        fewest = FEWEST_MEMORIES if self.chars and not self.is_list else USUAL_MEMORIES
+        shown = SHORTEST_LINE if self.is_list else min(max(line_chars, SHORTEST_LINE), LONGEST_LINE)
+        return max(fewest, min(int(self.chars / shown), MOST_HITS))
+
+
 @dataclass(frozen=True, slots=True)
 class PromptCall:
     request: PromptRequest
@@ -162,10 +182,8 @@ class PromptCall:
     guard: Guard
     replacing: str | None = None
     """Id of the stored message that the new message replaces."""
-    most_memories: int | None = None
-    """Number of hits to search for if MEMORY_ITEMS is not set; None uses CONTEXT_VERBOSITY."""
-    may_fill: bool = False
-    """Whether to fill the hits up to the limit with messages of the people asked about."""
+    room: Room | None = None
+    """Size of the prompt, which the number of hits follows if MEMORY_ITEMS is not set; None uses CONTEXT_VERBOSITY."""
 
     @property
     def report(self) -> Report:
@@ -183,7 +201,7 @@ class PromptCall:
     def caps(self) -> Caps:
         s = self.settings
         lines = s.context_verbosity if s.history_lines is None else s.history_lines
-        given = self.most_memories if s.memory_items is None else s.memory_items
+        given = self.room.count_lines() if self.room and s.memory_items is None else s.memory_items
         hits = s.context_verbosity if given is None else given
         if s.prompt_lite_mode:
             return Caps(min(lines, LITE_HISTORY), min(s.context_verbosity, LITE_HISTORY), min(hits, LITE_MEMORIES))
@@ -197,7 +215,7 @@ class PromptCall:
     def is_limit_named(self) -> bool:
         """Return whether the caller fixed the number of hits; if not, the prompt shows as many as fit."""
         s = self.settings
-        return self.most_memories is None or s.memory_items is not None or bool(s.prompt_lite_mode)
+        return self.room is None or s.memory_items is not None or bool(s.prompt_lite_mode)
 
     @property
     def asked_text(self) -> str:

@@ -12,7 +12,6 @@ from ..base.patterns import lazy_pattern
 from ..context.context import CURRENT, INJECTED, MEMORIES
 from ..context.lines import UNKNOWN, ChatLine, holds_words, mark_lines, mark_opening, name_asker, reply_note, stamp
 from ..search.ranking.rows import FILLING
-from ..search.rules_arguments import MOST_HITS
 from ..shapes import Citation, Hit
 from ..templates.render import Renderer
 from ..text import times
@@ -34,10 +33,6 @@ from .messages import (
 )
 from .structure import MESSAGES, Actions, write_line, write_opening
 
-MOST_MEMORIES, MEMORY_CHARS, LISTED_CHARS = 100, 150, 60
-"""Number of memories searched for if MEMORY_ITEMS is not set: MOST_MEMORIES, or in a long prompt one for MEMORY_CHARS
-characters each (LISTED_CHARS if a list or a count is asked for), at most MOST_HITS. Memories without room are left out.
-"""
 CHARS_OF_TOKEN = 4
 LIST_CHARS = 400
 """Maximum number of characters of a memory, cut around its match, if the message asks for a list or a count."""
@@ -67,13 +62,6 @@ class Line(NamedTuple):
     @property
     def text(self) -> str:
         return f"{self.head}{self.said}"
-
-
-def find_most_memories(limit_chars: int | None, limit_tokens: int | None, *, wants_list: bool) -> int:
-    """Return how many memories to search for, given the limits of the prompt."""
-    limits = [limit_chars, None if limit_tokens is None else limit_tokens * CHARS_OF_TOKEN]
-    room = min((limit for limit in limits if limit), default=0)
-    return max(MOST_MEMORIES, min(room // (LISTED_CHARS if wants_list else MEMORY_CHARS), MOST_HITS))
 
 
 class MessageLines:

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import date, tzinfo
 from functools import partial
 from typing import Any
 
@@ -55,10 +54,10 @@ from ..text.question_words import asked_words, holds
 from ..text.sizes import resolve_counter
 from ..text.time import find_day_meant
 from . import access, search
-from .call import Gathered, PromptCall, Recalled, Report, VisibleContext, open_call, with_asker_zone
+from .call import Gathered, PromptCall, Recalled, Report, Room, VisibleContext, open_call, with_asker_zone
 from .fit import NO_LIMIT, Fitted, Space, fit, read_engine_limit
 from .history import ask_history_hook, build_history, compose, describe_replied, place_items, read_stored
-from .message_lines import MessageLines, find_most_memories
+from .message_lines import CHARS_OF_TOKEN, MessageLines
 from .messages import Messages, check_dialect
 from .request import PromptRequest
 from .structure import ask_actions, assemble
@@ -153,9 +152,9 @@ def _for_lines(request: PromptRequest) -> PromptCall:
     call = open_call(request)
     text, limit_chars = call.message.text, request.max_chars or call.settings.max_prompt_chars
     wants_list = holds(asked_words(text), "list", likely_languages(text, call.settings.languages))
-    most = find_most_memories(limit_chars, request.limit_tokens, wants_list=wants_list)
-    may_fill = bool(limit_chars or request.limit_tokens)
-    return replace(with_asker_zone(call), most_memories=most, may_fill=may_fill)
+    limits = [limit_chars, None if request.limit_tokens is None else request.limit_tokens * CHARS_OF_TOKEN]
+    room = Room(min((limit for limit in limits if limit), default=0), wants_list)
+    return replace(with_asker_zone(call), room=room)
 
 
 @contextmanager
@@ -290,25 +289,21 @@ def _finish_hits(call: PromptCall, recalled: Recalled, lists: HistoryLists) -> l
     """Return the hits with speakers and replies as in the history, and with the dates of words such as `tomorrow`."""
     chosen = {(one.hit["source"], one.hit["id"]): one for one in recalled.chosen}
     zone, finished, labels = with_asker_zone(call).zone, list[Hit](), dict[tuple[str, str], str]()
+    today, languages = call.message.date.astimezone(zone).date(), call.settings.languages
     for hit in reversed(recalled.hits):  # names are given from the oldest hit on
         one, more = chosen.get((hit["source"], hit["id"])), dict[str, str]()
         if speaker := hit.get("speaker", ""):
             who = "" if one is None else one.row.said_by_key, speaker
             more["speaker"] = labels.get(who) or labels.setdefault(who, lists.names.label_participant(*who))
-        if day := _find_day(call, hit, zone):
-            more["snippet"] = f"{hit['snippet']} ({day})"
+        said_at = times.parse_time(hit["timestamp"])
+        # A word such as `tomorrow` needs a date if it was said on another day.
+        if said_at is not None and said_at.astimezone(zone).date() != today:
+            day = find_day_meant(hit["snippet"], said_at, zone, languages)
+            more |= {"snippet": f"{hit['snippet']} ({day})"} if day else {}
         if one is not None and one.row.reply and (reply := note_reply(read_object(one.row.reply))):
             more["reply"] = reply_note(lists.names.label_reply(reply, one.row.conversation), reply.text)
         finished.append({**hit, **more} if more else hit)  # type: ignore[typeddict-item]
     return finished[::-1]
-
-
-def _find_day(call: PromptCall, hit: Hit, zone: tzinfo) -> date | None:
-    """Return the date that a hit of an earlier day means by a word such as `tomorrow`; None without such a word."""
-    said_at = times.parse_time(hit["timestamp"])
-    if said_at is None or said_at.astimezone(zone).date() == call.message.date.astimezone(zone).date():
-        return None
-    return find_day_meant(hit["snippet"], said_at, zone, call.settings.languages)
 
 
 # Keys of the hook `context`

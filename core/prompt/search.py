@@ -30,6 +30,8 @@ from ..text.words import words as plain_words
 from .call import PromptCall, Recalled, VisibleContext, with_asker_zone
 from .history import build_history
 
+HEAD_CHARS, WORD_CHARS = 40, 6
+"""Usual number of characters of a line's time and speaker, and of a word with the space after it."""
 MOST_TURNS, TALK, LINES_BACK = 6, timedelta(hours=12), 100
 """Maximum number and age of the turns that a question may refer to, and number of lines in which they are sought."""
 
@@ -49,13 +51,17 @@ def start_search(
 
     def start() -> searching.Ranked:
         asked = query
+        if visible.index is not None and call.room is not None and not call.is_limit_named:
+            rows, words = visible.index.count_rows(query.numbers)
+            fitting = call.room.count_lines(HEAD_CHARS + WORD_CHARS * words / max(1, rows))
+            asked = replace(query, limit=min(query.limit, fitting))
         if visible.index is not None and not call.live.skips_history and refers_back(query):
             turns = _list_turns(call, lists)
             if len(turns) < MOST_TURNS and CURRENT in lists.full and 0 < call.caps.history < LINES_BACK:
                 longer = replace(s, history_lines=LINES_BACK, context_verbosity=0, prompt_lite_mode=False)
                 turns = _list_turns(call, build_history(replace(call, settings=longer), visible, lines))
             names = f"{lists.names.persona} {call.message.sender.name} {call.message.sender.username}"
-            asked = add_earlier(query, turns, plain_words(names), visible.index)
+            asked = add_earlier(asked, turns, plain_words(names), visible.index)
             call.report.search["words"] = list(asked.keywords)
         return searching.start(searching.build_search(asked, viewer, s, db, index=visible.index), db, extra=extra)
 
@@ -77,7 +83,7 @@ def finish_search(call: PromptCall, read: searching.Ranked, drop: searching.Drop
     def work() -> searching.Selection:
         result = searching.choose_hits(read, drop)
         # No number of memories was asked for, and another search for the last few would cost as much as the first.
-        is_enough = not call.is_limit_named and len(result.chosen) >= call.hits_wanted * 9 // 10
+        is_enough = not call.is_limit_named and len(result.chosen) >= read.search.query.limit * 9 // 10
         if not (result.is_done or is_enough or call.is_down):
             result = searching.run(read.search, db, drop, after=result)
         report.found = result

@@ -442,9 +442,11 @@ def find_moved(index: IndexState, days: Sequence[str], viewer: Viewer, db: Datab
     """Return, for rows near `days` with another date in `zone` than in the index's zone, the days named in `zone`."""
     calendar, said_at = calendar_of(db), dict[RowId, datetime]()
     ours, theirs = (times.zone(each) or UTC for each in (calendar.zone, zone))
+    if ours == theirs:
+        return {}
     near = {date.fromisoformat(day) + step for day in days if len(day) == 10 and day < "9998" for step in ZONE_STEPS}
     names = {name for each in near for name in (*f"{each} {each:%G-W%V %Y-%m %Y}".split(), *name_yearly(each))}
-    for view, postings in index.read([(DAY, name) for name in names]) if names and ours != theirs else ():
+    for view, postings in index.read([(DAY, name) for name in names]) if names else ():
         rows = np.unique(postings.rows)
         columns = (column[rows].tolist() for column in (view.source, view.row_id, view.at_us))
         for source, row_id, at_us in zip(*columns, strict=True):
