@@ -177,7 +177,7 @@ def _cut(text: str, most_chars: int) -> str:
 
 
 def rarest_words(texts: Sequence[str], among: Sequence[str], most: int = 8) -> list[str]:
-    """Return the `most` salient words of `texts` that the fewest texts of `among` have, in text order; for a title."""
+    """Return, in text order, the `most` words of `texts` that are rarest in `among`; they serve as a title."""
     text = normalize(clean("\n".join(texts)))
     stops = _stops(texts)
     rows = Counter(word for other in among for word in words(other))

@@ -95,7 +95,7 @@ def _find_whole(folded: str, keyword: str) -> list[int]:
 def find_match(text: str, keywords: Iterable[str], chars: int = 0) -> tuple[int, int] | None:
     """Return `(at, length)` of the first match that is a whole word, else of the first match; None without a match.
 
-    `keywords` are folded. With `chars`: of the passage of at most this many characters with the most keywords.
+    `keywords` are folded. With `chars`, return the span of matches, within this length, that has the most keywords.
     """
     folded = fold(text)
     found = [each for each in keywords if each and each in folded]

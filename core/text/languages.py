@@ -123,7 +123,7 @@ def _rank_latin(said: str) -> list[tuple[float, str]]:
 
 
 def likely_languages(text: str, languages: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the languages a text may be in, the likeliest first; if none is certain, the given ones come last."""
+    """Return the languages a text may be in, the likeliest first; if none is certain, `languages` are appended."""
     said = text[:LOOKED_AT]
     found = _by_script(said)
     if found:

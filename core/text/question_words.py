@@ -64,7 +64,7 @@ def holds(words: str, name: str, languages: Sequence[str]) -> bool:
 
 
 def says_only(text: str, name: str, others: Collection[str], languages: Sequence[str]) -> bool:
-    """Return whether a text has a phrase of the list `name` in a language, and otherwise only words of `others`."""
+    """Return whether a text has phrases of the list `name` and, apart from them, only words of `others`."""
     left = words = asked_words(text)
     for phrase in sorted({each for code in languages for each in _phrases(name, code)}, key=len, reverse=True):
         while phrase in left:
@@ -112,7 +112,7 @@ def asks_about_now(words: str, languages: Sequence[str]) -> bool:
 def asks_about_person(words: str, people: Collection[str], languages: Sequence[str]) -> bool:
     """Return whether a question is about a person as a whole: the asker or one of `people`.
 
-    True for `What do you know about Ann?`, not for `What did Ann say about the boat?`; `words`: of `asked_words`.
+    True for `What do you know about Ann?`, not for `What did Ann say about the boat?`. `words`: from `asked_words`.
     """
     names = {part for name in people for part in all_runs(bare(name))}
     for language in languages:
@@ -155,7 +155,7 @@ def _read_about(language: str) -> tuple[tuple[str, str], ...]:
 
 @lru_cache(maxsize=1)
 def _languages_by_word() -> dict[str, set[str]]:
-    """Return the languages of each word that is the longest of a phrase of `_parts_around_who`."""
+    """Return, for the longest word of each phrase of `_parts_around_who`, the languages of the phrase."""
     found: dict[str, set[str]] = {}
     for language in ABOUT:
         for parts in _parts_around_who(language):
@@ -201,9 +201,9 @@ def is_question(text: str, languages: Sequence[str]) -> bool:
 
 
 def find_asked(text: str, languages: Sequence[str]) -> str:
-    """Return the sentences of a short text that ask, if one ends in a question mark; else the whole text.
+    """Return only the questions of a short text, if one of them ends in a question mark; else the whole text.
 
-    Also return the whole text if a question has hardly any words, such as `ok?` or a web address.
+    The whole text is also returned if a question has hardly any words, such as `ok?` or a web address.
     """
     every = list(sentences(text)) if len(text) <= SHORT_CHARS and not MARKS.isdisjoint(text) else []
     if len(every) < 2:
@@ -261,7 +261,7 @@ def _any_of(language: str, *names: str) -> str:
 
 @lru_cache(maxsize=64)
 def _asking(language: str) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    """Return patterns of question words (`ok so what`), and of verb and person, in a text and at its beginning."""
+    """Return patterns of question words (`ok so what`) and of verb and person, each for a text and its beginning."""
     verbs, starters = _any_of(language, "verbs"), _any_of(language, "starters")
     words, persons = f"(?!{verbs} ){_any_of(language, 'opens')}", _any_of(language, "self", "other", "subjects")
     begins, asks = f"{verbs}{persons} ", f"(?:^{starters}+|{words}){verbs}{persons} "  # `ok did I`, `since May have I`

@@ -29,7 +29,7 @@ TOPICS = (
     "name", "address", "pronouns", "language", "units", "emoji", "length", "diet", "pregnancy",
     "form", "voice", "person", "tense",
 )  # fmt: skip
-"""Groups of words for the topic of a standing instruction; of one topic but pregnancy, only the newest is valid."""
+"""Groups of words for topics of standing instructions: only the newest of a topic is valid, except for pregnancy."""
 HEALTH = "health"
 """Group of phrases with which someone speaks of their health or diet."""
 MEDICAL, DOUBTS = "medical", "doubts"
@@ -312,7 +312,7 @@ def holds_word(text: str, group: str, known: Sequence[Phrases]) -> bool:
 
 
 def cut_health(text: str, known: Sequence[Phrases], beside: Sequence[str] = ()) -> str | None:
-    """Return `to cats` of `I'm allergic to cats`; None if a text does not speak of the person's health or diet.
+    """Return a text without its health phrase: `to cats` of `I'm allergic to cats`; None if it has no such phrase.
 
     Words of phrases of the groups `beside` are left out, too.
     """
@@ -322,7 +322,7 @@ def cut_health(text: str, known: Sequence[Phrases], beside: Sequence[str] = ()) 
 
 
 def are_synonyms(words: Sequence[str], known: Sequence[Phrases]) -> bool:
-    """Return whether all words are for one thing, such as `swear` and `curse`; of one word, whether it has synonyms."""
+    """Return whether all words are synonyms, such as `swear` and `curse`; for a single word, whether it has any."""
     groups = [each for phrases in known for each in phrases.get("synonyms", ())]
     return any(all(_holds(phrase_form(word), (each,)) for word in words) for each in groups)
 
@@ -387,7 +387,7 @@ def _find_statements(text: str | None, known: Sequence[Phrases]) -> list[Stateme
 
 
 def _groups_of(said: str, phrases: Phrases, begun: Sequence[str]) -> set[str]:
-    """Return the groups whose phrases a sentence has. In a question only the last clause asks; the others state."""
+    """Return the groups whose phrases a sentence has. In a question, the clauses before the last are statements."""
     is_asked = _ASKED.search(said) is not None
     clauses = [form for clause in _CLAUSES.split(said) if (form := phrase_form(clause))]
     stated = clauses[:-1] if is_asked else clauses
@@ -422,12 +422,12 @@ def _begins(group: str, clauses: Sequence[str], stated: Sequence[str], phrases: 
 
 
 def is_request(text: str | None, known: Sequence[Phrases]) -> bool:
-    """Return whether a text asks to remember something, said in this text or in an earlier one."""
+    """Return whether a text asks to remember something that this or an earlier text says."""
     return any("explicit" in each.groups for each in _find_statements(text, known))
 
 
 def should_remember(user_text: str | None, response_text: str | None, known: Sequence[Phrases]) -> bool:
-    """Return whether an exchange should be stored: a text has a statement of WANTED_GROUPS, and none refuses."""
+    """Return whether an exchange should be stored: one text has a statement of WANTED_GROUPS, and no text refuses."""
     if any(_holds_any(phrase_form(text or ""), REFUSALS, known) for text in (user_text, response_text)):
         return False
     return any(

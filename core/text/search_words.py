@@ -62,13 +62,13 @@ def salient_words(text: str, languages: Sequence[str], limit: int | None = None)
 
 
 def _find_accented(text: str) -> frozenset[str]:
-    """Return the words written with accents, folded: none is an English stop word, so `thé` is not `the`."""
+    """Return the words written with accents, folded, so that `thé` is not taken for the stop word `the`."""
     found = () if text.isascii() else _ACCENTED.findall(fold_case(clean(text)))
     return frozenset(fold(" ".join(found)).split())
 
 
 def _find_salient(text: str, languages: Sequence[str], accented: frozenset[str]) -> tuple[list[str], set[str]]:
-    """Return (words that may be salient, those of them that are salient even though they are stop words)."""
+    """Return (words that may be salient, the stop words among them that are salient all the same)."""
     said = clean(text)
     folded = fold(said)
     # With an accent, a word of two letters may be a noun: `gà`, `kő`.
@@ -135,9 +135,9 @@ def _single_signs(run: str) -> list[str]:
 
 
 def least_pairs(text: str) -> tuple[frozenset[str], int]:
-    """Return the character pairs of a text that is one word without spaces, and how many of them must match.
+    """Return the character pairs of a text that is one spaceless word, and the least number of pairs that must match.
 
-    `大学士` must not match `大学`. Pairs with Hiragana after Han (an ending) or with function characters are left out.
+    So `大学士` does not match `大学`. Pairs with an ending (Hiragana after Han) or function characters are left out.
     """
     found = list(islice(runs(fold_letters(clean(text[: _LONGEST_RUN * 2]))), 2))
     if len(found) != 1 or not found[0][1] or not _SHORT < len(found[0][0]) <= _LONGEST_RUN:
@@ -158,7 +158,7 @@ def _function_signs() -> frozenset[str]:
 
 
 def telling_symbols(text: str, limit: int) -> list[str]:
-    """Return the symbols of a text without words that name a thing, such as the emoji of a key."""
+    """Return the symbols of a text that name a thing, such as the emoji of a key; faces, hands and hearts do not."""
     feelings = re.compile(f"[{''.join(small_words('feelings'))}]")  # faces, hands, hearts, sparks
     named = (char for char in list_symbols(fold(clean(text))) if not feelings.match(char))
     return list(islice(dict.fromkeys(named), limit))
@@ -178,8 +178,8 @@ def minor_words(words: Sequence[str], languages: Sequence[str], limit: int) -> l
 def common_words_asked(text: str, languages: Sequence[str], limit: int) -> list[str]:
     """Return search words for a message that has only common words.
 
-    The first language is the message's. The result is its less common stop words; without any, a question gives less
-    common words, a request or courtesy no words, and another message all its words if it is short (FEW_WORDS).
+    The first language is the message's. The result is the message's less common stop words. If it has none, a question
+    gives its less common words, a request or courtesy none, and another message all words if it is short (FEW_WORDS).
     """
     found = minor_words(plain_words(text), languages, limit)
     if found:

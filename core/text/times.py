@@ -103,7 +103,7 @@ def _clamped(moment: datetime) -> tuple[datetime, bool]:
 
 @lru_cache(maxsize=256)
 def zone(name: str) -> tzinfo | None:
-    """Return the zone of an IANA name, None if it is unknown; "" is UTC."""
+    """Return the zone with this IANA name (UTC for ""), or None if the name is unknown."""
     if name in ("", "UTC"):
         return UTC
     if len(name) > ZONE_CHARS:  # each slash imports another package, and hundreds raise RecursionError

@@ -21,7 +21,7 @@ Beginning = Callable[[str], Iterable[str]]
 """Returns the words of the index that begin with a text."""
 _OF_SCRIPT = frozenset({"el", "ru", "uk", "he", "ar", "fa", "hi", "ne", "ta", "hy", "ko", "ja", "zh", "th"})
 _REGULAR = 4
-"""Minimum length of an irregular form that takes one-letter endings: a shorter form with one may be another word."""
+"""Minimum length of an irregular form that takes one-letter endings: a shorter one plus a letter may be a new word."""
 _SHORTEST_STEM = 3
 _NO_ENDING = frozenset({""})
 _FIRST, _LAST, _PER_VOWEL = 0xAC00, 0xD7A3, 28
@@ -103,7 +103,7 @@ def match_words(start: str, endings: frozenset[str], language: str, beginning: B
 
 
 def _list_beginnings(letters: str) -> list[str]:
-    """Return the prefixes, in whole Hangul syllables, by which words that begin with these letters are looked up."""
+    """Return the prefixes (in whole Hangul syllables) with which to look up words that begin with these letters."""
     text = unicodedata.normalize("NFC", letters)
     last = ord(text[-1]) if text else 0
     is_open = _FIRST <= last <= _LAST and (last - _FIRST) % _PER_VOWEL == 0
@@ -167,7 +167,7 @@ def _list_variants(stem: str, ending: str, paradigm: Paradigm) -> Iterator[tuple
 
 
 def _list_bent(stem: str, is_closed: bool, paradigm: Paradigm) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield variants of a stem, with endings: its end changes, or the last consonant before its final vowels."""
+    """Yield variants of a stem with their endings: its end, or the consonant before its final vowels, changes."""
     body = stem.rstrip(paradigm.tail) if paradigm.tail else stem
     if body != stem:
         for other, endings in _list_changed(body, is_closed, paradigm):

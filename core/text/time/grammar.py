@@ -114,7 +114,7 @@ class _Line:
 
 
 def _make_sure(m: Moment, parts: Sequence[TimePart], n: int, made: Sequence[TimePart]) -> TimePart:
-    """Resolve the ambiguous kinds of part `n` by adjacent parts; `made` are the parts before it, already resolved."""
+    """Return part `n` with its ambiguous kinds resolved by its neighbours; `made` are the resolved parts before it."""
     part = parts[n]
     kinds, back = dict(part.kinds), n - 1
     while back > 0 and parts[back].kinds.keys() <= _PLACES and parts[back].kinds:

@@ -25,7 +25,7 @@ from .spans import DAY, HOUR, Precision, Range, Time, at_midnight, every_day, ev
 MOST_COUNT = 400
 AROUND = 8 * DAY
 JUST_OVER, FAR_AHEAD = 31 * DAY, 300 * DAY
-"""In a stored text, a yearly date that ended under JUST_OVER ago means that one if the next is over FAR_AHEAD away."""
+"""In a stored text, a yearly date means the past one if that is under JUST_OVER ago and the next over FAR_AHEAD off."""
 
 _SOUTHERN = (
     "Australia/", "Antarctica/", "Pacific/Auckland", "America/Argentina", "America/Buenos_Aires", "America/Santiago",
@@ -312,7 +312,7 @@ def place_at_hour(time: Time, hour: int) -> Time:
 
 
 def relate(m: Moment, time: Time, relation: str, *, is_clause: bool = False) -> Found | None:
-    """Return the span since, after, before or until a time; for `until`, in a clause and of a year, also its `due`."""
+    """Return the span since, after, before or until a time; with `due` for `until`, clauses, years, plans `before`."""
     span = m.choose(time.as_edge())
     if span is None:
         return None

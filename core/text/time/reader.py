@@ -50,9 +50,9 @@ _NAMING = frozenset("Z%")
 def read_spans(text: str, now: datetime, zone: tzinfo, languages: Sequence[str]) -> list[Span]:
     """Return the spans that a question names, in the order of its words; [] if none is certain.
 
-    A recurring time means its newest occurrence that has begun (a weekday: that has ended) or, in a text about the
-    future, the first that has not ended. Unless the text is clearly about past or future, the next occurrence is
-    added with the role `about`. `first` and `last` give a span with open ends and that role. `zone` is the speaker's.
+    A recurring time means its latest occurrence that has begun (for a weekday, that has ended); in a text about the
+    future, the first that has not ended. If neither past nor future is clear, the next occurrence is added with the
+    role `about`. `first` and `last` give a span with open ends and that word as role. `zone` is the speaker's.
     """
     found: list[Span] = []
     folds = _Folds(text[:LOOKED_AT])
@@ -175,7 +175,7 @@ def names_feast(text: str, languages: Sequence[str]) -> bool:
 
 
 def mask_time(text: str, languages: Sequence[str]) -> str:
-    """Replace the time words of a question by spaces, as they are no search words; feasts and seasons stay."""
+    """Replace the time words of a question by spaces, since they are no search words; feasts and seasons stay."""
     masked = list(text)
     for span in read_spans(text, _ANY_TIME, UTC, languages):
         for begin, end in span.words if span.precision != "season" else ():

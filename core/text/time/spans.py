@@ -62,7 +62,7 @@ class Time:
         return Time(precision, lambda around: [change(each) for each in self.occur(around)], self.period)
 
     def as_edge(self) -> Time:
-        """Return the time as the end of a longer span uses it: `mid-May` is then only the middle fifth of its span."""
+        """Return the time for use as an end of a longer span: `mid-May` is then only the middle fifth of its span."""
         if not self.is_middle:
             return self
 

@@ -1,7 +1,7 @@
 """Read the tense of the times in a stored text: `On Friday I ate` is past, `on Friday I have the dentist` is not.
 
-The nearest verb in the clause of a time decides; if the clause has none, those of the clauses around it. The verbs of
-a language are lists in `prompts/calendar` (`prompts/README.md`).
+The verb nearest to the time in its clause decides; if the clause has no verb, a verb of the clauses around it does. The
+verbs of each language are listed in `prompts/calendar` (`prompts/README.md`).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _load(language: str) -> tuple[dict[str, str], list[tuple[str, re.Pattern[str
 
 
 def read_tenses(parts: Sequence[TimePart], text: str, language: str) -> list[Tense | None]:
-    """Return the tense of each part; None in a sentence without a known verb, if the language has no list of verbs."""
+    """Return the tense of each part; None if the language has no list of verbs and the sentence no known verb."""
     tenses: list[Tense | None] = []
     is_listed = bool(_load(language)[0])
     ends = [*(each.begin for each in parts[1:]), len(text)]  # a part of words without a meaning ends with its first
@@ -78,7 +78,7 @@ def _read_clause(
 ) -> list[Tense | None]:
     """Return the tense of each part of a clause with these verbs; `near` are those of other clauses, the best first.
 
-    A clause such as `that he comes` or `and on Friday I see him` has its own verb: an unlisted one is no past.
+    A clause such as `that he comes` or `and on Friday I see him` has its own verb, which is present if it is unlisted.
     """
     tenses: list[Any] = []
     is_planned = any(verb.kind == "plan" for verb in (*verbs, *near))
