@@ -110,7 +110,7 @@ def _conversation_of(source: SourceTable, row: Mapping[str, Any]) -> str:
 
 
 def _find_places(connection: Connection, db: Database, persona: str, keys: set[str]) -> dict[str, AudienceRow]:
-    """Return, by conversation key, the audience for its rows; for an unknown one, that of the whole persona."""
+    """Return, by conversation key, the audience for its rows: the whole persona's if the conversation is unknown."""
     facts = table_conversations.find_among(connection.execute, persona, keys) if keys else {}
     places = {key: AudienceRow(one.audience_id, one.local_only) for key, one in facts.items()}
     if keys <= places.keys():

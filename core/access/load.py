@@ -58,7 +58,7 @@ WAITING = "Some rows that were inserted by SQL are not indexed yet. Run `prompt-
 def load_snapshot(
     db: Database, scope: Scope, request: Request, *, destination: str, settings: Settings
 ) -> AccessSnapshot:
-    """Read, in one statement, the audiences that a scope sees; if rows of other programs wait, index them before."""
+    """Read, in one statement, the audiences that a scope sees. Rows that other programs inserted are indexed first."""
     rows = _ask(db, scope, request, destination, settings)
     if _is_waiting(rows):
         from .external_rows import index_before_search  # noqa: PLC0415 - loads numpy, and few databases have such rows
@@ -237,7 +237,7 @@ _P, _KEY, _WHO, _SERVER = (
 
 @lru_cache(maxsize=4)
 def _select_seen(all_of_server: bool, family: str) -> CompiledStatement:
-    """Return the common table expression `seen`: the audiences among which are all that the scope may see."""
+    """Return the common table expression `seen`: candidates that include every audience the scope may see."""
     a, c, p = audiences.c, conversations.c, participants.c
     rows = select(a.audience_id, a.kind, a.server_id, a.ref).where(a.persona_id == _P)
     if all_of_server:  # The conversation's own server is included: the scope may not name it.

@@ -119,7 +119,7 @@ def name_near(db: Database, persona: str, kind: str, key: str) -> str:
 
 
 def name_other_personas(db: Database, persona: str) -> str:
-    """If a persona has no rows, so that its name may be mistyped, return those with the most similar names; else ""."""
+    """Return "" if the persona has rows; otherwise names of other personas, since the given name may be mistyped."""
     if choose_persona(db, persona) == persona:
         return ""
     from difflib import get_close_matches  # noqa: PLC0415 - as above
@@ -129,7 +129,7 @@ def name_other_personas(db: Database, persona: str) -> str:
 
 
 def list_notes(db: Database, persona: str, kind: str, key: str, *, is_known: bool) -> list[str]:
-    """Return notes on a forgotten key: if it was unknown, similar keys; also other personas that know the person."""
+    """Return notes on a forgotten key: similar keys, if it was unknown, and other personas that know the person."""
     chosen = select(_P.persona_id).where(_P.participant_key == key, _P.persona_id != persona).order_by(_P.persona_id)
     others = [row[0] for row in db.read(chosen, source="participants")] if kind == "participant" else []
     known = f"Still known to: {', '.join(others)}; repeat with --persona-id {others[0]} (conf_uid)" if others else ""

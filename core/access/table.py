@@ -55,7 +55,7 @@ def read_keys(db: Database, persona: str) -> dict[int, AudienceKey]:
 
 
 def is_foreign(db: Database, viewer: Viewer, row_id: int) -> bool:
-    """Return whether a visible row is of somebody else: not the viewer's own, and not of their direct conversation."""
+    """Return whether a visible row is neither the viewer's own nor of the viewer's direct conversation."""
     own = viewer.own if viewer.privacy in ("direct", "separate") else None
     for source in ALL:
         c = source.table.c

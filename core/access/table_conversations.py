@@ -100,7 +100,7 @@ def ensure(
     server_name: str = "",
     is_greeting: bool = False,
 ) -> AudienceRow:
-    """Lock the scope's conversation until the transaction ends, inserting it if it is new; return its rows' audience.
+    """Lock the scope's conversation until the transaction ends, inserting it if new; return the audience of its rows.
 
     `sender` is the speaker's id, "" if unknown. `is_greeting` is true if the persona addresses nobody in particular.
     """
@@ -115,7 +115,7 @@ def ensure(
 
 
 def _said(scope: Scope, sender: str | None) -> Privacy | None:
-    """Return the privacy that the host states; else a private one if the chat's id is the sender's; else None."""
+    """Return the host's privacy; without one, `direct` or `restricted` if the chat's id is the sender's, else None."""
     interface, chat, _ = rules.split_key(scope.conversation or "")
     is_own = chat and (sender or scope.participant) == f"{interface}/{chat}"
     return scope.privacy or (("restricted" if scope.server else "direct") if is_own else None)
@@ -214,7 +214,7 @@ def settle(
 
 
 def choose_place(connection: Connection, db: Database, scope: Scope, place: AudienceRow, kind: str) -> AudienceRow:
-    """Return the audience for a new memory; all private conversations of a person share the kinds in SHARED_KINDS."""
+    """Return the audience for a new memory; a person's private conversations share memories of SHARED_KINDS."""
     person = None if place.facts is None else place.facts.direct_person
     if kind not in SHARED_KINDS or not person:
         return place
@@ -318,7 +318,7 @@ def turn(
     privacy: Privacy,
     person: str | None,
 ) -> tuple[ConversationFacts, Counter[str]]:
-    """Change a conversation's privacy, and its threads', and move their rows; return `(its row, counts per table)`."""
+    """Change the privacy of a conversation and its threads, moving their rows; return (new row, counts per table)."""
     direct = (person or UNKNOWN_PERSON) if privacy in ("direct", "separate") else None
     key = rules.own_audience(privacy, "" if direct is not None else facts.server, facts.key, direct)
     new = replace(

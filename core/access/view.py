@@ -87,7 +87,7 @@ class Request:
     inserted_into: tuple[int, ...] = ()
     """Numbers of the sources whose externally inserted rows are indexed first."""
     is_prompt: bool = False
-    """Whether a prompt or search reads: SERVER_IN_DIRECT adds audiences, and level `full` leaves public ones alone."""
+    """Whether a prompt or search reads: SERVER_IN_DIRECT then adds audiences, level `full` allows only public ones."""
 
 
 @dataclass(frozen=True, slots=True)
