@@ -48,7 +48,7 @@ class HistoryLists:
 
     @property
     def replaced_rows(self) -> set[int]:
-        """Return the row ids of the messages that are replaced, even of one that was too old to be read."""
+        """Return the row ids of replaced messages, including the one the host names, even if it was not read."""
         named = None if self.replacing is None else self.replacing.row_id
         return {row for row in (named, *(entry.row_id for entry in self.replaced)) if row is not None}
 
@@ -281,7 +281,7 @@ def why_not_shown(entry: HistoryEntry) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """The message that the incoming message replaces; `takes` is true also for the persona's lines after it."""
+    """The message that the incoming message replaces. `takes` is true for it and for the persona's lines after it."""
 
     conversation: str
     message_id: str

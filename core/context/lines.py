@@ -195,7 +195,7 @@ class NameLabels:
         people: People | None = None,
         persona_id: str = "",
     ) -> None:
-        """Reserve the persona's name; the sender of `asker` gets one label for all keys in `identities`."""
+        """Reserve the persona's name. The sender of `asker` has the same label under all keys in `identities`."""
         self._people, self._persona_id = people or People(), persona_id
         self._by_label: dict[str, Identity] = {}
         self._labels: dict[tuple[Identity, str], str] = {}
