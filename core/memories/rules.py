@@ -46,12 +46,12 @@ _FORMS = {fold(kind): kind for kind in (*KINDS, INSTRUCTION)}
 
 
 def find_mark(message: Any) -> str:
-    """Return the word by which a host marks a message as a text that nobody said, such as `tool`; else ""."""
+    """Return the word, such as `tool`, by which a host marks a message as a text that nobody said; else ""."""
     return next((word for name in _MARKS if (word := word_at(message, name)) in NOT_SAID), "")
 
 
 def kind_of(value: object, *, also: Sequence[str] = ()) -> str:
-    """Return the memory kind that a word names, in any letter case or in snake_case."""
+    """Return the kind, of KINDS or `also`, that a word names in any letter case or in snake_case."""
     known = (*KINDS, *also)
     if isinstance(value, str):
         form = "".join(char for char in fold(value) if char.isalnum())
@@ -63,7 +63,7 @@ def kind_of(value: object, *, also: Sequence[str] = ()) -> str:
 
 
 def read_entry(given: object, default_kind: str) -> dict[str, Any] | None:
-    """Return a fact as arguments of `new_item.read`, with unknown keys in `metadata`; None for a blank one."""
+    """Return a fact as arguments of `new_item.read`, with unknown keys in `metadata`; None if its text is blank."""
     entry = {"text": given} if isinstance(given, str) or given is None else given
     if not isinstance(entry, Mapping):
         raise MessageError(

@@ -29,7 +29,7 @@ from ..text.words import stop_words
 MOST_CHARS = 300
 """Maximum number of characters of an instruction."""
 _MOST = 0.67
-"""Share of an instruction's words that a sentence must repeat to cancel it, if its topic is not only a name."""
+"""Share of an instruction's words that a sentence must repeat to cancel it, if its topic is diet, units or the like."""
 _STEM_CHARS, _ENDING_CHARS = 4, 3
 """Minimum number of letters that two forms of a word share, and maximum length of an ending."""
 _ADDED = frozenset({"pregnancy", MEDICAL})
@@ -39,7 +39,7 @@ _ENDINGS = ("endings", "returns", "stops", "permits", "leads", "explicit")
 _FRAME = ("permits", "vague", "openings", "adverbs")
 """Groups of phrases whose words say nothing about what a sentence allows."""
 _ENOUGH = 0.5
-"""The same share for other instructions; to cancel a name, a sentence must repeat more than this share of it."""
+"""The same share for other instructions; of a name, a sentence must repeat more than this share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Instruction:
 
     @property
     def held_topics(self) -> frozenset[str]:
-        """Return the topics on which it replaces older instructions; `don't call me Jo` has none, so Kim stays."""
+        """Return the topics of which it replaces older instructions: none for a cancellation (`don't call me Jo`)."""
         return frozenset() if self.ends else self.topics
 
 
@@ -139,9 +139,9 @@ def is_narrower(permit: Instruction, text: str) -> bool:
 
 
 def _says_more(ending: Instruction, text: str, own: Sequence[Phrases]) -> bool:
-    """Return whether a sentence is not about health or diet, or, for an illness, is about more than the text.
+    """Return whether a sentence must not end an instruction on health: it is about something else, or is in doubt.
 
-    `Peanuts are fine again` may be about the shop, `I can eat nuts again, if the doctor agrees` is no fact.
+    `Peanuts are fine again` may be about the shop; `I can eat nuts again, if the doctor agrees` is in doubt.
     """
     rest = cut_health(ending.text, ending.phrases, _ENDINGS)
     if rest is None or not holds_word(text, MEDICAL, own):
@@ -157,9 +157,9 @@ def _says_more(ending: Instruction, text: str, own: Sequence[Phrases]) -> bool:
 
 
 def _list_languages(text: str, other: str) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
-    """Return the languages of two texts, and those in which words of both may be forms of one word.
+    """Return the likely languages of each text, and those that both share: only there may words be forms of one word.
 
-    English `not` is no form of Dutch `noten`.
+    English `not` is not compared with Dutch `noten`.
     """
     joined = likely_languages(f"{text} {other}", ("en",))
     mine, theirs = (likely_languages(each, (*joined, "en")) for each in (text, other))
@@ -167,7 +167,7 @@ def _list_languages(text: str, other: str) -> tuple[Sequence[str], Sequence[str]
 
 
 def _names_illness(said: str, text: str, own: Sequence[Phrases]) -> bool:
-    """Return whether a sentence has all of `花生` in `我对花生过敏`, or else the illness: `糖尿病`."""
+    """Return whether `said` names what an instruction is about: `花生` of `我对花生过敏`, or the illness `糖尿病`."""
     illness = find_values(text, (MEDICAL,), own)
     stopped = {word for language in likely_languages(text) for word in stop_words(language) if word in text}
     pieces = _find_pieces(text, own, (*illness, *stopped)) or illness
@@ -177,7 +177,7 @@ def _names_illness(said: str, text: str, own: Sequence[Phrases]) -> bool:
 
 
 def _find_pieces(text: str, known: Sequence[Phrases], more: Sequence[str] = ()) -> list[str]:
-    """Return `剧透` of `别剧透`: what is left without vague words, and without the hiragana that a verb changes."""
+    """Return the pieces of a text that are not vague words or hiragana (verb endings): `剧透` of `别剧透`."""
     vague = sorted({*find_values(text, ("vague",), known), *more}, key=len, reverse=True)
     left = re.sub("|".join(map(re.escape, vague)) or "(?!)", " ", phrase_form(text))
     return re.findall(r"[^\Wぁ-ゟ]+", left) or re.findall(r"\w+", left)
@@ -223,7 +223,7 @@ def _is_alike(word: str, other: str, languages: Sequence[str], known: Sequence[P
 
 
 def choose_holding(topics: Sequence[Collection[str]]) -> list[int]:
-    """Return the positions of the instructions that no newer one replaces, in order."""
+    """Return, in order, the positions of the instructions that no newer instruction replaces."""
     newest = {frozenset(own): at for at, own in enumerate(topics)}
     return [
         at

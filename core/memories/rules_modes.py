@@ -35,7 +35,7 @@ _CALL = re.compile(r"(?<![\w@./+-])@memory(?![\w@-]|\.\w)[ \t]*[:,]?", re.IGNORE
 
 
 def asked_before(text: str, known: Sequence[Phrases]) -> tuple[str, Literal["@memory", "phrase"]] | None:
-    """Return the text that a message asks to save and how it asks, or None."""
+    """Return the text that a message asks to save, and whether it asks by `@memory` or by a phrase; else None."""
     call = _CALL.search(text)
     if call is None:
         return (text, "phrase") if is_request(text, known) and says_something(text, known) else None

@@ -41,7 +41,7 @@ _lock = threading.Lock()
 def note_turn(
     db: Database, scope: Scope, digests: Iterable[bytes], rows: Iterable[str] = (), asked_at: datetime | None = None
 ) -> None:
-    """Store what a prompt showed for the scope's conversation, replacing the previous turn."""
+    """Store which memories a prompt of the scope's conversation showed, replacing those of the previous turn."""
     turns, now, turn = _turns_of(db), db.clock(), _key(scope.persona, scope.conversation or "")
     with _lock:
         turns.pop(turn, None)

@@ -40,10 +40,10 @@ Check = Callable[[Connection, conversations.AudienceRow], WriteResult | None]
 
 @retry_duplicates
 def insert(call: Call, memory: NewMemory, *, row_id: int | None = None, check: Check | None = None) -> WriteResult:
-    """Store one item in the scope, or return the reason why not; a `check` runs with the audience locked.
+    """Store one item in the scope, or return the reason why not. `check` runs first, with the audience locked.
 
-    The reason is `privacy` if the speaker's level forbids the item, or if the person or conversation was forgotten
-    after the call began. If the speaker is unknown, PRIVACY_DEFAULT applies to items with a `check`.
+    If `check` returns a result, that is returned and nothing is stored. Reason `privacy`: the speaker's level forbids
+    the item (PRIVACY_DEFAULT with `check`, if unknown), or the speaker or the conversation was forgotten meanwhile.
     """
     db, scope = call.db, call.scope
     row_id = row_id or db.ids.one()
@@ -71,7 +71,7 @@ def build_result(memory: NewMemory, row_id: int | None, reason: WriteReason = ""
 
 
 def insert_once(call: Call, memory: NewMemory, *, row_id: int, refused: Collection[bytes]) -> WriteResult:
-    """Store one item as `insert` does, unless its digest is `refused`; a stored equal item only gets the new time."""
+    """Store one item as `insert` does. An equal stored item gets the new time instead; digests in `refused` fail."""
 
     def check(connection: Connection, place: conversations.AudienceRow) -> WriteResult | None:
         db, scope, local = call.db, call.scope, bool(place.local_only or memory.local_only)
@@ -85,7 +85,7 @@ def insert_once(call: Call, memory: NewMemory, *, row_id: int, refused: Collecti
 
 
 def is_private(connection: Connection, scope: Scope, tier: Tier, default: str, of_person: bool) -> bool:
-    """Return whether the speaker's privacy level forbids an item: full forbids all, partial the long-term ones."""
+    """Return whether the speaker's level (`default`, if unknown and `of_person`) forbids an item of this tier."""
     if scope.participant:
         level = participants.known(connection, scope.persona, [scope.participant], default)[scope.participant].level
     else:
@@ -151,9 +151,7 @@ def find_equal(
     *,
     instructions: bool = True,
 ) -> dict[tuple[bytes, bool], int]:
-    """Return the id of the newest active item of each text, by digest and mark local_only, of one audience and
-    participant.
-    """
+    """Return the id of the newest active item for each (digest, local_only), within an audience and a participant."""
     where = [
         *match_own(scope, audience_id),
         or_(_C.expires_at.is_(None), _C.expires_at > db.clock()),
@@ -213,10 +211,10 @@ _JOINED = (
 
 
 def merge_values(old: Any, new: NewMemory) -> dict[str, Any]:
-    """Return the columns of an item after a merge.
+    """Return the columns of an item into which an equal item was merged.
 
-    It gets the tags and sources of both, the higher importance, the longer-lived tier, the later expiry and the later
-    time; a saved memory keeps the time of the request.
+    They are the tags and sources of both, the higher importance, the longer-lived tier, the later expiry, and the
+    later time; but a saved memory keeps the time of the request.
     """
     tier = "session" if old.tier == new.tier == "session" else "long_term"
     expiries = (old.expires_at, new.expires_at)
@@ -236,7 +234,7 @@ def merge_values(old: Any, new: NewMemory) -> dict[str, Any]:
 def renew(
     connection: Connection, db: Database, persona: str, row_id: int, at: datetime, sources: object = None
 ) -> None:
-    """Set an item's time to `at` if that is later, and add the sources if the item has any, within a transaction."""
+    """Set an item's time to `at` if that is later; add `sources` if the item already has sources."""
     old = indexed.lock(connection, MEMORIES, persona, [row_id])
     at = max([at, *(each.at for each in old if each.at is not None)])
     values: dict[str, Any] = {"timestamp": at, "updated_at": db.clock()}

@@ -97,7 +97,7 @@ def item_of(row: Any) -> Item:
 
 
 def _show_item(seen: ReadScope, row: Any) -> Item:
-    """Return an item; only operators see its conversation's stored key, others the host's key without the server."""
+    """Return an item. Operators see the stored conversation key; others see the host's key, without the server."""
     item = item_of(row)
     if item["conversation"] and seen.audiences is not None:
         item["conversation"] = plain_key(item["conversation"])

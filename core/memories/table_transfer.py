@@ -79,7 +79,7 @@ def number_item(memory: NewMemory, seen: Counter[bytes]) -> int:
 
 @retry_duplicates
 def store(call: Call, items: Sequence[tuple[int, NewMemory]], *, dry_run: bool) -> Done:
-    """Store each (number, item) unless at least `number` equal items are stored: an import can be run again."""
+    """Store each (number, item) unless `number` equal items are stored already, so that an import can be repeated."""
     db, scope, default = call.db, call.scope, call.settings.privacy_default
     ids, tiers = db.ids.take(len(items)), {memory.tier for _, memory in items}
 
