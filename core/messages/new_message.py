@@ -59,7 +59,7 @@ class NewMessage:
     instructions: tuple[Instruction, ...] = ()
     """Standing instructions in the text, which are stored with the message."""
     beside: Any = None
-    """What else a file has of the message; only the function that stores it knows the type."""
+    """Further data of the message from an imported file; only the function that stores it knows the type."""
     folded: str = field(init=False, repr=False)
     digest: bytes = field(init=False, repr=False)
     notes: tuple[str, ...] = ()

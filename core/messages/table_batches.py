@@ -27,7 +27,7 @@ from . import table_lines
 from .new_message import SAME_WITHIN, NewMessage
 
 WriteBeside = Callable[[Connection, Database, str, Sequence[tuple[int, str, Any]]], None]
-"""Stores what is `beside` a persona's messages, each `(row id, conversation, data)`, in their transaction."""
+"""Stores the `beside` data of a persona's messages, each as (row id, conversation, data), in their transaction."""
 
 PART = 500
 """Number of messages stored in one transaction."""

@@ -43,7 +43,7 @@ def read_breaks(read: Reader, persona: str, conversation: str, newest: int | Non
 
 
 def read_rows(read: Reader, persona: str, conversation: str) -> list[MessagePosition]:
-    """Return every message of a conversation, oldest first, so that the place in the list is the message's index."""
+    """Return every message of a conversation, oldest first; the position in the list is the message's index."""
     here = (_C.persona_id == persona, _C.interface_path == conversation)
     rows = read(select(_C.timestamp, _C.id, _C.hidden).where(*here).order_by(_C.timestamp, _C.id), {})
     return [MessagePosition(at, row_id, None if hidden >= AT_SOURCE else bool(hidden)) for at, row_id, hidden in rows]

@@ -202,7 +202,7 @@ def read_newest(
 
 
 def read_stats(db: Database, persona: str, audiences: Sequence[int], *, local: bool = False) -> Any:
-    """Return the number of visible messages and of conversations with such, and their oldest and newest time."""
+    """Return the numbers of visible messages and of their conversations, and the oldest and the newest time."""
     columns = (func.count(), func.count(_C.interface_path.distinct()), func.min(_C.timestamp), func.max(_C.timestamp))
     chosen = select(*columns).where(*_where(False, True, local))
     values = {"persona": persona, "audiences": list(audiences)}
@@ -245,6 +245,6 @@ def is_open(connection: Connection, persona: str, line: Line, default: str) -> b
 
 
 def are_as_read(connection: Connection, persona: str, lines: Iterable[Line]) -> bool:
-    """Return whether those of these messages that are still stored have unchanged texts."""
+    """Return whether all these messages that have a row id are still stored, with the same texts."""
     texts = {line.row_id: line.text for line in lines if line.row_id}
     return read_texts(connection.execute, persona, texts) == texts

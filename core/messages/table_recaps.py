@@ -163,7 +163,7 @@ def update_recap(
     columns: Mapping[str, Any],
     data: Mapping[str, Any] | None,
 ) -> bool:
-    """Set columns and `data` values of the recap of a message's current text (None removes one); False if unchanged."""
+    """Set columns and `data` values of a message's current recap; None removes a value. Return whether it changed."""
     key, own = {"persona_id": persona, "message_row": row_id, "alternative": OWN}, _match_own(persona, row_id)
     # Locked before it is read: two writers that set different keys of one message must not lose one.
     connection.execute(insert_ignore(message_recaps, db.family), {**key, "conversation_key": conversation})
@@ -188,7 +188,7 @@ def move_recap(connection: Connection, persona: str, row_id: int, source: int, t
 
 
 def set_include(connection: Connection, persona: str, rows: Collection[int], include: str | None) -> int:
-    """Set `include` of these messages' current recaps, of stale ones only to None; return the number of changes."""
+    """Set `include` of these messages' current recaps (stale ones are only set to None); return how many changed."""
     wanted = _R.include.is_not(None) if include is None else (_R.include.is_(None) | (_R.include != include))
     where = [_R.persona_id == persona, _R.alternative == OWN, wanted]
     if include is not None:
@@ -198,7 +198,7 @@ def set_include(connection: Connection, persona: str, rows: Collection[int], inc
 
 
 def clear_conversation(connection: Connection, persona: str, conversation: str) -> dict[str, int]:
-    """Delete all recaps of a conversation's messages and alternatives; return how many messages had each key."""
+    """Delete all recaps of a conversation; return how many messages had each value (`memory`, `include` ...)."""
     here = (_R.persona_id == persona, _R.conversation_key == conversation)
     columns = (_R.memory.is_not(None).label("memory"), _R.include.is_not(None).label("include"), _R.edited, _R.data)
     counts: Counter[str] = Counter()
