@@ -232,7 +232,7 @@ def _take_edits(call: Call, folder: Path, state: State) -> None:
 
 
 def _iter_new(items: Iterable[T], read_text: Callable[[T], str], stored: Iterable[str]) -> Iterator[tuple[int, T]]:
-    """Yield (position in the file, entry) of entries whose text is not `stored`; equal texts once."""
+    """Yield (position in the file, entry) for each entry whose text is not in `stored`; of equal texts only one."""
     texts = set(map(fold, stored))
     for number, item in enumerate(items, 1):
         text = fold(read_text(item))

@@ -82,8 +82,8 @@ def load_memory(**options: Unpack[CallOptions]) -> LoadedMemory:
     """Return recent conversations and saved memories as data, `{"recent": [...], "saved": [...]}`, each oldest first.
 
     Returns:
-        Always both keys; a list is empty if its flag is off (ENABLE_RECENT_CONVERSATIONS, ENABLE_SAVED_MEMORY), both
-        are empty if MEMORY_MODE is `project`.
+        Always both keys. Without ENABLE_RECENT_CONVERSATIONS `recent` is empty, without ENABLE_SAVED_MEMORY `saved`;
+        if MEMORY_MODE is `project`, both are.
     """
     call = open_call(**options)
     recent, saved = _switches(call.settings)

@@ -78,7 +78,7 @@ def choose_saved(rows: Sequence[SavedText], words: Sequence[str], settings: Sett
 
 
 def _count_words(text: str, words: Sequence[str]) -> int:
-    """Return how many `words` a text contains: in scripts with spaces, as beginning of a word, in others anywhere."""
+    """Return how many of `words` a text contains: at the beginning of a word, or anywhere in scripts without spaces."""
     folded = fold(text)
     starts = {word: re.escape(word) if word[0] > "\u052f" else rf"(?<!\w){re.escape(word)}" for word in words}
     return sum(re.search(start, folded) is not None for start in starts.values())

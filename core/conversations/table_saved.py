@@ -64,7 +64,7 @@ def insert_memory(call: Call, memory: NewMemory) -> WriteResult:
 def _find_equal(
     connection: Connection, persona: str, audience_id: int, participant: str | None, digest: bytes, local_only: bool
 ) -> int | None:
-    """Return the id of the oldest saved memory with this text or None; local_only rows count only if `local_only`."""
+    """Return the id of the oldest saved memory with this text, or None; skip local_only rows unless `local_only`."""
     whose = _C.participant_key == participant if participant else _C.participant_key.is_(None)
     there = (_C.persona_id == persona, _C.audience_id == audience_id, _C.local_only <= int(local_only))
     # no ORDER BY: SQLite would read all memories of the audience in order of time, not the few with this digest
