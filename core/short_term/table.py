@@ -293,9 +293,9 @@ def remove_person(connection: Connection, persona: str, keys: Collection[str]) -
 def reword_lines(
     connection: Connection, persona: str, channel: str, participant: str | None, old: str, new: str | None
 ) -> None:
-    """Replace the text `old` of a participant's lines by `new`; None removes these lines, and equal lines of nobody.
+    """Replace the text `old` of a participant's lines by `new`; None removes them, and equal lines without a speaker.
 
-    If no line of an entry with this text names the participant, all lines with this text count as the participant's.
+    In an entry where no line with this text names the participant, all lines with it count as the participant's.
     """
     ids = connection.execute(select(_S.id).where(_S.persona_id == persona, _S.channel_id == channel)).scalars().all()
     text, mark = cut_text(new or ""), mark_participant(participant or "")

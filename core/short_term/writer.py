@@ -213,7 +213,7 @@ def update_short_term_memory(
     interface: str | None = None,
     **options: Unpack[CallOptions],
 ) -> WriteResult:
-    """Store a summary of a channel, which other channels show instead of its lines; at most once per turn.
+    """Store a summary of a channel, at most once per turn. Prompts in other channels show it instead of the lines.
 
     Args:
         user, channel, server, persona, lineage, is_direct, is_private, interface: as for `store_short_term_memory`.
