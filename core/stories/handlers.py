@@ -100,7 +100,7 @@ class Task(StoryCall):
         return text
 
     def check(self, text: str, current: str) -> str:
-        """Return `text` if it may replace the text `current`; "" if it may not and was made without a model.
+        """Return `text` if it may replace the text `current`; "" if an extract (a text without a model) may not.
 
         Raises:
             ModelError: a model's text may not replace the current text, so the model is asked again later.

@@ -74,7 +74,7 @@ def check_key(key: object, known: tuple[str, ...] = tuple(KINDS)) -> str:
 
 
 def read_value(key: str, value: object) -> Any:
-    """Check the value for `key` and return it as it is stored; None, also for a switch that is off, stores nothing."""
+    """Check the value for `key` and return its stored form; None (also for a switch that is off) stores nothing."""
     kind = KINDS[key]
     if value is None:
         return None
@@ -123,7 +123,7 @@ class HidePlan(TypedDict):
 
 
 def plan_hiding(start: int, hidden: Sequence[bool | None]) -> HidePlan:
-    """Return the changes that hide messages before index `start` and show the rest; None in `hidden`: never shown."""
+    """Return the changes that hide messages before index `start` and show the rest, except None (hidden for good)."""
     return {
         "hide": ranges(at for at, is_hidden in enumerate(hidden[:start]) if is_hidden is False),
         "show": ranges(at for at, is_hidden in enumerate(hidden[start:], start) if is_hidden),
@@ -131,7 +131,7 @@ def plan_hiding(start: int, hidden: Sequence[bool | None]) -> HidePlan:
 
 
 def last_hidden_scene(breaks: Sequence[int], hidden: Sequence[bool | None]) -> int | None:
-    """Return the newest break before the first message that is not hidden by an import (None in `hidden`), or None."""
+    """Return the last break among the opening messages that an import hid (None in `hidden`); None without a break."""
     end = next((at for at, is_hidden in enumerate(hidden) if is_hidden is not None), len(hidden))
     return max((at for at in breaks if at < end), default=None)
 

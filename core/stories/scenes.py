@@ -133,7 +133,7 @@ def make_break(
 
 
 def queue_recap(connection: Connection, call: StoryCall, break_row: int, before: Sequence[int] = ()) -> None:
-    """Queue the recap of a scene after the operations `before`, else after the conversation's last scene recap."""
+    """Queue the recap of a scene, to run after the operations `before`, or after the last queued scene recap."""
     before = before or [*jobs_table.read_open(connection.execute, call.persona, SCENE_RECAP, call.conversation)][-1:]
     jobs_table.enqueue(
         connection,

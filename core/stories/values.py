@@ -47,7 +47,7 @@ def set_data(
 
     Returns:
         `(True, row id, "")`; reason `unchanged` if the value is the same, `not_found` if the scope sees no such
-        message, `privacy` for a text if the level of the sender, or of the person answered, is full.
+        message, `privacy` for a text if the sender, or the person answered, has privacy level `full`.
 
     Raises:
         ValueError: an unknown key (the error names the nearest), a key of a scene, or an unknown provenance.
@@ -223,8 +223,8 @@ PART = 200
 def queue_recaps(conversation: object = None, **options: Unpack[CallOptions]) -> int:
     """Queue the recap of every message whose recap is missing or stale, oldest first, and return how many were queued.
 
-    Only messages of people and the persona count, without those marked `exclude` or whose recap is queued already. An
-    import queues no recaps by itself.
+    Only messages of people and the persona get recaps. Messages marked `exclude`, and those whose recap is queued
+    already, are skipped. An import queues no recaps by itself.
 
     Returns:
         The number queued by this call; 0 while stories are switched off for the conversation.
