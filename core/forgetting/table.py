@@ -285,7 +285,7 @@ def find_owner(removal: Removal, kind: str, key: str) -> Owner:
 
 
 def _find_person(removal: Removal, participant: str) -> Owner:
-    """Return a person with all linked identities as an owner; search again if others add rows before all is locked."""
+    """Return a person with all linked identities as an owner; repeat if other writers add rows before all is locked."""
     locked: set[str] = set()
     for _ in range(_TRIES):
         keys = _find_identities(removal, participant)

@@ -248,7 +248,7 @@ def _drop_summaries(removal: Removal, message: Line) -> None:
 def _find_standing(
     removal: Removal, source: SourceTable, message: Line, here: Any, *columns: Any
 ) -> list[tuple[Any, tuple[int | str, ...]]]:
-    """Return the rows that list a message among the messages they were made from, each with the others of that list."""
+    """Return the rows that were made from a message, each with the other messages that it was made from."""
     c = source.table.c
     names = {message.row_id, message.message_id or message.row_id}
     listed = cast(c.source_message_ids, String)
@@ -272,7 +272,7 @@ _ITEM = (_M.provenance, _M.kind, _M.content_hash)
 
 
 def _find_said(removal: Removal, message: Line) -> list[Any]:
-    """Return memory items with the message's text and no source message; none if another message has this text too."""
+    """Return memory items with the message's text and no source message; [] if another message has the same text."""
 
     def said(c: Any, conversation: Any) -> tuple[Any, ...]:
         who = c.participant_key == message.participant if message.participant else c.participant_key.is_(None)

@@ -119,7 +119,7 @@ class Removal:
     # The end
 
     def note_gone(self) -> None:
-        """Let `purge_index` clean every audience that ever lost rows, since its index may still hold their words."""
+        """Let `purge_index` clean every audience that ever lost rows: its index may still hold the deleted words."""
         a, gone = audiences.c, search_gone.c
         found = select(a.audience_id).join(search_gone, gone.audience_id == a.audience_id).distinct()
         self._audiences.update(self.connection.execute(found.where(a.persona_id == self.persona)).scalars())

@@ -28,8 +28,8 @@ _S, _R, _V, _K = scene_table.c, scene_recaps.c, running_recaps.c, conversations.
 def delete_parts(removal: Removal, conversation: str, messages: Collection[int], *, edited: bool = False) -> None:
     """Delete the recaps of a conversation that were made from these messages, and queue them again.
 
-    With `edited`, the messages got another text or mark and are kept, and so are recaps that a person wrote. Operations
-    about deleted messages must still be there: their scenes get operations about other messages.
+    With `edited`, the messages changed but still exist, and recaps that a person wrote are kept. Call this before the
+    operations about deleted messages are removed, since their scenes get operations about other messages.
     """
     story = _read_story(removal, conversation)
     first = _find_first(story, messages)
