@@ -27,7 +27,7 @@ def edit_item(
     operator: bool = False,
     **options: Unpack[CallOptions],
 ) -> WriteResult:
-    """Replace the text of an item; its history keeps the old one. Its time is now if `tomorrow` or the like is in it.
+    """Replace an item's text and keep the old one in its history. New words like `tomorrow` set the item's time to now.
 
     Args:
         id: the item's id.
@@ -148,7 +148,7 @@ def retag_items(
         add, remove: tags to add and tags to remove.
 
     Raises:
-        MessageError: also if no change is named, or a tag has more than 255 bytes.
+        MessageError: as for `delete_items`; also if no tag is named, or a tag has more than 255 bytes.
 
     >>> from prompt_engine import lifelong, open_database
     >>> db = open_database("sqlite://")

@@ -64,9 +64,9 @@ Items = Sequence[tuple[int, Fact, NewMemory]]
 
 
 def consolidate(call: Call, model: Any, rows: Collection[int] = ()) -> Outcome:
-    """Consolidate the oldest new messages of the scope's conversation, and once more the messages with ids `rows`.
+    """Consolidate the oldest new messages of the scope's conversation, and again the messages with the ids `rows`.
 
-    Raises ModelError; ChangedError if the messages with the ids `rows` change while the model is asked.
+    Raises ModelError, or ChangedError if messages of `rows` change while the model is asked.
     """
     if not call.settings.enable_memories:
         return Outcome(reasons=(DISABLED,))

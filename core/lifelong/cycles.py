@@ -329,7 +329,7 @@ def queue_due(db: Database, persona: str, settings: Settings) -> None:
 
 
 def _full(db: Database, persona: str, most: int) -> list[str]:
-    """Return the conversations with at least `most` new messages; each message counts for one return only."""
+    """Return the conversations with at least `most` messages that are new since they were last returned here."""
     if not most:
         return []
     newest_seen: dict[str, int] = db.caches.setdefault(__name__, {})

@@ -79,7 +79,7 @@ def prune_ltm(
         max_age_days, max_importance: prune items at least this old (1 to 36,500), and below this importance (0 to 1);
         PRUNE_MAX_AGE_DAYS and PRUNE_MAX_IMPORTANCE by default.
         mode: any (one of the two is enough) or all; PRUNE_MODE by default.
-        protect_importance: items of at least this importance stay; 0 to 1.01, which protects no item; 0.7 by default.
+        protect_importance: items of at least this importance stay; 0 to 1.01 (no item is protected), 0.7 by default.
         dry_run: change nothing.
 
     Returns:

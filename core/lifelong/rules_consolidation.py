@@ -108,8 +108,8 @@ def _fact(key: str, given: object, patterns: Sequence[str], missing: float) -> F
 def date_facts(facts: Sequence[Fact], lines: Sequence[Line]) -> list[Fact]:
     """Return the facts that a model found in these lines, each with the time of the line that states it.
 
-    That is the line whose number the model gave, if the fact has a word of it. Else it is the line with most of the
-    fact's words, rare ones counting more; of equal lines the newest.
+    It is the line whose number the model gave, if line and fact share a word. Otherwise it is the line that shares most
+    words with the fact (rare words count more), and among equal lines the newest.
     """
     held = [frozenset(words(line.text)) for line in lines]
     rows = Counter(word for each in held for word in each)

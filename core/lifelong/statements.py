@@ -31,9 +31,9 @@ def profile(
 ) -> list[ProfileStatement]:
     """Return a person's statements about themselves that the scope sees: memories first, then messages, newest first.
 
-    Nothing is stored: the call searches the existing rows. Of 300 candidates of each audience, the newest and those
-    with the rarest words, it returns memories, and messages with a phrase of `prompts/remember` that states a fact, a
-    taste or an instruction. Equal texts of one conversation are returned once.
+    Nothing is stored: the call searches 300 candidates of each audience, the newest rows and those with the rarest
+    words. Among these, memories are returned, and messages with a phrase of `prompts/remember` for a fact, a taste or
+    an instruction. Equal texts of one conversation are returned once.
 
     Args:
         participant: key of the person, `interface/id`; None for the scope's own.

@@ -93,9 +93,9 @@ def read_active(db: Database, persona: str, above: int) -> tuple[list[str], int]
 
 
 def count_new(db: Database, persona: str, conversation: str, most: int, *, above: int = 0) -> tuple[int, int]:
-    """Return (number of unconsolidated messages with ids above `above`, counted up to `most`; their highest id).
+    """Return (number of unconsolidated messages with ids above `above`, at most `most`; highest id of these messages).
 
-    Without any, the id is the consolidation mark, or `above` if that is higher.
+    If there are none, the id is the consolidation mark, or `above` if that is higher.
     """
     mark = max(above, _read_mark(db, persona, conversation))
     newer = _select(persona, conversation, _C.id > mark, columns=(_C.id,))
@@ -117,7 +117,7 @@ def move_mark(connection: Connection, persona: str, window: Window) -> bool:
 def are_there(connection: Connection, persona: str, window: Window, lines: Sequence[Line]) -> bool:
     """Return whether these messages of a window are all still open to consolidation.
 
-    In a window that moves the mark, all its messages must be, and none may have been added between them.
+    If the window moves the mark, all its messages must still be open, with no message added between them.
     """
     rows = [line.row_id for line in (window.lines if window.last else lines)]
     where = (_C.id > window.mark, _C.id <= window.last) if window.last else (_C.id.in_(rows),)
