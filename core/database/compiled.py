@@ -38,12 +38,12 @@ def chunks(items: Iterable[T], size: int = AT_ONCE) -> Iterator[list[T]]:
 
 
 def read_parts(read: Reader, statement: Any, values: Mapping[str, Any], ids: Iterable[Any]) -> list[Any]:
-    """Run a SELECT that binds `ids` for batches of ids, and return all rows."""
+    """Run a SELECT once for each batch of `ids`, which it binds as `ids`, and return all rows."""
     return [row for part in chunks(sorted(set(ids))) for row in read(statement, {**values, "ids": part})]
 
 
 def execute_parts(connection: Connection, statement: Any, ids: Iterable[Any]) -> int:
-    """Run a write statement that binds `ids` for batches of ids; return the number of changed rows."""
+    """Run a write statement once for each batch of `ids`, which it binds as `ids`; return how many rows changed."""
     parts = chunks(sorted(set(ids)))
     return sum(connection.execute(statement, {"ids": part}).rowcount for part in parts)
 

@@ -170,10 +170,10 @@ class Database:
         return self._engines
 
     def empty_journal(self) -> tuple[str, ...]:
-        """Move SQLite's WAL journal into the database file and empty it; return its path with the reason if it cannot
-        be emptied, else nothing. On servers do nothing.
+        """Move SQLite's WAL journal into the database file and empty it, waiting up to a second for readers.
 
-        While a handle is open, deleted texts stay readable in a journal. This waits up to a second for readers.
+        Deleted texts stay readable in the journal until then. Returns (), or a text with the journal's path and the
+        reason why it could not be emptied. On servers nothing is done.
         """
         if self.family != "sqlite" or self.target.in_memory:
             return ()
@@ -309,12 +309,12 @@ class Database:
     ) -> T:
         """Run `work` in one transaction and return its result. If `work` raises RollbackError, nothing is stored.
 
-        After a deadlock, lock wait, lost connection or not-ready answer, all of `work` is run again, up to 5 times with
-        growing pauses, until DB_TIMEOUT_SECONDS have passed since the first try; after a duplicate key, at once. It
-        must therefore change nothing outside its connection. If the commit's answer was lost, `confirm` checks on a
-        fresh connection, with the result of that try, whether it is stored: then this result is the transaction's. With
-        `waits` off, `work` is tried once and does not wait for locks. An error says that nothing was written, or, if
-        the commit's answer was lost, that the outcome is unknown (`if_unsure`).
+        After a deadlock, lock wait, lost connection or not-ready answer, all of `work` is run again: up to 5 tries with
+        growing pauses, within DB_TIMEOUT_SECONDS; after a duplicate key, without a pause. So `work` must change nothing
+        outside its connection. If the commit's answer was lost, `confirm(new connection, result)` checks whether the
+        try was stored; if it was, its result is returned. With `waits` off, `work` is tried once and does not wait for
+        locks. An error says that nothing was written, or with `if_unsure` that the outcome is unknown, because the
+        commit's answer was lost.
         """
         if self._local.joined is not None:
             return self._run_joined(self._local.joined, work)
