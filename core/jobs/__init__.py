@@ -56,7 +56,7 @@ def enqueue_operation(
         priority: HIGH, NORMAL or LOW.
         metadata: plain JSON, such as `{"message_id": row_id}` for a RECAP.
         depends_on: ids of operations that must complete first. If one of them fails or is cancelled, this operation
-            fails too, but a SCENE_RECAP runs. An unknown id counts as completed.
+            fails too, unless it is a SCENE_RECAP, which then runs. An unknown id counts as completed.
         conversation, participant: keys of the operation's subject; None uses those of the scope.
 
     Raises ValueError for an unknown type or priority, MessageError for metadata that is not plain JSON.
@@ -149,8 +149,8 @@ def retry_operation(
 ) -> WriteResult:
     """Put a failed operation of the scope's persona back into the queue, with all its tries left.
 
-    Returns `(True, id, "")`, or reason `unchanged` if no such operation has failed, or `refused` if it was queued with
-    texts, which were deleted when it failed.
+    Returns `(True, id, "")`; reason `unchanged` if no such operation has failed; reason `refused` if the operation was
+    queued with texts, because these were deleted when it failed.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.jobs import enqueue_operation, retry_operation
