@@ -88,7 +88,7 @@ def find_version(versions: Mapping[str, str] | None) -> str:
 
 
 def list_pending(db: Database) -> list[str]:
-    """Return the pending revisions, oldest first; the last one also if the fingerprint differs. One round trip."""
+    """Return the pending revisions, oldest first; the newest is pending too if its fingerprint differs."""
     return _list_pending(read_versions(db))
 
 
@@ -141,7 +141,7 @@ def list_foreign(found: Container[str], versions: Mapping[str, str] | None) -> l
 
 
 def migrate(db: Database, *, copying: bool = False) -> Migrated:
-    """Create or migrate the tables; with `copying`, new ones are marked as an unfinished copy from the first on."""
+    """Create or migrate the tables; with `copying`, new tables are marked as an unfinished copy from the start."""
     if db.family == "sqlite":  # its statements have no time limit, its transactions wait for each other
         return _migrate(db, db, copying)
     url = db.target.url.render_as_string(hide_password=False)
