@@ -28,7 +28,7 @@ from .survey import MAX_LISTED, Plan, Survey, count_export
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """Result of an import. Numbers count messages, but no service messages, unless a field says otherwise."""
+    """Result of an import. Numbers count messages without service messages, unless a field says otherwise."""
 
     format: str
     could_import: int = 0
@@ -110,15 +110,15 @@ def import_file(
             groups and channels public; None follows the format of the file.
         time_zone: IANA name of the zone of times without an offset.
         day_first: whether 03/04 is 3 April in WhatsApp exports and tables; None decides from the whole file.
-        dry_run: store nothing, only return what would be stored in the database that was passed or configured.
+        dry_run: store nothing; return what an import into the given or configured database would store.
         max_bytes: maximum number of bytes of the unpacked file; 2 GiB by default.
         progress: see `Progress`.
-        db, settings, scope: None uses those of the process; the scope names persona and server. With the privacy
-            `separate`, new conversations are private, and those of one person separate.
+        db, settings, scope: None uses those of the process; the scope names persona and server. If its privacy is
+            `separate`, new conversations are private, and those with one person are separate chats.
 
     Raises:
         TransferError: the whole file is refused, and nothing was stored; or the database failed, and the error names
-            the row after which to continue.
+            the last row that is stored.
         ValueError: an unknown time zone.
         MessageError: an invalid interface or conversation key.
 

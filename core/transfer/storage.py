@@ -299,7 +299,7 @@ class ChatWriter:
         )
 
     def _give_to_scenes(self, conversation: str) -> None:
-        """If the file hides all messages up to a scene break, AUTO_HIDE_SCENE_COUNT decides later whether they show."""
+        """Let AUTO_HIDE_SCENE_COUNT show messages again, if the file hides all of them up to a scene break."""
         persona = self._call.persona
         order = table_hidden.read_rows(self._reader, persona, conversation)
         breaks = table_hidden.read_breaks(self._reader, persona, conversation)

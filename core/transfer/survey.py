@@ -29,7 +29,7 @@ _SAID = (None, "user", "persona")
 
 
 def make_id(line: Line, seen: Counter[int]) -> str:
-    """Return a message id made of a line's time and text, with a number for equal lines, which `seen` counts."""
+    """Return a message id made of a line's time and text, and of a number if `seen` has counted equal lines."""
     made_id = f"at-{text_digest(line.made_of or line.at.isoformat(), 16)}-{text_digest(line.text)}"
     file = line.place.rpartition(": ")[0] or line.place
     # a hash instead of the id saves memory: there is one per line of the export

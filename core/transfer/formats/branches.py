@@ -44,10 +44,10 @@ class Shown(NamedTuple):
 
 
 def choose_branch(nodes: Iterable[Node], current: str, begun: datetime | None, fallback: datetime) -> list[Shown]:
-    """Return the messages from the first to `current` (without it, to the last of the file), each with a time.
+    """Return the messages from the first to `current` (if unknown, to the last of the file), each with a time.
 
-    A line of another branch becomes a version of the shown line by the same role at the same depth. If the role has
-    no line at that depth, its nearest shown line above is used.
+    A message of another branch becomes a version of the shown message with the same role at the same depth; if there
+    is none, of the nearest shown message of that role above.
     """
     by_id = {node.id: node for node in nodes}
     path = _walk(by_id, current if current in by_id else next(reversed(by_id), ""))
@@ -105,7 +105,7 @@ Conversation = Callable[[str, Mapping[str, Any], Member, Reading], Iterator[Read
 
 
 def _read(members: Sequence[Member], reading: Reading, keys: frozenset[str], one: Conversation) -> Iterator[Read]:
-    """Call `one` for each conversation and yield its results; a file is a list of conversations, or one with `keys`."""
+    """Call `one` for each conversation and yield its results. A file is a list of them, or one object with `keys`."""
     for member in members:
         single: dict[str, Any] = {}
         messages: list[Any] = []
@@ -389,7 +389,7 @@ def _claude_node(project: str, message: Mapping[str, Any], before: str, missing:
 
 
 def _claude_words(message: Mapping[str, Any]) -> str:
-    """Return a message's text: of its blocks, else its plain text without thoughts, else that of its attachments."""
+    """Return the text of a message's blocks; else its plain text without thoughts; else its attachments' text."""
     content = message.get("content")
     blocks = content if isinstance(content, list) else [content]
     shown = [block for block in blocks if isinstance(block, str) or text_at(block, "type") in ("text", "")]

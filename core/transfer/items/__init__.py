@@ -107,9 +107,9 @@ def export_items(
 ) -> ItemExport:
     """Return the persona's memory items as a file, oldest first, in pieces of text.
 
-    Archived, replaced and expired items and instructions are left out. The export is for an operator: it has the items
-    of every audience, also local_only items. With a conversation in the scope, it has the items that this conversation
-    sees.
+    Instructions, and archived, replaced or expired items, are left out. The export is for an operator: it has the items
+    of every audience, local_only items too. If the scope names a conversation, it has only the items that this
+    conversation sees.
 
     Args:
         kind: kind or kinds of the items; None exports all kinds.

@@ -196,7 +196,7 @@ def read_kind(value: Any) -> str:
 
 
 def _owner_note(given: Mapping[str, Any], scope: Scope) -> str:
-    """Return a note if the item in the file belongs to another owner than the call's scope, else ""."""
+    """Return a note if the item in the file has another owner than the call's scope; else ""."""
     others = dict.fromkeys(
         owner
         for name, owner in _OWNERS.items()

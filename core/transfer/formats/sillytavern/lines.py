@@ -99,7 +99,7 @@ def split_line(value: Mapping[str, Any], text: str) -> tuple[Beside, bool, dict[
 
 
 def _left(written: Any, stored: str) -> Any:
-    """Return `written`, a text in the file, if it differs from the stored text, for example by thoughts, else None."""
+    """Return `written`, the text in the file; None if it equals the stored text, for example if it has no thoughts."""
     return None if isinstance(written, str) and clean(written) == stored else written
 
 
