@@ -37,7 +37,7 @@ TOKEN_KEY = "prompt_engine.token"  # noqa: S105 - a key of the request
 
 
 class TokenReader:
-    """Finds tokens in the database. A token found before stays valid while the database does not answer."""
+    """Finds tokens in the database. While the database does not answer, tokens found earlier stay valid."""
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(TOKEN_THREADS, "prompt-engine-token")

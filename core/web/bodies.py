@@ -240,7 +240,7 @@ class RelationshipBody(Body):
 
 
 class ForgetBody(Body):
-    """Target to forget for good: exactly one of the four fields, with a conversation also its server."""
+    """Target to forget for good: exactly one of the four fields. With `conversation`, `server` may name its server."""
 
     participant: Name | None = Field(default=None, examples=["telegram_bot/u1"])
     conversation: Annotated[str, Field(max_length=512)] | None = None

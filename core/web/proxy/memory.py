@@ -125,7 +125,7 @@ class TurnMemory:
 
 
 class OpenTurn:
-    """A turn whose answer is being read. If it is streamed, the turn's lines are stored first, the answer at its end.
+    """A turn whose answer is being read. If that is streamed, the lines are stored first, the answer when it ends.
 
     `length` is that of an uncompressed answer in bytes, None if it is unknown.
     """

@@ -321,7 +321,7 @@ def _choose_headers(headers: Mapping[str, str], settings: Settings) -> dict[str,
 
 
 def choose_answer_headers(headers: Any, *, is_decoded: bool = False) -> list[tuple[bytes, bytes]]:
-    """Return the answer headers to pass on, without headers of the connection or of a removed compression."""
+    """Return the answer's headers without those of the connection and, if it was decoded, of the compression."""
     listed = {each.strip().lower() for each in headers.get("connection", "").split(",")}
     dropped = _HOP_BY_HOP | _OWN_ANSWER | listed | ({"content-encoding", "content-length"} if is_decoded else set())
     kept = [(name, value) for name, value in headers.multi_items() if name.lower() not in dropped]
