@@ -47,11 +47,11 @@ def export(
 ) -> None:
     """Write a conversation, memories or a person into a file.
 
-    A conversation is written with all messages, also hidden ones, alternatives, recaps, scenes and running recap.
+    A conversation is written with all messages (hidden ones too), alternatives, recaps, scenes and running recap.
     Imported messages that were not changed are written as in the imported file. An error leaves FILE as it was.
 
-    Memories are written oldest first, 50,000 per file; `import` can read these files. For a person, the file
-    lists, by table, every row that names them, with previous texts, recaps and alternatives: a copy to give to them.
+    Memories are written oldest first, 50,000 per file; `import` can read these files. The file of a person is a copy
+    to give to them: it lists, by table, every row that names them, with previous texts, recaps and alternatives.
     """
     if markdown:
         from ..conversations import export_markdown
