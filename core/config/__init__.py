@@ -219,7 +219,7 @@ def _comment(line: str) -> str:
 
 
 def _said(file: Path, text: str, declared: Flag) -> list[Any]:
-    """Return every value of the flag in a configuration text; [] for a text that is not a configuration."""
+    """Return every value that a configuration text gives the flag; [] if the text is not a configuration."""
     try:
         entries = list(read_entries(str(file), text.encode()))
         return [declared.kind.read(entry.value) for entry in entries if flag_name(entry.key) == declared.name]
