@@ -109,7 +109,7 @@ def link_participants(a: object, b: object, **options: Unpack[CallOptions]) -> L
     """Make two participants one person: their direct messages are shared, and the stricter privacy level applies to
     both.
 
-    The person key of `a` is then that of both. Returns the number of changed rows per table, all 0 if they were linked
+    Both then have the person key of `a`. Returns the number of changed rows per table, all 0 if they were linked
     already; `notes` name unknown keys, which may be mistyped, and known keys similar to them.
 
     >>> from prompt_engine import Scope, open_database, privacy

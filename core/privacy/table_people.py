@@ -167,10 +167,10 @@ _INNER = frozenset({"text_folded", "content_hash", "token_hash", "audience_id", 
 
 
 def read_rows(db: Database, persona: str, participant: str) -> dict[str, list[dict[str, Any]]]:
-    """Return, by table, the rows that name a person by a key, also a linked one, and rows that belong to these.
+    """Return, by table, the rows that name a person by any linked key, and the rows that belong to those rows.
 
-    The rows are listed by table; empty tables are left out. A diary entry may also have the person's name. With a
-    message go its alternatives and recaps, with a memory its previous texts.
+    Tables without such rows are left out. Diary entries may name the person by name instead. Each message comes with
+    its alternatives and recaps, each memory with its previous texts.
     """
     key = checked_key(participant)
     identities = db.read(table_participants.select_identities(persona, key), source="participants")
