@@ -54,7 +54,7 @@ class RelationshipResult(WriteResult):
 
 
 def inactive_days(last_interaction: datetime | None, now: datetime, counted: int = 0) -> int:
-    """Return the whole days since the last interaction, minus the `counted` days: the stored affinity includes them."""
+    """Return the whole days since the last interaction, less the days `counted` in the stored affinity already."""
     if last_interaction is None:
         return 0
     return max(0, (now - last_interaction) // _DAY - counted)
