@@ -83,7 +83,7 @@ def save_chat_message(
         interface_path: conversation key `interface/chat[/thread]`, at most 512 bytes.
         message_text: the text, at most 16 MB.
         sender_id: the platform's id of the speaker; `self` is the persona; the scope's participant by default.
-        timestamp: datetime, ISO 8601 text or seconds since 1970; naive is UTC; now if missing or unreadable.
+        timestamp: datetime, ISO 8601 text or seconds since 1970, UTC if no zone is given; now if missing or unreadable.
         metadata: JSON values to store with the message; `load_chat_history` returns them.
         role: user, persona, system, narrator or thought; by default persona for sender_id `self`, else user.
         triggered_by: key `interface/id` of the person whom a persona's line answers; by default the scope's.
@@ -168,10 +168,10 @@ def save_message(
 ) -> WriteResult:
     """Store an incoming message with its text, sender, time, id and reply.
 
-    `message`, `context_memory` and `interface_name` are as for `build_json_prompt`; of a list of chat messages the last
-    is stored. `scope` supplies persona, destination and what the message does not say; a scope that names the
-    conversation and a privacy other than public overrides the message's privacy. Result and errors are those of
-    `save_chat_message`; a MessageError also if neither message nor scope names a conversation.
+    `message`, `context_memory` and `interface_name` are as for `build_json_prompt`. If `message` is a list of chat
+    messages, its last is stored. `scope` supplies persona, destination and what the message does not say. If the scope
+    names the conversation and a privacy other than public, that privacy replaces the message's. Result and errors are
+    those of `save_chat_message`; MessageError also if no conversation is named.
 
     >>> from prompt_engine import open_database
     >>> db = open_database("sqlite://")
@@ -277,7 +277,7 @@ def load_chat_history(
     Args:
         path: conversation key; an invalid key is a MessageError.
         limit: maximum number of messages, at most 1000; None is CHAT_HISTORY.
-        level: include every conversation below `path/`, such as the threads of a group.
+        level: also return the messages of conversations below `path/`, such as the threads of a group.
 
     >>> from prompt_engine import open_database
     >>> db = open_database("sqlite://")

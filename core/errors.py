@@ -90,7 +90,7 @@ class StoreReadError(StoreError):
 
 
 class StoreWriteError(StoreError):
-    """Nothing was written, unless the message says that the commit's answer was lost: then the write may be stored."""
+    """Nothing was written; but if the message says that the commit's answer was lost, the write may be stored."""
 
 
 class ModelError(CoreError):

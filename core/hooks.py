@@ -1,7 +1,7 @@
 """All hooks: functions of the host that this package calls.
 
-`set_hook(name, function)` registers a function. It is called in the caller's thread with those of the arguments below
-that it accepts as keywords. If it raises, its section is empty and the report names it; an error of `save` is raised.
+`set_hook(name, function)` registers a function. It runs in the caller's thread and gets those arguments of the table
+that its signature accepts. If it fails, its section is empty and the report names it; only `save` raises its error.
 
 | hook | arguments | returns |
 |---|---|---|

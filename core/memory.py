@@ -24,7 +24,7 @@ class Memory:
     a conversation belongs to the conversation it names.
 
     Args:
-        database: a connection string, or an open database; None is that of the process.
+        database: a connection string, or an open database; None uses the process's database.
         persona: the persona that remembers; None is PERSONA_ID.
         interface: prefix of user ids, such as `discord`.
 

@@ -129,9 +129,9 @@ def build_messages(
         report of `explain_messages`, maps `m3` to its row: source, id, conversation, speaker, timestamp.
 
     Returns:
-        openai, alternating: a list of `{role, content}`. anthropic: `{system, messages}` of text blocks. The messages
-        contain as many of the best memories as fit: of 100 to 200, or of MEMORY_ITEMS if it is set. Attachments are
-        named; to show a picture, add it to the last message.
+        openai, alternating: a list of `{role, content}`. anthropic: `{system, messages}` of text blocks. The best
+        memories are added while they fit: at most 100, in long prompts up to 200, or MEMORY_ITEMS if that is set.
+        Attachments are only named; to show a picture, add it to the last message.
 
     Raises:
         MessageError: the message is unusable.
@@ -283,7 +283,7 @@ def fit_prompt(
         counter: function that returns the number of tokens of a text; None estimates it.
 
     Returns:
-        The report has the keys of that of `explain_json_prompt`; those that do not concern fitting are empty.
+        The report has the keys of `explain_json_prompt`'s report; keys that do not concern fitting are empty.
 
     Raises:
         ValueError: a limit that is not a whole number of at least 1.
@@ -304,7 +304,7 @@ def fit_prompt(
 
 
 def _fit(prompt: Mapping[str, Any], space: Space) -> Fitted:
-    """Return the prompt cut to its limits; log a warning without a limit, and an error if the limit cannot be met."""
+    """Return the prompt cut to its limits. Log a warning if no limit is given, an error if a limit cannot be met."""
     if space.most is None:
         logs.warning("no_limit", function="fit_prompt")
     if not isinstance(prompt, Mapping):
@@ -338,7 +338,7 @@ def to_messages(
 
     Returns:
         openai: a list of `{role, content}` with the attribute `breakpoints`. anthropic: `{system, messages}` of text
-            blocks; the last block of the system and the static context carry `cache_control`.
+            blocks; `cache_control` is set on the last system block and on the static context.
 
     Raises:
         ValueError: an unknown dialect, position, depth or role.

@@ -33,8 +33,8 @@ MESSAGE_ID_BYTES = 191
 def key_text(value: object, field: str, limit_bytes: int, *, required: bool = False) -> str:
     """Return an id as text: numbers in decimal, texts unchanged, with their spaces and letter case.
 
-    A MessageError names the `field` if the id has another type, is too long, contains NUL or a lone surrogate, or is
-    blank where one is required.
+    Raises a MessageError for `field` if the id has another type, has more than `limit_bytes`, contains NUL or a lone
+    surrogate, or is blank although `required` is set.
 
     >>> key_text(42, "chat_id", 255), key_text("u1 ", "user_id", 255)
     ('42', 'u1 ')

@@ -256,7 +256,7 @@ class DiaryEntry:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """An item that the prompt leaves out and the reason; never its text."""
+    """An item left out of the prompt, and the reason. It never contains the item's text."""
 
     section: str
     reason: str

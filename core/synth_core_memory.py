@@ -65,10 +65,10 @@ def search_memories(
         include_chat: whether messages of the chat history are searched too.
         limit: maximum number of hits, 1 to 200.
         ranking: `relevance` or `recency`; None follows MEMORY_RANKING.
-        exclude: `(source, id)` pairs, and conversation keys for chat rows.
-        since, until: earliest time, included; latest time, not included. Words mean its beginning: `last week`.
-        mode: `best`, the `limit` hits with the best scores, newest first; `all`, for lists and counts, `limit` of the
-            best 200 matches, oldest first. Their number is `total` in the report of `explain_search`.
+        exclude: rows to leave out: `(source, id)` pairs, or a conversation's key for all its chat rows.
+        since, until: hits are not older than `since` and older than `until`. `last week` means that week's beginning.
+        mode: `best` returns the `limit` hits with the best scores, newest first. `all`, for lists and counts, returns
+            `limit` of the best 200 matches, oldest first; `explain_search` reports the number of matches as `total`.
         offset: in mode `all`, number of matches to skip.
         embedder: compares the message with rows by meaning; None takes that of `configure` or EMBEDDER.
 
@@ -116,7 +116,7 @@ def explain_search(
 
     The report is plain JSON: `hits` (source, id, timestamp, conversation, speaker, `neighbours` with the ids of the
     messages before and after, rank, score, tier, tags, words, `context` for a row that is close to a match, `meaning`
-    for one found only by meaning, `reasons` with the share of each in the score), `sources` (considered, dropped by
+    for a row found only by meaning, `reasons` with the share of each in the score), `sources` (considered, dropped by
     reason, error), `spans` (times named in the question) and `notes`.
 
     >>> from prompt_engine import insert_memory, open_database, synth_core_memory
@@ -262,7 +262,7 @@ def silently_record_memory(
         response_text: what the persona answered.
         tags: None gives `auto` and `interazione`.
         scope: a text is the label of the item; a `Scope` says who is asking.
-        source: origin of the text; a word for a text that nobody said, such as `tool` or `recap`, gives `refused`.
+        source: origin of the text. Words for a text that nobody said, such as `tool` or `recap`, give `refused`.
         label: the label if `scope` is a Scope; `general` by default.
         message_id: the source message, by the platform's id in the scope's conversation or by its row id. Deleting that
         message deletes the item. Editing it changes an item that repeats the whole message, and deletes any other.

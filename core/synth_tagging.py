@@ -77,7 +77,7 @@ def expand_tags(
     """Return the tags, followed by their linked tags, the heaviest link first, at most 24 in all.
 
     Args:
-        tags: taken in normal form and given order, without repetitions.
+        tags: read in normal form and in the given order, each once.
         vocabulary: holds the links; None reads those of the scope's persona. Unreadable links add nothing and log one
         warning.
 
@@ -132,8 +132,8 @@ def link_tags(a: object, b: object, weight: object = 1.0, **options: Unpack[Call
     """Link two tags in both directions, or change the weight of their link; unknown tags join the vocabulary.
 
     Args:
-        weight: strength of the link, above 0, at most 10. Another weight, or a tag with itself, is `refused`, with a
-        sentence in `notes`.
+        weight: strength of the link, above 0, at most 10. Another weight, or a link of a tag to itself, gives reason
+        `refused`, explained in `notes`.
 
     >>> from prompt_engine import open_database, synth_tagging
     >>> db = open_database("sqlite://")
