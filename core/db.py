@@ -84,7 +84,7 @@ def insert_memory(
         content: not blank, at most 16 MB.
         author: author of the content, at most 100 characters; None for nobody.
         source: origin of the content, such as `chat` or `voice`.
-        tags: list of texts, a JSON list as text, or one text; None for none.
+        tags: list of texts, a JSON list as text, or one text; None means no tags.
         scope: a text is a label of the item; a `Scope` says who is asking.
         emotion, intensity, emotion_state: a feeling (a word), its strength (a whole number), and its state.
         timestamp: datetime, ISO 8601 text or seconds since 1970; None is the source message's time, or now.

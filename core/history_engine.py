@@ -34,7 +34,7 @@ class HistoryEngine:
             context_memory: chat map (conversation key to messages), metadata dict, or both.
             interface_name: platform of the message; None takes it from the conversation key.
             text: not used; the message holds its text.
-            memories: hits to show, at most MEMORY_ITEMS; None for none.
+            memories: hits to show, at most MEMORY_ITEMS; None shows none.
 
         Returns:
             `history_current_chat`, `history_recent`, `thoughts` and all filled sections. A source that cannot be read

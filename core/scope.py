@@ -151,7 +151,7 @@ def has_current_scope() -> bool:
 
 
 def current_scope(scope: Scope | None = None) -> Scope:
-    """Return the scope passed, else that of `use_scope`, else persona `default`."""
+    """Return the scope passed, else the scope of `use_scope`, else a scope of the persona `default`."""
     if scope is not None:
         if not isinstance(scope, Scope):
             raise ScopeError(f"scope is of type {type(scope).__name__}. Pass a prompt_engine.scope.Scope.")

@@ -70,7 +70,7 @@ def search_memories(
         mode: `best` returns the `limit` hits with the best scores, newest first. `all`, for lists and counts, returns
             `limit` of the best 200 matches, oldest first; `explain_search` reports the number of matches as `total`.
         offset: in mode `all`, number of matches to skip.
-        embedder: compares the message with rows by meaning; None takes that of `configure` or EMBEDDER.
+        embedder: compares the message with rows by meaning; None takes the embedder of `configure` or EMBEDDER.
 
     Raises:
         StoreReadError: a source was unreadable, and the others had no match.

@@ -78,7 +78,7 @@ def expand_tags(
 
     Args:
         tags: read in normal form and in the given order, each once.
-        vocabulary: holds the links; None reads those of the scope's persona. Unreadable links add nothing and log one
+        vocabulary: has the links; None reads the links of the scope's persona. Unreadable links add nothing and log one
         warning.
 
     >>> from prompt_engine import open_database, synth_tagging

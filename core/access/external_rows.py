@@ -99,7 +99,7 @@ def _complete(db: Database, source: SourceTable, row: Mapping[str, Any]) -> dict
 
 
 def _conversation_of(source: SourceTable, row: Mapping[str, Any]) -> str:
-    """Return the conversation key named by a row, "" for none."""
+    """Return the conversation key that a row names; "" if it names no conversation."""
     if source is sources.CHAT:
         return str(row["interface_path"] or "")
     if source is sources.MEMORIES:

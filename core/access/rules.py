@@ -56,7 +56,7 @@ def stored_privacy(state: int, direct_person: str | None) -> Privacy:
 def said_privacy(
     is_private: bool | None, chat_type: str | None, chat_id: str | None, sender_id: str | None, server: str
 ) -> Privacy | None:
-    """Return the privacy that these values of the host's message state, None if they state none."""
+    """Return the privacy that these values of the host's message state; None if they do not state it."""
     kind = (chat_type or "").lower()
     is_own, of_type = bool(chat_id) and chat_id == sender_id, PRIVATE_CHAT_TYPES.get(kind)
     if is_private is False or (is_private is None and kind in PUBLIC_CHAT_TYPES):

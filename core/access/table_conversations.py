@@ -225,7 +225,7 @@ def choose_place(connection: Connection, db: Database, scope: Scope, place: Audi
 
 
 def list_seen(connection: Connection, persona: str, facts: ConversationFacts | None) -> list[int]:
-    """Return the ids of the audiences that prompts in a conversation see; for None, only that of the whole persona."""
+    """Return the ids of the audiences that prompts in a conversation see; for None, only the whole persona's."""
     keys = [rules.AudienceKey("persona")]
     if facts is not None:
         person = participants.person_of(connection, persona, facts.direct_person) or facts.direct_person

@@ -57,7 +57,7 @@ def remember(
         user: who speaks; only this user's prompts use what is stored.
         persona: who answers; None uses PERSONA_ID.
         conversation: one of several conversations of the user; None uses the user's main conversation.
-        db: an open database or a connection string; None uses that of the process.
+        db: an open database or a connection string; None uses the process's database.
         scope: replaces user, persona and conversation; for rooms with several people.
 
     Raises:

@@ -199,7 +199,7 @@ def run_script(
 ) -> None:
     """Run a maintenance script; --apply changes rows.
 
-    Every script works on one persona: that of --persona-id, else of PERSONA_ID.
+    Every script works on one persona: --persona-id, else PERSONA_ID.
     """
     from ..upkeep import maintenance
 

@@ -93,7 +93,7 @@ class Run:
         return db
 
     def find_db(self) -> Database | None:
-        """Return the database, None if it has not all tables or cannot be read: a dry run creates none."""
+        """Return the database; None if tables are missing or unreadable, since a dry run creates no database."""
         from ..upkeep.migration import list_pending
 
         db = self.open_bare()

@@ -278,7 +278,7 @@ def identity_of(conversation: str, sender_id: str, name: str) -> Identity:
 
 
 def read_persona_name(persona: str, *names: str) -> str:
-    """Return the first of `names` that is neither blank, nor `self`, nor an id that is no name; "" if there is none."""
+    """Return the first of `names` that can be a name: not blank, `self` or the persona's id; "" if there is none."""
     no_names = ("", PERSONA_SENDER, known_name(persona) if persona[:1].islower() or re.search(r"\d", persona) else "")
     return next((name for each in names if (name := known_name(each)) not in no_names), "")
 

@@ -123,7 +123,7 @@ def close_conversation(
         model, wait: as for `add_recent_conversation`.
 
     Returns:
-        `(True, id of the summary, "")`; the id is None if there is nothing to summarise, with a note that says why.
+        `(True, id of the summary, "")`. If there is nothing to summarise, the id is None and a note says why.
         Reason `unchanged` if the conversation is unknown or already closed.
     """
     # 1. which conversation

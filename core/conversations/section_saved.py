@@ -50,7 +50,7 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
 
 
 def write_lines(rows: Sequence[SavedText], own: Collection[str | None], labels: NameLabels, zone: tzinfo) -> list[str]:
-    """Return the texts with their days; also with names if a person other than the one asking saved any of them."""
+    """Return the texts with their days, and with names if anybody but the person asking saved one of them."""
     with_names = any(row.participant and row.participant not in own for row in rows)
     lines = []
     for row in rows:

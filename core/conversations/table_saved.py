@@ -76,7 +76,7 @@ def _find_equal(
 def set_archived(db: Database, viewer: Viewer, row_id: int, *, archived: bool) -> WriteResult:
     """Archive or restore a saved memory or instruction; reason `unchanged` if the viewer sees none with this id.
 
-    A newer memory stays beside a restored one; a newer instruction is replaced by a restored one.
+    A restored instruction replaces a newer one; a restored memory replaces nothing.
     """
     persona = viewer.scope.persona
     its_id = (_C.persona_id == persona, _C.id == row_id, _C.kind.in_((SAVED, INSTRUCTION)))

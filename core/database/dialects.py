@@ -111,7 +111,7 @@ class Time(_Stored[datetime]):
 
 
 class StoredText(_ReadAsText[str]):
-    """A text, but no key, of at most `length` code points (None: up to the length of MEDIUMTEXT)."""
+    """A text that is not a key, of at most `length` code points; None allows the length of MEDIUMTEXT."""
 
     def __init__(self, length: int | None = None) -> None:
         super().__init__()

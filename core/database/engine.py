@@ -449,7 +449,7 @@ class Database:
 
     @contextlib.contextmanager
     def _spending(self) -> Iterator[Call]:
-        """Yield this thread's call, a new one if there is none, and add the duration of the block to its time."""
+        """Yield this thread's call, or a new one, and add the duration of the block to the call's time."""
         call = self._local.call
         if call is None:
             with self.request_connection(), self._spending() as call:

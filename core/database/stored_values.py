@@ -95,7 +95,7 @@ def _within(moment: datetime) -> datetime:
 
 
 def read_number(value: Any) -> Any:
-    """Return a value as a number, parsing texts; None if it is none."""
+    """Return a value as a number, parsing texts; None if it is not a number."""
     if value is None or isinstance(value, (int, float)):
         return value
     try:
@@ -105,7 +105,7 @@ def read_number(value: Any) -> Any:
 
 
 def read_whole(value: Any) -> int | None:
-    """Return a value as a whole number, cutting decimals; 0 if it is no number. None stays None."""
+    """Return a value as a whole number, cutting decimals; 0 if it is not a number. None stays None."""
     if type(value) is int or value is None:
         return value
     number = read_number(value)

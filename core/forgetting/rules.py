@@ -105,7 +105,7 @@ def _is_of(note: Any, interface: str, person: Person, message_ids: Collection[st
 def change_quote(
     metadata: Mapping[str, Any], message_id: str | None, old: str, new: str | None
 ) -> dict[str, Any] | None:
-    """In a reply's metadata, replace the quote `old` by `new`, or remove it if `new` is None; None if unchanged."""
+    """Return a reply's metadata with the quote `old` replaced by `new` (None removes it); None if unchanged."""
     changed = dict(metadata)
     for name in REPLIES:
         note = metadata.get(name)
@@ -132,7 +132,7 @@ def _quotes(note: Any, message_id: str | None, text: str) -> bool:
 
 
 def without_lines(payload: Mapping[str, Any], keys: Collection[str], rows: Collection[int]) -> dict[str, Any] | None:
-    """Return an operation's payload without the person's texts and row ids; None if it contains none of them."""
+    """Return an operation's payload without the person's texts and row ids; None if that changes nothing."""
     texts, listed = payload.get("texts"), payload.get("rows")
     held = texts if isinstance(texts, list) else []
     theirs = [

@@ -90,7 +90,7 @@ def _hide_answers(removal: Removal, line: Line, languages: Sequence[str]) -> Non
 
 
 def _find_usual_words(removal: Removal, line: Line, languages: Sequence[str]) -> set[str]:
-    """Return the words, but no numbers, of many earlier messages; later ones may repeat a secret of this message."""
+    """Return the words (without numbers) of many earlier messages; later ones may repeat this message's secret."""
     here = (_C.persona_id == removal.persona, _C.interface_path == line.conversation, _C.id != line.row_id)
     earlier = select(_C.message_text).where(*here, _C.hidden < WITHDRAWN, _C.timestamp <= (line.at or EPOCH))
     texts = removal.read_rows(earlier.order_by(_C.timestamp.desc(), _C.id.desc()).limit(EARLIER))

@@ -154,7 +154,7 @@ def _read_item(call: Call, given: object, kind: str, at: datetime | None) -> New
 
 
 def find_similar_item(text: str, **options: Unpack[CallOptions]) -> SimilarMemory | None:
-    """Return the long-term item of the scope's person that shares the subject of a text, or None.
+    """Return the long-term item of the scope's person with the same subject as a text, or None.
 
     Items must share at least half of the words of the shorter text; the item that shares most words is returned.
 

@@ -33,7 +33,7 @@ _MOST = 0.67
 _STEM_CHARS, _ENDING_CHARS = 4, 3
 """Minimum number of letters that two forms of a word share, and maximum length of an ending."""
 _ADDED = frozenset({"pregnancy", MEDICAL})
-"""Topics on which a newer instruction stands beside an older one: somebody may avoid several foods."""
+"""Topics on which a newer instruction does not replace an older one: somebody may avoid several foods."""
 _ENDINGS = ("endings", "returns", "stops", "permits", "leads", "explicit")
 """Groups of phrases whose words say nothing about the object of a sentence that cancels something."""
 _FRAME = ("permits", "vague", "openings", "adverbs")

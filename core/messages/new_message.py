@@ -148,7 +148,7 @@ def read_message(
 
 
 def _role(role: object, sender: str) -> Role:
-    """Return the role that the host names, else that of the sender: `self` is the persona."""
+    """Return the role that the host names, else the sender's role: `self` is the persona."""
     if role is None:
         return "persona" if sender == PERSONA_SENDER else "user"
     check_choice(role, "role", Role)

@@ -138,7 +138,7 @@ class Seen:
     """The messages of one conversation that are stored or about to be stored, to find duplicates."""
 
     def __init__(self, connection: Connection, persona: str, conversation: str, batch: Sequence[NewMessage]) -> None:
-        """Read the stored messages of which `batch` may contain duplicates."""
+        """Read the stored messages that `batch` may repeat."""
         here = connection.execute, persona, conversation
         named = table_lines.read_by_ids(*here, (m.message_id for m in batch if m.message_id is not None))
         self._ids = {message_id: line.row_id for message_id, line in named.items()}

@@ -148,7 +148,7 @@ def _assign_person(
 
 
 def _find_identity(connection: Connection, persona: str, facts: ConversationFacts, group: list[str]) -> str | None:
-    """Return the person's identity in a direct conversation: the one that wrote there, else that of its interface."""
+    """Return the person's identity in a direct conversation: the one that wrote there, else one on its interface."""
     c = chat_history_cache.c
     spoke = select(c.participant_key).where(
         c.persona_id == persona, c.interface_path == facts.key, c.participant_key.in_(group)

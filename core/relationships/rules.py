@@ -87,7 +87,7 @@ def read_name(value: object, field: str) -> str:
 
 
 def key_of(user_id: object, scope: Scope) -> str:
-    """Return the participant key of a user id; an id without an interface gets that of the scope."""
+    """Return the participant key of a user id; an id without an interface gets the scope's interface."""
     if user_id is None:
         if not scope.participant:
             raise MessageError("user_id is missing and the scope names no participant. Name one.", fields=("user_id",))

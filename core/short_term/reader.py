@@ -103,7 +103,7 @@ def build_short_term_context(
 ) -> list[ShortTermSection]:
     """Return the section `context.short_term` of a prompt in this channel, newest first.
 
-    It holds the channel's own summary, and for up to SHORT_TERM_MAX_CHANNELS other channels the summary or the lines.
+    It has this channel's summary, and the summaries or lines of up to SHORT_TERM_MAX_CHANNELS other channels.
 
     Args:
         user, channel, server, persona, lineage, is_direct, interface: as for `store_short_term_memory`.

@@ -76,7 +76,7 @@ class Task(StoryCall):
         return max(1, math.floor(self.settings.context_tokens * SHARE))
 
     def read_lines(self, rows: Sequence[int]) -> list[Line]:
-        """Return these messages with speaker names, but no excluded ones and none of people at privacy level full."""
+        """Return these messages with speaker names, except excluded ones and those of people at level full."""
         lines = table_lines.read_lines(self.db.read, self.persona, rows)
         with self.db.connection(source="participants") as connection:
             lines = table_participants.keep_allowed(connection, self.persona, lines, self.settings.privacy_default)
@@ -112,7 +112,7 @@ class Task(StoryCall):
 
 
 def open_task(operation: Operation, tools: Tools) -> Task | None:
-    """Return the task of an operation; None if its conversation is gone or has stories switched off."""
+    """Return the task of an operation; None if its conversation was deleted or has stories switched off."""
     if operation.conversation is None:
         return None
     known = table_conversations.find_among(tools.db.read, operation.persona, [operation.conversation])

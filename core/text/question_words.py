@@ -131,7 +131,7 @@ def asks_about_person(words: str, people: Collection[str], languages: Sequence[s
 
 
 def may_ask_about_person(words: str) -> list[str]:
-    """Return the languages in which `words` contains all words, but for the name, of a question about a person."""
+    """Return the languages in which `words` has every word of a question about a person, apart from the name."""
     by_word = _languages_by_word()
     known, likely = [], set[str]().union(*[by_word[word] for word in words.split() if word in by_word])
     for language in ABOUT:

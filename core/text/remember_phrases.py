@@ -37,7 +37,7 @@ MEDICAL, DOUBTS = "medical", "doubts"
 THAT_NAME = "that_name"
 """Group of phrases for a name that is withdrawn without being repeated, such as `that name`."""
 THAT_WISH, THAT_RULE = "that_wish", "that_rule"
-"""Groups of sentences that revoke a wish without naming it: that of the message before, and the newest one."""
+"""Groups of sentences that revoke a wish without naming it: the wish of the message before, and the newest wish."""
 
 _RULED_OUT = ("ruled_out", "not_wishes", "not_endings", "not_facts", "fiction")
 _BEGUN = ("explicit", "endings", "returns", "stops", "permits", THAT_WISH, THAT_RULE, "wishes")

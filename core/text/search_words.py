@@ -257,7 +257,7 @@ def split_halves(word: str) -> tuple[str, str]:
 
 
 def choose_nearest(word: str, known: Mapping[str, int], *, is_held: bool) -> str:
-    """Return the most similar known word or ""; another last vowel is allowed if rows hold `word` (`is_held`)."""
+    """Return the most similar known word or "". `hallon` for `hallen` is allowed if rows hold `hallen` (`is_held`)."""
     comparable = [
         (other, rows)
         for other, rows in sorted(known.items())

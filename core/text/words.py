@@ -127,7 +127,7 @@ class Fragment(NamedTuple):
 
 
 def fragments(folded_keyword: str) -> list[Fragment]:
-    """Return the pieces of a keyword with which the index finds the texts that may contain it, also inside words."""
+    """Return the pieces of a keyword by which the index finds every text that may contain it, even inside a word."""
     found: dict[Fragment, None] = {}
     at, end = 0, len(folded_keyword)
     for run, spaceless in runs(folded_keyword):

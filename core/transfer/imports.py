@@ -191,7 +191,7 @@ def _build_result(
     new: Collection[str],
     writer: ChatWriter | None,
 ) -> ImportResult:
-    """Return the result of an import, or of a dry run if `writer` is None; `new`: keys of new conversations."""
+    """Return the result of an import (of a dry run, if `writer` is None); `new` has the keys of new conversations."""
     survey, private = plan.survey, {key for key, privacy in privacies.items() if privacy != "public"}
     counts = Counter[str]() if writer is None else writer.counts
     left = survey.left + Counter({name: count for name, count in counts.items() if name not in _DONE})

@@ -12,7 +12,7 @@ from pydantic_core import PydanticKnownError
 from ..base.hints import hint_name
 
 NO_BODY = "no_body"
-"""Type of this package's own validation problem: a body sent to a route that reads none."""
+"""Type of this package's own validation problem: a body was sent to a route that does not read one."""
 
 
 def _refuse_bool(value: Any) -> Any:

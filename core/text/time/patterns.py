@@ -72,7 +72,7 @@ class Moment:
         return self.is_past and (not self.is_told or self.today.weekday() < 3)
 
     def choose(self, time: Time) -> Range | None:
-        """Return the span of days of a time; of a recurring time, that of its most likely occurrence."""
+        """Return the span of days of a time; for a recurring time, the span of its most likely occurrence."""
         if not time.period:
             return next(iter(time.occur(self.today)), None)
         newest, coming = time.newest(self.now), time.coming(self.now)

@@ -304,7 +304,7 @@ class Slack(_Messenger):
             self._titles[key] = name
 
     def _read_room(self, member: Member) -> Room:
-        """Return the channel of a file; a channel in none of the workspace's lists becomes restricted."""
+        """Return the channel of a file; it is restricted if no list of the workspace names it."""
         folder = member.folder or member.stem
         key, title, privacy = self._channels.get(folder, (folder, folder, "restricted"))
         opened = privacy == "public" or (privacy == "restricted" and self.reading.private is False)

@@ -127,7 +127,7 @@ class TurnMemory:
 class OpenTurn:
     """A turn whose answer is being read. If that is streamed, the lines are stored first, the answer when it ends.
 
-    `length` is that of an uncompressed answer in bytes, None if it is unknown.
+    `length` is the number of bytes of an uncompressed answer, None if unknown.
     """
 
     def __init__(self, memory: TurnMemory, turn: Turn, settings: Settings, length: int | None) -> None:
