@@ -98,7 +98,7 @@ def run_pending(limit: int | None = None, *, model: Any = None, **options: Unpac
 
     Args:
         limit: maximum number of operations to begin; None for all.
-        model: the model to ask; None uses `configure`'s or LLM_BASE_URL's. Without a model, texts are extracts.
+        model: the model to ask; None uses that of `configure` or LLM_BASE_URL. Without a model, texts are extracts.
 
     Raises ConfigError for a bad address of the model's server; nothing is run then.
 

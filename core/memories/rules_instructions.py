@@ -68,7 +68,7 @@ class Instruction:
 
     @property
     def held_topics(self) -> frozenset[str]:
-        """Return the topics of which it replaces older instructions: none for a cancellation (`don't call me Jo`)."""
+        """Return the topics on which it replaces older instructions; a cancellation (`don't call me Jo`) has none."""
         return frozenset() if self.ends else self.topics
 
 

@@ -71,7 +71,7 @@ def build_result(memory: NewMemory, row_id: int | None, reason: WriteReason = ""
 
 
 def insert_once(call: Call, memory: NewMemory, *, row_id: int, refused: Collection[bytes]) -> WriteResult:
-    """Store one item as `insert` does. An equal stored item gets the new time instead; digests in `refused` fail."""
+    """Store one item as `insert` does, if its digest is not in `refused`; an equal stored item only gets a new time."""
 
     def check(connection: Connection, place: conversations.AudienceRow) -> WriteResult | None:
         db, scope, local = call.db, call.scope, bool(place.local_only or memory.local_only)

@@ -123,7 +123,7 @@ class HidePlan(TypedDict):
 
 
 def plan_hiding(start: int, hidden: Sequence[bool | None]) -> HidePlan:
-    """Return the changes that hide messages before index `start` and show the rest, except None (hidden for good)."""
+    """Return the changes that hide messages before index `start` and show the rest; None in `hidden` stays hidden."""
     return {
         "hide": ranges(at for at, is_hidden in enumerate(hidden[:start]) if is_hidden is False),
         "show": ranges(at for at, is_hidden in enumerate(hidden[start:], start) if is_hidden),
