@@ -73,7 +73,7 @@ def remember(
         where = replace(where, conversation=f"{where.conversation}/{conversation}")
     if not where.conversation:
         raise MessageError("The scope names no conversation. Pass one, or a user.", fields=("scope",))
-    own: Any = type(client).copy(client)  # the class's copy: that of a client with memory would keep its user
+    own: Any = type(client).copy(client)  # not `client.copy`, which may keep a former user's memory
     create = _create_async if isinstance(client, AsyncOpenAI) else _create
     resources: tuple[tuple[Any, chat.MessagesKey], ...] = ((own.chat.completions, "messages"), (own.responses, "input"))
     for resource, key in resources:

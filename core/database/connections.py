@@ -97,7 +97,7 @@ def parse_url(url: str) -> Target:
         parsed = make_url(url)
     except (ArgumentError, ValueError):
         text = url if isinstance(url, str) else f"type {type(url).__name__}"
-        named = "The database address" if set(":@") & set(text) else repr(text)[:60]  # one with neither has no password
+        named = "The database address" if set(":@") & set(text) else repr(text)[:60]  # no `:`, no password
         raise _refuse(
             f"{named} is not a connection string. Write sqlite:///FILE or mysql://USER:PASSWORD@HOST:PORT/NAME; in "
             "USER and PASSWORD write %40 for @, %2F for / and %3A for :."
@@ -200,7 +200,7 @@ def _tls(target: Target) -> tuple[URL, dict[str, Any]]:
         raise _refuse("tls in the database address must be off, on or verify. Correct it.")
     try:
         context = ssl.create_default_context(cafile=str(ca) if ca else None)
-    except OSError as error:  # ssl.SSLError is one
+    except OSError as error:  # includes ssl.SSLError
         said = "tls_ca in the database address names a file that cannot be read as certificates"
         raise _refuse(f"{said} ({type(error).__name__}). Correct it.") from None
     if mode == "on":

@@ -230,7 +230,7 @@ class Database:
                             return connections.run_driver(connection, sql, tuple(bound))
                         return connection.execute(sql, values or {}).fetchall()
                 except exc.SQLAlchemyError as error:
-                    if self._local.joined is not None:  # `all_or_none` repeats the whole
+                    if self._local.joined is not None:  # `all_or_none` repeats all work
                         raise
                     call.release_connection()
                     too_large = self._explain_large(error)

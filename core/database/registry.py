@@ -51,7 +51,7 @@ def _register(table: Table) -> Registered:
     parent = next((name for name in names if name in _PARENTS), "")
     is_own, is_audience = "persona_id" in names, "audience_id" in names
     written = (c for c in table.columns if isinstance(c.type, StoredText | JsonText) or c.name in _WORDS)
-    texts = (c.name for c in written if c.name != "made_with")  # ids of rows only
+    texts = (c.name for c in written if c.name != "made_with")  # it holds only row ids
     return Registered(
         table.name,
         "persona_id" if is_own else "audience_id" if is_audience else "",

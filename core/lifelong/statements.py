@@ -66,7 +66,7 @@ def profile(
         raise search.index_error
     identities = {who, *(each.key for each in overview.read_identities(call.db, call.persona, who))}
     rows: dict[tuple[str | None, bytes], StatementRow] = {}
-    for one in read_person(search, call.db, identities):  # a line, its instruction and its item have one text
+    for one in read_person(search, call.db, identities):  # line, instruction and item may share a text
         rows.setdefault((one.row.conversation, content_digest(one.text)), one)
     return [
         {

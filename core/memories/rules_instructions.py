@@ -83,7 +83,7 @@ def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
     about = cut_health(text, own)
     if about is not None and _says_more(ending, text, own):
         return False
-    if "name" in ending.topics:  # whoever gives a name takes back that it was refused
+    if "name" in ending.topics:  # giving a name cancels the refusal of that name
         return ("name" in topics) is ending.ends and (ending.means_that_name or _is_named(ending, text))
     if about is not None and SPACELESS_PATTERN.search(text):
         if holds_word(text, MEDICAL, own):

@@ -107,7 +107,7 @@ def _record(
     holding: Holding,
 ) -> WriteResult:
     people, places = _list_identities(connection, scope.persona, scope.participant), {place.audience_id}
-    if instruction.ends:  # what it takes back may have been said wherever this conversation sees it
+    if instruction.ends:  # it may cancel instructions of every audience that this conversation sees
         places.update(table_conversations.list_seen(connection, scope.persona, place.facts))
     for key in sorted((each, people) for each in places):
         if key not in holding:

@@ -83,7 +83,7 @@ def _insert_part(
             ready += _hold_conversation(connection, db, own, {row_id: by_id[row_id] for _, row_id in group}, outcomes)
         is_changed = table_participants.known(connection, persona, names, privacy_default) != levels
         if is_changed or any(messages_table.is_late(db, persona, message, row_id) for row_id, message, _ in ready):
-            raise RollbackError(None)  # while this waited for a conversation: try once more, without the forgotten
+            raise RollbackError(None)  # a level changed or a row was forgotten meanwhile: try again
         by_time = sorted((m for _, m, _ in ready), key=lambda m: (bool(m.sender_name), m.at))
         spoke = {m.participant: m.sender_name for m in by_time if m.participant}
         table_participants.note_names(connection, db, persona, spoke, levels)

@@ -192,7 +192,7 @@ def recap(operation: Operation, tools: Tools) -> Effect | None:
             return
         now = table_recaps.find_recap(connection.execute, persona, row_id) or Recap()
         if now.memory != stored.memory and not now.stale:
-            return  # a person wrote one meanwhile
+            return  # a person wrote a recap meanwhile
         table_recaps.update_recap(connection, task.db, persona, conversation, row_id, columns, CLEARED)
         refresh_within(connection, task)
 

@@ -111,7 +111,7 @@ def _pattern(phrase: str) -> tuple[bool, str]:
     marks = re.sub(r"[^()]", "", form)
     while "()" in marks:
         marks = marks.replace("()", "")
-    if marks:  # a parenthesis without its other one begins no alternatives; texts are compared without it
+    if marks:  # a lone parenthesis begins no alternatives; texts are compared without it
         form = phrase_form(re.sub("[()]", " ", form))
     letters = re.findall(r"\w", form)
     made = re.sub(r"\\([()|$ ])", r"\1", re.escape(form)).replace("(", "(?:").replace("|) ", "|) ?")

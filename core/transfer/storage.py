@@ -65,7 +65,7 @@ class ChatWriter:
         self._find_keys()
         self.privacies = self._plan.privacies()
         known = table_conversations.find_among(self._reader, self._call.persona, self.privacies)
-        if self._plan.private is None:  # of an export, only new conversations get the privacy
+        if self._plan.private is None:  # an export sets the privacy of new conversations only
             self.privacies |= {key: "public" for key, facts in known.items() if not facts.is_private}
         return self.privacies.keys() - known.keys()
 
@@ -96,7 +96,7 @@ class ChatWriter:
         privacies = plan.privacies()
         for room, facts in plan.survey.rooms.items():  # a conversation on another server can have the same name
             key = plan.key_of(*room)
-            with suppress(MessageError):  # of a key that is too long; each of its lines is refused later
+            with suppress(MessageError):  # the key is too long; each of its lines is refused later
                 here = replace(call.scope, conversation=key, server=plan.server_of(facts.room), privacy=privacies[key])
                 plan.keys[room] = table_conversations.resolve_scope(call.db, here).conversation or key
 

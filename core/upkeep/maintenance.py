@@ -90,7 +90,7 @@ def run_script(
         changed: dict[str, int] = {}
         _bind_values(connection, db.family, bound)
         is_prune = name == PRUNE and bound.get("apply") == 1
-        counts = [one for one in script.statements if one.startswith("SELECT")]  # they come first
+        counts = [one for one in script.statements if one.startswith("SELECT")]  # they precede the changes
         for statement in counts:
             counted |= {str(row[0]): int(row[1]) for row in connection.exec_driver_sql(statement).fetchall()}
         if is_prune:
