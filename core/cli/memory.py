@@ -50,7 +50,9 @@ def search(
     since: Annotated[
         str | None, Option(metavar="TIME", help="Only hits since this time, or words such as 'last week'.")
     ] = None,
-    until: Annotated[str | None, Option(metavar="TIME", help="Only hits before this time.")] = None,
+    until: Annotated[
+        str | None, Option(metavar="TIME", help="Only hits before this time, or until the end of this day.")
+    ] = None,
     conversation: ConversationOption = None,
     user: UserOption = None,
     server: ServerOption = "",

@@ -9,7 +9,6 @@ from typing import Any, Unpack
 
 from ..access import table_conversations as conversations
 from ..access import table_participants
-from ..base.hints import shown
 from ..calls.call import Call, CallOptions, find_key, load_viewer, open_call
 from ..database import rows
 from ..database.engine import RollbackError
@@ -25,11 +24,12 @@ from ..memories.shapes import Added, Item, ItemPage, ItemVersion
 from ..memories.similar import find_similar
 from ..memories.table_reading import ItemFilter, ReadScope
 from ..scope import Scope
+from ..search.query import read_bound
+from ..search.rules_arguments import Bound
 from ..shapes import SimilarMemory
 from ..tags.rules import normal, tag_items
 from ..text.folding import clean, fold
 from ..text.host_values import all_items
-from ..text.times import read_time
 
 AUTHOR = "host"
 MOST_PAGE = 500
@@ -192,7 +192,7 @@ def search_items(
         kinds, tier, conversation: only items of these kinds, of tier session or long_term, of this conversation.
         conf_uid: the persona; the scope's by default.
         min_importance: 0 to 1.
-        since, until: the earliest and latest time, both included.
+        since, until: as in `search_memories`.
         tags: items must have all of these.
         limit, offset: size of the page, 1 to 500, and items to skip.
         participant: only items of this person or these people, by key `interface/id`.
@@ -229,8 +229,8 @@ def search_items(
         conversation=None if conversation is None else find_key(call, conversation, "conversation"),
         participants=tuple(map(table_participants.checked_key, _list_wanted(people, "participant"))),
         min_importance=rules.read_share(min_importance, "min_importance", None),
-        since=_read_moment(since, "since"),
-        until=_read_moment(until, "until"),
+        since=_read_bound(call, since, "since"),
+        until=_read_bound(call, until, "until"),
         tags=_list_wanted(filter(None, map(normal, () if tags is None else tag_items(tags))), "tags"),
         archived=bool(rows.yes_no(archived, "archived")),
         here=call.scope.conversation,
@@ -256,15 +256,11 @@ def _read_kinds(kinds: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(rules.kind_of(each, also=(rules.INSTRUCTION,)) for each in words))
 
 
-def _read_moment(value: object, name: str) -> datetime | None:
-    if value is None or value == "":
-        return None
-    moment, _ = read_time(value)
-    if moment is None:
-        raise MessageError(
-            f"{name} is {shown(value)}. It must be a time, such as 2026-03-10T12:00:00Z.", fields=(name,)
-        )
-    return moment
+def _read_bound(call: Call, value: object, field: Bound) -> datetime | None:
+    try:
+        return None if value == "" else read_bound(value, field, call.settings, call.db.clock, call.settings.languages)
+    except ValueError as error:
+        raise MessageError(str(error), fields=(field,)) from None
 
 
 def get_item(

@@ -133,7 +133,7 @@ def _conditions(seen: ReadScope, wanted: ItemFilter) -> list[Any]:
     if wanted.since is not None:
         where.append(_C.timestamp >= wanted.since)
     if wanted.until is not None:
-        where.append(_C.timestamp <= wanted.until)
+        where.append(_C.timestamp < wanted.until)
     return where
 
 

@@ -24,7 +24,7 @@ from ..text.stems import list_forms, stem
 from ..text.time import CALENDARS, Span, mask_time, read_moment
 from ..text.words import small_words, stop_words
 from ..text.words import words as plain_words
-from .rules_arguments import Exclude, read_exclude, read_keywords, read_limit, read_tags, read_time
+from .rules_arguments import Bound, Exclude, read_exclude, read_keywords, read_limit, read_tags, read_time
 
 if TYPE_CHECKING:
     from ..index.lexicon import Lexicon
@@ -150,11 +150,8 @@ def prepare(request: SearchRequest, settings: Settings, clock: Callable[[], date
     if is_of_text:
         wanted_words = choose_words(words, languages, None)
 
-    def read_words(said: str) -> Span | None:
-        zone, spoken = times.zone(settings.timezone) or UTC, likely_languages(said, languages)
-        return read_moment(said, clock(), zone, (*spoken, *languages, *CALENDARS))
-
-    since, until = read_time(request.since, "since", read_words), read_time(request.until, "until", read_words)
+    since = read_bound(request.since, "since", settings, clock, languages)
+    until = read_bound(request.until, "until", settings, clock, languages)
     notes += ["since is not before until, so nothing can match"] if since and until and since >= until else []
     count, bad_limit = read_limit(request.limit)
     mode, bad_mode = read_mode(request.ranking, settings)
@@ -183,6 +180,18 @@ def prepare(request: SearchRequest, settings: Settings, clock: Callable[[], date
         words=tuple(words),
         notes=tuple(notes),
     )
+
+
+def read_bound(
+    value: object, field: Bound, settings: Settings, clock: Callable[[], datetime], languages: Sequence[str]
+) -> datetime | None:
+    """Return the time from or until which rows are wanted; ValueError if it cannot be read."""
+
+    def read_words(said: str) -> Span | None:
+        zone, spoken = times.zone(settings.timezone) or UTC, likely_languages(said, languages)
+        return read_moment(said, clock(), zone, (*spoken, *languages, *CALENDARS))
+
+    return read_time(value, field, read_words)
 
 
 def _may_be_about_person(text: str, languages: Sequence[str]) -> bool:

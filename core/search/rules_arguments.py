@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal, cast
 
 from ..base.hints import shown
@@ -14,7 +14,7 @@ from ..shapes import SOURCES, Source
 from ..tags.rules import TAG_BYTES, normal, tag_items
 from ..text.folding import clean, fold
 from ..text.time import Span
-from ..text.times import parse_time
+from ..text.times import is_day, parse_time
 
 MOST_LOOKED_FOR = 48
 """Maximum number of tags, and of keywords, in one search."""
@@ -28,6 +28,7 @@ TIME_FORMS = (
 )
 MOST_TIME_CHARS = 200
 """Maximum number of characters of words of time."""
+Bound = Literal["since", "until"]
 ReadWords = Callable[[str], Span | None]
 """Returns the one span of time that a text names."""
 
@@ -102,17 +103,28 @@ def read_keywords(value: object) -> tuple[list[str], list[str]]:
     return _at_most(found, "keywords", notes), notes
 
 
-def read_time(value: object, field: Literal["since", "until"], read_words: ReadWords) -> datetime | None:
-    """Return the time as aware UTC, or None; words give the start of their span, for `until` else its end."""
+def read_time(value: object, field: Bound, read_words: ReadWords) -> datetime | None:
+    """Return the time as aware UTC, or None. It is included for `since`, excluded for `until`.
+
+    A day or a longer time gives its start for `since`, its end for `until`; `5 pm` as `until` gives that moment.
+    """
     if value is None:
         return None
     moment = parse_time(value)
+    if moment is not None and field == "until" and is_day(value):
+        moment += timedelta(days=1)
     if moment is None and isinstance(value, str) and value.strip() and len(value) <= MOST_TIME_CHARS:
         span = read_words(value)
-        moment = None if span is None else span.start or (span.end if field == "until" else None)
+        moment = None if span is None else span.start if field == "since" else _end_of(span)
     if moment is None:
         raise ValueError(f"{field} is {shown(value)}. It must be {TIME_FORMS}. Change it, or leave it out.")
     return moment
+
+
+def _end_of(span: Span) -> datetime | None:
+    if span.start and span.end and span.precision in ("minute", "hour"):  # a moment in the middle of its span
+        return span.start + (span.end - span.start) / 2
+    return span.end or span.start
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,13 +56,17 @@ class ItemList(BaseModel):
     offset: int = Field(default=0, ge=0, le=1_000_000_000, description="Number of items to skip.")
 
 
+SINCE = "Only from this time on: ISO 8601, or words such as 'last week'."
+UNTIL = "Only before this time, or until the end of this day or 'last week'."
+
+
 class ItemSearch(ItemList):
     tier: Tier | None = Field(default=None, description="Tier of the items.")
     conversation: str | None = Field(default=None, max_length=512, description="Conversation key.")
     participant: str | None = Field(default=None, max_length=255, description="Participant key.")
     min_importance: float | None = Field(default=None, ge=0, le=1)
-    since: str | None = Field(default=None, max_length=64, description="Earliest time of an item, ISO 8601.")
-    until: str | None = Field(default=None, max_length=64, description="Latest time of an item, ISO 8601.")
+    since: str | None = Field(default=None, max_length=64, description=SINCE)
+    until: str | None = Field(default=None, max_length=64, description=UNTIL)
     tags: list[str] | None = Field(default=None, description="Tags that an item must have; repeat the parameter.")
     archived: bool = Field(default=False, description="Return archived items (deleted, pruned or replaced) instead.")
 
@@ -365,10 +369,8 @@ class SearchBody(Who):
     ranking: Ranking | None = None
     mode: SearchMode = Field(default="best", description="best: best hits. all: a page of all matches, oldest first.")
     offset: Whole = Field(default=0, ge=0, le=200, description="Number of matches to skip, with mode `all`.")
-    since: Annotated[str, Field(max_length=64)] | None = Field(
-        default=None, description="Only hits since this time: ISO 8601, or words such as 'last week'."
-    )
-    until: Annotated[str, Field(max_length=64)] | None = Field(default=None, description="Only hits before this time.")
+    since: Annotated[str, Field(max_length=64)] | None = Field(default=None, description=SINCE)
+    until: Annotated[str, Field(max_length=64)] | None = Field(default=None, description=UNTIL)
 
 
 class MemoryBody(Who):

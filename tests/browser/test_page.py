@@ -286,7 +286,7 @@ def test_l35_filters_pages_and_the_total_agree_with_the_door(window: Window, sit
     click(page, "text=Older")
     assert page.inner_text("#count").startswith("26–50 of") and not set(first) & set(texts(page))
     page.goto(site.at(f"memory?{IRIS}&kinds=SelfBeliefs&kinds=Objectives&until=2025-12-31&limit=100"))
-    asked = {"kinds": ["SelfBeliefs", "Objectives"], "until": "2025-12-31T23:59:59.999999", "limit": 100}
+    asked = {"kinds": ["SelfBeliefs", "Objectives"], "until": "2025-12-31", "limit": 100}
     found = lifelong.search_items(operator=True, **asked, **asking(site))
     assert page.locator(".item").count() == len(found["items"]) == found["total"] > 0
     page.goto(site.at(f"memory?{IRIS}&archived=1"))

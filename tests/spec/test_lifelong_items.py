@@ -73,14 +73,17 @@ def test_l3_a_session_item_said_for_good_lasts(life: Life) -> None:
 @pytest.mark.engines()
 def test_l5_words_and_filters_must_all_hold(life: Life) -> None:
     life.item("Ada moved to Rome", kind="FactsAboutUser", importance=0.6, tags=["ada", "move"], days=1)
-    life.item("Ada likes tea", kind="FactsAboutUser", importance=0.9, days=2)
+    life.item(tea := "Ada likes tea", kind="FactsAboutUser", importance=0.9, days=2)
     life.item("Rome is old", kind="KeyFacts", importance=0.9, days=3)
     life.item("ADA was born in ROME", kind="FactsAboutUser", importance=0.4, tier="session", days=4)
     assert life.found("ada rome", ["facts_about_user"], min_importance=0.5) == ["Ada moved to Rome"]
     assert life.found("ada", min_importance=0.9004) == []  # the limit itself is not rounded
     assert life.found("ada rome") == ["Ada moved to Rome", "ADA was born in ROME"]
     assert life.found("ada rome", tier="session") == ["ADA was born in ROME"]
-    assert life.found(since=NOW - timedelta(days=2), until=(NOW - timedelta(days=2)).isoformat()) == ["Ada likes tea"]
+    two_days_ago = NOW - timedelta(days=2)
+    day = two_days_ago.date().isoformat()
+    assert life.found(since=two_days_ago, until=(two_days_ago + timedelta(microseconds=1)).isoformat()) == [tea]
+    assert life.found(since="2 days ago", until="2 days ago") == life.found(since=day, until=day) == [tea]
     assert life.found(tags=["Move", "ada"]) == ["Ada moved to Rome"] and life.found(tags=["move", "x"]) == []
     assert life.found(kinds="KeyFacts") == ["Rome is old"] and life.found(conversation=HERE) == []
     assert life.found("100%") == life.found("_") == []

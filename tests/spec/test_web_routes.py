@@ -51,7 +51,7 @@ def test_l32_search_takes_what_l5_takes(operator: Operator, life: Life) -> None:
     life.item("A mood", days=1, kind="Mood", tier="session")
     page = operator.get("/memory/search", limit=1, offset=1)
     assert (texts(page), page["total"]) == (["Ada likes Rome"], 3)
-    day = (NOW.replace(day=8)).isoformat()
+    day = NOW.replace(day=8).date().isoformat()
     for asked, text in (
         ({"q": "ada rome", "kinds": "FactsAboutUser", "min_importance": 0.5}, "Ada moved to Rome"),
         ({"tier": "session"}, "A mood"), ({"conversation": HERE}, "Ada likes Rome"),

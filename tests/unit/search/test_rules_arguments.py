@@ -1,12 +1,13 @@
 """Reading a search's arguments (T17, T18, T37, T38, F66 to F68)."""
 
 from collections import defaultdict
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import pytest
 
 from core.database.compiled import Shape
 from core.search.rules_arguments import Exclude, read_exclude, read_keywords, read_limit, read_tags, read_time
+from core.text.time import read_moment
 from tests import package_modules
 
 
@@ -72,6 +73,21 @@ def test_t38_f68_times_in_every_accepted_form() -> None:
     for value in (noon.replace(tzinfo=None), "2026-03-10T13:00:00+01:00", noon.timestamp()):
         assert read_time(value, "since", no_words) == noon
     assert read_time(None, "since", no_words) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "end"),
+    [
+        ("2026-03-10", "2026-03-11"), ("20260310", "2026-03-11"), (date(2026, 3, 10), "2026-03-11"),
+        ("yesterday", "2026-03-10"), ("last week", "2026-03-09"), ("before last week", "2026-03-02"),
+        ("2026-03-10T00:00", "2026-03-10"), (datetime(2026, 3, 10, tzinfo=UTC), "2026-03-10"),
+        ("5 pm", "2026-03-10T17:00"), ("2 hours ago", "2026-03-10T18:00"),
+    ],
+)  # fmt: skip
+def test_t38_until_includes_a_day_and_ends_before_a_time(value: object, end: str) -> None:
+    now = datetime(2026, 3, 10, 20, tzinfo=UTC)
+    last = read_time(value, "until", lambda said: read_moment(said, now, UTC, ("en",)))
+    assert last == datetime.fromisoformat(end).replace(tzinfo=UTC)
 
 
 @pytest.mark.parametrize("value", ["soon", "", float("nan"), "x" * 1_000_000])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
@@ -21,7 +20,6 @@ from .page import SPLIT_COMMAS, Fraction, Id, Ids, Key, Page, Words, split_ids
 
 PAGE_SIZES = (25, 50, 100)
 MOST_SOURCES = 40
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 class Search(ItemSearch):
@@ -42,10 +40,7 @@ class Search(ItemSearch):
 
 
 def find_items(page: Page, search: Search) -> lifelong.ItemPage:
-    until = search.until
-    if until and _DATE.fullmatch(until):
-        until = f"{until}T23:59:59.999999"
-    return lifelong.search_items(**{**search.model_dump(), "until": until}, **page.operating())
+    return lifelong.search_items(**search.model_dump(), **page.operating())
 
 
 def list_items(page: Page) -> Response:
