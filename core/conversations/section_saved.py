@@ -34,7 +34,7 @@ def wanted(asked: Asked) -> Sequence[Branch]:
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
     """Return the section with as many memories as SAVED_CHARS allows, oldest first; the report lists the others."""
-    instructions = {collapsed(text) for text in section_instructions.build(asked, rows, lists).value}
+    instructions = {collapsed(text) for text in section_instructions.build(asked, rows, lists).said}
     stored = saved.order_saved(saved.SHOWN.rows_in(rows))
     new = [row for row in stored if collapsed(row.content or "") not in instructions]
     shown = choose_saved(new, asked.words, asked.settings)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC
 from functools import partial
 
 from ..config import Settings
 from ..context.history import HistoryLists
+from ..context.lines import stamp_day
 from ..context.section_base import Asked, Built, StoredRows
 from ..database.compiled import Branch
 from ..shapes import LeftOut
+from ..text import times
 from ..text.remember_phrases import MEDICAL
 from . import table_instructions
 from .rules_instructions import choose_holding
@@ -34,7 +37,7 @@ def wanted(asked: Asked) -> Sequence[Branch]:
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001
-    """Return the newest valid instructions, oldest first; those about an illness are last, and so are cut last."""
+    """Return the newest valid instructions with their days, oldest first; those about an illness come last."""
     items = sorted(table_instructions.SHOWN.rows_in(rows), key=lambda item: (item.at is not None, item.at, item.id))
     holding = choose_holding([item.topics for item in items])
     holding.sort(key=lambda at: MEDICAL in items[at].topics)
@@ -44,8 +47,10 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa
         for at, item in enumerate(items)
         if at not in chosen
     )
-    texts: dict[str, str] = {}
+    texts: dict[str, table_instructions.KeptItem] = {}
     for item in (items[at] for at in chosen):
         # A person may give the same instruction in private and in public.
-        texts.setdefault(item.text, str(item.id))
-    return Built(list(texts), left_out, tuple(texts.values()), said=tuple(texts))
+        texts.setdefault(item.text, item)
+    zone = times.zone(asked.settings.timezone) or UTC
+    lines = [f"{stamp_day(item.at, zone)} {text}".lstrip() for text, item in texts.items()]
+    return Built(lines, left_out, tuple(str(item.id) for item in texts.values()), said=tuple(texts))

@@ -157,7 +157,7 @@ def test_p69_an_edited_wish_is_no_wish_any_more_and_a_deleted_one_gives_way(stag
     assert instructions(stage) == [] == lifelong.search_items(archived=True, **by(stage))["items"]
     chat_history_cache.edit_chat_message(said, "Call me Jo", **by(stage))
     assert instructions(stage) == ["Call me Jo"]
-    assert stage.context("hello", path="tg/77")["standing_wishes"] == ["Call me Jo"]
+    assert stage.context("hello", path="tg/77")["standing_wishes"] == ["[2026-03-10] Call me Jo"]
     later = stage.say("Call me Kim", minutes=40)
     assert instructions(stage) == ["Call me Kim"]
     chat_history_cache.delete_chat_message(later, **by(stage))

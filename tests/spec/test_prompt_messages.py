@@ -574,6 +574,14 @@ def test_p73_saved_memories_carry_their_day_oldest_first(stage: Stage) -> None:
     assert "\n".join(f"- {line}" for line in saved) in last and "oldest first" in last
 
 
+def test_p73_standing_instructions_carry_their_day(stage: Stage) -> None:
+    """Asked when they said that, the model had no date."""
+    stage.say("I don't eat fish.", minutes=3 * DAY)
+    dated = "[2026-03-07] I don't eat fish."
+    assert stage.context("hello")["standing_wishes"] == [dated]
+    assert f"once and for all:\n- {dated}" in contents(ask(stage, "hello"))[0]
+
+
 def test_p60_messages_have_the_report_of_what_is_in_them(stage: Stage) -> None:
     talk(stage)
     made, report = explain_messages(message("tofu"), max_chars=3000, **stage.asking())

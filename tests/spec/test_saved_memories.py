@@ -357,8 +357,10 @@ def listed(stage: Stage, path: str = HERE, who: str = "ann") -> list[str]:
 
 
 def shown(stage: Stage, path: str = HERE, **more: Any) -> list[str]:
+    """Return the standing instructions in a prompt, without their days."""
     found: list[str] = stage.context("hello", path=path, **more).get("standing_wishes", [])
-    return found
+    assert all(re.match(r"\[20\d\d-\d\d-\d\d\] \S", line) for line in found)
+    return [line[13:] for line in found]
 
 
 def call(stage: Stage, path: str = HERE, **flags: Any) -> dict[str, Any]:
@@ -561,7 +563,7 @@ def test_c12_the_newest_instructions_are_shown_others_reported(stage: Stage, mon
         stage.say(f"I don't eat {food}.", minutes=90 - n)
     monkeypatch.setattr(section_instructions, "INSTRUCTIONS_IN_PROMPT", 2)
     prompt, report = stage.explain("hello")
-    assert prompt["context"]["standing_wishes"] == ["I don't eat fish.", "I don't eat garlic."]
+    assert prompt["context"]["standing_wishes"] == [f"[2026-03-10] I don't eat {food}." for food in ("fish", "garlic")]
     cut = [one for one in report["left_out"] if one["section"] == "standing_wishes"]
     assert [one["reason"] for one in cut] == ["cut", "cut"]
     assert "standing_wishes" not in stage.context("hello", MEMORY_MODE="project")
@@ -583,7 +585,7 @@ def test_c12_an_illness_is_shown_however_much_is_asked_for_later(stage: Stage, m
     stage.say("Call me Kim, I'm diabetic.", minutes=70)
     stage.say("Call me Jo.", minutes=60)
     monkeypatch.setattr(section_instructions, "INSTRUCTIONS_IN_PROMPT", 3)
-    assert stage.context("hello")["standing_wishes"] == [
+    assert shown(stage) == [
         "Call me Jo.", "I'm allergic to nuts.", "Call me Kim, I'm diabetic.",
     ]  # fmt: skip
 
@@ -655,7 +657,7 @@ def test_c12_a_wish_that_was_saved_as_well_is_shown_once_and_no_hit_twice(stage:
     conversations.add_saved_memory("I am  vegan", **call(stage))
     conversations.add_saved_memory("I live in Rome", **call(stage))
     prompt, report = stage.explain("hello")
-    assert prompt["context"]["standing_wishes"] == ["I am vegan"]
+    assert prompt["context"]["standing_wishes"] == ["[2026-03-10] I am vegan"]
     assert prompt["context"]["saved_memories"] == ["[2026-03-10] I live in Rome"]
     left_out = [entry["reason"] for entry in report["left_out"] if entry["section"] == "saved_memories"]
     assert left_out == ["duplicate"]

@@ -462,7 +462,7 @@ def test_f18_equal_texts_of_a_marked_and_an_open_conversation_are_two_items(stag
     items = lifelong.search_items(**by)["items"]
     texts = ["Ann has a cat", "Ann likes tea", "Ann lives in Rome", "Ann was in Oslo", "Call me Jo"]
     assert sorted(item["text"] for item in items) == texts and LOCAL not in repr(items)
-    assert stage.context("hello", path=ELSEWHERE)["standing_wishes"] == ["Call me Jo"]
+    assert stage.context("hello", path=ELSEWHERE)["standing_wishes"] == ["[2026-03-10] Call me Jo"]
 
 
 @pytest.mark.engines()
