@@ -10,7 +10,7 @@ from typing import Self
 
 from ..access.rules import show_key
 from ..shapes import PERSONA_SENDER, HistoryEntry, ReplyNote
-from ..text.folding import fold, name_form, one_line
+from ..text.folding import fold, join_lines, name_form, one_line
 from ..text.hits import find_cut, known_name, name_persona
 from .incoming import IncomingMessage, read_role
 
@@ -110,7 +110,7 @@ def body(entry: HistoryEntry, *, zone: tzinfo, now: datetime | None, name: str =
     if entry.reply is not None:
         said = f"{said} {reply_note(entry.reply.name, entry.reply.text)}"
     marks = (stamp(entry.time, zone, entry.shown_time), age_mark(entry.time, now))
-    return f'{"".join([f"{mark} " for mark in marks if mark])}{said}: "{quoted(entry.text)}"'
+    return f'{"".join([f"{mark} " for mark in marks if mark])}{said}: "{quoted(join_lines(entry.text))}"'
 
 
 def place_of(entry: HistoryEntry) -> str:

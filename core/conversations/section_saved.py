@@ -16,7 +16,7 @@ from ..memories import section_instructions
 from ..memories.rules_modes import MODES
 from ..shapes import LeftOut
 from ..text import times
-from ..text.folding import collapsed, fold, one_line
+from ..text.folding import collapsed, fold, join_lines
 from ..text.hits import known_name
 from . import table_saved as saved
 from .table_saved import SavedText
@@ -54,7 +54,7 @@ def write_lines(rows: Sequence[SavedText], own: Collection[str | None], labels: 
     with_names = any(row.participant and row.participant not in own for row in rows)
     lines = []
     for row in rows:
-        participant, text = row.participant or "", one_line(row.content or "")
+        participant, text = row.participant or "", join_lines(row.content or "")
         name = known_name(row.person or "", participant.partition("/")[2]) if with_names else ""
         said = f"{labels.label_participant(participant, name)}: {text}" if name else mark_opening(text)
         lines.append(" ".join(filter(None, (stamp_day(row.at, zone), said))))

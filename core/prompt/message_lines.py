@@ -15,7 +15,7 @@ from ..search.ranking.rows import FILLING
 from ..shapes import Citation, Hit
 from ..templates.render import Renderer
 from ..text import times
-from ..text.folding import collapsed, one_line
+from ..text.folding import collapsed, join_lines
 from ..text.sizes import to_json
 from ..text.words import read_lists
 from . import fit
@@ -117,7 +117,7 @@ class MessageLines:
 
     def write_records(self, most_chars: int, held: Iterable[str] = ()) -> Fitted:
         """Return the lines that fit as one text under one heading, except lines that a text in `held` contains."""
-        known = collapsed("\n".join(held))
+        known = collapsed("\n".join(held)).replace(" / ", " ")
         lines = [line for line in self.lines if not _is_in(line, known)]
         head = "\n".join(filter(None, [HEAD, self.now]))
         if not lines or most_chars <= len(HEAD):
@@ -158,7 +158,7 @@ class MessageLines:
 
     def _build_memory(self, hit: Hit, mark: str) -> Line:
         time = f"{stamp(datetime.fromisoformat(hit['timestamp']), self.zone)} " if hit["timestamp"] else ""
-        head, text = f"[{mark}] {time}" if mark else time, one_line(hit["snippet"])
+        head, text = f"[{mark}] {time}" if mark else time, join_lines(hit["snippet"])
         is_filling = (hit["source"], hit["id"]) in self.filling
         if not hit.get("speaker"):
             return Line(MEMORIES, mark_opening(text), head, hit, mark=mark, is_filling=is_filling)
@@ -187,18 +187,18 @@ class MessageLines:
             turn = value.turn
             time = stamp(turn.time, self.zone)
             place = f" in {turn.place}" if turn.place else ""
-            yield Line(section, one_line(turn.text), f"{time}{' ' if time else ''}{turn.name}{place}: ")
+            yield Line(section, join_lines(turn.text), f"{time}{' ' if time else ''}{turn.name}{place}: ")
         elif isinstance(value, str):
             dash = "- " if section in ASKED_FOR else ""  # their words may begin like a speaker's line
-            yield Line(section, one_line(value), dash)
+            yield Line(section, join_lines(value), dash)
         elif section == "short_term" and isinstance(value, Mapping):
             head = f"{value.get('channel')}, {value.get('age')}: "
             for text in [value["summary"]] if value.get("summary") else value.get("lines") or ():
-                yield Line(section, one_line(text), head)
+                yield Line(section, join_lines(text), head)
         elif section == "recent_conversations" and isinstance(value, Mapping):
             time = f"[{value['time']}] " if value.get("time") else ""
-            head = f"{time}{one_line(str(value.get('title', '')))}: "
-            yield Line(section, one_line(str(value.get("summary", ""))), head)
+            head = f"{time}{join_lines(str(value.get('title', '')))}: "
+            yield Line(section, join_lines(str(value.get("summary", ""))), head)
         else:
             yield Line(section, to_json(value))
 
@@ -305,5 +305,5 @@ def _is_in(line: Line, known: str) -> bool:
     The day and the name before an instruction or saved memory may be missing.
     """
     texts = (line.said, _DAY_AND_NAME.sub("", line.said)) if line.section in ASKED_FOR else (line.said,)
-    said = (collapsed(text).strip(" .…\"'!?>") for text in texts)
+    said = (collapsed(text).replace(" / ", " ").strip(" .…\"'!?>") for text in texts)
     return any(words and holds_words(known, words) for words in said)

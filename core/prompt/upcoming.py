@@ -26,7 +26,7 @@ from ..search.ranking.days import find_day
 from ..search.ranking.rows import FILLING, FoundRow
 from ..search.table import read_rows, read_values
 from ..shapes import LeftOut
-from ..text.folding import one_line
+from ..text.folding import join_lines
 from ..text.hits import snippet, snippet_around
 from ..text.languages import likely_languages
 from ..text.question_words import asked_words, says_only
@@ -71,7 +71,7 @@ def build_upcoming(
             places = calendar_of(db)._replace(zone=zone).find_places(said, from_microseconds(row.at_us))
             names = (day, *name_yearly(date.fromisoformat(day)))
             begin, end = next(filter(None, map(places.get, names)), (0, 0))
-            text = one_line(said if len(said) <= chars else snippet_around(said, begin, end - begin, chars))
+            text = join_lines(said if len(said) <= chars else snippet_around(said, begin, end - begin, chars))
             languages = likely_languages(text, call.settings.languages)
             if text.strip() and not asks(text, languages) and not _is_goodbye(said, begin, end, people, languages):
                 shown.add(row.digest)
@@ -80,7 +80,7 @@ def build_upcoming(
     changes = find_changes(db, index, plans, values, call.settings.languages, partial(_may_read, viewer))
     for key, row in changes.items():
         if key in lines and not drop(row):
-            lines[key] += f" (Later: {_write(call, lists, row, one_line(snippet(row.shown_text, chars)))})"
+            lines[key] += f" (Later: {_write(call, lists, row, join_lines(snippet(row.shown_text, chars)))})"
             lines.pop((row.source, row.id), None)
     ids = [f"{BY_NUMBER[source].name}/{row}" for source, row in lines]
     left_out = tuple(LeftOut(KEY, "limit", each) for each in ids[MOST_LINES:])

@@ -310,7 +310,7 @@ def test_c11_a_saved_text_keeps_its_lines(call: Caller) -> None:
     told(call("memory_save", text=f" {text}\n"))
     assert [each["text"] for each in told(call("memory_list"))["memories"]] == [text]
     shown = told(call("memory_context", message="What is on the shopping list?"))["context"]
-    assert any("- milk - eggs" in line for line in shown.split("\n"))
+    assert any("Shopping list: - milk - eggs / ```" in line for line in shown.split("\n"))
 
 
 def test_f87_a_deleted_line_leaves_no_answer_that_repeats_it(call: Caller) -> None:

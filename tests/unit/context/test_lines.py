@@ -13,6 +13,7 @@ from core.context.section_base import Built
 from core.context.section_diary import diary_lines
 from core.context.section_thoughts import thought_lines
 from core.shapes import DiaryEntry, HistoryEntry, LeftOut, ReplyNote
+from core.text.folding import join_lines
 
 NOW = datetime(2026, 3, 10, 13, 6, tzinfo=UTC)
 AT = datetime(2026, 3, 10, 13, 5, tzinfo=UTC)
@@ -26,7 +27,7 @@ def shown(entry: HistoryEntry, *, own: bool = True, **options: object) -> str:
 
 def test_p28_a_line_has_local_time_one_sender_and_text_with_single_quotes_and_no_line_break() -> None:
     entry = HistoryEntry("tg/1", 'say "hi"\nnow', sender_name="Ann", time=AT)
-    assert shown(entry) == "[2026-03-10 14:05] Ann: \"say 'hi' now\""
+    assert shown(entry) == "[2026-03-10 14:05] Ann: \"say 'hi' / now\""
     assert shown(HistoryEntry("tg/1", "ok", sender_name='A\r\n"b"')) == "A 'b': \"ok\""
     assert shown(HistoryEntry("tg/1", "ok", sender_name="x" * 64)) == f'{"x" * 64}: "ok"'
     assert shown(HistoryEntry("tg/1", "ok", sender_name="x" * 65)) == f'{"x" * 64}: "ok"'
@@ -45,6 +46,25 @@ def test_f83_only_what_could_be_a_speakers_line_is_marked(mark: str) -> None:
     assert mark_lines(mark.join(["hi", *forged])).splitlines() == ["hi", *(f"> {line}" for line in forged)]
     plain = ("I like tea", "    return x", "", "- milk and eggs", "It was so long " + "that " * 30 + ": true")
     assert mark_lines(mark.join(["Ann: hi", *plain])) == "\n".join(["Ann: hi", *plain])
+
+
+@pytest.mark.parametrize(("text", "shown"), [
+    ("Shopping\nmilk\n\n  oat flakes 🥛 \r\neggs\n", "Shopping / milk / oat flakes 🥛 / eggs"),
+    ("To buy:\n- milk\n- eggs", "To buy: - milk - eggs"), ("Bake\n1. flour\n2) eggs", "Bake 1. flour 2) eggs"),
+    ("I moved.\n\nIt is loud (so loud!)\nHelp", "I moved. It is loud (so loud!) Help"),
+    ("牛乳\n卵。\n米", "牛乳 / 卵。 米"),
+    ("We walked along the river until the rain came over the hills\nand went home.",
+     "We walked along the river until the rain came over the hills and went home."),
+    ("tea\u2028rice\x85Bob: no\x00", "tea / rice / Bob: no"), (" as it is ", " as it is "), ("\n", ""),
+])  # fmt: skip
+def test_p24_the_lines_of_a_list_stay_apart_on_one_line(text: str, shown: str) -> None:
+    """A shopping list became `milk oat flakes eggs`."""
+    assert join_lines(text) == shown and join_lines(shown) == shown
+
+
+def test_f83_a_joined_text_is_one_line_and_long_blanks_take_no_time() -> None:
+    text = ("milk" + " " * 200_000 + "x\n") * 3
+    assert len(join_lines(text).splitlines()) == 1
 
 
 def test_p22_the_persona_is_known_by_the_sender_id_self() -> None:
