@@ -129,7 +129,7 @@ def test_l35_conversations_are_listed_with_log_scenes_and_recaps(operator: Opera
     stories.add_running_recap_version("Much tea was drunk.", 1, conversation=path, **asking)
     privacy.set_conversation_local_only(path, **asking)
     listed = operator.ask("GET", "/page/conversations").text
-    assert ">Tea room</a>" in listed and ">Chat with Ann</a>" in listed and "on this machine alone" in listed
+    assert ">Tea room</a>" in listed and ">Chat with Ann</a>" in listed and ", local only<" in listed
     assert "Tea room" not in operator.ask("GET", "/page/conversations", params={"q": "tg/ann"}).text
     shown = operator.ask("GET", "/page/conversations/one", params={"key": path}).text
     for part in ("line 59", "line 10", "A recap of the last line", "The harbour", "went to the harbour", "Much tea"):
@@ -238,6 +238,25 @@ def test_l35_conversations_and_people_are_found_by_letters_and_counted(db: Datab
     people, known = overview.list_people(db, PERSONA, "", 10)
     assert known == 1 and (people[0].key, people[0].name, people[0].messages) == ("tg/ann", "Ann", 4)
     assert overview.find_conversation(db, PERSONA, "tg/77") is None and PERSONA in overview.list_personas(db, 10_000)
+
+
+def test_l35_the_audience_of_each_conversation_is_named(operator: Operator, stage: Stage) -> None:
+    """A direct message, a separate chat and a staff channel were all "private"."""
+    stage.say("hi", path="tg/ann", privacy="direct")
+    stage.say("hi", path="web/9", privacy="separate")
+    for path, level in (("dc/staff", "restricted"), ("dc/hall", "public")):
+        stage.say("hi", path=path, server="Guild", privacy=level)
+    privacy.set_conversation_local_only("tg/ann", **stage.asking())
+    shown = {
+        "tg/ann": "direct message, local only", "web/9": "separate chat", "dc/staff": "restricted channel on Guild",
+        "dc/hall": "everybody on Guild",
+    }  # fmt: skip
+    page = html.unescape(operator.ask("GET", "/page/conversations").text)
+    cells = dict(re.findall(r'data-id="([^"@]+)[^"]*".*?data-label="Who sees it">([^<]*)<', page, re.DOTALL))
+    assert {key.partition("\x1f")[0]: cell for key, cell in cells.items()} == shown
+    for key, said in shown.items():
+        one = html.unescape(operator.ask("GET", "/page/conversations/one", params={"key": key}).text)
+        assert f"<dd>{said}</dd>" in one, key
 
 
 def test_l35_a_log_is_read_page_by_page_without_a_gap(db: Database) -> None:
