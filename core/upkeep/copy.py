@@ -10,13 +10,15 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Column, Connection, Table, delete, literal, select
 
 from ..access import external_rows
+from ..base.whole_file import replace_file
 from ..database.connections import find_source
 from ..database.dialects import FLAG, INTEGER, SMALL, JsonText, Key, StoredText, upsert
 from ..database.engine import Database
@@ -100,7 +102,14 @@ def _check_source(db: Database) -> None:
 
 
 def _begin(db: Database, tables: Sequence[Table]) -> None:
-    """Create the target's tables, and mark it as an unfinished copy."""
+    """Create the target's tables, and mark it as an unfinished copy; a new file is marked before it has its name."""
+    url = db.target.url
+    if db.target.is_missing and not url.query:  # a parameter may forbid a new file
+        with (
+            replace_file(Path(str(url.database)), new_mode=0o600) as part,
+            closing(Database(replace(db.target, url=url.set(database=str(part))))) as new,
+        ):
+            migration.mark_unfinished(new, migration.COPYING)
     versions = migration.read_versions(db) or {}
     if migration.COPYING in versions and migration.find_version(versions) > migration.UNFINISHED:
         return

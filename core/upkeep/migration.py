@@ -179,7 +179,7 @@ def _migrate(db: Database, patient: Database, copying: bool) -> Migrated:
         )
     version, pending, mismatch = find_version(versions), _list_pending(versions), find_mismatch(versions)
     if version in ("", UNFINISHED) and (copying or mismatch is None):
-        return _create(db, (UNFINISHED, COPYING) if copying else (UNFINISHED,))
+        return _create(db, (COPYING,) if copying else ())
     if mismatch is not None and mismatch.remedy != MIGRATE:
         raise _refusal(mismatch)
     if version < list_revisions()[-1]:
@@ -202,15 +202,23 @@ def _migrate(db: Database, patient: Database, copying: bool) -> Migrated:
     return Migrated(tuple(pending), tuple(f"version {one}" for one in pending))
 
 
-def _create(db: Database, marks: Sequence[str]) -> Migrated:
-    """Create every table, the first one with the rows `marks`; safe to run again and concurrently."""
-    names = list_revisions()
-    row = {"version_num": names[-1], "fingerprint": ddl.build_fingerprint()}
+def mark_unfinished(db: Database, *marks: str) -> None:
+    """Create the first table, with rows for UNFINISHED and `marks`."""
 
     def mark(connection: Connection) -> None:
         for statement in ddl.create_all(schema_version, db.family):
             connection.exec_driver_sql(statement)
-        connection.execute(insert_ignore(schema_version, db.family), [{"version_num": one} for one in marks])
+        rows = [{"version_num": one} for one in (UNFINISHED, *marks)]
+        connection.execute(insert_ignore(schema_version, db.family), rows)
+
+    db.version = ""  # no table holds it yet
+    _work_beside_others(db, partial(db.transaction, mark, source="the tables of the database"))
+
+
+def _create(db: Database, marks: Sequence[str]) -> Migrated:
+    """Create every table, the first one with rows for UNFINISHED and `marks`; safe to run again and concurrently."""
+    names = list_revisions()
+    row = {"version_num": names[-1], "fingerprint": ddl.build_fingerprint()}
 
     def work(connection: Connection) -> None:
         for statement in _creation(db.family):
@@ -218,9 +226,8 @@ def _create(db: Database, marks: Sequence[str]) -> Migrated:
         connection.execute(insert_ignore(schema_version, db.family), row)
         connection.execute(delete(schema_version).where(schema_version.c.version_num == UNFINISHED))
 
-    db.version = ""  # no table holds it yet
-    for step in (mark, work):
-        _work_beside_others(db, partial(db.transaction, step, source="the tables of the database"))
+    mark_unfinished(db, *marks)
+    _work_beside_others(db, partial(db.transaction, work, source="the tables of the database"))
     db.version = names[-1]
     event(20, "database_created", version=names[-1], tables=len(TABLES))
     return Migrated(tuple(names), (f"Made {len(TABLES)} tables, version {names[-1]}.",))

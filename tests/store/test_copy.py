@@ -3,6 +3,9 @@
 import re
 import shlex
 import shutil
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -164,6 +167,52 @@ def test_d36_a_copy_cut_off_before_all_tables_are_made_is_refused_and_goes_on(
     wanted = read_all(source_url, "access_tokens", "audiences")
     assert read_all(fresh_url, "access_tokens", "audiences").keys() == wanted.keys()
     assert read_all(fresh_url)["memories"] == wanted["memories"]
+
+
+KILLED = """
+import os, signal, sys
+from sqlalchemy import Engine, event
+from core.db import copy_database
+
+source, target, steps = sys.argv[1], sys.argv[2], int(sys.argv[3])
+
+def step(*_):
+    global steps
+    steps -= 1
+    if steps < 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+def connected(connection, _):
+    (file,) = [row[2] for row in connection.execute("PRAGMA database_list")]
+    if file != source:
+        step()
+
+def executed(connection, *_):
+    if source not in str(connection.engine.url):
+        step()
+
+event.listen(Engine, "connect", connected)
+event.listen(Engine, "before_cursor_execute", executed)
+event.listen(Engine, "commit", executed)
+copy_database(f"sqlite:///{source}", f"sqlite:///{target}")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.posix
+@pytest.mark.parametrize("steps", [0, 1, 3, 6])
+def test_d36_a_copy_into_a_file_that_is_killed_at_once_leaves_no_empty_memory(
+    source_url: str, tmp_path: Path, steps: int
+) -> None:
+    """Nobody takes a file with nothing in it for a new memory."""
+    source, target = Path(source_url.removeprefix("sqlite:///")), tmp_path / "new.db"
+    command = [sys.executable, "-c", KILLED, str(source), str(target), str(steps)]
+    assert subprocess.run(command, cwd=ROOT, check=False).returncode == -signal.SIGKILL
+    if target.exists():
+        with pytest.raises(StoreError, match=r"was cut off.*Run `prompt-engine db copy` again"):
+            open_database(f"sqlite:///{target}")
+    copy_database(source_url, f"sqlite:///{target}")
+    assert read_all(f"sqlite:///{target}")["memories"] == read_all(source_url)["memories"]
 
 
 @pytest.mark.parametrize(
