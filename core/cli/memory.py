@@ -47,12 +47,8 @@ def search(
     tag: TagOption = None,
     word: Annotated[list[str] | None, Option(metavar="WORD", help="A word or phrase; may be repeated.")] = None,
     limit: Annotated[int, Option("--limit", "-n", metavar="N", min=1, max=200, help="Maximum number of hits.")] = 5,
-    since: Annotated[
-        str | None, Option(metavar="TIME", help="Only hits since this time, or words such as 'last week'.")
-    ] = None,
-    until: Annotated[
-        str | None, Option(metavar="TIME", help="Only hits before this time, or until the end of this day.")
-    ] = None,
+    since: Annotated[str | None, Option(metavar="TIME", help="Only hits since this time or 'last week'.")] = None,
+    until: Annotated[str | None, Option(metavar="TIME", help="Only hits before this time, or in this day.")] = None,
     conversation: ConversationOption = None,
     user: UserOption = None,
     server: ServerOption = "",

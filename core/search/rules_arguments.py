@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Literal, cast
 
 from ..base.hints import shown
+from ..base.patterns import lazy_pattern
 from ..base.wire_ids import LARGEST_ID, find_whole
 from ..shapes import SOURCES, Source
 from ..tags.rules import TAG_BYTES, normal, tag_items
 from ..text.folding import clean, fold
 from ..text.time import Span
-from ..text.times import is_day, parse_time
+from ..text.times import parse_time
 
 MOST_LOOKED_FOR = 48
 """Maximum number of tags, and of keywords, in one search."""
@@ -28,6 +29,7 @@ TIME_FORMS = (
 )
 MOST_TIME_CHARS = 200
 """Maximum number of characters of words of time."""
+_DATE = lazy_pattern(r"\d{4}-?(\d\d-?\d\d|W\d\d-?\d)")
 Bound = Literal["since", "until"]
 ReadWords = Callable[[str], Span | None]
 """Returns the one span of time that a text names."""
@@ -104,14 +106,11 @@ def read_keywords(value: object) -> tuple[list[str], list[str]]:
 
 
 def read_time(value: object, field: Bound, read_words: ReadWords) -> datetime | None:
-    """Return the time as aware UTC, or None. It is included for `since`, excluded for `until`.
-
-    A day or a longer time gives its start for `since`, its end for `until`; `5 pm` as `until` gives that moment.
-    """
+    """Return the time as aware UTC, or None. A day or longer gives its start; its end for `until`, an excluded time."""
     if value is None:
         return None
     moment = parse_time(value)
-    if moment is not None and field == "until" and is_day(value):
+    if moment is not None and field == "until" and type(value) in (str, date) and _DATE.fullmatch(str(value).strip()):
         moment += timedelta(days=1)
     if moment is None and isinstance(value, str) and value.strip() and len(value) <= MOST_TIME_CHARS:
         span = read_words(value)

@@ -6,7 +6,6 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import repeat
-from re import Match
 
 from ..base import resources
 from ..base.patterns import lazy_pattern
@@ -41,11 +40,10 @@ _SURROGATES = lazy_pattern("[\ud800-\udfff]")
 # Line breaks of str.splitlines; a run of them is one break, so "\r\n" becomes one space.
 _BREAKS = lazy_pattern("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 
-_LINE_GAP = lazy_pattern("(?<!\\s)\\s*[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]\\s*")
-_LIST_MARK = lazy_pattern("[-*+\u2022]\\s|\\(?\\d{1,3}[.)]\\s")
-_STOPS = ".,:;!?\u2026\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f\u061f\u06d4\u0964"
-_WRAPPED_CHARS = 50
-"""Number of characters from which a line may have been wrapped, and so end within a sentence."""
+_STOPS = "[.,:;!?\u2026\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f\u061f\u06d4\u0964]"
+_GAP = "(?<!\\s)\\s*[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]\\s*"
+_CLEAR_GAP = f"(?:(?<={_STOPS})|(?<={_STOPS}[\"')\u00bb\u201d])){_GAP}|{_GAP}(?=[-*+\u2022]\\s|\\(?\\d{{1,3}}[.)]\\s)"
+_LINE_GAP, _CLEAR_LINE_GAP = lazy_pattern(_GAP), lazy_pattern(_CLEAR_GAP)
 
 _INVISIBLE = lazy_pattern(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
@@ -97,24 +95,8 @@ def one_line(text: str) -> str:
 
 
 def join_lines(text: str) -> str:
-    """Return the cleaned text on one line, with ` / ` between its lines.
-
-    A space is enough after punctuation or a long line, which may be wrapped, and before the mark of a list's item.
-
-    >>> join_lines("milk\\neggs"), join_lines("To buy:\\n- milk\\n- eggs")
-    ('milk / eggs', 'To buy: - milk - eggs')
-    """
-    if text.isprintable():
-        return text
-    text = clean(text).strip()
-
-    def join(gap: Match[str]) -> str:
-        before = text[max(0, gap.start() - _WRAPPED_CHARS) : gap.start()]
-        is_wrapped = len(before.splitlines()[-1]) == _WRAPPED_CHARS
-        is_clear = is_wrapped or before.rstrip("\"')\u00bb\u201d")[-1:] in _STOPS or _LIST_MARK.match(text, gap.end())
-        return " " if is_clear else " / "
-
-    return _LINE_GAP.sub(join, text)
+    """Return the cleaned text on one line, with ` / ` between lines; a space after punctuation or before a bullet."""
+    return text if text.isprintable() else _LINE_GAP.sub(" / ", _CLEAR_LINE_GAP.sub(" ", clean(text).strip()))
 
 
 def fold(text: str) -> str:

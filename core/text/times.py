@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import lru_cache
 from typing import Any
@@ -61,15 +60,6 @@ def iso_text(moment: datetime | None) -> str:
 def parse_time(value: Any) -> datetime | None:
     """Return the moment as aware UTC, clamped to 1970 to 9998; None if the value is not a time."""
     return read_time(value)[0]
-
-
-def is_day(value: object) -> bool:
-    """Return whether a readable time is a date without a time of day."""
-    if not isinstance(value, str):
-        return isinstance(value, date) and not isinstance(value, datetime)
-    with suppress(ValueError):
-        return bool(date.fromisoformat(value.strip()))
-    return False
 
 
 def read_time_or_now(value: object, name: str, now: datetime, notes: list[str]) -> datetime:

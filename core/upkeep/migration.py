@@ -208,8 +208,7 @@ def mark_unfinished(db: Database, *marks: str) -> None:
     def mark(connection: Connection) -> None:
         for statement in ddl.create_all(schema_version, db.family):
             connection.exec_driver_sql(statement)
-        rows = [{"version_num": one} for one in (UNFINISHED, *marks)]
-        connection.execute(insert_ignore(schema_version, db.family), rows)
+        connection.execute(insert_ignore(schema_version, db.family), [{"version_num": n} for n in (UNFINISHED, *marks)])
 
     db.version = ""  # no table holds it yet
     _work_beside_others(db, partial(db.transaction, mark, source="the tables of the database"))

@@ -38,6 +38,8 @@ ConfUid = Annotated[
     str, Query(min_length=1, max_length=64, description="Persona id, compared exactly.", examples=["default"])
 ]
 DryRun = Annotated[bool, Query(description="Return the same answer, but change nothing.")]
+SINCE = "Only from this time on: ISO 8601, or words such as 'last week'."
+UNTIL = "Only before this time, or until the end of this day or 'last week'."
 Reason = Annotated[str, Query(max_length=100, description="Reason stored with the run.")]
 HistoryUid = Annotated[str | None, Query(max_length=512, description="Conversation key. Default: all of the persona.")]
 Kinds = Annotated[
@@ -54,10 +56,6 @@ class ItemList(BaseModel):
     kinds: Kinds = None
     limit: int = Field(default=50, ge=1, le=500, description="Maximum number of items in the answer.")
     offset: int = Field(default=0, ge=0, le=1_000_000_000, description="Number of items to skip.")
-
-
-SINCE = "Only from this time on: ISO 8601, or words such as 'last week'."
-UNTIL = "Only before this time, or until the end of this day or 'last week'."
 
 
 class ItemSearch(ItemList):

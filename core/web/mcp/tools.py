@@ -86,9 +86,7 @@ class SearchArguments(Arguments):
     any_of = ("query", "tags")
     query: str = Field("", max_length=10_000, description="A question or words, in any language.")
     limit: Number = Field(10, ge=1, le=MOST_HITS, description="Maximum number of hits.")
-    since: str = Field(
-        "", max_length=64, description="Only hits since a time: ISO 8601 (2026-03-10T12:00:00Z) or words ('last week')."
-    )
+    since: str = Field("", max_length=64, description="Only hits since this time: ISO 8601, or words ('last week').")
     until: str = Field("", max_length=64, description="Only hits before this time, or until the end of this day.")
     tags: TextList = Field([], max_length=48, description="Also return hits that have one of these tags.")
     text_chars: Number = Field(400, ge=80, le=TEXT_CHARS, description="Maximum size of a hit's text in characters.")

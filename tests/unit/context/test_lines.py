@@ -53,8 +53,6 @@ def test_f83_only_what_could_be_a_speakers_line_is_marked(mark: str) -> None:
     ("To buy:\n- milk\n- eggs", "To buy: - milk - eggs"), ("Bake\n1. flour\n2) eggs", "Bake 1. flour 2) eggs"),
     ("I moved.\n\nIt is loud (so loud!)\nHelp", "I moved. It is loud (so loud!) Help"),
     ("牛乳\n卵。\n米", "牛乳 / 卵。 米"),
-    ("We walked along the river until the rain came over the hills\nand went home.",
-     "We walked along the river until the rain came over the hills and went home."),
     ("tea\u2028rice\x85Bob: no\x00", "tea / rice / Bob: no"), (" as it is ", " as it is "), ("\n", ""),
 ])  # fmt: skip
 def test_p24_the_lines_of_a_list_stay_apart_on_one_line(text: str, shown: str) -> None:

@@ -81,7 +81,7 @@ def test_t38_f68_times_in_every_accepted_form() -> None:
         ("2026-03-10", "2026-03-11"), ("20260310", "2026-03-11"), (date(2026, 3, 10), "2026-03-11"),
         ("yesterday", "2026-03-10"), ("last week", "2026-03-09"), ("before last week", "2026-03-02"),
         ("2026-03-10T00:00", "2026-03-10"), (datetime(2026, 3, 10, tzinfo=UTC), "2026-03-10"),
-        ("5 pm", "2026-03-10T17:00"), ("2 hours ago", "2026-03-10T18:00"),
+        (20260310, "1970-08-23T11:51:50"), ("5 pm", "2026-03-10T17:00"), ("2 hours ago", "2026-03-10T18:00"),
     ],
 )  # fmt: skip
 def test_t38_until_includes_a_day_and_ends_before_a_time(value: object, end: str) -> None:

@@ -39,18 +39,14 @@ class Search(ItemSearch):
         return len(self.model_fields_set - {"q", "archived", "limit", "offset"})
 
 
-def find_items(page: Page, search: Search) -> lifelong.ItemPage:
-    return lifelong.search_items(**search.model_dump(), **page.operating())
-
-
 def list_items(page: Page) -> Response:
     search = page.read(Search)
-    items_page = find_items(page, search)
+    items_page = lifelong.search_items(**search.model_dump(), **page.operating())
     if not items_page["items"] and items_page["total"]:
         # The last page lost its only row: show the page before it.
         last = (items_page["total"] - 1) // search.limit * search.limit
         search = search.model_copy(update={"offset": last})
-        items_page = find_items(page, search)
+        items_page = lifelong.search_items(**search.model_dump(), **page.operating())
     return page.render(
         "memory.html.j2",
         asked=search,
