@@ -120,22 +120,39 @@ def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
 
 
 def is_narrower(permit: Instruction, text: str) -> bool:
-    """Return whether a sentence allows less than an instruction forbids: `you can spoil Dune`, after `no spoilers`."""
-    own = permit.find_phrases(text) or permit.phrases
-    allows = permit.is_permit or (
-        cut_health(text, own) is None and find_values(permit.text, ("permits",), permit.phrases)
-    )
-    if not allows or SPACELESS_PATTERN.search(text) or not find_values(text, ("stays",), own):
+    """Return whether a sentence allows less than an instruction forbids: `you can spoil Dune`, after `no spoilers`.
+
+    So does `I eat fish again`, after `no meat`; after `I'm vegetarian`, which names no food, it does not.
+    """
+    own, said = permit.find_phrases(text) or permit.phrases, cut_health(permit.text, permit.phrases)
+    about, known = cut_health(text, own), (*own, *permit.phrases)
+    if "pregnancy" in permit.topics or holds_word(text, MEDICAL, own) or not find_values(text, ("stays",), own):
         return False
     mine, theirs, languages = _list_languages(text, permit.text)
-    held, known = find_objects(text, salient_words(text, mine), own), (*own, *permit.phrases)
+    is_spaceless = SPACELESS_PATTERN.search(text) is not None
+    if about is not None and not (_find_nouns(about, own) if is_spaceless else salient_words(about, mine)):
+        return False
+    if said is None and not permit.is_permit and (about or not find_values(permit.text, ("permits",), permit.phrases)):
+        return False
+    if is_spaceless:  # `你可以剧透沙丘`, after `不要剧透`
+        return not _find_nouns(said or permit.text, known).issubset(phrase_form(text))
+    rest = permit.text if said is None else cut_health(permit.text, permit.phrases, _ENDINGS) or ""
+    held, kept = find_objects(text, salient_words(text, mine), own), salient_words(rest, theirs)
     frame = word_runs(fold(" ".join(find_values(permit.text, _FRAME, permit.phrases))))
+    ands = "|".join(rf"\b{each}\b" for phrases in permit.phrases[:1] for each in phrases["ands"])
     clauses = []
-    for clause in re.split("[,;–—]", mask_time(permit.text, theirs)):
-        words = [word for word in salient_words(clause, theirs) if word not in frame]
+    for clause in re.split(f"[,;–—]|{ands or ','}", mask_time(permit.text, theirs)):
+        words = [word for word in salient_words(clause, theirs) if word in kept and word not in frame]
         shared = [word for word in words if any(_is_alike(word, other, languages, known) for other in held)]
         clauses.append((len(shared), shared != words))
     return max(clauses)[1]
+
+
+def _find_nouns(text: str, known: Sequence[Phrases]) -> set[str]:
+    """Return the characters of the nouns of a text in a script without spaces; a verb ends with hiragana."""
+    stopped = {word for language in likely_languages(text) for word in stop_words(language) if len(word) > 1}
+    form = _leave_vague(text, known, (*find_values(text, ("adverbs",), known), *stopped))
+    return set("".join(re.findall(r"[^\W\dぁ-ゟ]+(?![ぁ-ゟ])", form)))
 
 
 def _says_more(ending: Instruction, text: str, own: Sequence[Phrases]) -> bool:
@@ -178,9 +195,14 @@ def _names_illness(said: str, text: str, own: Sequence[Phrases]) -> bool:
 
 def _find_pieces(text: str, known: Sequence[Phrases], more: Sequence[str] = ()) -> list[str]:
     """Return the pieces of a text that are not vague words or hiragana (verb endings): `剧透` of `别剧透`."""
-    vague = sorted({*find_values(text, ("vague",), known), *more}, key=len, reverse=True)
-    left = re.sub("|".join(map(re.escape, vague)) or "(?!)", " ", phrase_form(text))
+    left = _leave_vague(text, known, more)
     return re.findall(r"[^\Wぁ-ゟ]+", left) or re.findall(r"\w+", left)
+
+
+def _leave_vague(text: str, known: Sequence[Phrases], more: Collection[str]) -> str:
+    """Replace the vague words of a text, and the words `more`, by spaces."""
+    vague = sorted({*find_values(text, ("vague",), known), *more}, key=len, reverse=True)
+    return re.sub("|".join(map(re.escape, vague)) or "(?!)", " ", phrase_form(text))
 
 
 def _narrow(ending: Instruction, languages: Sequence[str]) -> list[str]:
