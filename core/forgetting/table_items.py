@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 from sqlalchemy import bindparam, or_, select
 
@@ -12,10 +13,11 @@ from ..conversations import table_summaries
 from ..database.compiled import chunks
 from ..database.dialects import Time
 from ..database.ids import made_at
-from ..database.rows import read_list
+from ..database.rows import read_list, read_object
 from ..database.schema import chat_history_cache, conversation_summaries, memories
 from ..database.sources import MEMORIES
 from ..index import indexed
+from ..memories import table_instructions
 from ..memories.rules import INSTRUCTION
 from ..messages.table import CONSOLIDATION
 from .table_rows import MADE, Removal
@@ -68,16 +70,24 @@ def remove_items(
 
 def _release_replaced(removal: Removal, deleted: Collection[int], withdrawn: Collection[int]) -> None:
     """Restore items that a `withdrawn` row had replaced or ended; archive those that other deleted items replaced."""
-    now, chosen = removal.db.clock(), select(_M.id, _M.superseded_by)
+    now, chosen = removal.db.clock(), select(_M.id, _M.superseded_by, _M.metadata)
     replaced = removal.read_in(chosen, _M.superseded_by, deleted)
     # a message ends instructions only: their kind has an index
     replaced += removal.read_in(chosen.where(_M.kind == INSTRUCTION), _M.superseded_by, {*withdrawn} - {*deleted})
-    for is_back, archived_at in ((True, None), (False, now)):
-        ids = [row.id for row in replaced if row.id not in deleted and (row.superseded_by in withdrawn) is is_back]
-        columns = {"superseded_by": None, "archived_at": archived_at, "updated_at": now}
-        removal.counts[memories.name] += indexed.set_columns(
-            removal.connection, removal.db, MEMORIES, removal.persona, ids, **columns
-        )
+    for by, listed in group((_find_ending(removal, row, withdrawn), row) for row in replaced).items():
+        for is_back, archived_at in ((True, None), (False, now)):
+            ids = [row.id for row in listed if row.id not in deleted and (row.superseded_by in withdrawn) is is_back]
+            columns = {"superseded_by": by, "archived_at": now if by else archived_at, "updated_at": now}
+            changed = indexed.set_columns(removal.connection, removal.db, MEMORIES, removal.persona, ids, **columns)
+            removal.counts[memories.name] += changed
+
+
+def _find_ending(removal: Removal, row: Any, withdrawn: Collection[int]) -> int | None:
+    """Return another message that ends an instruction, and was not edited since it was read."""
+    noted = (read_object(row.metadata) or {}).get(table_instructions.ENDINGS, {})
+    others = {int(each) for each in noted} - {*withdrawn} if row.superseded_by in withdrawn else ()
+    rows = removal.read_in(select(_C.id, _C.edited_at), _C.id, others)
+    return next((r.id for r in rows if r.edited_at is None or r.edited_at.isoformat() <= noted[str(r.id)]), None)
 
 
 def consolidate_anew(removal: Removal, rows: Iterable[int], reason: str) -> None:

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Integer, bindparam, func, or_, select
+from sqlalchemy import Connection, Integer, bindparam, func, or_, select, update
 
 from ..access import table as audience_table
 from ..access import table_conversations
@@ -38,6 +38,8 @@ SAID, BY_HAND = "chat", "host"
 """Values of source: recognised in a message, and passed in by the host."""
 NEWER = "a newer instruction says otherwise"
 TAKEN_BACK = "it took an earlier instruction back"
+ENDINGS = "endings"
+"""Key in the metadata of an ended instruction: later messages that end it too, each with the time it was read."""
 MOST_READ = 400
 """Number of newest instructions of one person that are read for one prompt."""
 _C, _M = memories.c, chat_history_cache.c
@@ -124,6 +126,9 @@ def _record(
         is_beside, ended = ended != allowed, allowed
         ended = ended or _list_meant(connection, scope, people, instruction, memory, held)
         by = next((each for each in memory.source_message_ids or () if isinstance(each, int)), None)
+        if by is not None:
+            mine = (_C.persona_id == scope.persona, _C.audience_id.in_(places), _whose(_C, people))
+            _note_ending(connection, db, instruction, by, (*mine, _C.kind == INSTRUCTION, _C.timestamp <= memory.at))
         _hide(connection, db, scope.persona, ended, archived_at=db.clock(), superseded_by=by)
         for each in places:
             holding[each, people][:] = [item for item in holding[each, people] if item not in ended]
@@ -148,6 +153,16 @@ def _record(
     topics = tuple(sorted(instruction.held_topics))
     items.append(KeptItem(row_id, instruction.text, topics, memory.at, local_only=int(place.local_only)))
     return WriteResult(True, row_id, notes=memory.notes)
+
+
+def _note_ending(connection: Connection, db: Database, instruction: Instruction, by: int, here: Sequence[Any]) -> None:
+    """Note the message `by` in instructions that another message ended before: they stay ended without that one."""
+    ended = select(*KEPT_ITEM).where(*here, _C.archived_at.is_not(None), _C.superseded_by.is_not(None))
+    for row in connection.execute(ended.order_by(_C.id.desc()).limit(MOST_READ)):
+        item, values = read_item(row), rows.read_object(row.metadata) or {}
+        if takes_back(instruction, item.text, item.topics):
+            values[ENDINGS] = {**values.get(ENDINGS, {}), str(by): db.clock().isoformat()}
+            connection.execute(update(memories).where(*here, _C.id == item.id).values(metadata=values))
 
 
 def _list_meant(

@@ -185,6 +185,28 @@ def test_p69_what_ended_an_instruction_has_no_effect_once_it_is_gone(stage: Stag
     assert instructions(stage) == ([] if way == "ends it again" else ["I'm allergic to nuts"])
 
 
+@pytest.mark.engines()
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize("way", ["deleted", "forgotten", "edited"])
+def test_p69_what_two_messages_ended_is_back_once_both_are_gone(stage: Stage, order: tuple[int, int], way: str) -> None:
+    """An allergy held again though the person had said a second time that it is over."""
+    stage.say("I'm allergic to nuts", minutes=90)
+    paths = (ELSEWHERE, f"{ELSEWHERE}-2")
+    first = stage.say("I'm not allergic to nuts anymore", path=paths[0], minutes=80)
+    second = stage.say("I'm no longer allergic to nuts", path=paths[1], minutes=70)
+    for n, at in enumerate(order):
+        assert instructions(stage) == []
+        row_id, asking = (first, second)[at], stage.asking(paths[at], "tg/ann")
+        stage.db.clock.forward(minutes=1)  # type: ignore[union-attr]
+        if way == "forgotten":
+            forget(conversation=paths[at], **by(stage, None))
+        elif way == "deleted" or n:
+            chat_history_cache.delete_chat_message(row_id, **asking)
+        else:
+            chat_history_cache.edit_chat_message(row_id, "The soup was hot.", **asking)
+    assert instructions(stage) == ["I'm allergic to nuts"]
+
+
 def test_p69_what_was_said_twice_stays_until_both_are_gone(stage: Stage) -> None:
     first, second = stage.say("I am vegan", minutes=90), stage.say("i am  vegan", minutes=20)
     for row in (first, second):
