@@ -13,6 +13,7 @@ from ..index.numbers import Flags, ViewRows, take
 from ..index.shapes import WORD, RowId
 from ..index.state import IndexState
 from ..index.visible import Visible
+from ..text.folding import fold
 from ..text.languages import likely_languages
 from ..text.question_words import asked_words, holds, list_phrases
 from ..text.time import may_name_time
@@ -29,6 +30,7 @@ MOST_ROWS = 200
 MOST_READ = 6
 """Maximum number of later messages that are read for each plan, newest first."""
 _CLAUSE_END = lazy_pattern("[,.;:!?\\n\u3001\u3002\uff01\uff1f]")
+_WORD = lazy_pattern(r"\w+")
 
 
 def find_changes(
@@ -90,12 +92,22 @@ def _read_beside(row: FoundRow, languages: Sequence[str]) -> dict[str, dict[int,
 def _may_mean(row: FoundRow, plan: FoundRow, languages: Sequence[str]) -> bool:
     """Return whether a message may refer to a plan: they share two words, or one that is not part of another name.
 
-    Not `game night` for `movie night`, and not `park concert` for `picnic in the park`.
+    Not `game night` for `movie night`, not `park concert` for `picnic in the park`, not `Jo Doe` for `Jo Smith`.
     """
     said, planned = _read_beside(row, languages), _read_beside(plan, languages)
     shared = [*planned.keys() & said.keys()]
+    mine, theirs = _list_last_names(row, said), _list_last_names(plan, planned)
+    if any(mine[first].isdisjoint(theirs[first]) for first in mine.keys() & theirs.keys()):
+        return False
     others = said[shared[0]].items() if len(shared) == 1 else ()
     return all(word in planned or not (is_next or side in planned[shared[0]]) for side, (word, is_next) in others)
+
+
+def _list_last_names(row: FoundRow, rare: Collection[str]) -> dict[str, set[str]]:
+    """Return, for each rare word in capitals, the rare words in capitals right after it."""
+    pairs = (pair for clause in _CLAUSE_END.split(row.shown_text) for pair in pairwise(_WORD.findall(clause)))
+    named = [(fold(one), fold(two)) for one, two in pairs if one[0].isupper() and two[0].isupper()]
+    return {one: {last for first, last in named if first == one} for one, two in named if one in rare and two in rare}
 
 
 @lru_cache(maxsize=64)
