@@ -13,6 +13,7 @@ import numpy as np
 
 from ...index.numbers import Floats as Vector
 from ...index.shapes import WORD, RowId
+from ...text.folding import fold
 from ...text.forms.spellings import share_spelt_otherwise
 from ...text.question_words import asked_words, begins_with, holds
 from ...text.words import list_terms
@@ -225,6 +226,9 @@ def read_closely(rows: Sequence[ScoredRow], query: RankingQuery) -> list[dict[st
                 reasons["spelling"] = otherwise
         if question.wants_time and find_weight("time", long):
             reasons["time"] = float(tells_time(text, languages))
+        if len(question.people) > 1:  # `Does Zed owe Bolt?`
+            named = {*list_terms(text), *list_terms(fold(row.row.said_by))}
+            reasons["all_named"] = float(all(not named.isdisjoint(fold(name).split()) for name in question.people))
         if question.wants_number and find_weight("number", long):
             reasons["number"] = float(has_number(text, languages))
         made.append(reasons)
