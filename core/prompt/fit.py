@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -163,28 +163,27 @@ def fit_items(
 
     `openings` has the size of each section's heading; `separator` is the size of the text between two items.
     """
-    whole, counts = list(items), Counter([item.section for item in items])
-    newest = max((n for n, item in enumerate(items) if item.section == CURRENT), default=-1)
-    quarter, is_best = room // SHARE, frozenset(best)
-    for n, item in enumerate(items):
-        share = quarter
-        if item.section in (CURRENT, RECENT) and counts[item.section] > 1 and n not in is_best:
-            share = min(share, max(room // (NEWEST_SHARE if n == newest else LINE_SHARE), LEAST_LINE))
-        if item.size > share:
-            items[n] = cut(n, share) or item
+    whole, quarter, is_best = list(items), room // SHARE, frozenset(best)
+    _cut_long(items, room, is_best, cut)
     kept: dict[int, None] = {}
     opened: set[str] = set()
+    gap = -1
 
     order = order_items(items, best, room, memory_share)
     for n in order:
         section = items[n].section
         cost = separator if section in opened else openings.get(section, 0)
-        if items[n].size + cost > room and items[n] is not whole[n] and section not in (CURRENT, MEMORIES):
+        is_turn = section == CURRENT and n not in is_best
+        if is_turn and n < gap:  # the newest turns are an unbroken run
+            continue
+        if items[n].size + cost > room and section != MEMORIES and (items[n] is not whole[n] or is_turn):
             items[n] = cut(n, room - cost) or items[n]  # a shorter part rather than nothing of this key
         if items[n].size + cost <= room:
             room -= items[n].size + cost
             kept[n] = None
             opened.add(section)
+        elif is_turn:
+            gap = n
     for n in order if room > LEAST_PART else ():
         section = items[n].section
         cost = separator if section in opened else openings.get(section, 0)
@@ -201,6 +200,17 @@ def fit_items(
             room -= grown.size - items[n].size
             items[n] = grown
     return list(kept)
+
+
+def _cut_long(items: list[Item], room: int, is_best: Collection[int], cut: Cut) -> None:
+    counts = Counter([item.section for item in items])
+    newest = max((n for n, item in enumerate(items) if item.section == CURRENT), default=-1)
+    for n, item in enumerate(items):
+        share = room // SHARE
+        if item.section in (CURRENT, RECENT) and counts[item.section] > 1 and n not in is_best:
+            share = min(share, max(room // (NEWEST_SHARE if n == newest else LINE_SHARE), LEAST_LINE))
+        if item.size > share:
+            items[n] = cut(n, share) or item
 
 
 def rank_items(items: Sequence[Item], places: Mapping[tuple[str, str | int], int]) -> list[int]:

@@ -100,7 +100,7 @@ class MessageLines:
         items: list[Item] = []
 
         def write(numbers: Iterable[int]) -> tuple[Messages | dict[str, Any], str]:
-            messages = order_for_dialect(dialect, *self._compose([items[n].value for n in sorted(numbers)]))
+            messages = order_for_dialect(dialect, *self._compose(self._recall(items, numbers)))
             return messages, _join_contents(messages)
 
         messages, least = write(())
@@ -272,6 +272,21 @@ class MessageLines:
     def _count_shown(self, shown: int) -> str:
         least = "At least " if self.may_match_more else ""
         return f"{least}{self.matching} lines match; the {shown} best are shown."
+
+    def _recall(self, items: Sequence[Item], numbers: Iterable[int]) -> list[Line]:
+        """Return the chosen lines in order; turns before the unbroken run of the newest ones become records."""
+        lines: list[Line] = []
+        run = max((n for n, line in enumerate(self.lines) if line.section == CURRENT), default=-1)
+        for n in sorted(numbers, reverse=True):
+            line = items[n].value
+            if line.section == CURRENT and line.turn is not None and n != run:
+                who = line.turn.speaker and f"{line.turn.speaker}: "
+                head = " ".join(filter(None, [line.head, who]))
+                line = line._replace(turn=None, head=head, said=one_line(line.said))
+            elif line.section == CURRENT:
+                run -= 1
+            lines.insert(0, line)
+        return lines
 
     def _compose(self, lines: Sequence[Line]) -> tuple[list[str], list[MessagePart]]:
         """Return the texts of the system message, and the messages after it."""

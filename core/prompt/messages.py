@@ -122,7 +122,8 @@ def _said(turn: Turn, *, with_name: bool) -> MessagePart:
     elif is_person and _STAMPED.match(text):
         text = f"> {text}"
     role = "user" if is_person else "assistant"
-    return MessagePart(text, role, is_turn=True, several=with_name and is_person, time=turn.time)
+    speaker = "" if with_name else turn.name
+    return MessagePart(text, role, is_turn=True, several=with_name and is_person, time=turn.time, speaker=speaker)
 
 
 def find_day_marks(turns: Sequence[MessagePart], now: datetime, zone: tzinfo) -> dict[int, str]:
@@ -163,6 +164,8 @@ class MessagePart(NamedTuple):
     several: bool = False
     """Whether the text begins with a name because several people speak."""
     time: datetime | None = None
+    speaker: str = ""
+    """Name of the speaker, unless the text begins with it."""
 
     @property
     def text(self) -> str:

@@ -412,6 +412,24 @@ def test_p71_the_messages_are_never_over_the_limit_and_fill_it(stage: Stage, dia
     assert words(" ".join(contents(made))) <= 200
 
 
+@pytest.mark.parametrize("limit", [2500, 4000, 6000])
+@pytest.mark.parametrize("dialect", ["openai", "anthropic"])
+def test_p53_the_turns_are_an_unbroken_run_of_the_newest(stage: Stage, limit: int, dialect: str) -> None:
+    """Turns that matched stayed while newer ones between them went: a model took them for one conversation."""
+    said = []
+    for n in range(40):
+        topic = "The copper lantern of the harbour" if n in (3, 17, 29, 34) else "A quiet evening at the inn"
+        said.append(f"{topic}, scene {n}. {f'They walk on through the rain and talk about part {n}. ' * (3 + n % 5)}")
+        stage.say(said[-1], who=("Ann", "self")[n % 2], minutes=200 - 4 * n)
+    made = ask(stage, "Where is the copper lantern?", max_chars=limit, dialect=dialect, HISTORY_LINES=40)
+    parts = made["messages"] if dialect == "anthropic" else made[1:]
+    *shown, last = [part["content"] if dialect == "openai" else part["content"][-1]["text"] for part in parts]
+    numbers = [int(found[1]) for text in shown if (found := re.search(r"scene (\d+)", text))]
+    assert numbers == [*range(numbers[0], 40)] and len(numbers) >= limit // 1500
+    assert re.search(r"(?m)^Earlier in this conversation:$", last) and re.search(r"(?m)^\w+: The copper", last)
+    assert sum(map(len, contents(made))) <= limit
+
+
 def test_p40_a_question_about_somebody_is_filled_with_what_they_said(stage: Stage) -> None:
     """`Where do I work?` shares no word with the answer; what others said here comes last, days not asked for never."""
     stage.say("Three cakes fell on the floor, what a mess.", minutes=90_000)
