@@ -393,6 +393,21 @@ def offer_person(ranked: Ranked) -> Ranked:
     return replace(ranked, candidates=candidates, query=query, considered=considered)
 
 
+def keep_person(ranked: Ranked) -> Ranked:
+    """If no line of the people asked about matches, keep two of their lines: those near matches, else the newest."""
+    query, found, question = ranked.query, ranked.matches, ranked.round.question
+    own = [c for c in ranked.candidates if c.reasons.get("person", 0.0) > 0.0]
+    is_about = query is not None and query.question.people and not (question.is_limited or question.order)
+    is_about = is_about and not any(c.is_offered for c in ranked.candidates)
+    if query is None or found is None or not is_about or any(c.matched for c in own):
+        return ranked
+    if not own:
+        said = match.match(replace(ranked.search, terms=()), list_excluded(ranked.search), every=True)
+        own = _add_messages((), match.list_rows_of_person(said, query, ranking.MOST_OTHERS))
+    kept = {c.key: replace(c, kept="person") for c in own[: ranking.MOST_OTHERS]}
+    return replace(ranked, candidates=list({**{c.key: c for c in ranked.candidates}, **kept}.values()))
+
+
 def fill_with_person(ranked: Ranked) -> Ranked:
     """Fill the candidates up to the limit of hits: with the newest messages of the people that the question is about,
     then with the newest messages of the asker's conversations.

@@ -98,6 +98,7 @@ def _rank_by_index(current: Round, db: Database) -> Ranked:
         ranked = rank.add_statements(ranked, db)
     if is_first and (not ranked.candidates or rank.is_by_name_alone(ranked)):
         ranked = rank.offer_person(ranked)
+    ranked = rank.keep_person(ranked)
     return rank.fill_with_person(ranked) if is_first else ranked
 
 

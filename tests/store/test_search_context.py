@@ -115,6 +115,22 @@ def test_t64_lines_that_name_both_people_asked_about_come_first(db: Database, sc
     assert {hit["snippet"] for hit in hits if order[hit["id"]] < 3} == {both, "Bolt, I owe you a coin"}
 
 
+@pytest.mark.parametrize("limit", [5, 10])
+@pytest.mark.parametrize("is_near", [True, False])
+def test_t64_lines_of_the_person_named_are_hits_though_hundreds_of_others_match(
+    db: Database, scope: Scope, limit: int, is_near: bool
+) -> None:
+    """Her lines without a word of the question were hits only if fewer lines of others matched than were asked for."""
+    raids = [(f"Bob{n % 20}", f"everyone on the raid night said it was {n} times worse") for n in range(400)]
+    own = [("Kim", f"we wiped {n} times, the healers slept through it all") for n in range(3)]
+    talked(db, scope, [*raids[:200], *(own if is_near else []), *raids[200:]], ago(days=3))
+    talked(db, scope, [] if is_near else [*filler(20), *own, *filler(20)], ago(days=9), "tg/2")
+    hits, report = explain(db, scope, query="What did Kim say about the raid?", limit=limit)
+    order = {each["id"]: each["rank"] for each in report["hits"]}
+    assert len([hit for hit in hits if hit["speaker"] == "Kim" and order[hit["id"]] <= 5]) >= 2
+    assert len(hits) == limit and "Kim" not in {hit["speaker"] for hit in explain(db, scope, query="the raid")[0]}
+
+
 def test_t64_who_is_named_alone_is_answered_with_their_newest_lines(db: Database, scope: Scope) -> None:
     talked(db, scope, [("Bob", "Fire is the best element, no discussion."), *filler(12)], ago(days=9))
     assert "Fire is the best element, no discussion." in texts_of(find(db, scope, query="What did @bob say?"))
