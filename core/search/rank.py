@@ -396,10 +396,10 @@ def offer_person(ranked: Ranked) -> Ranked:
 def keep_person(ranked: Ranked) -> Ranked:
     """If no line of the people asked about matches, keep two of their lines: those near matches, else the newest."""
     query, found, question = ranked.query, ranked.matches, ranked.round.question
-    own = [c for c in ranked.candidates if c.reasons.get("person", 0.0) > 0.0]
-    is_about = query is not None and query.question.people and not (question.is_limited or question.order)
-    is_about = is_about and not any(c.is_offered for c in ranked.candidates)
-    if query is None or found is None or not is_about or any(c.matched for c in own):
+    if query is None or found is None or not query.question.people or question.is_limited or question.order:
+        return ranked
+    own = [c for c in ranked.candidates if c.is_offered or c.reasons.get("person", 0.0) > 0.0]
+    if [c for c in own if c.matched or c.is_offered]:
         return ranked
     if not own:
         said = match.match(replace(ranked.search, terms=()), list_excluded(ranked.search), every=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -215,6 +216,8 @@ def read_closely(rows: Sequence[ScoredRow], query: RankingQuery) -> list[dict[st
     words = [(i, term.written) for i, term in enumerate(query.terms) if term.written]
     # In ASCII texts, only the spelling of these terms is checked.
     spelt = frozenset([i for i, word in words if not (word.isascii() and word.islower())])
+    parts = [{*fold(name).split(), *name.casefold().split()} for name in question.people if len(question.people) > 1]
+    names = [re.compile(rf"\b(?:{'|'.join(map(re.escape, each))})\b") for each in parts]
     for row in rows:
         text, long, reasons = row.row.folded[:CLOSE_CHARS], row.candidate.long, dict[str, float]()
         if find_weight("first", long):
@@ -226,9 +229,9 @@ def read_closely(rows: Sequence[ScoredRow], query: RankingQuery) -> list[dict[st
                 reasons["spelling"] = otherwise
         if question.wants_time and find_weight("time", long):
             reasons["time"] = float(tells_time(text, languages))
-        if len(question.people) > 1:  # `Does Zed owe Bolt?`
-            named = {*list_terms(text), *list_terms(fold(row.row.said_by))}
-            reasons["all_named"] = float(all(not named.isdisjoint(fold(name).split()) for name in question.people))
+        if len(names) > 1:  # `Does Zed owe Bolt?`
+            said = f"{row.row.said_by.casefold()} {text}"
+            reasons["all_named"] = float(None not in [name.search(said) for name in names])
         if question.wants_number and find_weight("number", long):
             reasons["number"] = float(has_number(text, languages))
         made.append(reasons)
