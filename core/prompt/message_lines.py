@@ -282,7 +282,7 @@ class MessageLines:
             if line.section == CURRENT and line.turn is not None and n != run:
                 who = line.turn.speaker and f"{line.turn.speaker}: "
                 head = " ".join(filter(None, [line.head, who]))
-                line = line._replace(turn=None, head=head, said=one_line(line.said))
+                line = line._replace(turn=None, head=head, said=join_lines(line.said))
             elif line.section == CURRENT:
                 run -= 1
             lines.insert(0, line)
