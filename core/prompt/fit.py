@@ -17,6 +17,7 @@ from ..base.hints import shown
 from ..base.wire_ids import find_whole
 from ..context.context import CURRENT, INJECTED, MEMORIES, RECENT
 from ..shapes import Citation, LeftOut
+from ..stories.rules_running import fit_text
 from ..text.folding import fold
 from ..text.hits import find_cut, find_match, snippet_around
 from ..text.host_values import get, text_at
@@ -30,7 +31,7 @@ NEWEST_LAST = (RECENT, "thoughts", "ai_diary", "recent_conversations", "saved_me
 ASKED_FOR = ("standing_wishes", "saved_memories")
 """Lists of what people asked the persona to keep: they are added before the memories."""
 SHARE = 4
-"""Divisor: the newest chat lines, the lists of ASKED_FOR, and any single item each get up to a quarter of the space."""
+"""Divisor: the newest chat lines, the lists of ASKED_FOR, the running recap, and any item get up to a quarter each."""
 MEMORY_SHARE, LIST_SHARE = 0.5, 0.7
 """Share of the room that memories get before other lists: normally, and if the message asks for a list."""
 NEWEST_SHARE, LINE_SHARE = 16, 48
@@ -228,8 +229,9 @@ def rank_items(items: Sequence[Item], places: Mapping[tuple[str, str | int], int
 def order_items(items: Sequence[Item], best: Sequence[int], room: int, memory_share: float = MEMORY_SHARE) -> list[int]:
     """Return the indexes of the items in the order in which they are added; the last ones are left out first.
 
-    Order: newest chat lines and lists of ASKED_FOR, up to a quarter of the room each; the best memories, up to their
-    share; one item of every other list; the other memories; older chat lines; the rest.
+    Order: newest chat lines, lists of ASKED_FOR and the running recap, up to a quarter of the room each; the best
+    memories, up to their share of the room without the recap; one item of every other list; the other memories; older
+    chat lines; the rest.
     """
     chat = [n for n, item in enumerate(items) if item.section == CURRENT][::-1]
     others: dict[str, list[int]] = {}
@@ -240,10 +242,12 @@ def order_items(items: Sequence[Item], best: Sequence[int], room: int, memory_sh
         others.get(section, []).reverse()
     newest = _take_within(items, chat, room // SHARE)
     asked = _take_within(items, [n for name in ASKED_FOR for n in others.get(name, ())], room // SHARE)
+    recap = others.pop(INJECTED, [])
+    room -= sum([items[n].size for n in recap])
     better = _take_within(items, best, int(room * memory_share))
     first = [numbers[0] for numbers in others.values()]
     rest = [n for numbers in others.values() for n in numbers[1:]]
-    return list(dict.fromkeys([*newest, *asked, *better, *first, *best, *chat, *rest]))
+    return list(dict.fromkeys([*newest, *asked, *recap, *better, *first, *best, *chat, *rest]))
 
 
 def _take_within(items: Sequence[Item], numbers: Sequence[int], room: int) -> Sequence[int]:
@@ -313,14 +317,16 @@ def cut_text(text: str, most_chars: int, words: Sequence[str] = ()) -> str:
 
 
 def cut_recap(text: str, most_chars: int) -> str:
-    """Shorten a recap to its title, if it has one, and its end, which has the latest state."""
+    """Shorten a recap to its title, if it has one, and its last sentences, which have the latest state."""
     title, line, said = text.partition("\n")
     if not title.endswith(":") or len(title + line) >= most_chars:
         title, line, said = "", "", text
     if len(text) <= most_chars:
         return text
-    kept = said[len(title + line) - most_chars :]
-    return f"{title}{line}{MARK}{kept[kept.find(' ', 0, _WORD_CHARS) + 1 :]}"
+    room = most_chars - len(title + line)
+    kept = said[-room:]
+    kept = fit_text(said, lambda part: len(part) <= room)[0] or kept[kept.find(" ", 0, _WORD_CHARS) + 1 :]
+    return f"{title}{line}{MARK}{kept}"
 
 
 def choose_cutter(section: str, words: Sequence[str]) -> Callable[[str, int], str]:

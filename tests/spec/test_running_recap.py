@@ -1,5 +1,6 @@
 """Versions of the running recap, and where it stands in injection, prompt and messages (S14, S26 to S42)."""
 
+import itertools
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -317,3 +318,24 @@ def test_p53_a_running_recap_loses_its_beginning_and_is_in_every_prompt_with_roo
         assert len("\n\n".join(one["content"] for one in made)) <= limit
         without += [] if "village 19." in str(made) else [limit]
     assert without == []
+
+
+def test_p53_many_memories_leave_the_running_recap_its_quarter(story: Story) -> None:
+    """It is what a model needs first of a long story; a part of it begins with a sentence."""
+    turns = [f"Turn {n}: we walk to the lighthouse, and the keeper of house {n} counts his steps." for n in range(120)]
+    story.messages = story.tell(120, texts=turns)
+    for row in story.messages[::4]:
+        story.set(row, "memory", "They walked on. The horse limped in the rain, and the keeper counted his steps.")
+    whole = " ".join(f"The sword number {n} lies in the well of village {n}, under a stone." for n in range(30))
+    story.add(whole, provenance="manual")
+    story.refresh(MESSAGE_RECAP_CONTEXT_LIMIT=4000)
+    flags = {"HISTORY_LINES": 40, "ENABLE_MESSAGE_RECAPS": True, "MESSAGE_RECAP_CONTEXT_LIMIT": 4000}
+    for asked, limit in itertools.product(("How many steps does the keeper count?", "What now?"), (4000, 8000, 16_000)):
+        made = build_messages(message(asked), max_chars=limit, **story.with_flags(**flags))
+        (chat,) = [each["content"] for each in made if "The story so far:" in each["content"]]
+        prompt = story.context(asked, max_chars=limit, settings=story.settings(**flags))
+        for recap in (chat, prompt["running_recap"]):
+            title, _, shown = recap.partition("\n")
+            assert title == "The story so far:" and whole.endswith(shown.lstrip("…")), (limit, shown)
+            assert (shown.startswith(("The sword", "…The sword")) and len(shown) > limit // 6) or shown == whole
+            assert shown == whole or limit < 16_000

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.prompt.fit import Fitted, Item, Space, cut_text, order_items
+from core.prompt.fit import Fitted, Item, Space, cut_recap, cut_text, order_items
 from core.prompt.fit import fit as fit_into
 from core.prompt_engine import fit_prompt, reduce_prompt_for_llm_limit
 from core.text.sizes import size, to_json
@@ -62,6 +62,24 @@ def test_c12_p53_what_people_asked_for_is_added_before_the_memories() -> None:
     order = [names[n] for n in order_items(items, range(9), 1600)]
     assert order[:6] == ["c0", "a1", "a0", "s2", "s1", "m0"]  # the newest first, up to a quarter
     assert [names[n] for n in order_items(items, range(9), 300)][:2] == ["c0", "a1"]  # the newest at least
+
+
+def test_p53_the_running_recap_is_added_before_the_memories_and_halves_what_it_leaves() -> None:
+    names = [*(f"m{n}" for n in range(9)), "w0", "c0", "x0"]
+    sections = {"m": "memories", "w": "weather", "c": "history_current_chat", "x": "running_recap"}
+    items = [Item(sections[name[0]], None, name, 200 if name == "x0" else 100) for name in names]
+    order = [names[n] for n in order_items(items, range(9), 800)]
+    assert order[:6] == ["c0", "x0", "m0", "m1", "m2", "w0"]
+
+
+def test_p53_a_recap_keeps_its_title_and_its_end_from_the_beginning_of_a_sentence() -> None:
+    text = "The story so far:\nAnn left the inn at dawn. Bob found a key! It opens the tower.\nNobody knows."
+    assert cut_recap(text, 200) == text
+    assert cut_recap(text, 70) == "The story so far:\n…Bob found a key! It opens the tower.\nNobody knows."
+    assert cut_recap(text, 60) == "The story so far:\n…It opens the tower.\nNobody knows."
+    assert cut_recap(text, 35) == "The story so far:\n…Nobody knows."
+    assert cut_recap("one two three four five", 14) == "…four five"  # no sentence fits: from a word
+    assert cut_recap("猫は家にいる。犬は外にいる。", 10) == "…犬は外にいる。"
 
 
 HITS = [{"source": "memories", "id": n, "snippet": f"memory {n} " + "y" * 60} for n in range(40)]
