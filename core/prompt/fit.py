@@ -30,6 +30,8 @@ NEWEST_LAST = (RECENT, "thoughts", "ai_diary", "recent_conversations", "saved_me
 """Lists whose last items are the most important."""
 ASKED_FOR = ("standing_wishes", "saved_memories")
 """Lists of what people asked the persona to keep: they are added before the memories."""
+RECAPS = (INJECTED, "message_recaps")
+"""Texts whose lines stay apart, and whose end is the most important."""
 SHARE = 4
 """Divisor: the newest chat lines, the lists of ASKED_FOR, the running recap, and any item get up to a quarter each."""
 MEMORY_SHARE, LIST_SHARE = 0.5, 0.7
@@ -331,7 +333,7 @@ def cut_recap(text: str, most_chars: int) -> str:
 
 def choose_cutter(section: str, words: Sequence[str]) -> Callable[[str, int], str]:
     """Return the function that shortens the texts of a section; a memory is cut around the first match of the words."""
-    if section == INJECTED:
+    if section in RECAPS:
         return cut_recap
     return partial(cut_text, words=words) if section == MEMORIES else cut_text
 

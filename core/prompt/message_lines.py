@@ -20,7 +20,7 @@ from ..text.sizes import to_json
 from ..text.words import read_lists
 from . import fit
 from .call import Gathered, PromptCall
-from .fit import ASKED_FOR, Fitted, Item, Space
+from .fit import ASKED_FOR, RECAPS, Fitted, Item, Space
 from .messages import (
     LEFT_OUT,
     MessagePart,
@@ -190,7 +190,7 @@ class MessageLines:
             yield Line(section, join_lines(turn.text), f"{time}{' ' if time else ''}{turn.name}{place}: ")
         elif isinstance(value, str):
             dash = "- " if section in ASKED_FOR else ""  # their words may begin like a speaker's line
-            yield Line(section, join_lines(value), dash)
+            yield Line(section, mark_lines(value) if section in RECAPS else join_lines(value), dash)
         elif section == "short_term" and isinstance(value, Mapping):
             head = f"{value.get('channel')}, {value.get('age')}: "
             for text in [value["summary"]] if value.get("summary") else value.get("lines") or ():

@@ -19,10 +19,11 @@ from core.errors import MessageError
 from core.jobs.worker import Worker
 from core.messages import table_hidden, table_recaps
 from core.privacy import set_privacy
+from core.prompt_engine import build_messages
 from core.shapes import WriteResult
 from core.synth_core_memory import search_memories
 from tests.databases import watched
-from tests.spec.stage import NOW, at_once, reasons, said
+from tests.spec.stage import NOW, at_once, message, reasons, said
 from tests.spec.story import Story, by_words
 from tests.store.test_plans import catching, explain
 from tests.store.world import count, rows_of
@@ -371,6 +372,20 @@ def test_s16_what_stands_in_the_history_is_not_told_again(story: Story) -> None:
     assert "message_recaps" not in story.context("what", path="tg/another", ENABLE_MESSAGE_RECAPS=1)
     live = {story.path: [{"text": "message 2", "sender_id": "ann", "sender_name": "Ann", "timestamp": NOW.isoformat()}]}
     assert "recap 3\n" not in story.context("what", live, **flags)["message_recaps"]
+
+
+def test_s12_a_small_prompt_keeps_the_newest_recaps_one_a_line(story: Story) -> None:
+    """They are the ones next to the history."""
+    story.recap(*(f"Ann walked to house {n}, where the miller gave her bread.\nIt rained." for n in range(60)))
+    story.refresh(MESSAGE_RECAP_CONTEXT_LIMIT=4000)
+    flags = {"ENABLE_MESSAGE_RECAPS": 1, "HISTORY_LINES": 1}
+    recaps = [f"Ann walked to house {n}, where the miller gave her bread. It rained." for n in range(59)]
+    made = build_messages(message("What now?"), max_chars=3000, **story.with_flags(**flags))
+    chat = made[-1]["content"].partition("Recaps of messages:\n")[2].partition("\n\n")[0]
+    prompt = story.context("What now?", max_chars=3000, settings=story.settings(**flags))
+    for shown in (chat.splitlines(), prompt["message_recaps"].splitlines()):
+        assert 5 < len(shown) < 40 and shown[0].startswith("…")
+        assert shown[1:] == recaps[len(recaps) - len(shown) + 1 :]
 
 
 def hidden_of(story: Story) -> list[int]:

@@ -82,6 +82,14 @@ def test_p53_a_recap_keeps_its_title_and_its_end_from_the_beginning_of_a_sentenc
     assert cut_recap("猫は家にいる。犬は外にいる。", 10) == "…犬は外にいる。"
 
 
+def test_p53_recaps_of_messages_lose_the_oldest() -> None:
+    recaps = "\n".join(f"Ann walked to house {n}. It rained." for n in range(50))
+    prompt = {"context": {"message_recaps": recaps, "memories": HITS}, "input": {"text": "?"}, "instructions": ""}
+    shown = fit(prompt, 2_000).prompt["context"]["message_recaps"]
+    assert recaps.endswith(shown[1:]) and 300 < len(shown) <= 500
+    assert shown.startswith(("…Ann walked", "…It rained."))
+
+
 HITS = [{"source": "memories", "id": n, "snippet": f"memory {n} " + "y" * 60} for n in range(40)]
 
 
