@@ -31,7 +31,7 @@ from .messages import (
     place_recap,
     read_turns,
 )
-from .structure import MESSAGES, Actions, write_line, write_opening
+from .structure import MESSAGES, Actions, render_line, write_opening
 
 CHARS_OF_TOKEN = 4
 LIST_CHARS = 400
@@ -69,8 +69,7 @@ class MessageLines:
         self.gathered, self.zone, self.at, self.cite = gathered, call.zone, call.message.date, call.request.cite
         s, message, persona = call.settings, call.message, gathered.names.persona
         self.asker = gathered.names.label_asker(message)
-        renderer, lite = Renderer(s.templates_dir, call.report.note), bool(s.prompt_lite_mode)
-        line = write_line(renderer, MESSAGES[actions.form], message.interface, lite=lite)
+        line = render_line(call, gathered, Renderer(s.templates_dir, call.report.note), MESSAGES[actions.form])
         self.system = write_opening(gathered.persona, line, persona, name_asker(message), self.asker)
         self.system += [to_json({"actions": actions.shaped})] if actions.shaped else []
         """Texts of the system message that are never cut."""

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
 from ..access.rules import plain_key
-from ..context.context import order_context
+from ..context.context import CURRENT, order_context
 from ..context.incoming import input_facts
-from ..context.lines import NAMELESS_PERSONA, UNKNOWN, mark_lines
+from ..context.lines import NAMELESS_PERSONA, UNKNOWN, ChatLine, mark_lines
 from ..hooks import get_hook
 from ..templates.render import Renderer
 from ..text.folding import clean
@@ -116,14 +116,22 @@ def _render_input(call: PromptCall, gathered: Gathered, renderer: Renderer) -> d
 
 def _write_instructions(call: PromptCall, gathered: Gathered, renderer: Renderer, form: AnswerForm) -> str:
     """Return the persona's text, followed by the instruction line."""
-    lite = bool(call.settings.prompt_lite_mode)
-    line = write_line(renderer, INSTRUCTIONS[form], call.message.interface, lite=lite)
+    line = render_line(call, gathered, renderer, INSTRUCTIONS[form])
     return "\n\n".join(part for part in (gathered.persona.strip("\r\n"), line) if part.strip())
 
 
-def write_line(renderer: Renderer, template: str, interface: str, *, lite: bool) -> str:
+def render_line(call: PromptCall, gathered: Gathered, renderer: Renderer, template: str) -> str:
+    """Return the instruction line; a persona whose lines have other names too, as a narrator's, may use them."""
+    turns = [line.turn for line in gathered.context.get(CURRENT, ()) if isinstance(line, ChatLine)]
+    has_characters = any(turn.is_persona and turn.name != gathered.names.persona for turn in turns)
+    lite = bool(call.settings.prompt_lite_mode)
+    return write_line(renderer, template, call.message.interface, lite=lite, has_characters=has_characters)
+
+
+def write_line(renderer: Renderer, template: str, interface: str, *, lite: bool, has_characters: bool = False) -> str:
     """Render the instruction line from a template, without its indentation."""
-    return " ".join(clean(renderer.text(template, interface=interface, lite=lite)).split())
+    text = renderer.text(template, interface=interface, lite=lite, has_characters=has_characters)
+    return " ".join(clean(text).split())
 
 
 def write_opening(persona_text: str, line: str, persona: str, asker: str, label: str = "") -> list[str]:

@@ -286,6 +286,22 @@ def test_p72_each_line_of_the_persona_keeps_the_name_it_was_saved_with(stage: St
     assert {(hit["speaker"], hit["snippet"]) for hit in hits if hit["speaker"] in said} >= set(said.items())
 
 
+def test_p13_a_narrator_is_asked_for_the_names_of_its_characters(stage: Stage) -> None:
+    """The turns show them in front; a persona under one name is asked for none."""
+    narrate(stage, "The fire crackles.", "Narrator", 90)
+    told = "with no name in front", "with no JSON and no name in front"
+    asked = ask(stage)[0]["content"], stage.prompt("hi")["instructions"]
+    assert [words in text for words, text in zip(told, asked, strict=True)] == [True, True]
+    assert not any("character" in text for text in asked)
+    narrate(stage, "I am the smith.", "Kael", 80)
+    narrate(stage, "He sits down.", "Narrator", 70)
+    for text in (ask(stage)[0]["content"], stage.prompt("hi")["instructions"]):
+        assert "as the persona" in text and "no name in front" not in text
+        assert "a character's words have its name in front, the persona's own have none" in text
+    actions = stage.prompt("hi", ANSWER_FORMAT="actions")["instructions"]
+    assert "character" not in actions
+
+
 def test_p72_a_persona_whose_id_is_a_name_is_not_called_by_the_newest_line(stage: Stage) -> None:
     """Mira's id is her name: her lines are hers, and she speaks, also after a line of Oda."""
     scope = Scope("Mira", HERE, "tg/ann")
