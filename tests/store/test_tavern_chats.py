@@ -70,13 +70,13 @@ def _say(n: int, **fields: Any) -> dict[str, Any]:
 def test_s48_the_sample_comes_in_with_everything_and_goes_out_as_it_was(db: Database) -> None:
     scope, persona = (made := own_scope()), made.persona
     first = _import(db, scope, world.SAMPLE)
-    assert (first.imported, first.skipped, first.error_count) == (13, 2, 0)
+    assert (first.imported, first.skipped, first.error_count) == (12, 2, 0)
     assert first.story == {"alternatives": 5, "recaps": 5, "scenes": 2, "running_recaps": 2}
     assert (first.first, first.last) == ("2025-11-02T18:04:00+00:00", "2025-11-02T18:30:00+00:00")
     out = _export(db, scope, CHAT)
     assert out == world.SAMPLE.read_bytes()
     again = _import(db, scope, world.SAMPLE)
-    assert (again.imported, again.duplicates, again.story) == (0, 13, {})
+    assert (again.imported, again.duplicates, again.story) == (0, 12, {})
     assert _export(db, scope, CHAT) == out
     held = {"message_alternatives": 5, "scenes": 2, "scene_recaps": 3, "running_recaps": 2}
     assert {name: count(db, schema.TABLES[name], persona) for name in held} == held
@@ -101,8 +101,8 @@ def test_s48_what_came_in_is_what_the_doors_give(db: Database) -> None:
     here: dict[str, Any] = {"db": db, "scope": replace(scope, conversation=CHAT)}
     rows = {row.message_text: row for row in messages_of(db, scope.persona)}
     assert [row.role for row in messages_of(db, scope.persona)] == [
-        "persona", "user", "persona", "user", "narrator", "thought", "user", "system", "persona", "user", "persona",
-        "user", "persona",
+        "persona", "user", "persona", "user", "narrator", "thought", "user", "persona", "user", "persona", "user",
+        "persona",
     ]  # fmt: skip
     greeting, asked = rows["The lamp turns. “You came,” Iris says."], rows["Then lift it."]
     assert [one["is_current"] for one in stories.list_alternatives(greeting.id, **here)] == [False, True, False]
@@ -121,10 +121,10 @@ def test_s48_what_came_in_is_what_the_doors_give(db: Database) -> None:
     assert (found["edited"], found["scene_break_name"], found["provenance"]) == (True, "The lighthouse", "import")
     assert found["scene_recap_versions"][1] == found["scene_recap_memory"]
     assert (found["scene_recap_current_index"], found["scene_recap_metadata"]["model"]) == (1, "local-8b")
-    assert [(s["last_index"], s["visible"]) for s in stories.list_scenes(CHAT, **here)] == [(3, True), (8, False)]
+    assert [(s["last_index"], s["visible"]) for s in stories.list_scenes(CHAT, **here)] == [(3, True), (7, False)]
     storage = stories.get_running_recap_storage(CHAT, **here)
     told = [(v["version"], v["timestamp"], v["new_scene_index"]) for v in storage["versions"]]
-    assert (storage["current_version"], told) == (1, [(0, 1762107000123, 3), (1, 1762110600456, 8)])
+    assert (storage["current_version"], told) == (1, [(0, 1762107000123, 3), (1, 1762110600456, 7)])
     assert (
         stories.add_running_recap_version("They sleep; the storm is over by morning.", conversation=CHAT, **here) == 2
     )
@@ -172,9 +172,22 @@ def test_s48_a_notice_of_the_program_is_in_the_file_alone(db: Database, tmp_path
     narrated = {**notice, "mes": "Night falls.", "extra": {"type": "narrator"}}
     file = _file(tmp_path / "renamed.jsonl", [header, _say(0), _say(1), {**_say(1), **notice}, {**_say(2), **narrated}])
     done = _import(db, scope, file)
-    assert done.left_out == {"notices of SillyTavern": 1} and not any("characters" in note for note in done.notes)
+    assert done.left_out == {"notices and comments of SillyTavern": 1}
+    assert not any("characters" in note for note in done.notes)
     assert [row.message_text for row in messages_of(db, scope.persona)] == ["line 0", "line 1", "Night falls."]
     assert _export(db, scope, "import/renamed") == file.read_bytes()
+
+
+def test_s48_a_comment_of_the_author_is_in_the_file_alone(db: Database, tmp_path: Path) -> None:
+    """SillyTavern sends it to no model, so no prompt, search or recap has it; shown again, it is a line like others."""
+    scope, comment = own_scope(), {"name": "Note", "is_user": False, "extra": {"type": "comment"}}
+    hidden, shown = {**comment, "is_system": True, "mes": "Elda lies."}, {**comment, "mes": "It is told."}
+    lines = [_say(0), {**_say(1), **hidden}, _say(2), {**_say(3), **shown}, {**_say(4), **hidden}]
+    file = _file(tmp_path / "noted.jsonl", [{"user_name": "Ann", "character_name": "Iris"}, *lines])
+    done = _import(db, scope, file)
+    assert done.left_out == {"notices and comments of SillyTavern": 2}
+    assert [row.message_text for row in messages_of(db, scope.persona)] == ["line 0", "line 2", "It is told."]
+    assert _export(db, scope, "import/noted") == file.read_bytes()
 
 
 def test_s48_what_the_scenes_of_the_file_hid_is_shown_again_by_them(db: Database, tmp_path: Path) -> None:
@@ -198,7 +211,7 @@ def test_s48_what_is_not_known_has_no_effect(db: Database, tmp_path: Path) -> No
     _import(db, scope, world.SAMPLE)
     (row,) = [row for row in messages_of(db, scope.persona) if row.message_text.startswith("He sleeps")]
     assert (row.persona_id, row.role, row.hidden) == (scope.persona, "persona", 0)
-    assert list(json.loads(row.metadata)) == ["sillytavern", "sillytavern_digest"]
+    assert list(json.loads(row.metadata)) == ["sillytavern", "sillytavern_digest", "sillytavern_before"]
     assert rows_of(db, chat_history_cache, "mallory") == []
     message = {"message_id": "1", "date": "2025-11-03T00:00:00Z", "text": "Where is the map?", "interface_path": CHAT}
     prompt = build_json_prompt(message, db=db, scope=replace(scope, conversation=CHAT))

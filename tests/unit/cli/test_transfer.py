@@ -17,11 +17,11 @@ PAGE = ROOT / "docs" / "import.md"
 def test_s48_export_writes_the_file_that_was_imported(run: Command, tmp_path: Path) -> None:
     assert run("import", SAMPLE).json["story"]["alternatives"] == 5
     ran = run("export", "--chat", "import/tavern_chat", "out.jsonl")
-    assert (ran.code, ran.json["messages"], ran.json["bytes"]) == (0, 13, SAMPLE.stat().st_size)
+    assert (ran.code, ran.json["messages"], ran.json["bytes"]) == (0, 12, SAMPLE.stat().st_size)
     assert Path("out.jsonl").read_bytes() == SAMPLE.read_bytes()
     again = run("export", "--chat", "import/tavern_chat", "out.jsonl")
     assert (again.code, "--force, in Python overwrite=True." in again.err) == (1, True)
-    assert "Messages      13" in run("export", "--chat", "import/tavern_chat", "out.jsonl", "--force", "--text").out
+    assert "Messages      12" in run("export", "--chat", "import/tavern_chat", "out.jsonl", "--force", "--text").out
     assert run("export", "--chat", "import/tavern_chat", "-").out.encode() == SAMPLE.read_bytes()
 
 

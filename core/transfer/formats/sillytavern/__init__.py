@@ -105,7 +105,7 @@ class _Chat:
         is_notice = lines.is_notice(value, self._names["persona"])
         if is_notice or not text.strip():
             self._keep_blank(value)
-            return Left("notices of SillyTavern" if is_notice else BLANK)
+            return Left("notices and comments of SillyTavern" if is_notice else BLANK)
         role, is_persona, hidden = lines.read_role(value)
         name = key_of(value.get("name"), "name", SPEAKER_BYTES) or self._names["user" if role == "user" else "persona"]
         written, time = self._read_time(value.get("send_date"))

@@ -34,7 +34,9 @@ KEPT_BYTES = 4 * 1024**2
 KEPT_DEPTH = 100
 
 _LONE = re.compile("[\ud800-\udfff]")
-_OWN_TYPES: dict[str, Role] = {"narrator": "narrator", "comment": "system"}
+COMMENT = "comment"
+"""`extra.type` of an author's note (`/comment`), which SillyTavern sends to no model as long as it is hidden."""
+_OWN_TYPES: dict[str, Role] = {"narrator": "narrator", COMMENT: "system"}
 """Roles of messages without a participant, by `extra.type`."""
 _PROGRAM = ("System", "SillyTavern System")
 """Names under which the program writes notices."""
@@ -70,9 +72,10 @@ def read_role(value: Mapping[str, Any]) -> tuple[Role, bool, bool]:
 
 
 def is_notice(value: Mapping[str, Any], character: str) -> bool:
-    """Return whether a hidden line is a notice of the program, such as that the chat has a new name."""
+    """Return whether a hidden line is an author's comment, or a notice of the program, such as the chat's new name."""
     name, extra = value.get("name"), dict_at(value, "extra")
-    is_own = name in _PROGRAM and name != character and extra.get("type") not in _OWN_TYPES
+    kind = extra.get("type")
+    is_own = kind == COMMENT or (name in _PROGRAM and name != character and kind not in _OWN_TYPES)
     return is_own and bool(value.get("is_system")) and not value.get("is_user") and not _take_data(extra, _KEYS)[1]
 
 
@@ -167,6 +170,8 @@ def _fill(left: Any, stored: str, line: Mapping[str, Any]) -> str:
 
 def _new(message: Line) -> dict[str, Any]:
     kind = next((kind for kind, role in _OWN_TYPES.items() if role == message.role), None)
+    if kind == COMMENT and message.hidden:  # a hidden comment would not be imported again
+        kind = "generic"
     line: dict[str, Any] = {
         "name": message.sender_name.encode("utf-8")[:SPEAKER_BYTES].decode("utf-8", "ignore"),
         "is_user": message.role == "user",
