@@ -79,7 +79,9 @@ class Settings(FlagValues):
         "characters",
         default_means="no limit",
     )
-    include_local_time_in_prompts: bool = flag(True, "Show the local time, hour and time of day of the writing person.")
+    include_local_time_in_prompts: bool = flag(
+        True, "Show the writing person's local time, and dates of words such as `tomorrow`."
+    )
     timezone: str = flag("UTC", "Time zone of lines in JSON prompts; elsewhere the message's zone wins.", kind=Zone())
     enable_tags_placeholder: bool = flag(
         True, "Keep the empty list tags_placeholder in the context, for hosts that fill it."

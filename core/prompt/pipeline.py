@@ -295,7 +295,7 @@ def _finish_hits(call: PromptCall, recalled: Recalled, lists: HistoryLists) -> l
         if speaker := hit.get("speaker", ""):
             who = "" if one is None else one.row.said_by_key, speaker
             more["speaker"] = labels.get(who) or labels.setdefault(who, lists.names.label_participant(*who))
-        said_at = times.parse_time(hit["timestamp"])
+        said_at = times.parse_time(hit["timestamp"]) if call.settings.include_local_time_in_prompts else None
         # A word such as `tomorrow` needs a date if it was said on another day.
         if said_at is not None and said_at.astimezone(zone).date() != today:
             day = find_day_meant(hit["snippet"], said_at, zone, languages)

@@ -839,6 +839,16 @@ def test_p73_a_relative_day_is_followed_by_the_date_it_means(stage: Stage) -> No
         assert {line.partition("Ann: ")[2] for line in lines if "Ann: " in line} == set(mine)
 
 
+def test_p73_without_local_time_such_a_word_gets_no_date(stage: Stage) -> None:
+    """The yesterday of a story is no day of the calendar."""
+    stage.say("The lock turns as if oiled yesterday.", ELSEWHERE, minutes=5 * 1440)
+    for flags, ending in (({}, "yesterday. (2026-03-04)"), ({"INCLUDE_LOCAL_TIME_IN_PROMPTS": False}, "yesterday.")):
+        (hit,) = stage.context("What about the lock?", ENABLE_HISTORY_RECENT=0, **flags)["memories"]
+        assert hit["snippet"].endswith(ending)
+        made = contents(ask(stage, "What about the lock?", ENABLE_HISTORY_RECENT=0, **flags))[-1]
+        assert f"{ending}\n" in made and ("It is " in made) is not bool(flags)
+
+
 def test_p73_the_day_is_that_of_the_askers_zone_and_counts_for_the_limit(stage: Stage) -> None:
     for n in range(60):
         stage.say(f"Tomorrow I fly to Riga {n}", ELSEWHERE, minutes=5 * 1440)  # 12:00 in UTC

@@ -7,7 +7,7 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +163,19 @@ def test_the_preset_of_role_play_shows_forty_lines_and_recaps_before(run: Comman
     made = build_messages({"message_id": None, "date": None, **asked}, max_chars=12_000, **call)
     assert sum("hut" in each["content"] for each in made[1:-1]) == 40
     assert "hut 19 " in made[-1]["content"].partition("Recaps")[2]
+
+
+def test_the_preset_of_role_play_takes_no_day_of_a_story_for_one_of_the_calendar(
+    run: Command, call: dict[str, Any]
+) -> None:
+    assert run("config", "preset", "role-play").code == 0
+    scope = Scope("default")
+    for days, text in ((3, "The lock was oiled yesterday."), (2, "In three days the duke visits the lock.")):
+        at = datetime.now(UTC) - timedelta(days=days)
+        save_chat_message("discord/c1", text, "Ann", "u1", at, scope=scope, **call)
+    asked = {"text": "What about the lock?", "interface_path": "discord/c2", "from_user": {"id": "u1"}}
+    last = build_messages({"message_id": None, "date": None, **asked}, max_chars=12_000, **call)[-1]["content"]
+    assert "yesterday.\n" in last and "the lock.\n" in last and "It is " not in last and "Coming up" not in last
 
 
 @pytest.mark.posix
