@@ -242,6 +242,8 @@ def order_items(items: Sequence[Item], best: Sequence[int], room: int, memory_sh
             others.setdefault(item.section, []).append(n)
     for section in NEWEST_LAST:
         others.get(section, []).reverse()
+    ranks = {n: rank for rank, n in enumerate(best)}
+    others.get("saved_memories", []).sort(key=lambda n: ranks.get(n, len(items)))  # matches before the newest
     newest = _take_within(items, chat, room // SHARE)
     asked = _take_within(items, [n for name in ASKED_FOR for n in others.get(name, ())], room // SHARE)
     recap = others.pop(INJECTED, [])

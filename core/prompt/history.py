@@ -20,8 +20,9 @@ from ..context.lines import NameLabels
 from ..context.live import read_line
 from ..context.section_base import Built
 from ..context.table import HistoryWanted, StoredLines
+from ..conversations import section_saved
 from ..database.compiled import Branch
-from ..database.sources import BY_NUMBER, CHAT
+from ..database.sources import BY_NUMBER, CHAT, MEMORIES
 from ..index.shapes import RowId
 from ..messages import table_hidden, table_lines
 from ..shapes import HistoryEntry, Hit, LeftOut, ReplyNote
@@ -170,10 +171,11 @@ def compose(
     return context_rules.order_context(parts), ids
 
 
-def place_items(best: Sequence[RowId], lists: HistoryLists) -> dict[tuple[str, str | int], int]:
-    """Return the rank of each memory, by (section, id), and of each matching history line, by (section, index).
+def place_items(best: Sequence[RowId], lists: HistoryLists, saved: Sequence[str]) -> dict[tuple[str, str | int], int]:
+    """Return the rank of each memory, by (section, id), and of each matching line, by (section, index).
 
-    Lines of several conversations may have the same id. `best` has the rows, best first.
+    Lines of several conversations may have the same id. `best` has the rows, best first, `saved` the ids of the list
+    `saved_memories`.
     """
     at = {row: n for n, row in enumerate(best)}
     places: dict[tuple[str, str | int], int] = {}
@@ -184,7 +186,8 @@ def place_items(best: Sequence[RowId], lists: HistoryLists) -> dict[tuple[str, s
         if place is not None:
             index = n - len(lists.current)
             places[(CURRENT, n) if index < 0 else (RECENT, index)] = place
-    return places
+    rows = ((n, at.get((MEMORIES.number, int(row)))) for n, row in enumerate(saved))
+    return places | {(section_saved.KEY, n): place for n, place in rows if place is not None}
 
 
 # The message that the new one replaces

@@ -281,7 +281,7 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None, perso
     context, ids = guard("history_engine", lambda: compose(call, lists, sections, hits), nothing)
     rows = [entry.row_id for entry in lists.visible if entry.row_id is not None]
     reply = guard("history", lambda: describe_replied(call, lists.names), describe_reply(call.message.raw))
-    places = place_items(recalled.best, lists)
+    places = place_items(recalled.best, lists, ids.get(section_saved.KEY, ()))
     return Gathered(context, "", recalled, lists.names, ids, fold_words(seeing.words), rows, reply, places)
 
 

@@ -20,6 +20,7 @@ from core.database.engine import Database
 from core.errors import MessageError, StoreReadError, StoreWriteError
 from core.memories import section_instructions, similar, table_instructions
 from core.privacy import link_participants, set_privacy
+from core.prompt_engine import build_messages
 from core.scope import Scope
 from core.shapes import ToolCall
 from core.synth_core_memory import silently_record_memory
@@ -333,6 +334,23 @@ def test_c23_pinned_ones_come_first_then_those_that_match_then_the_newest() -> N
     assert [chosen(chars, "tofu", "rice") for chars in (10, 24, 32, 38)] == [[0], [0, 2], [0, 1, 2], [0, 1, 2, 4]]
     assert chosen(12) == [0], "a longer one makes room for none"
     assert [row.id for row in choose_saved(rows[1:], (), Settings(saved_chars=9))] == [3, 4]
+
+
+def test_c23_a_saved_memory_that_matches_is_shown_before_all_that_do_not(stage: Stage) -> None:
+    asked = {"What is the garage code?": "My garage code is 8812", "Where is my boat?": "The boat is at pier nine"}
+    for text in asked.values():
+        save(stage, text, who=None)
+        stage.remember(f"Somebody said: {text}!", path=HERE)
+    for n in range(80):
+        save(stage, f"Sample {n} lies in rack {n % 7} of drawer {n % 5}", who=None)
+    for question, text in asked.items():
+        for chars in (1500, 4000):
+            context = stage.context(question, max_chars=chars)
+            lines = context["saved_memories"]
+            assert f"[2026-03-10] {text}" in lines and len(lines) > 3, (question, chars)
+            assert context["memories"][0]["snippet"].startswith("Somebody said: ")
+            prompt = build_messages(message(question), max_chars=chars, **stage.asking(HERE))
+            assert f"\n- [2026-03-10] {text}\n" in str(prompt[-1]["content"]), (question, chars)
 
 
 def test_p40_lite_mode_keeps_ten_saved_memories_and_two_conversations(stage: Stage) -> None:
