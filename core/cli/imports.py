@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +17,7 @@ from . import output
 from .run import DryRunOption, Run, ServerOption, command, refusals
 
 if TYPE_CHECKING:
-    from ..scope import Scope
+    from ..scope import Privacy, Scope
     from ..shapes import Progress
     from ..transfer.cards import CardImport
     from ..transfer.imports import ImportResult
@@ -64,7 +64,7 @@ def import_(
         bool | None,
         Option(
             "--private/--public",
-            help="New chats are private: direct, or restricted. Default: as where they come from; JSON lines public.",
+            help="New chats, or memories with --conversation, are private. Default: as in the file; JSON lines public.",
         ),
     ] = None,
     server: ServerOption = "",
@@ -115,11 +115,14 @@ def import_(
         elif _import_card(run, file, dry_run=dry_run):
             return
         elif not _holds_chats(file):
-            if persona is not None or private is not None:
-                raise BadParameter(
-                    "--persona-speaker and --private belong to conversations, and the file holds memories"
-                )
-            _import_items(run, file, run.scope(conversation, server=server), dry_run=dry_run)
+            if persona is not None:
+                raise BadParameter("--persona-speaker belongs to conversations, and the file holds memories")
+            if private is not None and conversation is None:
+                raise BadParameter("--private and --public need --conversation if the file holds memories")
+            whose = user if "/" in user or not user else f"{interface or (conversation or '').partition('/')[0]}/{user}"
+            said: Privacy | None = None if private is None else "direct" if private else "public"
+            scope = replace(run.scope(conversation, whose or None, server), privacy=said)
+            _import_items(run, file, scope, dry_run=dry_run)
         else:
             options: dict[str, Any] = {"interface": interface, "conversation": conversation, "persona": persona}
             options |= {"user": user, "private": private, "time_zone": timezone, "day_first": day_first}

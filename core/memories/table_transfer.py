@@ -68,6 +68,7 @@ class Done(NamedTuple):
     duplicates: int
     private: frozenset[int] = frozenset()
     """Positions in `items` of the items that a person's privacy level forbids."""
+    is_public: bool = False
 
 
 def number_item(memory: NewMemory, seen: Counter[bytes]) -> int:
@@ -84,7 +85,7 @@ def store(call: Call, items: Sequence[tuple[int, NewMemory]], *, dry_run: bool) 
     ids, tiers = db.ids.take(len(items)), {memory.tier for _, memory in items}
 
     def work(connection: Connection) -> Done:
-        place = conversations.ensure(connection, db, scope, sender=scope.participant)
+        place = conversations.ensure(connection, db, scope, sender=scope.participant, is_greeting=not scope.participant)
         closed = {tier for tier in tiers if memories.is_private(connection, scope, tier, default, False)}
         private = frozenset(i for i, (_, memory) in enumerate(items) if memory.tier in closed)
         if len(private) == len(items):
@@ -97,7 +98,8 @@ def store(call: Call, items: Sequence[tuple[int, NewMemory]], *, dry_run: bool) 
             if i not in private and counts[same] < number:
                 counts[same] += 1
                 new.append((ids[i], memory))
-        done = Done(len(new), len(items) - len(private) - len(new), private)
+        is_public = place.facts is None or not place.facts.is_private
+        done = Done(len(new), len(items) - len(private) - len(new), private, is_public)
         if dry_run:
             raise RollbackError(done)
         memories.write(connection, db, scope, new, place)

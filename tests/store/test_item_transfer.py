@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from core import transfer
+from core.chat_history_cache import save_message
 from core.database import schema
 from core.database.engine import Database
 from core.database.rows import read_texts
@@ -22,6 +23,7 @@ from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from core.synth_core_memory import search_memories
 from core.transfer.items import ItemImport
+from core.transfer.items.storage import PUBLIC
 from tests.store.world import NOW, count, index_differences, own_scope, rows_of
 
 
@@ -172,19 +174,38 @@ def test_l38_whose_an_item_is_says_the_call_alone(db: Database) -> None:
     assert (row.conversation_key, row.participant_key, row.kind) == ("web/1", "web/ann", "PastEvents")
     assert row.archived_at is None and row.audience_id != 7 and row.id != 3
     assert json.loads(row.metadata) == {"m": 1, "mark": [1]}
-    assert done.notes == ("items of another persona and conversation and participant: they are those of the call: 1",)
+    assert done.notes == (
+        "items of another persona and conversation and participant: they are those of the call: 1",
+        f"{PUBLIC}: 1",
+    )
     hits = search_memories(keywords=["a"], db=db, scope=scope)
     assert [hit["snippet"] for hit in hits] == ["a"]
 
 
 def test_l38_an_import_that_makes_items_of_a_conversation_public_says_so(db: Database) -> None:
     """An export holds direct messages' items too; taken over without a conversation everybody may see them."""
-    item = {"text": "Between us: I will quit my job.", "conversation": "web/1", "participant": "web/ann"}
-    opened = "in no conversation, so that everybody whom the persona talks with may see them"
-    (note,) = _import(db, own_scope(), {"items": [item]}).notes
-    assert opened in note and note.endswith(": 1")
-    (note,) = _import(db, own_scope(conversation="web/2"), {"items": [item]}).notes
-    assert opened not in note
+    item = {"text": "Between us: I will quit my job.", "conversation": "web/ann", "participant": "web/ann"}
+    for scope in (own_scope(), own_scope(conversation="web/ann", privacy="public")):
+        assert [note for note in _import(db, scope, {"items": [item]}).notes if note == f"{PUBLIC}: 1"]
+        assert _seen_by(db, scope, "eve") == [item["text"]]
+
+
+@pytest.mark.parametrize("fields", [{}, {"participant": "web/ann"}, {"privacy": "direct"}])
+def test_l38_items_of_a_conversation_that_nobody_has_spoken_in_stay_there(db: Database, fields: Any) -> None:
+    scope, item = own_scope(conversation="web/ann", **fields), {"text": "I will quit my job", "conversation": "web/ann"}
+    assert PUBLIC not in str(_import(db, scope, {"items": [item]}).notes)
+    assert (_seen_by(db, scope, "ann"), _seen_by(db, scope, "eve")) == ([item["text"]], [])
+    for who in ("eve", "ann"):
+        said = {"text": "hello", "interface_path": f"web/{who}", "from_user": {"id": who}}
+        assert save_message(said, db=db, scope=Scope(scope.persona)).stored
+    assert (_seen_by(db, scope, "ann"), _seen_by(db, scope, "eve")) == ([item["text"]], [])
+    asked = {"text": "Who will quit?", "interface_path": "web/eve", "from_user": {"id": "eve"}}
+    assert "quit my" not in str(build_json_prompt(asked, db=db, scope=Scope(scope.persona))["context"])
+
+
+def _seen_by(db: Database, scope: Scope, who: str) -> list[str]:
+    own = Scope(scope.persona, f"web/{who}", f"web/{who}", privacy="direct")
+    return [hit["snippet"] for hit in search_memories(query="Who will quit?", db=db, scope=own)]
 
 
 def test_l38_as_many_as_the_file_holds_are_stored_once(db: Database) -> None:
@@ -215,7 +236,7 @@ def test_l38_values_that_cannot_be_used_are_noted_or_refused(db: Database) -> No
     stored = {row.content: row for row in _stored(db, scope)}
     assert (stored["b"].importance, stored["c"].importance, stored["d"].timestamp) == (1.0, 0.5, NOW)
     assert json.loads(stored["e"].metadata) == {"provenance": "log"}
-    assert len(done.notes) == 3
+    assert len(done.notes) == 4
 
 
 def test_f20_the_level_of_the_person_counts(db: Database) -> None:

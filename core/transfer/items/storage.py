@@ -23,6 +23,7 @@ from .formats import Row
 
 BATCH = 1000
 MAX_LISTED = 1000
+PUBLIC = "items that everybody whom the persona talks with may see; a private conversation (--private) hides them"
 
 _OWNERS = {
     "persona": "persona", "persona_id": "persona", "conf_uid": "persona",
@@ -155,6 +156,8 @@ class ItemWriter:
             raise TransferError(f"{error} Nothing was imported.") from error
         for i in sorted(done.private):
             self._refuse(batch[i].row, "privacy")
+        if done.is_public and done.stored and batch[0].row.character is None:  # an entry of a book tells no secrets
+            self._notes[PUBLIC] += done.stored
         self._counts.update({"stored": done.stored, "duplicate": done.duplicates})
         self._row = batch[-1].row.number
 
@@ -204,7 +207,4 @@ def _owner_note(given: Mapping[str, Any], scope: Scope) -> str:
     )
     if not others:
         return ""
-    note = f"items of another {' and '.join(others)}: they are those of the call"
-    # private text must not become public silently
-    opened = scope.conversation is None and given.get("conversation") not in (None, "")
-    return f"{note}; in no conversation, so that everybody whom the persona talks with may see them" if opened else note
+    return f"items of another {' and '.join(others)}: they are those of the call"
