@@ -58,7 +58,7 @@ FEW_HITS = 20
 """Number of requested hits up to which a question about now keeps one place for the newest match; above it, two."""
 MOST_OF_PERSON = 3
 """Maximum number of messages, of all people asked about together, that may be hits if nothing else matches."""
-MOST_PLANS, MOST_STATES = 4, 2
+MOST_PLANS, MOST_STATES = 12, 2
 """Number of best rows, about a day and about the present, for which later messages that change them are looked for."""
 MOST_OF_SPAN = 1_000
 """Maximum number of rows, the newest, that are read for a question that names only a span, or in another zone."""

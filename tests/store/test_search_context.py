@@ -22,7 +22,7 @@ from core.search.ranking.weights import WEIGHTS
 from core.search.rounds import MOST_OUTSIDE
 from core.synth_core_memory import search_memories
 from tests.databases import traced
-from tests.store.search_world import DEFAULTS, ago, explain, find, ids, ranked, said
+from tests.store.search_world import DEFAULTS, ago, explain, find, ids, memory, ranked, said
 from tests.store.test_search_packed import pack
 from tests.store.world import NOW, index_differences, verify_index
 
@@ -254,6 +254,29 @@ def test_t63_a_plan_or_state_comes_with_the_message_that_changed_it(
     talked(db, scope, [("Ann", change), *filler(20)], ago(hours=2))
     asked = replace(scope, conversation="tg/1", participant="tg/ann")
     assert {before, change} <= {hit["snippet"] for hit in explain(db, asked, query=question)[0]}
+
+
+def test_t63_each_plan_of_a_week_comes_with_its_change(db: Database, scope: Scope) -> None:
+    plans = [f"The {each} is in two days." for each in ("regatta", "recital", "audit", "picnic", "parade", "exam")]
+    talked(db, scope, [("Ann", each) for each in plans], ago(hours=9))
+    talked(db, scope, [("Ann", "The regatta is cancelled."), ("Ann", "We moved the exam to June.")], ago(hours=2))
+    found = {hit["snippet"] for hit in explain(db, scope, query="What is due in 2 days?", limit=20)[0]}
+    assert found == {*plans, "The regatta is cancelled.", "We moved the exam to June."}
+
+
+@pytest.mark.parametrize("question", [
+    "What did I note this month?", "What did I jot down this month?", "Was habe ich diesen Monat notiert?",
+    "¿Qué anoté este mes?", "Qu'est-ce que j'ai noté ce mois-ci ?",
+])  # fmt: skip
+def test_t62_a_word_of_noting_asks_for_all_lines_of_its_time(db: Database, scope: Scope, question: str) -> None:
+    lines = ["The vault key is under the fern", "My locker is 12"]
+    noted = "Note, noté, anoté, notiert, jot down: the certificate ends on 20 March."
+    for text in (noted, "An old line", *map(str, range(40))):
+        memory(db, scope, text, ago(days=30))
+    for text in lines:
+        memory(db, scope, text, ago(hours=9))
+    found = {hit["snippet"] for hit in explain(db, scope, query=question, limit=20)[0]}
+    assert found >= set(lines) and "An old line" not in found
 
 
 @pytest.mark.parametrize(
