@@ -11,7 +11,6 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from .. import chat_history_cache, lifelong, prompt_engine, synth_core_memory
 from ..context.incoming import read_part
 from ..db import insert_memory
-from ..errors import ItemNotFoundError
 from ..privacy import scope_of
 from ..scope import KEY_BYTES, Scope
 from ..shapes import WriteResult
@@ -149,6 +148,8 @@ def _answer_change(done: WriteResult) -> answers.WrittenAnswer:
 @router.post("/search")
 def search(host: Host, body: bodies.SearchBody) -> answers.HitsAnswer:
     """Search memories, diary and chat within the scope; newest first, in mode `all` oldest first."""
+    if not (body.tags or body.keywords or (body.query or "").strip()):
+        raise Refused(422, "query is missing. Give query, tags or keywords.", fields=("query",))
     asked = body.model_dump(exclude=set(_WHO))
     with refuse_bad_values():
         hits, report = synth_core_memory.explain_search(**asked, **host.by(body))
@@ -191,10 +192,10 @@ def read_profile(asking: Asking, asked: Annotated[bodies.ProfileQuery, Query()])
 
 @router.delete("/memories/{id}", responses=bodies.NOT_FOUND)
 def delete_memory(host: Host, asking: Asking, id: Annotated[bodies.ItemId, Path()]) -> answers.DeletedAnswer:  # noqa: A002 - as above
-    """Archive a memory item; an operator can restore it."""
+    """Archive a memory item; an operator can restore it. A repeated request deletes 0."""
     if host.token.kind == "scope" and not may_change(id, **asking):
         raise Refused(403, access.FORBIDDEN)
     done = lifelong.delete_items([id], **asking)
     if done.unknown:
-        raise ItemNotFoundError(id)
+        raise Refused(404, f"There is no item {id} here. Search for its id.", fields=("id",))
     return answers.DeletedAnswer(deleted=done.count)
