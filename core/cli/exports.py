@@ -28,7 +28,10 @@ def export(
         str | None, Option("--conversation", "--chat", metavar="KEY", help="Conversation: interface/chat[/thread].")
     ] = None,
     items: Annotated[bool, Option("--items", help="Export the persona's memories, not a conversation.")] = False,
-    person: Annotated[str | None, Option(metavar="KEY", help="Export everything on a person: interface/id.")] = None,
+    person: Annotated[
+        str | None,
+        Option(metavar="KEY", help="Export everything on a person, or with --items their memories: interface/id."),
+    ] = None,
     kind: Annotated[str | None, Option(metavar="KIND,...", help="Export only memories of these kinds.")] = None,
     limit: Annotated[int | None, Option(metavar="N", help="Export only the N oldest memories.", min=1)] = None,
     format: Annotated[  # noqa: A002 - the option's name
@@ -59,13 +62,13 @@ def export(
         done = export_markdown(file, db=run.db, settings=run.settings, scope=run.scope(chat, person, server))
         run.answer(asdict(done))
         return
-    if sum((items, chat is not None, person is not None)) != 1:
+    if (chat is not None) == (items or person is not None):
         raise BadParameter("name one: a conversation with --conversation, a person with --person, or --items")
+    if items:
+        _export_items(run, file, kind=kind, person=person, limit=limit, format_name=format, force=force)
+        return
     if person is not None:
         _export_person(run, file, person, force=force)
-        return
-    if items:
-        _export_items(run, file, kind=kind, limit=limit, format_name=format, force=force)
         return
     if format not in (None, "sillytavern"):
         raise BadParameter(f"--format is {format!r}. It must be sillytavern with --conversation.")
@@ -104,7 +107,14 @@ def _export_person(run: Run, file: Path, person: str, *, force: bool) -> None:
 
 
 def _export_items(
-    run: Run, file: Path, *, kind: str | None, limit: int | None, format_name: str | None, force: bool
+    run: Run,
+    file: Path,
+    *,
+    kind: str | None,
+    person: str | None,
+    limit: int | None,
+    format_name: str | None,
+    force: bool,
 ) -> None:
     """Write memory items, each file no larger than `import` accepts; further files have a number in their names."""
     from ..transfer.items import export_items
@@ -112,7 +122,7 @@ def _export_items(
 
     options: Any = {"fmt": format_name or _FORMATS.get(file.suffix.lower(), "json"), "max_bytes": MAX_BYTES}
     options |= {"kind": None if kind is None else [each.strip() for each in kind.split(",")]}
-    options |= {"db": run.db, "scope": run.scope()}
+    options |= {"participant": person, "db": run.db, "scope": run.scope()}
     count, after = 0, None
     names: list[str] = []
     with refusals(), output.bar() as bar:

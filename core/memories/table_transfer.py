@@ -44,13 +44,21 @@ def kinds(db: Database, persona: str) -> list[str]:
 
 
 def oldest_first(
-    call: Call, wanted: Sequence[str], *, limit: int, after: ExportPosition | None, seen: Sequence[int] | None
+    call: Call,
+    wanted: Sequence[str],
+    *,
+    limit: int,
+    after: ExportPosition | None,
+    seen: Sequence[int] | None,
+    participant: str | None,
 ) -> Iterator[Any]:
     """Yield rows of `COLUMNS` that are not archived, replaced or expired; at most PART whole rows are in memory."""
     db, persona = call.db, call.persona
     where = [_C.kind.in_(wanted), MEMORIES.visible, item_rows.is_kept(db.clock(), call.settings.session_ttl_sec)]
     if seen is not None:
         where.append(_C.audience_id.in_(seen))
+    if participant is not None:
+        where.append(_C.participant_key == participant)
     if after is not None:
         at = bindparam("at", after.at, type_=Time())
         later = [_C.timestamp > at, and_(_C.timestamp == at, _C.id > after.id)]

@@ -97,6 +97,7 @@ def _build_item(row: Any) -> dict[str, Any]:
 def export_items(
     *,
     kind: str | Iterable[str] | None = None,
+    participant: str | None = None,
     fmt: Syntax = "json",
     limit: int = DEFAULT_LIMIT,
     after: str | None = None,
@@ -113,6 +114,7 @@ def export_items(
 
     Args:
         kind: kind or kinds of the items; None exports all kinds.
+        participant: key of a person: only items that this person said or that were saved for them.
         fmt: json, yaml, or jsonl for one item per line.
         limit: maximum number of items, 1 to 50,000.
         after: `next_after` of an export that ended at its limit, to continue it.
@@ -147,7 +149,7 @@ def export_items(
     if call.scope.conversation is not None:
         visible = load_viewer(replace(call, scope=replace(call.scope, destination="local"))).audiences
     kinds = [each for each in stored if wanted is None or each in wanted]
-    rows = table_transfer.oldest_first(call, kinds, limit=limit + 1, after=place, seen=visible)
+    rows = table_transfer.oldest_first(call, kinds, limit=limit + 1, after=place, seen=visible, participant=participant)
     return ItemExport(rows, fmt, limit, max_bytes if max_bytes is None else check_bytes(max_bytes))
 
 

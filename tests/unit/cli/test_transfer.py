@@ -135,3 +135,17 @@ def test_r26_the_order_of_day_and_month_is_an_option(run: Command, tmp_path: Pat
     asked = run("import", path)
     assert (asked.code, "Say --day-first or --month-first" in asked.err) == (1, True)
     assert run("import", path, option).json["first"].startswith(f"2021-{month}")
+
+
+def test_l38_the_memories_of_one_person_move_to_another_database_and_stay_theirs(run: Command) -> None:
+    for who, text in (("ann", "My safe code is 7321."), ("bob", "My locker is 12.")):
+        run("remember", text, "--user", f"web/{who}", "--conversation", f"web/{who}")
+    assert run("export", "--items", "--person", "web/ann", "ann.json").json["items"] == 1
+    new = ("--database", "sqlite:///new.db")
+    assert run("import", "ann.json", "--conversation", "web/ann", "--user", "ann", *new).json["imported"] == 1
+
+    def found(who: str) -> list[str]:
+        asked = run("search", "safe code", "--user", f"web/{who}", "--conversation", f"web/{who}", *new)
+        return [hit["snippet"] for hit in asked.json["hits"]]
+
+    assert (found("ann"), found("bob")) == (["My safe code is 7321."], [])
