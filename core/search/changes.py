@@ -29,6 +29,7 @@ MOST_ROWS = 200
 """Maximum number of rows with a word: a more frequent one names no plan."""
 MOST_READ = 6
 """Maximum number of later messages that are read for each plan, newest first."""
+_TASK = lazy_pattern(r"\btodo\b|\bto-do\b|\[(?: |open|todo)\]")
 _CLAUSE_END = lazy_pattern("[,.;:!?\\n\u3001\u3002\uff01\uff1f]")
 _WORD = lazy_pattern(r"\w+")
 
@@ -58,7 +59,7 @@ def find_changes(
     read, _ = read_rows(db, {key for keys in newest.values() for key in keys}, values)
     changes = {}
     for (key, keys), one in zip(newest.items(), plans, strict=True):
-        said = (row for each in keys if (row := read.get(each)) is not None and _says_change(row, languages))
+        said = (row for each in keys if (row := read.get(each)) is not None and _tells_more(row, one, languages))
         if (row := next((row for row in said if _may_mean(row, one, languages)), None)) is not None:
             changes[key] = row
     return changes
@@ -71,6 +72,13 @@ def _list_rarest(plan: FoundRow, index: IndexState, languages: Sequence[str]) ->
     return [term for _, term in sorted([(docs[term], term) for term in known if 1 < docs[term] <= MOST_ROWS])][
         :MOST_WORDS
     ]
+
+
+def _tells_more(row: FoundRow, plan: FoundRow, languages: Sequence[str]) -> bool:
+    """Return whether a message has a word of change, or shares two words with a task, and is none itself."""
+    if not _TASK.search(plan.folded) or _TASK.search(row.folded):
+        return _says_change(row, languages)
+    return len(_read_beside(row, languages).keys() & _read_beside(plan, languages).keys()) > 1
 
 
 def _says_change(row: FoundRow, languages: Sequence[str]) -> bool:

@@ -256,6 +256,23 @@ def test_t63_a_plan_or_state_comes_with_the_message_that_changed_it(
     assert {before, change} <= {hit["snippet"] for hit in explain(db, asked, query=question)[0]}
 
 
+@pytest.mark.parametrize(("task", "done", "asked"), [
+    ("TODO: send the invoice to Karlsson [open]", "I sent the invoice to Karlsson.", "What is still open?"),
+    ("- [ ] call the plumber about the sink", "The plumber came, the sink works.", "What is still to call?"),
+    ("TODO: Rechnung an Karlsson schicken", "Die Rechnung an Karlsson ist raus.", "Welche Todos habe ich noch?"),
+])  # fmt: skip
+def test_t63_a_task_comes_with_the_later_message_about_it(
+    db: Database, scope: Scope, task: str, done: str, asked: str
+) -> None:
+    others = [
+        (name, f"TODO: {each} [open]") for name, each in (("Ann", "renew the passport"), ("Ann", "book a dentist"))
+    ]
+    talked(db, scope, [("Ann", task), *others, *filler(20)], ago(days=9))
+    talked(db, scope, [("Ann", done), *filler(8)], ago(days=2))
+    found = [hit["snippet"] for hit in explain(db, scope, query=asked, limit=10)[0]]
+    assert {task, done} <= set(found)
+
+
 def test_t63_each_plan_of_a_week_comes_with_its_change(db: Database, scope: Scope) -> None:
     plans = [f"The {each} is in two days." for each in ("regatta", "recital", "audit", "picnic", "parade", "exam")]
     talked(db, scope, [("Ann", each) for each in plans], ago(hours=9))
