@@ -103,7 +103,7 @@ def ensure(
     """Lock the scope's conversation until the transaction ends, inserting it if new; return the audience of its rows.
 
     `sender` is the speaker's id, "" if unknown. `is_greeting` is true if nobody speaks: the persona addresses
-    nobody in particular, or a memory without a person is stored. A new conversation then waits for a speaker.
+    nobody in particular, or memories are imported without a person. A new conversation then waits for a speaker.
     """
     if scope.conversation is None:
         return AudienceRow(audiences.find_or_make(connection, db, scope.persona, rules.AudienceKey("persona")))

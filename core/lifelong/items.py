@@ -109,7 +109,7 @@ def _store(call: Call, entries: Sequence[NewMemory]) -> Added:
     tiers, notes = {memory.tier for memory in entries}, tuple(note for memory in entries for note in memory.notes)
 
     def work(connection: Any) -> Added:
-        place = conversations.ensure(connection, db, scope, sender=scope.participant, is_greeting=not scope.participant)
+        place = conversations.ensure(connection, db, scope, sender=scope.participant)
         closed = {tier for tier in tiers if memories.is_private(connection, scope, tier, default, False)}
         allowed = [(row_id, memory) for row_id, memory in new if memory.tier not in closed]
         if not allowed:

@@ -49,7 +49,7 @@ def insert(call: Call, memory: NewMemory, *, row_id: int | None = None, check: C
     row_id = row_id or db.ids.one()
 
     def work(connection: Connection) -> WriteResult:
-        place = conversations.ensure(connection, db, scope, sender=scope.participant, is_greeting=not scope.participant)
+        place = conversations.ensure(connection, db, scope, sender=scope.participant)
         # The level may be set while this waits.
         if is_private(connection, scope, memory.tier, call.settings.privacy_default, check is not None):
             raise RollbackError(build_result(memory, None, "privacy"))

@@ -218,7 +218,7 @@ def test_g16_a_change_that_fails_leaves_everything_as_it_was(life: Life, monkeyp
 
 def test_l9_session_items_expire_but_for_the_active_conversation(life: Life) -> None:
     for days in (6.9, 7.0, 7.1):
-        life.item(f"tofu {days}", days=days, tier="session", path=HERE, privacy="public")
+        life.item(f"tofu {days}", days=days, tier="session", path=HERE)
     life.item("tofu until now", path=HERE, expires_at=NOW)  # a long-term item expires everywhere
     assert life.found() == ["tofu 6.9"] and life.found(path="tg/other") == ["tofu 6.9"]
     assert life.found(path=HERE) == ["tofu 6.9", "tofu 7.0", "tofu 7.1"]
