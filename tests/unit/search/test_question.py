@@ -58,6 +58,8 @@ def test_t59_a_question_that_names_little_refers_to_the_turns_before_it() -> Non
 def test_t16_behind_a_time_a_message_may_ask_to_repeat_what_was_said() -> None:
     asked = "this morning i said smth, repeat it pls/gestern war was, erinner mich/в пятницу было что-то, напомни"
     assert all(asks(text, ("en", "de", "ru")) for text in asked.split("/"))
+    asked = "<@1> catch me up on the weekend/@iris yesterday what happened/<@!1> tldr of saturday pls"
+    assert all(asks(text, ("en",)) for text in asked.split("/"))
     told = "this morning i said smth/gestern hab ich was erzählt/the echo says hi, repeat it"
     assert not any(asks(text, ("en", "de")) for text in told.split("/"))
 
@@ -236,9 +238,10 @@ def test_t16_a_name_is_left_out_where_a_text_addresses_it(text: str, left: str) 
 
 @pytest.mark.parametrize(("text", "searched"), [
     ("Who am I? Thanks!", "Who am I?"), ("¿Quién soy? Gracias", "¿Quién soy?"), ("thanks!", "thanks!"),
-    ("Who am I? In Rome, please", "Who am I? In Rome, please"),
+    ("Who am I? In Rome, please", "Who am I? In Rome, please"), ("<@!12>, who am I?", " who am I?"), ("<@1>", "<@1>"),
+    ("who is <@1>?", "who is <@1>?"),
 ])  # fmt: skip
-def test_t16_thanks_behind_a_question_are_not_searched_for(text: str, searched: str) -> None:
+def test_t16_thanks_and_mentions_by_id_around_a_question_are_not_searched_for(text: str, searched: str) -> None:
     assert shorten_asked(text) == searched
 
 

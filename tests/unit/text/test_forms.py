@@ -190,6 +190,12 @@ def test_t65_the_exact_spelling_comes_first(written: list[str], text: str, share
     ("fr", "j'ai dit quoi/c'était quand/qu'ai-je fait", "je fais du thé/je mange n'importe quoi"),
     ("ja", "今朝なんて言ったっけ/何をしたか教えて/誰が来た", "先生が教えてくれた"),
     ("ar", "كم قطة عندي؟", ""),
+    ("en", "catch me up on the trip/tldr of it pls/a quick recap please", "i caught up with Ann/my summary is bad"),
+    ("de", "bring mich auf den neuesten Stand/kurze Zusammenfassung bitte", "die Zusammenfassung ist schlecht"),
+    ("fr", "fais-moi un résumé du week-end/mets-moi au courant", "j'ai fait un résumé"),
+    ("es", "ponme al día/hazme un resumen de ayer", "hice un resumen"),
+    ("ja", "昨日の話を要約して", "昨日はまとめて買った"),
+    ("en", "<@123> recap of the trip/<@!1>, what happened/@iris what is it", "<@123> my trip/@iris thanks"),
     ("en", "Which agency did she pick?/Tofu?/which agency did she pick", "I picked an agency/agency"),
 ])  # fmt: skip
 def test_t16_t24_questions_are_known_with_and_without_their_mark(code: str, asked: str, told: str) -> None:
