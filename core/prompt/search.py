@@ -118,8 +118,9 @@ def _describe_gap(result: searching.Selection) -> str:
     """Return a sentence that nothing is stored for the requested time span, "" if something is."""
     current = result.read.round
     is_alone = not result.chosen and all(reason == "echo" for _, reason in result.left)
-    spans = current.missed or (current.question.spans if current.question.is_limited and is_alone else ())
-    return " ".join(describe_spans(spans, times.zone(current.search.settings.timezone) or UTC))
+    if current.missed or not (current.question.is_limited and is_alone):
+        return " ".join(searching.describe_missed(result))
+    return " ".join(describe_spans(current.question.spans, times.zone(current.search.settings.timezone) or UTC))
 
 
 def ask_search_hook(call: PromptCall, visible: VisibleContext, lists: HistoryLists, drop: searching.Drop) -> Recalled:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .choose import build_empty as build_empty
     from .choose import build_report as build_report
     from .choose import choose_hits as choose_hits
+    from .choose import describe_missed as describe_missed
     from .rank import Ranked as Ranked
     from .resolve import build_search as build_search
     from .resolve import leave_persona as leave_persona
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from .rounds import start as start
 
 _MODULES = {
-    "choose": ("Selection", "build_empty", "build_report", "choose_hits"),
+    "choose": ("Selection", "build_empty", "build_report", "choose_hits", "describe_missed"),
     "resolve": ("build_search", "leave_persona", "load_viewer", "read_index"),
     "rounds": ("run", "start"),
 }

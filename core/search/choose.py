@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC
+from datetime import UTC, timedelta
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..access.rules import plain_key
+from ..base.patterns import lazy_pattern
 from ..database import sources
 from ..database.dialects import from_microseconds
 from ..index.numbers import ViewRows
@@ -19,11 +20,12 @@ from ..shapes import Hit, LeftOut
 from ..text import hits, times
 from ..text.folding import fold
 from ..text.forms.spellings import holds_tone
+from ..text.time import Span
 from ..text.times import EARLIEST, LATEST, iso_text
 from .lookup import holds_term, loosen_terms
 from .plain import MOST_COMPARED
 from .query import Query
-from .question import describe_spans
+from .question import SOON_DAYS, describe_spans
 from .rank import FEW_HITS, Ranked
 from .ranking import relevance
 from .ranking.days import DAY_US
@@ -311,6 +313,27 @@ def _build_hit(search: Search, row: FoundRow) -> Hit:
 # The report: plain JSON, without texts of rows
 
 
+def describe_missed(selection: Selection) -> list[str]:
+    """Return, for each time of the question without rows, a sentence that nothing is stored of it.
+
+    There is none for a day whose number is in a row read of the weeks around it: `so the 28th then`.
+    """
+    current = selection.read.round
+    zone, rows = times.zone(current.search.settings.timezone) or UTC, [c.row for c, _ in selection.left]
+    rows += [one.row for one in selection.chosen]
+
+    def names(row: FoundRow, span: Span) -> bool:
+        day, at = span.start, from_microseconds(row.at_us)
+        is_near = day is not None and at is not None and abs(at - day) < timedelta(days=SOON_DAYS)
+        return is_near and str(day and day.astimezone(zone).day) in _NUMBER.findall(row.folded)
+
+    named = [span for span in current.missed if span.precision == "day" and any(names(row, span) for row in rows)]
+    return describe_spans([span for span in current.missed if span not in named], zone)
+
+
+_NUMBER = lazy_pattern(r"\d+")
+
+
 def build_report(selection: Selection) -> dict[str, Any]:
     read, current = selection.read, selection.read.round
     query, question = current.search.query, current.question
@@ -337,7 +360,7 @@ def build_report(selection: Selection) -> dict[str, Any]:
             *query.notes,
             *([f"Rows left out since they repeat another: {equal:,}."] if query.is_listing and equal else []),
             *([UNREAD_TIME] if question.has_unread_time else []),
-            *describe_spans(current.missed, times.zone(current.search.settings.timezone) or UTC),
+            *describe_missed(selection),
             *([str(error)] if (error := read.meaning_error) else []),
             *([f"The search index: {why}"] if (why := read.index_error) else []),
             *(

@@ -558,6 +558,17 @@ def test_t62_a_span_without_rows_is_told_and_few_others_come_in(told: Database, 
     assert texts == [] and report["notes"] == ["Nothing is stored of 2020-01-03."]
 
 
+@pytest.mark.parametrize(("days", "is_gap"), [(10, False), (200, True)])
+def test_t62_of_a_day_whose_number_a_line_of_these_weeks_has_nothing_is_denied(
+    db: Database, scope: Scope, days: int, is_gap: bool
+) -> None:
+    """`The meetup? 28th works for me` is about a day that the index does not have."""
+    day = ago(days=-10)
+    said(db, scope, [(f"The meetup? {day.day}th works for me", ago(days=days))])
+    texts, report = ask(db, scope, f"Where is the meetup on {day:%-d %B %Y}?")
+    assert len(texts) == 1 and report["notes"] == [f"Nothing is stored of {day.date()}."] * is_gap
+
+
 def test_t62_of_coming_days_without_rows_all_that_helps_to_plan_comes_in(told: Database, scope: Scope) -> None:
     said(told, scope, [(f"I like the garden party number {n}", ago(days=30 + n)) for n in range(2 * MOST_OUTSIDE)])
     texts, report = ask(told, scope, "Which garden party is there in 9 days?")

@@ -20,7 +20,7 @@ _AMOUNTS = frozenset("UWqgL")
 """Kinds of parts next to which a number is an amount."""
 _CLAUSE_ENDS, _OVER = frozenset({BREAK, ","}), frozenset("~(")
 _BEFORE = frozenset("I1234567LB")
-_PLACES = frozenset("x,")
+_PLACES, _ENDS_DAY = frozenset("x,"), frozenset({BREAK, *",AP]8_"})
 _HOURS, _IN_OR_LAST = frozenset("Pc"), frozenset("aLBe")
 _PLAIN_TIMES, _LONGER_TIMES = frozenset("DWZNMEo"), frozenset("XUWMmN")
 _NAMED, _SURE_YEAR, _COUNTING = frozenset("MWy"), frozenset("YZ"), frozenset("Nh")
@@ -143,18 +143,28 @@ def _make_sure(m: Moment, parts: Sequence[TimePart], n: int, made: Sequence[Time
         kinds |= build_kinds(fixed(of_month(kinds["Y"], 1, 12), "year"))
     if is_led and "S" in kinds:
         kinds |= build_kinds(list_seasons(m, kinds["S"]))
-    if m.is_told and m.is_past and not is_led and kinds.get("W") == m.today.weekday():
+    if m.is_told and (m.is_past or m.is_verbless) and not is_led and kinds.get("W") == m.today.weekday():
         kinds[")"] = kinds["W"]
     if kinds.get("U") == "weekend" and not is_habit and (is_led or (n and "x" in parts[n - 1].kinds)):
         kinds |= build_kinds(every_week(5, 2))
     is_day = is_led and "o" in kinds and "I" in parts[back].kinds
     is_day |= n > 0 and parts[n - 1].kinds.get("I") == "day" and bool(follows) and "5" not in follows
+    is_day |= "o" in kinds and "d" in kinds and _is_appointment(parts, back if n else -1, n)
     if is_day and "d" in kinds and not _LONGER_TIMES & follows.keys():
         kinds |= build_kinds(every_month(kinds["d"]))
         kinds.pop("N", None)  # `op de 4e om 8 uur` is no amount
     if "d" in kinds and (month := _find_month_of_list(parts, n)):
         kinds |= build_kinds(yearly(month, kinds["d"]))
     return TimePart(kinds, part.begin, part.end)
+
+
+def _is_appointment(parts: Sequence[TimePart], back: int, n: int) -> bool:
+    """Return whether an ordinal is the day of a plan: before an hour, or after a part `back` such as `to` or `due`."""
+    follows = [each.kinds for each in parts[n + 1 : n + 3]] or [{BREAK: 0}]
+    if "c" in follows[0] or ("A" in follows[0] and "c" in follows[-1]):
+        return True
+    before = parts[back].kinds if back >= 0 else {}
+    return ("6" in before or "+" in before or before.get("_") == "to") and not _ENDS_DAY.isdisjoint(follows[0])
 
 
 def _find_month_of_list(parts: Sequence[TimePart], n: int) -> int | None:

@@ -58,6 +58,8 @@ class Moment:
     """Whether the text is a stored one without a word for a plan."""
     is_past: bool = False
     """Whether the text has a word for the past, and none for a plan."""
+    is_verbless: bool = False
+    """Whether a sentence has no verb, in a language whose verbs are listed: `ugh, Monday`."""
 
     @property
     def today(self) -> date:
@@ -489,7 +491,7 @@ _DAYS: Table = (
         "9 x* W",
         lambda _, v: v[0] if (day := take_day(v[1], v[0])) and day.occur(date.min) == v[0].occur(date.min) else None,
     ),
-    # Told on a Sunday, `Sunday was nice` means the day itself, `on Sunday we met` the one before.
+    # Told on a Sunday, `Sunday was nice` and `ugh, Sunday` mean the day itself, `on Sunday we met` the one before.
     (")", lambda _, v: replace(spans.every_week(v[0]), period="month")),
     ("W", lambda _, v: spans.every_week(v[0])),
 )

@@ -17,7 +17,7 @@ from ..words import read_lists
 from .calendar import BREAK
 from .parts import TimePart
 
-Tense = Literal["past", "present", "plan"]
+Tense = Literal["past", "present", "plan", "verbless"]
 
 _LISTS = ("no_tense", "present", "past", "have", "be", "be_forms", "have_forms", "subjects")
 _HELPERS = {"have": ("have_forms", "be_forms"), "be": ("be_forms",)}
@@ -86,11 +86,11 @@ def _read_clause(
         run = list(group)
         begin, end = run[0].begin, run[-1].end
         opens = not tenses and not _ENDS_CLAUSE.isdisjoint(run[0].kinds) and len(run) < len(clause)
-        kind = "present" if is_listed else None
+        kind = "verbless" if is_listed else None
         if verbs:
             kind = min(verbs, key=lambda verb: max(verb.begin - end, begin - verb.end)).kind
-        elif near and not (is_listed and (opens or "]" in clause[0].kinds)):
-            kind = near[0].kind
+        elif near:
+            kind = "present" if is_listed and (opens or "]" in clause[0].kinds) else near[0].kind
         tenses += ["plan" if kind == "present" and is_planned else kind] * len(run)
     return tenses
 
@@ -146,6 +146,7 @@ def _tells_move(kinds: Sequence[Mapping[str, Any]]) -> bool:
         is_to = ("4" in to and {n - 1, n + 2} & set(moves)) or ("4" not in to and ("6" in to or to.get("_") == "to"))
         after = kinds[n + 2] if n + 2 < len(kinds) else {}
         is_time = time if "L" not in time else after
-        if moves and is_to and (is_time.keys() & _MOVED_TO or ("N" in time and after.keys() & {"M", "m"})):
+        is_day = {"o", "d"} <= time.keys() and "X" not in after  # `to the 28th`, but not `to the 2nd floor`
+        if moves and is_to and (is_day or is_time.keys() & _MOVED_TO or ("N" in time and after.keys() & {"M", "m"})):
             return True
     return False

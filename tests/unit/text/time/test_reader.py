@@ -284,6 +284,11 @@ def test_t62_no_other_day_recurs_every_year(text: str) -> None:
     ("14", "nl", "Het feest is op de 14e om 8 uur."), ("", "nl", "Het feest is op de 14e verdieping."),
     ("14", "nl", "Het feest is op de 14de."), ("14", "de", "Wir treffen uns am 14ten."),
     ("14", "it", "La festa è il 14 alle 20."), ("14", "fr", "On se voit le 14, d'accord ?"),
+    ("28", "en", "Ok, the meetup moved to the 28th, same place."), ("28", "en", "It is still 28th 2:30pm"),
+    ("28", "en", "It was postponed to the 28th."), ("28", "de", "Das Treffen wurde auf den 28. verschoben."),
+    ("28", "en", "Rent is due the 28th."), ("", "en", "I moved to the 3rd floor."), ("", "en", "She came 28th."),
+    ("", "en", "Thanks for the 3rd time."), ("11", "en", "ugh wednesday"), ("11", "de", "Endlich Mittwoch!"),
+    ("18", "en", "The dentist is on Wednesday."), ("18", "de", "Mittwoch gehe ich zum Zahnarzt."),
     ("13", "ru", "Я болела, но в пятницу выхожу на работу."), ("09", "ru", "В понедельник шёл дождь."),
 ])  # fmt: skip
 def test_t62_a_stored_text_is_about_days_in_other_languages(day: str, language: str, text: str) -> None:
