@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any
 
 from ..base.patterns import lazy_pattern
@@ -28,7 +29,7 @@ MOST_WORDS = 3
 MOST_ROWS = 200
 """Maximum number of rows with a word: a more frequent one names no plan."""
 MOST_READ = 6
-"""Maximum number of later messages that are read for each plan, newest first."""
+"""Maximum number of later messages that are read for each of these words, newest first."""
 _TASK = lazy_pattern(r"\btodo\b|\bto-do\b|\[(?: |open|todo)\]")
 _CLAUSE_END = lazy_pattern("[,.;:!?\\n\u3001\u3002\uff01\uff1f]")
 _WORD = lazy_pattern(r"\w+")
@@ -45,21 +46,23 @@ def find_changes(
     """Return, for each plan that was moved or cancelled, the newest message saying so; `values`: see `read_values`."""
     at_of = {(plan.source, plan.id): plan.at_us for plan in plans}
     words = {key: _list_rarest(plan, index, languages) for key, plan in zip(at_of, plans, strict=True)}
-    later: dict[RowId, dict[RowId, int]] = {key: {} for key in words}
+    later: dict[tuple[RowId, str], dict[RowId, int]] = {(key, word): {} for key in words for word in words[key]}
     terms = dict.fromkeys((WORD, word) for rarest in words.values() for word in rarest)
     for view, postings in index.read(terms) if terms else ():
         keep = may_read(view)
-        for plan, rarest in words.items():
-            for word in rarest:
-                rows = postings.find((WORD, word))[0]
-                rows = rows if keep is None else take(rows, keep(rows))
-                facts = [column[rows].tolist() for column in (view.source, view.row_id, view.at_us)]
-                later[plan] |= {(source, row): at for source, row, at in zip(*facts, strict=True) if at > at_of[plan]}
-    newest = {plan: sorted(found, key=found.__getitem__, reverse=True)[:MOST_READ] for plan, found in later.items()}
+        for (plan, word), found in later.items():
+            rows = postings.find((WORD, word))[0]
+            rows = rows if keep is None else take(rows, keep(rows))
+            facts = [column[rows].tolist() for column in (view.source, view.row_id, view.at_us)]
+            found |= {(source, row): at for source, row, at in zip(*facts, strict=True) if at > at_of[plan]}
+    newest: dict[RowId, dict[RowId, int]] = {key: {} for key in words}
+    for (plan, _), found in later.items():  # chatter about `the meetup` does not hide what is said about `the Crown`
+        newest[plan] |= sorted(found.items(), key=itemgetter(1), reverse=True)[:MOST_READ]
     read, _ = read_rows(db, {key for keys in newest.values() for key in keys}, values)
     changes = {}
     for (key, keys), one in zip(newest.items(), plans, strict=True):
-        said = (row for each in keys if (row := read.get(each)) is not None and _tells_more(row, one, languages))
+        ordered = sorted(keys, key=keys.__getitem__, reverse=True)
+        said = (row for each in ordered if (row := read.get(each)) is not None and _tells_more(row, one, languages))
         if (row := next((row for row in said if _may_mean(row, one, languages)), None)) is not None:
             changes[key] = row
     return changes

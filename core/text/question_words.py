@@ -189,7 +189,7 @@ _MENTIONED = lazy_pattern(r"\A(?:\s*(?:<@[!&]?\w+>|@[\w.-]+)[,:]?)+(?=\s*\S)")
 
 
 def is_question(text: str, languages: Sequence[str]) -> bool:
-    said = leave_mentions(text[:2_000])
+    said = leave_mentions(text[:2_000]) if "@" in text else text[:2_000]
     if MARKS.intersection(said):
         return True
     whole, words = bare(said), asked_words(said)

@@ -296,6 +296,15 @@ def test_t62_a_word_of_noting_asks_for_all_lines_of_its_time(db: Database, scope
     assert found >= set(lines) and "An old line" not in found
 
 
+def test_t63_chatter_about_a_plan_does_not_hide_what_changed_its_place(db: Database, scope: Scope) -> None:
+    plan, change = "Meetup in two days at the Crown.", "The Crown cancelled us, new place: the market."
+    chatter = [("Ann", f"Are {n} of you at the meetup?") for n in range(8)]
+    talked(
+        db, scope, [("Ann", plan), *filler(9), ("Ann", "I like the Crown."), ("Ann", change), *chatter], ago(hours=9)
+    )
+    assert {plan, change} <= {hit["snippet"] for hit in explain(db, scope, query="What is on in 2 days?")[0]}
+
+
 @pytest.mark.parametrize(
     ("line", "days"),
     [("I hate the dentist.", 0), ("The dentist cancelled last time, too.", 9)],
