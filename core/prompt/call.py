@@ -331,8 +331,8 @@ class Recalled:
     """The hits of `hits` with rank and row; empty if they came from the hook `search`."""
     gap: str = ""
     """Sentence that nothing is stored for the time span asked for; "" if something is."""
-    wants_list: bool = False
-    """Whether the message asks for a list or a count."""
+    matching: int = 0
+    """Number of hits with the telling words of a question for a list or a count; all if none has a word; else 0."""
     best: Sequence[RowId] = ()
     """The rows of the hits, and the matching rows that the history shows, best first."""
 

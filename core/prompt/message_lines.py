@@ -83,10 +83,7 @@ class MessageLines:
         turns = read_turns(gathered.context, self.asker, persona) if as_turns else []
         recalled = gathered.recalled
         self.filling = {(one.hit["source"], one.hit["id"]) for one in recalled.chosen if one.scored.tier >= FILLING}
-        rows = [one.scored for one in recalled.chosen if recalled.wants_list and not one.scored.context]
-        rows = [row for row in rows if row.tier < FILLING]
-        self.matching = sum(bool(row.matched) for row in rows) or len(rows)
-        """Number of memories that match a question for a list or a count, by words if any does; 0 for others."""
+        self.matching = recalled.matching
         self.may_match_more = self.matching >= call.hits_wanted
         self.recap_at, self.recap_depth = s.scene_recap_position, s.scene_recap_depth
         self.lines = self._list_lines(turns, s.scene_recap_role if as_turns else None)

@@ -21,7 +21,7 @@ from ..errors import StoreError
 from ..index.shapes import RowId
 from ..search.query import add_earlier, refers_back
 from ..search.question import describe_spans
-from ..search.ranking.rows import FoundRow
+from ..search.ranking.rows import FILLING, FoundRow
 from ..shapes import HistoryEntry, Hit, LeftOut
 from ..text import times
 from ..text.folding import collapsed, fold
@@ -32,6 +32,8 @@ from .history import build_history
 
 HEAD_CHARS, WORD_CHARS = 40, 6
 """Usual number of characters of a line's time and speaker, and of a word with the space after it."""
+LEAST_SHARE = 0.4
+"""Minimum share of the question's words, by rarity and compared with the best row, that a row which is counted has."""
 MOST_TURNS, TALK, LINES_BACK = 6, timedelta(hours=12), 100
 """Maximum number and age of the turns that a question may refer to, and number of lines in which they are sought."""
 
@@ -99,8 +101,19 @@ def finish_search(call: PromptCall, read: searching.Ranked, drop: searching.Drop
         report.fail(table, StoreError(str(error), source=table))
     # Rows come unordered, and servers return them in different orders.
     report.leave_out(sorted(result.left_out, key=attrgetter("reason", "id")))
-    hits, wants_list = [one.hit for one in result.chosen], result.read.round.question.wants_list
-    return Recalled(hits, result.chosen, _describe_gap(result), wants_list, _list_best(result))
+    hits = [one.hit for one in result.chosen]
+    return Recalled(hits, result.chosen, _describe_gap(result), _count_matching(result), _list_best(result))
+
+
+def _count_matching(result: searching.Selection) -> int:
+    """Return the value of `Recalled.matching`: `server` alone is no match of `How often did the server crash?`."""
+    if not result.read.round.question.wants_list:
+        return 0
+    rows = [one.scored for one in result.chosen if not one.scored.context and one.scored.tier < FILLING]
+    shown = [c for c, reason in result.left if reason == "visible"]
+    most = max((c.reasons.get("share", 0.0) for c in (*rows, *shown) if c.matched), default=0.0)
+    matched = [c.reasons.get("share", 0.0) >= LEAST_SHARE * most for c in rows if c.matched]
+    return sum(matched) if matched else len(rows)
 
 
 def _list_best(result: searching.Selection) -> list[RowId]:

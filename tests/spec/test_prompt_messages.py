@@ -762,6 +762,18 @@ def test_t63_lines_that_only_have_the_time_of_a_question_are_not_counted(stage: 
     assert "seals at the pier" in text and text.count("mill number") > 20 and "lines match" not in text
 
 
+def test_t63_lines_with_only_the_common_word_of_a_question_are_not_counted(stage: Stage) -> None:
+    """3 lines told of a crash, and the prompt said that at least 100 lines match."""
+    for n in range(150):
+        stage.say(f"The server feels slow, ping {n}.", minutes=5 * DAY + 30 * n)
+    for n in range(3):
+        stage.say("The server crashed again.", minutes=(2 + n) * DAY)
+    asked = "How often did the server crash?"
+    for limit in (2500, 6000):
+        text = "".join(contents(ask(stage, asked, max_chars=limit)))
+        assert text.count("crashed") == 3 and "lines match" not in text
+
+
 def test_t63_a_list_that_has_no_room_says_how_many_lines_match(stage: Stage) -> None:
     """A model that counts what it sees would be wrong and not know it."""
     for n in range(60):
