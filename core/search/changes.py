@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from operator import itemgetter
+from operator import attrgetter
 from typing import Any
 
 from ..base.patterns import lazy_pattern
@@ -55,14 +55,14 @@ def find_changes(
             rows = rows if keep is None else take(rows, keep(rows))
             facts = [column[rows].tolist() for column in (view.source, view.row_id, view.at_us)]
             found |= {(source, row): at for source, row, at in zip(*facts, strict=True) if at > at_of[plan]}
-    newest: dict[RowId, dict[RowId, int]] = {key: {} for key in words}
+    newest: dict[RowId, set[RowId]] = {key: set() for key in words}
     for (plan, _), found in later.items():  # chatter about `the meetup` does not hide what is said about `the Crown`
-        newest[plan] |= sorted(found.items(), key=itemgetter(1), reverse=True)[:MOST_READ]
+        newest[plan] |= set(sorted(found, key=found.__getitem__, reverse=True)[:MOST_READ])
     read, _ = read_rows(db, {key for keys in newest.values() for key in keys}, values)
     changes = {}
     for (key, keys), one in zip(newest.items(), plans, strict=True):
-        ordered = sorted(keys, key=keys.__getitem__, reverse=True)
-        said = (row for each in ordered if (row := read.get(each)) is not None and _tells_more(row, one, languages))
+        later_rows = sorted(filter(None, map(read.get, keys)), key=attrgetter("at_us", "id"), reverse=True)
+        said = (row for row in later_rows if _tells_more(row, one, languages))
         if (row := next((row for row in said if _may_mean(row, one, languages)), None)) is not None:
             changes[key] = row
     return changes

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, timedelta
+from datetime import UTC
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..access.rules import plain_key
-from ..base.patterns import lazy_pattern
 from ..database import sources
-from ..database.dialects import from_microseconds
+from ..database.dialects import from_microseconds, microseconds
 from ..index.numbers import ViewRows
 from ..shapes import Hit, LeftOut
 from ..text import hits, times
 from ..text.folding import fold
 from ..text.forms.spellings import holds_tone
-from ..text.time import Span
 from ..text.times import EARLIEST, LATEST, iso_text
 from .lookup import holds_term, loosen_terms
 from .plain import MOST_COMPARED
@@ -318,20 +317,14 @@ def describe_missed(selection: Selection) -> list[str]:
 
     There is none for a day whose number is in a row read of the weeks around it: `so the 28th then`.
     """
-    current = selection.read.round
-    zone, rows = times.zone(current.search.settings.timezone) or UTC, [c.row for c, _ in selection.left]
-    rows += [one.row for one in selection.chosen]
-
-    def names(row: FoundRow, span: Span) -> bool:
-        day, at = span.start, from_microseconds(row.at_us)
-        is_near = day is not None and at is not None and abs(at - day) < timedelta(days=SOON_DAYS)
-        return is_near and str(day and day.astimezone(zone).day) in _NUMBER.findall(row.folded)
-
-    named = [span for span in current.missed if span.precision == "day" and any(names(row, span) for row in rows)]
-    return describe_spans([span for span in current.missed if span not in named], zone)
-
-
-_NUMBER = lazy_pattern(r"\d+")
+    rows = [*(one.row for one in selection.chosen), *(c.row for c, _ in selection.left)]
+    zone, spans = times.zone(selection.read.search.settings.timezone) or UTC, []
+    for span in selection.read.round.missed:
+        near = range(*(microseconds(span.start) + side * SOON_DAYS * DAY_US for side in (-1, 1)))
+        day = span.start.astimezone(zone).day if span.start and span.precision == "day" else None
+        if day is None or not any(r.at_us in near and re.search(rf"(?<!\d){day}(?!\d)", r.folded) for r in rows):
+            spans.append(span)
+    return describe_spans(spans, zone)
 
 
 def build_report(selection: Selection) -> dict[str, Any]:

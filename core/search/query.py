@@ -120,11 +120,8 @@ _SIGN = lazy_pattern(r"[^\W_]|[^\x00-\x7f]")
 
 
 def shorten_asked(text: str) -> str:
-    """Return the text to search for: without mentions by id before it, and thanks after a question.
-
-    Of a very long text, it is the beginning and end.
-    """
-    text = question_words.leave_mentions(text, is_id=True)
+    """Return the text to search for: without ids before it, and thanks after a question; of a long one, both ends."""
+    text = question_words.MENTIONS_BY_ID.sub("", text)
     if len(text) > MOST_ASKED_CHARS:
         text = f"{text[: MOST_ASKED_CHARS // 2 - 1]} {text[-MOST_ASKED_CHARS // 2 :]}"
     behind = _BEHIND_MARK.search(text, max(0, len(text) - _THANKS_CHARS))
@@ -214,7 +211,7 @@ def asks(text: str, languages: Sequence[str]) -> bool:
     if question_words.is_question(text, languages):
         return True
     masked = _mask_time(text, tuple(languages))
-    words = question_words.asked_words(question_words.leave_mentions(masked))
+    words = question_words.asked_words(question_words.MENTIONS.sub("", masked))
     if words.isspace() or question_words.opens_late(words, languages):
         return True
     return masked != text and question_words.holds(words, "recalls", languages)

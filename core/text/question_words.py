@@ -179,17 +179,13 @@ def _plain(name: str, language: str) -> tuple[str, ...]:
     return tuple(map(bare, list_phrases(name, language)))
 
 
-def leave_mentions(text: str, *, is_id: bool = False) -> str:
-    """Remove mentions at the beginning of a text, such as `@iris` and `<@123>`; with `is_id` only those by id."""
-    return (_MENTIONED_IDS if is_id else _MENTIONED).sub("", text)
-
-
-_MENTIONED_IDS = lazy_pattern(r"\A(?:\s*<@[!&]?\w+>[,:]?)+(?=\s*\S)")
-_MENTIONED = lazy_pattern(r"\A(?:\s*(?:<@[!&]?\w+>|@[\w.-]+)[,:]?)+(?=\s*\S)")
+MENTIONS_BY_ID = lazy_pattern(r"\A(?:\s*<@[!&]?\w+>[,:]?)+(?=\s*\S)")
+MENTIONS = lazy_pattern(r"\A(?:\s*(?:<@[!&]?\w+>|@[\w.-]+)[,:]?)+(?=\s*\S)")
+"""Mentions at the beginning of a text: `<@123>`, and also `@iris`."""
 
 
 def is_question(text: str, languages: Sequence[str]) -> bool:
-    said = leave_mentions(text[:2_000]) if "@" in text else text[:2_000]
+    said = MENTIONS.sub("", text[:2_000])
     if MARKS.intersection(said):
         return True
     whole, words = bare(said), asked_words(said)

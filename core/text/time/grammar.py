@@ -161,10 +161,9 @@ def _make_sure(m: Moment, parts: Sequence[TimePart], n: int, made: Sequence[Time
 def _is_appointment(parts: Sequence[TimePart], back: int, n: int) -> bool:
     """Return whether an ordinal is the day of a plan: before an hour, or after a part `back` such as `to` or `due`."""
     follows = [each.kinds for each in parts[n + 1 : n + 3]] or [{BREAK: 0}]
-    if "c" in follows[0] or ("A" in follows[0] and "c" in follows[-1]):
-        return True
     before = parts[back].kinds if back >= 0 else {}
-    return ("6" in before or "+" in before or before.get("_") == "to") and not _ENDS_DAY.isdisjoint(follows[0])
+    is_led = ("6" in before or "+" in before or before.get("_") == "to") and not _ENDS_DAY.isdisjoint(follows[0])
+    return is_led or "c" in follows[0] or ("A" in follows[0] and "c" in follows[-1])
 
 
 def _find_month_of_list(parts: Sequence[TimePart], n: int) -> int | None:
