@@ -1,9 +1,9 @@
 """A Discord bot that remembers: pip install 'prompt-engine[discord]' openai, then python examples/discord_bot.py
 
-It remembers the channels it may see, and answers direct messages, mentions and replies. A message that says "forget me"
-and nothing else deletes everything it keeps of the sender. DISCORD_TOKEN, MODEL_URL (an OpenAI-compatible server, such
-as http://127.0.0.1:11434/v1), MODEL_NAME, MODEL_KEY and DATABASE_URL come from the environment. personas/iris.md, in
-the folder of config.yaml, describes Iris.
+It remembers the channels it may see, and answers direct messages, mentions and replies. A message that only asks it to
+forget the sender ("can you forget me?", "delete my data") deletes everything it keeps of them. DISCORD_TOKEN, MODEL_URL
+(an OpenAI-compatible server, such as http://127.0.0.1:11434/v1), MODEL_NAME, MODEL_KEY and DATABASE_URL come from the
+environment. personas/iris.md, in the folder of config.yaml, describes Iris.
 """
 
 from __future__ import annotations
@@ -21,7 +21,14 @@ from prompt_engine.privacy import scope_of
 IRIS = Scope("iris")
 MAX_CHARS = 12_000
 ANSWERS_AT_ONCE = 4
-FORGET = re.compile(r"(<@!?\d+>|iris|please|[\s,.!])*forget me(please|[\s,.!])*", re.IGNORECASE)
+POLITE = r"(?:<@!?\d+>|\b(?:iris|hey|hi|please|pls|(?:can|could|will|would) you|just|now|thanks|thank you)\b|\W)*"
+DELETE = r"(?:forget|delete|erase|remove)"
+FORGET = re.compile(
+    rf"{POLITE}(?:forget (?:all |everything )?(?:about )?me"
+    rf"|{DELETE} (?:all )?(?:of )?my (?:data|messages|history|memories|information|info)"
+    rf"|{DELETE} (?:everything|all|what) you (?:know|have|remember|stored) (?:about|of|on) me){POLITE}",
+    re.IGNORECASE,
+)
 
 
 class Iris(discord.Client):
@@ -42,11 +49,19 @@ class Iris(discord.Client):
         if not self.is_meant(message):
             await aio.save_message(incoming, scope=IRIS)
         elif FORGET.fullmatch(message.content):
-            await aio.forget(participant=f"discord/{message.author.id}", scope=IRIS)
+            await self.forget(f"discord/{message.author.id}")
             await message.channel.send("I have forgotten you.")
         else:
             async with self.answering:
                 await self.answer(message, incoming)
+
+    async def forget(self, person: str) -> None:
+        """Delete everything that is kept of a person, except the privacy level that they have."""
+        rows = await aio.list_privacy(scope=IRIS)
+        level = next((row["privacy"] for row in rows if row["user"] == person and not row["conversation"]), None)
+        await aio.forget(participant=person, scope=IRIS)
+        if level is not None:  # forgetting deletes it, too
+            await aio.set_privacy(person, level, scope=IRIS)
 
     def is_meant(self, message: discord.Message) -> bool:
         """Return whether a message is direct, mentions the bot, or replies to it."""

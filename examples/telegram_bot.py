@@ -51,8 +51,12 @@ async def correct(update: Update, context: ContextTypes.DEFAULT_TYPE) -> None:
 
 
 async def forget(update: Update, context: ContextTypes.DEFAULT_TYPE) -> None:
-    """Delete everything that is kept of the sender."""
-    await aio.forget(participant=f"telegram/{update.effective_user.id}", scope=IRIS)
+    """Delete everything that is kept of the sender, except the privacy level that they have."""
+    person, rows = f"telegram/{update.effective_user.id}", await aio.list_privacy(scope=IRIS)
+    level = next((row["privacy"] for row in rows if row["user"] == person and not row["conversation"]), None)
+    await aio.forget(participant=person, scope=IRIS)
+    if level is not None:  # forgetting deletes it, too
+        await aio.set_privacy(person, level, scope=IRIS)
     await update.effective_message.reply_text("I have forgotten you.")
 
 

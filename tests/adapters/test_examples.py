@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse
 from core.calls.defaults import configure
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.db import open_database
+from core.privacy import list_privacy, set_privacy
 from core.scope import Scope
 from tests.adapters.servers import Telegram, answering
 from tests.package_modules import load_example
@@ -102,6 +103,7 @@ def test_r33_the_discord_bot_answers_and_remembers(model: ModelServer, monkeypat
         bot.model = bot.model.with_options(base_url="http://127.0.0.1:9/v1", max_retries=0)
         await bot.on_message(world.message("Are you there?", room, BEA, **me))
         await bot.on_message(world.message("Never forget me", room, BEA, **me))
+        set_privacy(f"discord/{ANN}", "full", scope=here)
         await bot.on_message(world.message("Iris, forget me!", room, **me))
 
     asyncio.run(talk())
@@ -113,6 +115,19 @@ def test_r33_the_discord_bot_answers_and_remembers(model: ModelServer, monkeypat
     asyncio.run(part())
     assert sent[1:] == ["I cannot think just now. Please try again in a minute."] * 2 + ["I have forgotten you."]
     assert lines("discord/20", here) == [(str(BEA), "Are you there?"), (str(BEA), "Never forget me")]
+    assert [(row["user"], row["privacy"]) for row in list_privacy(scope=here) if row["user"]] == [
+        (f"discord/{ANN}", "full")
+    ]
+
+
+def test_r33_the_discord_bot_knows_when_it_is_asked_to_forget() -> None:
+    pytest.importorskip("discord", reason="the extra discord is not installed")
+    asked = "<@9> forget me 🙏/can you forget me?/Iris, forget everything about me/delete my data pls/erase my messages"
+    other = "never forget me/don't forget me/forget my birthday/he will forget me/delete my account/please"
+    forget = load_example("discord_bot").FORGET
+    assert [text for text in asked.split("/") if not forget.fullmatch(text)] == []
+    assert [text for text in other.split("/") if forget.fullmatch(text)] == []
+    assert not forget.fullmatch("please " * 5_000 + "x")
 
 
 def test_r33_the_telegram_bot_answers_and_remembers(model: ModelServer) -> None:
