@@ -350,5 +350,7 @@ class Gathered:
     """Row ids of the stored messages in the history."""
     reply: Mapping[str, Any] = field(default_factory=dict)
     """Text, time and name of the message that the new one replies to, as far as known."""
+    titles: Mapping[str, str] = field(default_factory=dict)
+    """Titles of other conversations, the latest, by key."""
     places: Mapping[tuple[str, str | int], int] = field(default_factory=dict)
     """Place of each memory, by section and id, and of matching lines of the history, by index; 0 is the best."""

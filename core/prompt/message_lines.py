@@ -83,6 +83,7 @@ class MessageLines:
         turns = read_turns(gathered.context, self.asker, persona) if as_turns else []
         recalled = gathered.recalled
         self.filling = {(one.hit["source"], one.hit["id"]) for one in recalled.chosen if one.scored.tier >= FILLING}
+        self.chats = {(one.hit["source"], one.hit["id"]): one.row.conversation for one in recalled.chosen}
         self.matching = recalled.matching
         self.may_match_more = self.matching >= call.hits_wanted
         self.recap_at, self.recap_depth = s.scene_recap_position, s.scene_recap_depth
@@ -161,17 +162,18 @@ class MessageLines:
         if not hit.get("speaker"):
             return Line(MEMORIES, mark_opening(text), head, hit, mark=mark, is_filling=is_filling)
         said_by = f"{hit['speaker']} {hit['reply']}" if "reply" in hit else hit["speaker"]
+        if place := one_line(self.gathered.titles.get(self.chats.get((hit["source"], hit["id"]), ""), "")):
+            said_by += f" in {place}"
         return Line(MEMORIES, text, f"{head}{said_by}: ", hit, mark=mark, is_filling=is_filling)
 
     def _name_hits(self, fitted: Fitted) -> Fitted:
         """Add to `fitted` the search hits that its lines show, as `memories`, and the citations of these lines."""
-        chats = {(one.hit["source"], one.hit["id"]): one.row.conversation for one in self.gathered.recalled.chosen}
         shown = [(line.mark, line.hit) for line in fitted.memories if line.hit is not None]
         citations: dict[str, Citation] = {
             mark: {
                 "source": hit["source"],
                 "id": hit["id"],
-                "conversation": plain_key(chats.get((hit["source"], hit["id"]), "")),
+                "conversation": plain_key(self.chats.get((hit["source"], hit["id"]), "")),
                 "speaker": hit.get("speaker", ""),
                 "timestamp": hit["timestamp"],
             }

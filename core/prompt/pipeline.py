@@ -282,7 +282,8 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None, perso
     rows = [entry.row_id for entry in lists.visible if entry.row_id is not None]
     reply = guard("history", lambda: describe_replied(call, lists.names), describe_reply(call.message.raw))
     places = place_items(recalled.best, lists, ids.get(section_saved.KEY, ()))
-    return Gathered(context, "", recalled, lists.names, ids, fold_words(seeing.words), rows, reply, places)
+    titles = {each.key: each.title for each in seeing.chats}
+    return Gathered(context, "", recalled, lists.names, ids, fold_words(seeing.words), rows, reply, titles, places)
 
 
 def _finish_hits(call: PromptCall, recalled: Recalled, lists: HistoryLists) -> list[Hit]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, timedelta
+from datetime import timedelta
 from operator import attrgetter
 
 from .. import hooks
@@ -20,10 +20,8 @@ from ..database.rows import read_list
 from ..errors import StoreError
 from ..index.shapes import RowId
 from ..search.query import add_earlier, refers_back
-from ..search.question import describe_spans
 from ..search.ranking.rows import FILLING, FoundRow
 from ..shapes import HistoryEntry, Hit, LeftOut
-from ..text import times
 from ..text.folding import collapsed, fold
 from ..text.hits import compared_text, content_digest, entry_digest, find_column
 from ..text.words import words as plain_words
@@ -131,9 +129,8 @@ def _describe_gap(result: searching.Selection) -> str:
     """Return a sentence that nothing is stored for the requested time span, "" if something is."""
     current = result.read.round
     is_alone = not result.chosen and all(reason == "echo" for _, reason in result.left)
-    if current.missed or not (current.question.is_limited and is_alone):
-        return " ".join(searching.describe_missed(result))
-    return " ".join(describe_spans(current.question.spans, times.zone(current.search.settings.timezone) or UTC))
+    spans = current.missed or (current.question.spans if current.question.is_limited and is_alone else ())
+    return " ".join(searching.describe_missed(result, spans))
 
 
 def ask_search_hook(call: PromptCall, visible: VisibleContext, lists: HistoryLists, drop: searching.Drop) -> Recalled:

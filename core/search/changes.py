@@ -72,9 +72,8 @@ def _list_rarest(plan: FoundRow, index: IndexState, languages: Sequence[str]) ->
     """Return the rarest words of a plan that other rows contain too, without words of time or change and stop words."""
     known = {term for term in list_terms(plan.folded) if term.isalpha()}.difference(*map(_list_small, languages))
     docs = index.lexicon.count_rows(known)
-    return [term for _, term in sorted([(docs[term], term) for term in known if 1 < docs[term] <= MOST_ROWS])][
-        :MOST_WORDS
-    ]
+    shared = sorted([(docs[term], term) for term in known if 1 < docs[term] <= MOST_ROWS])
+    return [term for _, term in shared[:MOST_WORDS]]
 
 
 def _tells_more(row: FoundRow, plan: FoundRow, languages: Sequence[str]) -> bool:

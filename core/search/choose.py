@@ -20,11 +20,12 @@ from ..shapes import Hit, LeftOut
 from ..text import hits, times
 from ..text.folding import fold
 from ..text.forms.spellings import holds_tone
+from ..text.time import Span
 from ..text.times import EARLIEST, LATEST, iso_text
 from .lookup import holds_term, loosen_terms
 from .plain import MOST_COMPARED
 from .query import Query
-from .question import SOON_DAYS, describe_spans
+from .question import SOON_DAYS, describe_span
 from .rank import FEW_HITS, Ranked
 from .ranking import relevance
 from .ranking.days import DAY_US
@@ -312,19 +313,19 @@ def _build_hit(search: Search, row: FoundRow) -> Hit:
 # The report: plain JSON, without texts of rows
 
 
-def describe_missed(selection: Selection) -> list[str]:
-    """Return, for each time of the question without rows, a sentence that nothing is stored of it.
+def describe_missed(selection: Selection, missed: Iterable[Span]) -> list[str]:
+    """Return, for each time of a question without rows, a sentence that nothing is stored of it.
 
     There is none for a day whose number is in a row read of the weeks around it: `so the 28th then`.
     """
-    rows = [*(one.row for one in selection.chosen), *(c.row for c, _ in selection.left)]
-    zone, spans = times.zone(selection.read.search.settings.timezone) or UTC, []
-    for span in selection.read.round.missed:
+    rows = [*(one.row for one in selection.chosen), *(c.row for c, why in selection.left if why != "echo")]
+    zone, sentences = times.zone(selection.read.search.settings.timezone) or UTC, dict[str, None]()
+    for span in missed:
         near = range(*(microseconds(span.start) + side * SOON_DAYS * DAY_US for side in (-1, 1)))
         day = span.start.astimezone(zone).day if span.start and span.precision == "day" else None
         if day is None or not any(r.at_us in near and re.search(rf"(?<!\d){day}(?!\d)", r.folded) for r in rows):
-            spans.append(span)
-    return describe_spans(spans, zone)
+            sentences[describe_span(span, zone)] = None
+    return [*sentences]
 
 
 def build_report(selection: Selection) -> dict[str, Any]:
@@ -353,7 +354,7 @@ def build_report(selection: Selection) -> dict[str, Any]:
             *query.notes,
             *([f"Rows left out since they repeat another: {equal:,}."] if query.is_listing and equal else []),
             *([UNREAD_TIME] if question.has_unread_time else []),
-            *describe_missed(selection),
+            *describe_missed(selection, current.missed),
             *([str(error)] if (error := read.meaning_error) else []),
             *([f"The search index: {why}"] if (why := read.index_error) else []),
             *(

@@ -267,12 +267,8 @@ def list_days(spans: Sequence[Span], now: datetime, zone: tzinfo) -> tuple[str, 
     return tuple(days)
 
 
-def describe_spans(spans: Sequence[Span], zone: tzinfo) -> list[str]:
-    """Return, for each span, a sentence saying that nothing is stored for it."""
-    return list(dict.fromkeys(_describe(span, zone) for span in spans))
-
-
-def _describe(span: Span, zone: tzinfo) -> str:
+def describe_span(span: Span, zone: tzinfo) -> str:
+    """Return a sentence that nothing is stored of a span."""
     exact = "%Y-%m-%d" if span.precision not in ("minute", "hour", "part of day") else "%Y-%m-%d %H:%M"
     start = "" if span.start is None else span.start.astimezone(zone).strftime(exact)
     last = None if span.end is None else span.end - (timedelta(microseconds=1) if exact == "%Y-%m-%d" else timedelta())

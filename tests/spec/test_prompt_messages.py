@@ -225,6 +225,18 @@ def test_f83_a_person_with_a_new_name_has_it_in_older_lines_too(stage: Stage) ->
     assert [shown_as(stage, pet, asked) for pet in ("Rufus", "hamster")] == [["Kai"], ["Kai (2)"]]
 
 
+def test_t33_a_remembered_line_names_its_conversation(stage: Stage) -> None:
+    """`What did Bea say in memes?` had no answer: lines of the history named the conversation, and these did not."""
+    for path, title in ((HERE, "general"), (ELSEWHERE, "memes")):
+        chat = {"id": path.split("/")[1], "type": "group", "title": title}
+        said = message(f"Buy tea of {title}", path, message_id=title, chat=chat, date=NOW - 900 * MINUTE)
+        assert save_message(said, db=stage.db, scope=stage.scope()).stored
+    text = "".join(contents(ask(stage, "Who said that I should buy tea?", HISTORY_LINES=0, ENABLE_HISTORY_RECENT=0)))
+    assert " in memes: Buy tea of memes" not in text  # without that list no titles are read
+    text = "".join(contents(ask(stage, "Who said that I should buy tea?", HISTORY_LINES=0)))
+    assert text.count(" in memes: Buy tea of memes") == 1 and "in general" not in text
+
+
 def test_f83_a_former_name_in_a_text_is_explained_once(stage: Stage) -> None:
     """Nothing tied `zed blew a vuvuzela` to the person whose lines have a new name."""
     said_by(stage, "77", "Zed", "friday works, bringing the horn", 900)
