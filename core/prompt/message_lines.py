@@ -162,8 +162,8 @@ class MessageLines:
         if not hit.get("speaker"):
             return Line(MEMORIES, mark_opening(text), head, hit, mark=mark, is_filling=is_filling)
         said_by = f"{hit['speaker']} {hit['reply']}" if "reply" in hit else hit["speaker"]
-        if place := one_line(self.gathered.titles.get(self.chats.get((hit["source"], hit["id"]), ""), "")):
-            said_by += f" in {place}"
+        if title := self.gathered.titles.get(self.chats.get((hit["source"], hit["id"]), "")):
+            said_by += f" in {one_line(title)}"
         return Line(MEMORIES, text, f"{head}{said_by}: ", hit, mark=mark, is_filling=is_filling)
 
     def _name_hits(self, fitted: Fitted) -> Fitted:
