@@ -15,7 +15,7 @@ from ..search.ranking.rows import FILLING
 from ..shapes import Citation, Hit
 from ..templates.render import Renderer
 from ..text import times
-from ..text.folding import collapsed, join_lines
+from ..text.folding import collapsed, join_lines, one_line
 from ..text.sizes import to_json
 from ..text.words import read_lists
 from . import fit
