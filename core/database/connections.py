@@ -137,6 +137,17 @@ def find_source(url: str) -> Target:
     return replace(target, url=target.url.update_query_dict({"mode": "ro"}))
 
 
+def check_new_file(target: Target) -> None:
+    """Raise if a missing SQLite file has left a journal: SQLite would apply it to a new file of that name."""
+    for ending in ("-wal", "-shm", "-journal") if target.is_missing else ():
+        left = Path(os.path.realpath(str(target.url.database)) + ending)
+        if left.exists():
+            raise StoreError(
+                f"{left} belongs to another file. Nothing was changed. Move it away, or name another file.",
+                source="TARGET",
+            )
+
+
 def check_url(url: str) -> None:
     """Raise ConfigError for an unusable connection string, without opening anything."""
     target = parse_url(url)

@@ -9,11 +9,12 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from ..base.whole_file import replace_file
-from ..database.connections import Target
+from ..database.connections import Target, check_new_file
 from ..database.engine import Database
 from ..database.schema import TABLES
 from ..errors import StoreError
@@ -82,8 +83,11 @@ def restore_backup(file: Path, db: Database) -> None:
             what = f"holds {len(names)} tables" if names else "is there already"
             raise StoreError(f"{db.target.shown} {what}. Nothing was changed. Name an empty database.", source="TARGET")
         if is_sqlite:
-            with replace_file(Path(str(db.target.url.database)), mode=0o600) as part:
+            check_new_file(db.target)
+            path = Path(str(db.target.url.database))
+            with replace_file(path, mode=0o600) as part:
                 _copy_file(file, part)
+            _compare_files(file, path)
         else:
             with file.open("rb") as stream:
                 _run_tool(CLIENTS, (), db.target, stdin=stream)
@@ -105,6 +109,21 @@ def _copy_file(source: Path, part: Path) -> None:
     raise StoreError(
         f"{str(source)!r} is damaged. Restore an earlier backup, or try `sqlite3 FILE .recover`.", source="FILE"
     )
+
+
+def _compare_files(file: Path, target: Path) -> None:
+    """Raise if a table that SQLite reads from `target` is not that of `file`."""
+    with closing(sqlite3.connect(file)) as original, closing(sqlite3.connect(target)) as copy:
+        original.text_factory = copy.text_factory = bytes
+        for (name,) in original.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            table = name.decode()
+            rows = f'SELECT * FROM "{table}"'  # noqa: S608 - a name of the schema
+            if any(one != other for one, other in zip_longest(original.execute(rows), copy.execute(rows))):
+                raise StoreError(
+                    f"{str(target)!r} differs from {str(file)!r} in {table}. Does another program write to it? Stop "
+                    "it, move the file away, and restore again.",
+                    source="TARGET",
+                )
 
 
 def _run_tool(tools: Sequence[str], options: Sequence[str], target: Target, **streams: Any) -> None:

@@ -19,7 +19,7 @@ from sqlalchemy import Column, Connection, Table, delete, literal, select
 
 from ..access import external_rows
 from ..base.whole_file import replace_file
-from ..database.connections import find_source
+from ..database.connections import check_new_file, find_source
 from ..database.dialects import FLAG, INTEGER, SMALL, JsonText, Key, StoredText, upsert
 from ..database.engine import Database
 from ..database.registry import REGISTRY
@@ -77,6 +77,7 @@ def copy_database(
         left_out = {*INDEX, schema_version.name, *(() if tokens else (access_tokens.name,))}
         tables = [TABLES[entry.table] for entry in REGISTRY if entry.table not in left_out]
         _check_source(old)
+        check_new_file(new.target)
         with old.connection(source="SOURCE", snapshot=True) as connection:
             for table in tables if old.family == "sqlite" else ():
                 _read_digest(connection, table)  # refuses a value before the target is changed

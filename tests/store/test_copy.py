@@ -4,6 +4,7 @@ import re
 import shlex
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -26,8 +27,8 @@ from core.scope import Scope
 from core.synth_core_memory import search_memories
 from core.tokens import add_token
 from core.transfer.original import import_original
+from core.upkeep import backup, inspection
 from core.upkeep import copy as copying
-from core.upkeep import inspection
 from tests.servers import SERVERS
 from tests.servers.family import Daemon
 from tests.store import scenario
@@ -303,6 +304,40 @@ def test_d36_the_command_copies_backs_up_and_restores(
     assert run("db", "restore", "kept", target).code == 0 and read_all(target) == read_all(fresh_url)
     assert "run `prompt-engine db copy" in run("db", "restore", "kept", "mysql://u:p@127.0.0.1:1/n").err
     assert "dump of a server goes to a server" in run("db", "restore", __file__, f"sqlite:///{tmp_path / 'x.db'}").err
+
+
+@pytest.mark.engines("sqlite")
+@pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal"])
+def test_d36_a_journal_of_a_file_that_is_gone_is_named_and_kept(
+    run: Command, source_url: str, tmp_path: Path, ending: str
+) -> None:
+    """SQLite would add its rows to the restored file, or replace all of them."""
+    assert run("db", "backup", "kept", "--database", source_url).code == 0
+    left, target = tmp_path / f"new.db{ending}", f"sqlite:///{tmp_path / 'new.db'}"
+    left.write_bytes(b"of another file")
+    for command in (("db", "restore", "kept", target), ("db", "copy", source_url, target)):
+        ran = run(*command)
+        assert ran.code == 1 and f"{left} belongs to another file. Nothing was changed. Move it away" in ran.err
+        assert left.read_bytes() == b"of another file" and not (tmp_path / "new.db").exists()
+
+
+@pytest.mark.engines("sqlite")
+def test_d36_a_restored_file_is_read_before_it_is_reported(
+    run: Command, source_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another program may write into the file at the same moment."""
+    copy = backup._copy_file
+    assert run("db", "backup", "kept", "--database", source_url).code == 0
+
+    def copy_and_change(source: Path, part: Path) -> None:
+        copy(source, part)
+        with closing(sqlite3.connect(part)) as other:
+            other.execute("UPDATE memories SET author = 'eve'")
+            other.commit()
+
+    monkeypatch.setattr(backup, "_copy_file", copy_and_change)
+    ran = run("db", "restore", "kept", f"sqlite:///{tmp_path / 'new.db'}")
+    assert ran.code == 1 and "differs from 'kept' in memories" in ran.err and ran.out == ""
 
 
 @pytest.fixture
