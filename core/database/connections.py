@@ -43,7 +43,7 @@ KEPT_PLANS = 48
 A plan of a prompt's last statement takes 170 kB, and its text varies with the numbers of rows: the driver's default
 of 128 plans takes 20 MB, and saves 1 ms in one prompt of six.
 """
-_WAIT = "lock_wait"
+_WAIT, _ONE_USE = "lock_wait", "one_use"
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,7 +316,33 @@ def _sqlite_engines(target: Target, timeout_seconds: float, pool_size: int) -> t
     for engine, writes in ((reading, False), (writing, not target.read_only)):
         _listen_sqlite(engine, timeout_seconds, writes=writes)
         event.listen(engine, "do_connect", lambda *_: make_private(target))
+    _read_on_full_disk(reading, target)
     return reading, writing
+
+
+def _read_on_full_disk(reading: Engine, target: Target) -> None:
+    """Open the file without SQLite's shared file if a full disk has no room for that, each time for one use."""
+
+    def connect(dialect: Any, record: Any, positional: Any, named: dict[str, Any]) -> Any:
+        connection = dialect.loaded_dbapi.connect(*positional, **named)
+        try:
+            connection.execute("PRAGMA schema_version").close()
+        except connection.OperationalError as error:
+            journal = Path(f"{target.url.database}-wal")
+            if error.sqlite_errorname != failures.NO_SHARED_FILE or (journal.exists() and journal.stat().st_size):
+                return connection  # its rows would be left out; the next statement raises the error
+            connection.close()
+            named = named | {"uri": True}
+            connection = dialect.loaded_dbapi.connect(f"file:{quote(str(target.url.database))}?immutable=1", **named)
+            record.info[_ONE_USE] = True
+        return connection
+
+    def close(_connection: Any, record: Any) -> None:
+        if record.info.get(_ONE_USE):  # it would not notice another program's writes
+            record.invalidate()
+
+    event.listen(reading, "do_connect", connect)
+    event.listen(reading, "checkin", close)
 
 
 def run_driver(connection: Connection, sql: str, values: tuple[Any, ...]) -> Sequence[Any]:

@@ -75,6 +75,9 @@ NO_FILE = (
     "The database file cannot be opened: it must be there, and this user must be able to write it and its folder. One "
     "on a read-only medium is opened with ?immutable=1."
 )
+DISK_FULL = "The disk is full: free space and try again."
+NO_SHARED_FILE = "SQLITE_IOERR_SHMSIZE"
+"""Name of SQLite's error on a full disk for the file that readers and writers share, and that the first one makes."""
 _SQLITE: tuple[tuple[str, int | None, str], ...] = (
     ("no such table", 1146, ""),
     ("no such column", 1054, ""),
@@ -85,7 +88,8 @@ _SQLITE: tuple[tuple[str, int | None, str], ...] = (
         "The database file is read only: let this user write it and its folder, or leave out mode=ro and immutable=1.",
     ),
     ("database is locked", None, "Another program holds the write lock of the file: end what it does, and try again."),
-    ("disk is full", 1021, "The disk is full: free space and try again."),
+    ("disk is full", 1021, DISK_FULL),
+    (NO_SHARED_FILE, 1021, DISK_FULL),
     ("unable to open database file", None, NO_FILE),
     ("file is not a database", 26, "The file is no SQLite database: correct the address, or restore a backup."),
     ("malformed", None, "The file is damaged: restore a backup, or try `sqlite3 FILE .recover`."),
@@ -153,7 +157,7 @@ def raise_store_error(
     """Raise this package's exception for a driver error, without any of the values sent."""
     number = error_number(error)
     original = getattr(error, "orig", error)
-    said = str(original)
+    said = f"{original} {getattr(original, 'sqlite_errorname', '')}"
     advice = ""
     if number is None:
         number, advice = next(((each, advice) for words, each, advice in _SQLITE if words in said), (None, ""))

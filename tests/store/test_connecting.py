@@ -7,7 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from core.database.files import check_folder
 from core.database.ids import Ids, made_at
 from core.db import check_server, insert_memory, open_database
 from core.errors import ConfigError, StoreError, StoreReadError, StoreWriteError
+from core.prompt_engine import explain_json_prompt
 from core.synth_core_memory import search_memories
 from core.upkeep import check
 from tests.servers import Server
@@ -229,6 +230,45 @@ def test_f54_a_file_on_a_read_only_medium_is_opened_as_immutable(file: Path) -> 
         with pytest.raises(StoreWriteError, match="immutable=1"):
             insert_memory("Ann likes coffee", "ann", "chat", [], db=db)
         assert [one for one in check_server(db) if one.severity == "error"] == []
+
+
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """Let no file of this process grow over 16 kB; SQLite's smallest file for readers has 32."""
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16384, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.posix
+@pytest.mark.engines("sqlite")
+def test_f54_a_program_started_on_a_full_disk_builds_prompts_and_writes_later(file: Path) -> None:
+    """No other program has the file open, so SQLite would have to make its files first."""
+    with full_disk(), closing(open_database(f"sqlite:///{file}")) as db:
+        assert [hit["snippet"] for hit in search_memories(keywords=["tea"], db=db)] == ["Ann likes green tea"]
+        prompt, report = explain_json_prompt({"text": "tea?"}, db=db)
+        assert "green tea" in str(prompt) and report["errors"] == []
+        with pytest.raises(StoreWriteError, match="disk is full: free space") as caught:
+            insert_memory("Bob likes cake", "bob", "chat", [], db=db)
+        assert caught.value.number == 1021
+    for more in ("with space again", "and again"):
+        insert_memory(f"tea {more}", "bob", "chat", [], db=db)
+        assert f"tea {more}" in [hit["snippet"] for hit in search_memories(keywords=["tea"], db=db)]
+
+
+@pytest.mark.posix
+@pytest.mark.engines("sqlite")
+def test_f54_rows_of_a_journal_are_never_left_out(file: Path) -> None:
+    """A program that was killed leaves rows there which the file lacks."""
+    file.with_name(f"{file.name}-wal").write_bytes(b"x" * 100)
+    with full_disk(), pytest.raises(StoreReadError, match="disk is full: free space") as caught:
+        open_database(f"sqlite:///{file}")
+    assert caught.value.number == 1021
 
 
 @pytest.mark.engines("sqlite")
