@@ -309,7 +309,8 @@ def rebuild(connection: Connection, *, audience: int, calendar: Calendar) -> int
 
 def count_differences(db: Database) -> dict[str, int]:
     """Return, by table, the difference between stored and indexed rows; ValueError if a segment is damaged."""
-    held = db.transaction(_count_held, source="the search index")
+    with db.connection(source="the search index", snapshot=True) as connection:
+        held = _count_held(connection)
     made: dict[str, int] = {}
     for source in sources.ALL:
         c = source.table.c

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import re
 import stat
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
-from sqlalchemy import Column, Select, Table, and_, bindparam, func, select
+from sqlalchemy import Column, Connection, Select, Table, and_, bindparam, func, insert, select
 
 from ..database.dialects import JsonText, Key, StoredBytes, StoredText, Time
-from ..database.engine import Database
+from ..database.engine import Database, RollbackError
 from ..database.failures import NO_RIGHT
 from ..database.registry import REGISTRY
 from ..database.schema import TABLES, memories
@@ -32,6 +33,7 @@ INIT = "prompt-engine db init"
 REINDEX = "prompt-engine db reindex"
 CHECKED_BYTES = 1 << 30
 """Largest SQLite file in bytes that is checked for damage."""
+TRIED_BYTES = 1 << 20
 ROWS_AT_ONCE = 1000
 SHOWN_ROWS = 10
 
@@ -62,7 +64,7 @@ def check_server(db: Database) -> list[Finding]:
         return [*(one for one in findings if one.severity == "error"), NO_TABLES]
     findings += _check_tables(db, facts, versions)
     if not any(one.severity == "error" for one in findings):
-        findings += [*_check_values(db), *_check_index(db), *_count_findings(db)]
+        findings += [*_check_writing(db), *_check_values(db), *_check_index(db), *_count_findings(db)]
     return sorted(findings, key=lambda one: get_args(Severity).index(one.severity))
 
 
@@ -86,6 +88,28 @@ def _check_file(db: Database) -> list[Finding]:
         remedy = f"Restore a backup; or: sqlite3 {file} .recover | sqlite3 NEW"
         findings.append(Finding("error", "SQLite finds the file damaged (PRAGMA quick_check)", "", remedy))
     return findings
+
+
+def _check_writing(db: Database) -> Iterator[Finding]:
+    """Yield a finding if nothing can be stored, as on a full disk: a write is tried, and nothing of it is kept."""
+    row = {"id": db.ids.one(), "persona_id": "", "content": "-" * TRIED_BYTES}
+
+    def work(connection: Connection) -> None:
+        connection.execute(insert(memories), row)
+        raise RollbackError(None)
+
+    try:
+        if db.family != "sqlite":
+            db.transaction(work, source=memories.name)
+        elif not (db.target.in_memory or db.target.read_only):  # SQLite keeps a row in memory until its commit
+            with tempfile.TemporaryFile(dir=Path(str(db.target.url.database)).parent) as file:
+                file.write(b"-" * TRIED_BYTES)
+                file.flush()
+                os.fsync(file.fileno())
+    except StoreError as error:  # it names the remedy
+        yield Finding("error", f"nothing can be stored: {error}", "", "")
+    except OSError as error:
+        yield Finding("error", f"nothing can be stored: {error.strerror}", "", "Free space on the disk of the database")
 
 
 def _is_whole(db: Database) -> bool:

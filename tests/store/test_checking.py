@@ -13,7 +13,7 @@ from core.db import insert_memory
 from core.errors import StoreError
 from core.upkeep import check, inspection, migration
 from core.upkeep.check import Finding
-from tests.store.world import of_today
+from tests.store.world import full_disk, of_today
 
 pytestmark = pytest.mark.dialects
 
@@ -117,6 +117,22 @@ def test_f74_missing_rights_come_with_the_grant(grants: list[str], severities: l
     found = check.check_rights(grants, "my_db", "app@%")
     assert [one.severity for one in found] == severities
     assert all(one.remedy.startswith("GRANT ") and one.remedy.endswith("ON `my_db`.* TO 'app'@'%';") for one in found)
+
+
+@pytest.mark.posix
+@pytest.mark.engines("sqlite")
+@pytest.mark.parametrize("is_open", [True, False])
+def test_f74_a_full_disk_is_named_where_everything_can_be_read(db: Database, is_open: bool) -> None:
+    """Another program that has the file open made SQLite's files while there was room."""
+    insert_memory("Ann likes green tea", "ann", "chat", [], db=db)
+    if not is_open:
+        db.close()
+    with closing(Database(db.target)) as other:
+        with full_disk():
+            found = check.check_server(other)
+        assert [one.severity for one in found] == ["error"]
+        assert "nothing can be stored: File too large" in found[0].what and "Free space" in found[0].remedy
+        assert check.check_server(other) == []
 
 
 @pytest.mark.engines("mariadb", "mysql")

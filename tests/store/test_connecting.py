@@ -7,7 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from core.synth_core_memory import search_memories
 from core.upkeep import check
 from tests.servers import Server
 from tests.store.scenario import differing, expected, play
-from tests.store.world import of_today, open_db
+from tests.store.world import full_disk, of_today, open_db
 
 pytestmark = pytest.mark.dialects
 
@@ -230,19 +230,6 @@ def test_f54_a_file_on_a_read_only_medium_is_opened_as_immutable(file: Path) -> 
         with pytest.raises(StoreWriteError, match="immutable=1"):
             insert_memory("Ann likes coffee", "ann", "chat", [], db=db)
         assert [one for one in check_server(db) if one.severity == "error"] == []
-
-
-@contextmanager
-def full_disk() -> Iterator[None]:
-    """Let no file of this process grow over 16 kB; SQLite's smallest file for readers has 32."""
-    import resource
-
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (16384, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @pytest.mark.posix

@@ -259,3 +259,16 @@ def _compare(db: Database, mine: Collection[int], entries: Sequence[Entry]) -> l
         if (found := int(counted.audiences[audience].view.source_sums[1, source.number]))
         != totals[audience, source.number]
     ]
+
+
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """Let no file of this process grow over 16 kB; SQLite's smallest file for readers has 32."""
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16384, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
