@@ -15,14 +15,14 @@ from typer import Argument, BadParameter, Option
 from ..errors import StoreError
 from ..text.times import parse_time
 from . import output
-from .run import ForceOption, Run, command, warn_of_persona
+from .run import ForceOption, Run, command, read_url, warn_of_persona
 
 if TYPE_CHECKING:
     from ..database.engine import Database
     from ..db import Finding
     from ..upkeep.maintenance import Script, Value
 
-_URL = "sqlite:///FILE or mysql://USER:PASSWORD@HOST/NAME."
+_URL = "sqlite:///FILE or mysql://USER:PASSWORD@HOST/NAME; env:NAME or file:PATH reads it from there."
 _STYLES = {"error": "red", "warning": "yellow"}
 _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
 
@@ -151,7 +151,7 @@ def backup(
 def restore(
     run: Run,
     file: Annotated[Path, Argument(metavar="FILE", help="File written by db backup.", show_default=False)],
-    target: Annotated[str, Argument(metavar="TARGET", help=_URL, show_default=False)],
+    target: Annotated[str, Argument(metavar="TARGET", help=_URL, callback=read_url, show_default=False)],
 ) -> None:
     """Read a backup into a new, empty database.
 
@@ -167,8 +167,10 @@ def restore(
 @command("db copy", without=("database", "persona_id"))
 def copy(
     run: Run,
-    source: Annotated[str, Argument(metavar="SOURCE", help=_URL, show_default=False)],
-    target: Annotated[str, Argument(metavar="TARGET", help="URL of an empty database.", show_default=False)],
+    source: Annotated[str, Argument(metavar="SOURCE", help=_URL, callback=read_url, show_default=False)],
+    target: Annotated[
+        str, Argument(metavar="TARGET", help="URL of an empty database.", callback=read_url, show_default=False)
+    ],
     tokens: Annotated[bool, Option("--tokens", help="Also copy the access tokens.")] = False,
 ) -> None:
     """Copy everything of every persona to another file or server.

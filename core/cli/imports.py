@@ -14,7 +14,7 @@ from typer import Argument, BadParameter, Option
 
 from ..errors import TransferError
 from . import output
-from .run import DryRunOption, Run, ServerOption, command, refusals
+from .run import DryRunOption, Run, ServerOption, command, read_url, refusals
 
 if TYPE_CHECKING:
     from ..scope import Privacy, Scope
@@ -36,7 +36,13 @@ def import_(
         Argument(metavar="FILE", help="File, folder or zip of an export, messages or memories.", show_default=False),
     ] = None,
     from_url: Annotated[
-        str | None, Option("--from", metavar="URL", help="Read a database of the original application instead of FILE.")
+        str | None,
+        Option(
+            "--from",
+            metavar="URL",
+            help="Read a database of the original application instead of FILE.",
+            callback=read_url,
+        ),
     ] = None,
     interface: Annotated[
         str | None,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
@@ -19,14 +21,29 @@ from . import output
 if TYPE_CHECKING:
     from ..database.engine import Database
 
+
+def read_url(given: str | None) -> str | None:
+    """Return a database address, read from a variable or a file if given as `env:NAME` or `file:PATH`.
+
+    The list of processes shows an address in an argument, with its password.
+    """
+    kind, _, name = (given or "").partition(":")
+    if kind not in ("env", "file"):
+        return given
+    text = os.environ.get(name, "") if kind == "env" else Path(name).read_text(encoding="utf-8", errors="replace")
+    if not text.strip():
+        raise BadParameter(f"{given} holds no database address")
+    return text.strip()
+
+
 _PANEL: Any = {"rich_help_panel": "Options of every subcommand"}
 _DATABASE = (
-    "Database: sqlite:///FILE or mysql://USER:PASSWORD@HOST/NAME. Without it DATABASE_URL, then config.yaml, then "
-    "prompt-engine.sqlite3 here."
+    "Database: sqlite:///FILE or mysql://USER:PASSWORD@HOST/NAME; env:NAME or file:PATH reads it from there. Without "
+    "it DATABASE_URL, then config.yaml, then prompt-engine.sqlite3 here."
 )
 _JSON = "Print JSON, or for people. Without it: for people on a terminal, else JSON."
 _COMMON: dict[str, Any] = {
-    "database": Annotated[str | None, Option("--database", metavar="URL", help=_DATABASE, **_PANEL)],
+    "database": Annotated[str | None, Option("--database", metavar="URL", help=_DATABASE, callback=read_url, **_PANEL)],
     "persona_id": Annotated[
         str | None, Option("--persona-id", metavar="ID", help="Id of the persona. Default: PERSONA_ID.", **_PANEL)
     ],

@@ -307,6 +307,25 @@ def test_d36_the_command_copies_backs_up_and_restores(
 
 
 @pytest.mark.engines("sqlite")
+def test_g26_a_database_address_may_be_named_by_a_variable_or_a_file(
+    run: Command, source_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list of processes shows every argument to everybody on the machine."""
+    (tmp_path / "to").write_text(f"sqlite:///{tmp_path / 'to.db'}\n")
+    (tmp_path / "blank").write_text("\n")
+    monkeypatch.setenv("SOURCE", source_url)
+    assert run("db", "copy", "env:SOURCE", f"file:{tmp_path / 'to'}").json["target"].endswith("to.db")
+    assert run("db", "check", "--database", f"file:{tmp_path / 'to'}").code == 0
+    assert run("db", "backup", "kept", "--database", "env:SOURCE").code == 0
+    monkeypatch.setenv("TARGET", f"sqlite:///{tmp_path / 'restored.db'}")
+    assert run("db", "restore", "kept", "env:TARGET").code == 0
+    refused = [run("db", "check", "--database", each) for each in ("env:NOT_SET", f"file:{tmp_path / 'blank'}")]
+    assert [(each.code, "holds no database address" in each.err) for each in refused] == [(2, True)] * 2
+    gone = run("db", "copy", "env:SOURCE", "file:/nowhere/at/all")
+    assert gone.code == 1 and "/nowhere/at/all: No such file" in gone.err
+
+
+@pytest.mark.engines("sqlite")
 @pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal"])
 def test_d36_a_journal_of_a_file_that_is_gone_is_named_and_kept(
     run: Command, source_url: str, tmp_path: Path, ending: str
