@@ -340,6 +340,8 @@ class ListedOperation(TypedDict):
     state: OperationState
     priority: OperationPriority
     conversation: str | None
+    server: str
+    """Server of the conversation; "" if it has none."""
     participant: str | None
     tries: int
     error: str

@@ -5,14 +5,17 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, BadParameter, Option
 
+from ..access.rules import plain_key
 from ..base import logs
 from ..base.signals import stop_on_signals
+from ..errors import StoreError
 from ..scope import Scope
 from . import output
 from .run import Run, command, warn_of_persona
@@ -44,6 +47,7 @@ def work(
     returns it to the queue. If a worker is killed, another one runs its operation after a while.
     """
     from .. import llm
+    from ..access.overview import read_titles
     from ..jobs import Worker
 
     states: Counter[str] = Counter()
@@ -53,10 +57,14 @@ def work(
         states[done.state] += 1
         if done.state == "failed":
             failed.append(done)
+        key, server = done.conversation or "", ""
+        with suppress(StoreError):
+            server = next((each.server_id for each in read_titles(run.db, done.persona, {key} - {""}).values()), "")
         if run.as_json:
-            output.print_json(asdict(done), in_one_line=True)
+            place = {"conversation": plain_key(key) or None, "server": server}
+            output.print_json(asdict(done) | place, in_one_line=True)
             return
-        where = f" of {done.conversation}" if done.conversation else ""
+        where = f" of {plain_key(key)}{server and f' on {server}'}" if key else ""
         how = f"{done.state} in {done.seconds:.1f} s"
         if done.state == "retrying":
             how = f"failed after {done.seconds:.1f} s, next try in {done.wait_seconds:.0f} s"
@@ -133,7 +141,7 @@ def _print_queue(run: Run, queue: dict[str, Any]) -> None:
         return
     numbers = [(kind, state, number) for kind, states in counts.items() for state, number in states.items()]
     output.table(("type", "state", "operations"), numbers, right=(2,))
-    names = ("id", "type", "state", "conversation", "tries", "created_at", "available_at", "error")
+    names = ("id", "type", "state", "conversation", "server", "tries", "created_at", "available_at", "error")
     if rows := [{name: row[name] for name in names} for state in _LISTED for row in queue[state]]:
         output.heading("Operations (times in UTC)")
         output.show(rows)

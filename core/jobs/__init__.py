@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
+from ..access import overview
 from ..access.rules import plain_key
 from ..base.hints import hint_name, shown
 from ..base.wire_ids import find_whole
@@ -196,7 +197,12 @@ def list_operations(
         raise ValueError(f"limit is {shown(limit)}. It must be a whole number of operations, 1 to 10000.")
     call = open_call(**options)
     listed = read_operations(call.db, call.persona, chosen, most)
-    return [{**each, "conversation": each["conversation"] and plain_key(each["conversation"])} for each in listed]
+    keys = [each["conversation"] or "" for each in listed]
+    known = overview.read_titles(call.db, call.persona, {*keys} - {""})
+    places: list[Any] = [
+        {"conversation": plain_key(key) or None, "server": known[key].server_id if key in known else ""} for key in keys
+    ]
+    return [{**each, **place} for each, place in zip(listed, places, strict=True)]
 
 
 def count_operations(**options: Unpack[CallOptions]) -> dict[str, dict[str, int]]:

@@ -221,6 +221,7 @@ def _build_listed(row: Any, state: OperationState) -> ListedOperation:
         state=state,
         priority=rules.name_of(row["priority"]),
         conversation=row["conversation_key"],
+        server="",
         participant=row["participant_key"],
         tries=row["tries"],
         error=row["error"] or "",

@@ -208,7 +208,7 @@ def test_d22_lists_and_counts_show_what_is_there(queue: Queue) -> None:
     running, waiting = queue.list_operations()
     assert running["state"] == "in_progress" and running["lease_until"] == (NOW + timedelta(minutes=10)).isoformat()
     assert waiting == {
-        "id": second, "type": KIND, "state": "pending", "priority": "LOW", "conversation": None,
+        "id": second, "type": KIND, "state": "pending", "priority": "LOW", "conversation": None, "server": "",
         "participant": "tg/ann", "tries": 0, "error": "", "depends_on": [first], "created_at": NOW.isoformat(),
         "updated_at": NOW.isoformat(), "available_at": "", "lease_until": "",
     }  # fmt: skip

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from core import jobs
-from core.chat_history_cache import save_chat_message
+from core.access.overview import list_conversations
+from core.chat_history_cache import save_chat_message, save_message
 from core.db import open_database
 from core.errors import ModelError
 from core.jobs import Operation
@@ -55,12 +56,32 @@ def test_s47_a_worker_reports_each_operation(run: Command, queue: Queue) -> None
     assert ran.err.startswith("Operations that failed: 1, the last one: ModelError: auth (401). Correct LLM_API_KEY, ")
     assert "`prompt-engine jobs retry --all --persona-id iris`" in ran.err
     lines = [json.loads(line) for line in ran.out.splitlines()]
-    assert list(lines[0]) == ["id", "type", "persona", "conversation", "state", "seconds", "error", "wait_seconds"]
+    fields = ["id", "type", "persona", "conversation", "state", "seconds", "error", "wait_seconds", "server"]
+    assert list(lines[0]) == fields
     told = [(each["id"], each["state"], each["error"]) for each in lines]
     assert told == [(first, "completed", ""), (second, "failed", "ModelError: auth (401)")]
     ran = run("worker", "--once", "--text")
     assert re.fullmatch(r"COUNTED of tg/1 completed in \d+\.\d s\n", ran.out)
     assert "Working for all personas" in ran.err and "1 operation done." in ran.err
+
+
+def test_s47_a_conversation_is_named_by_its_key_and_server(run: Command, queue: Queue) -> None:
+    """Two servers may use the same key; `forget --conversation` takes it as it is printed."""
+    with closing(open_database(queue.url)) as db:
+        for server in ("s0", "s1"):
+            message = {"text": "hi", "interface_path": "discord/c0", "from_user": {"id": "ann"}, "server_id": server}
+            save_message(message, db=db)
+        for row in list_conversations(db, "default", "", 9)[0]:
+            for _ in range(2):
+                jobs.enqueue_operation("COUNTED", conversation=row.key, db=db)
+    listed = run("jobs", "list").json["pending"]
+    places = [("discord/c0", "s0"), ("discord/c0", "s1")]
+    assert sorted({(each["conversation"], each["server"]) for each in listed}) == places
+    assert len(re.findall(r"discord/c0 +s[01] ", run("jobs", "list", "--text").out)) == 4
+    lines = run("worker", "--once", "--text").out.splitlines()
+    assert sorted({line.partition(" completed")[0] for line in lines}) == [
+        "COUNTED of discord/c0 on s0", "COUNTED of discord/c0 on s1",
+    ]  # fmt: skip
 
 
 def test_s47_a_missing_model_is_told_at_the_start(run: Command, queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
