@@ -128,11 +128,18 @@ def name_other_personas(db: Database, persona: str) -> str:
     return ", ".join(get_close_matches(persona, known, 5) or known[:5])
 
 
-def list_notes(db: Database, persona: str, kind: str, key: str, *, is_known: bool) -> list[str]:
-    """Return notes on a forgotten key: similar keys, if it was unknown, and other personas that know the person."""
-    chosen = select(_P.persona_id).where(_P.participant_key == key, _P.persona_id != persona).order_by(_P.persona_id)
-    others = [row[0] for row in db.read(chosen, source="participants")] if kind == "participant" else []
-    known = f"Still known to: {', '.join(others)}; repeat with --persona-id {others[0]} (conf_uid)" if others else ""
+def list_notes(
+    db: Database, persona: str, kind: str, key: str, *, identities: Iterable[str], is_known: bool, option: str
+) -> list[str]:
+    """Return notes on a forgotten key: if it was unknown, similar keys; also other personas that know the person.
+
+    `identities` are the person's keys before the deletion; `option` is how the caller names a persona.
+    """
+    keys = {key, *identities} if kind == "participant" else ()
+    chosen = select(_P.persona_id, _P.participant_key).where(_P.participant_key.in_(keys), _P.persona_id != persona)
+    rows = db.read(chosen.order_by(_P.persona_id, _P.participant_key), source="participants") if keys else ()
+    others = [name if one == key else f"{name} as {one}" for name, one in rows]
+    known = f"Still known to: {', '.join(others)}; repeat with {option}{rows[0][0]}" if others else ""
     return [note for note in ("" if is_known else name_near(db, persona, kind, key), known) if note]
 
 

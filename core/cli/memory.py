@@ -188,10 +188,12 @@ def forget(
         if counted.total:
             tables = output.count(sum(map(bool, counted.values())), "table")
             _require_consent(f"Delete or change {output.count(counted.total, 'row')} in {tables} for good?")
+    ((kind, key),) = wanted.items()
+    identities = [each.key for each in overview.read_identities(run.db, own.persona, participant or "")]
     done = forget_rows(**wanted, dry_run=dry_run, **call)
     run.answer(done.as_dict(), lambda: _print_counts(done))
-    ((kind, key),) = wanted.items()
-    for note in overview.list_notes(run.db, own.persona, kind, str(key), is_known=bool(done.total)):
+    person: dict[str, Any] = {"identities": identities, "is_known": bool(done.total), "option": "--persona-id "}
+    for note in overview.list_notes(run.db, own.persona, kind, str(key), **person):
         output.note(note, style="yellow")
     if not done.total:
         raise typer.Exit(1)

@@ -205,6 +205,7 @@ def test_f40_a_participant_is_forgotten_by_the_route(operator: Operator, other: 
     chat_history_cache.save_chat_message("tg/9", "hello", "Ann", ANN.partition("/")[2], db=life.db, scope=met)
     done = operator.post("/forget", {"participant": ANN})
     assert done["notes"][0].startswith("Still known to: ") and other.persona in done["notes"][0]
+    assert "; repeat with conf_uid=" in done["notes"][0]
     assert done["tables"]["memories"] == 1 and operator.get("/memory/search", archived=True)["total"] == 0
     operator.post("/forget", {}, 422)
     operator.post("/forget", {"participant": ANN, "memory": 1}, 422)
@@ -243,6 +244,18 @@ def test_p60_the_page_shows_prompt_and_report_and_stores_nothing(operator: Opera
 
 def _everything(life: Life) -> dict[str, Any]:
     return {name: life.db.read(select(table), source=name) for name, table in schema.TABLES.items()}
+
+
+def test_r12_the_metrics_of_a_mistyped_persona_are_refused(operator: Operator, life: Life) -> None:
+    """Zeros would look like a persona at rest; without a name they are those of PERSONA_ID."""
+    life.item("Tofu is a cat")
+    for path in ("/metrics", "/admin/metrics"):
+        wrong = operator.client.get(path, params={"conf_uid": f"{life.persona}s"}, headers=BEARER)
+        assert wrong.status_code == 404 and life.persona in wrong.text
+    named = operator.client.get("/metrics", params={"conf_uid": life.persona}, headers=BEARER)
+    with client_of(made(life.db, Settings(persona_id=life.persona))) as client:
+        bare = client.get("/metrics", headers=BEARER)
+    assert named.status_code == 200 and bare.text == named.text
 
 
 def test_r12_the_metrics_count_name_nobody_and_answer_where_scrapers_look(operator: Operator, life: Life) -> None:

@@ -237,9 +237,11 @@ def forget(admin: bodies.Admin, body: bodies.ForgetBody, dry_run: bodies.DryRun 
     if body.conversation is not None:
         server = overview.choose_server(admin.db, persona, body.conversation, target.pop("server", ""))
         asking["scope"] = Scope(persona, server=server)
+    identities = [each.key for each in overview.read_identities(admin.db, persona, body.participant or "")]
     done = forgetting.forget(**target, dry_run=dry_run, **asking)
     ((kind, key),) = target.items()
-    notes = overview.list_notes(admin.db, persona, kind, str(key), is_known=bool(done.total))
+    person: dict[str, Any] = {"identities": identities, "is_known": bool(done.total), "option": "conf_uid="}
+    notes = overview.list_notes(admin.db, persona, kind, str(key), **person)
     return answers.ForgottenAnswer(persona=persona, notes=notes, **done.as_dict())
 
 
@@ -249,9 +251,12 @@ _TEXT = {"text/plain": {"schema": {"type": "string"}}}
 @router.get(
     "/metrics",
     response_class=PlainTextResponse,
-    responses={200: {"description": "Prometheus text.", "content": _TEXT}},
+    responses={
+        200: {"description": "Prometheus text.", "content": _TEXT},
+        404: {**bodies.REFUSALS[401], "description": "The persona may be mistyped."},
+    },
 )
-def metrics(admin: bodies.Admin) -> PlainTextResponse:
+def metrics(admin: bodies.MetricsAdmin) -> PlainTextResponse:
     """Return the metrics of one persona in Prometheus text format."""
     try:
         from prometheus_client import CollectorRegistry, Gauge, generate_latest  # noqa: PLC0415 - an extra of its own
