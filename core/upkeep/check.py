@@ -203,7 +203,8 @@ def check_rights(grants: Iterable[str], database: str, user: str, *, is_empty: b
         return []
     account = "@".join(f"'{part}'" for part in user.rsplit("@", 1))
     findings: list[Finding] = []
-    later: tuple[Severity, str, tuple[str, ...]] = ("warning", "to make tables", RIGHTS_TO_MIGRATE)
+    only = f"only for `{INIT}` and `db migrate`, which another account may run"
+    later: tuple[Severity, str, tuple[str, ...]] = ("note", only, RIGHTS_TO_MIGRATE)
     if is_empty:
         later = ("error", f"by {INIT}", RIGHTS_TO_INIT)
     groups: tuple[tuple[Severity, str, tuple[str, ...]], ...] = (("error", "to work", RIGHTS_TO_WORK), later)
@@ -211,7 +212,8 @@ def check_rights(grants: Iterable[str], database: str, user: str, *, is_empty: b
         lacking = ", ".join(right for right in rights if right not in held)
         if lacking:
             what = f"{account} lacks the rights {lacking}, needed {purpose}"
-            findings.append(Finding(severity, what, "", f"GRANT {lacking} ON `{database}`.* TO {account};"))
+            remedy = f"GRANT {lacking} ON `{database}`.* TO {account};" if severity == "error" else ""
+            findings.append(Finding(severity, what, "", remedy))
     return findings
 
 
