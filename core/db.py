@@ -224,8 +224,8 @@ def copy_database(source: str, target: str, *, tokens: bool = False, progress: P
         source, target: connection strings; the target must be empty or missing.
         tokens: whether to copy access tokens too.
 
-    Raises StoreError if the source needs `prompt-engine db migrate`, the target holds rows, or a table differs after
-    the copy.
+    Raises StoreError if the source needs `prompt-engine db migrate`, the target holds other rows, or a table differs
+    after the copy.
 
     >>> from prompt_engine.db import copy_database
     >>> copy_database("sqlite:///persona.db", "mysql://persona:...@host/persona")  # doctest: +SKIP

@@ -184,6 +184,7 @@ def copy(
         done = door.copy_database(source, target, tokens=tokens, progress=bar)
     rows = [(name, f"{count:,}") for name, count in done.rows.items() if count]
     run.answer(asdict(done), lambda: output.table(("table", "rows"), rows, "The source holds no rows.", right=(1,)))
+    output.note("The copy is complete.")
     if done.repaired:
         output.note(
             f"Unreadable in the source: {output.count(done.repaired, 'value')}; `prompt-engine db check` names them."

@@ -1,7 +1,7 @@
 """Copy a whole database to another server or file. Called by `db copy`.
 
-A target with rows is refused. During a copy a row of `schema_version` marks the target: nobody can open it, and an
-interrupted copy continues with the first table that differs from the source.
+A target with other rows is refused. During a copy a row of `schema_version` marks the target: nobody can open it, and
+an interrupted copy continues with the first table that differs from the source.
 """
 
 from __future__ import annotations
@@ -81,15 +81,15 @@ def copy_database(
         with old.connection(source="SOURCE", snapshot=True) as connection:
             for table in tables if old.family == "sqlite" else ():
                 _read_digest(connection, table)  # refuses a value before the target is changed
-            _begin(new, tables)
+            is_begun = _begin(new, tables, connection)
             before = count_repairs()
             rows = {table.name: _copy_table(connection, new, table, progress) for table in tables}
         repaired = count_repairs() - before
-        external_rows.index_all_rows(new, progress)
-        packing.rebuild_all(new, progress)
-        v = schema_version.c
-        ended = delete(schema_version).where(v.version_num == migration.COPYING)
-        new.idempotent_transaction(lambda connection: connection.execute(ended), source=schema_version.name)
+        if is_begun:
+            external_rows.index_all_rows(new, progress)
+            packing.rebuild_all(new, progress)
+            ended = delete(schema_version).where(schema_version.c.version_num == migration.COPYING)
+            new.idempotent_transaction(lambda connection: connection.execute(ended), source=schema_version.name)
         return Copied(old.target.shown, new.target.shown, rows, repaired)
 
 
@@ -102,8 +102,8 @@ def _check_source(db: Database) -> None:
         raise StoreError(f"{db.target.shown} holds no tables of prompt-engine. Correct SOURCE.", source="SOURCE")
 
 
-def _begin(db: Database, tables: Sequence[Table]) -> None:
-    """Create the target's tables, and mark it as an unfinished copy; a new file is marked before it has its name."""
+def _begin(db: Database, tables: Sequence[Table], source: Connection) -> bool:
+    """Create the target's tables, and mark it as an unfinished copy; return False if it is a complete one."""
     url = db.target.url
     if db.target.is_missing and not url.query:  # a parameter may forbid a new file
         with (
@@ -113,10 +113,13 @@ def _begin(db: Database, tables: Sequence[Table]) -> None:
             migration.mark_unfinished(new, migration.COPYING)
     versions = migration.read_versions(db) or {}
     if migration.COPYING in versions and migration.find_version(versions) > migration.UNFINISHED:
-        return
+        return True
     migration.migrate(db, copying=True)
     taken = [table.name for table in tables if db.read(select(literal(1)).select_from(table).limit(1), source="TARGET")]
     if taken:
+        with db.connection(source="TARGET") as target:
+            if all(_read_digest(target, table) == _read_digest(source, table) for table in tables):
+                return False
         raise StoreError(
             f"The target {db.target.shown} holds rows already, in {', '.join(taken[:3])}. Nothing was changed. Name an "
             "empty database.",
@@ -125,6 +128,7 @@ def _begin(db: Database, tables: Sequence[Table]) -> None:
     mark = upsert(schema_version, db.family, ("fingerprint",))
     row = {"version_num": migration.COPYING, "fingerprint": ""}
     db.idempotent_transaction(lambda connection: connection.execute(mark, row), source=schema_version.name)
+    return True
 
 
 def _copy_table(source: Connection, target: Database, table: Table, progress: Progress | None) -> int:

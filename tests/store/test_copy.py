@@ -275,6 +275,22 @@ def test_d36_a_target_with_rows_and_a_source_of_another_schema_are_refused(sourc
         copy_database(source_url, fresh_url)
 
 
+def test_d36_a_copy_that_was_killed_after_its_end_is_complete_when_run_again(
+    run: Command, fresh_url: str, tmp_path: Path
+) -> None:
+    """Whoever sees it cut off runs it again, and nobody has written to the target."""
+    url = f"sqlite:///{tmp_path / 'source.db'}"
+    with closing(open_database(url)) as db:
+        insert_memory("a fact", "ann", "chat", [], EVE, db=db)
+    first, again = run("db", "copy", url, fresh_url), run("db", "copy", url, fresh_url)
+    assert (first.code, again.code, again.json) == (0, 0, first.json)
+    assert "The copy is complete" in again.err and find(fresh_url, "fact") == ["a fact"]
+    with closing(open_database(fresh_url)) as db:
+        insert_memory("another fact", "ann", "chat", [], EVE, db=db)
+    refused = run("db", "copy", url, fresh_url)
+    assert refused.code == 1 and "holds rows already" in refused.err and len(find(fresh_url, "fact")) == 2
+
+
 def test_d36_a_source_that_is_not_there_is_named_as_it_was_written(tmp_path: Path) -> None:
     target, own = f"sqlite:///{tmp_path / 'target.db'}", open_database("sqlite://")
     for file in ("nowhere.db", "no-folder/nowhere.db"):
