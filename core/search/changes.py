@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -32,7 +33,7 @@ MOST_READ = 6
 """Maximum number of later messages that are read for each of these words, newest first."""
 _TASK = lazy_pattern(r"\btodo\b|\bto-do\b|\[(?: |open|todo)\]")
 _CLAUSE_END = lazy_pattern("[,.;:!?\\n\u3001\u3002\uff01\uff1f]")
-_WORD = lazy_pattern(r"\w+")
+_WORD = lazy_pattern("\\w+|[,.;:!?\\n\u3001\u3002\uff01\uff1f]")
 
 
 def find_changes(
@@ -80,22 +81,27 @@ def _tells_more(row: FoundRow, plan: FoundRow, languages: Sequence[str]) -> bool
     """Return whether a message has a word of change, or shares two words with a task, and is none itself."""
     if not _TASK.search(plan.folded) or _TASK.search(row.folded):
         return _says_change(row, languages)
-    return len(_read_beside(row, languages).keys() & _read_beside(plan, languages).keys()) > 1
+    return len(_list_words(row, languages) & _list_words(plan, languages)) > 1
 
 
 def _says_change(row: FoundRow, languages: Sequence[str]) -> bool:
     return holds(asked_words(row.shown_text), "changes", likely_languages(row.shown_text, languages))
 
 
-def _read_beside(row: FoundRow, languages: Sequence[str]) -> dict[str, dict[int, tuple[str, bool]]]:
-    """Return, for words that may name a plan, the one before (0) and after (1) in the clause, and if it is adjacent."""
+def _list_words(row: FoundRow, languages: Sequence[str]) -> set[str]:
+    """Return the words that may name a plan."""
     spoken = {*likely_languages(row.shown_text, languages)[:1], *languages}
-    small, beside = set[str]().union(*map(_list_small, spoken)), dict[str, dict[int, tuple[str, bool]]]()
-    for clause in _CLAUSE_END.split(row.folded):
-        said = [(n, term) for n, term in enumerate(list_terms(clause)) if term not in small and term.isalpha()]
-        beside |= {term: {} for _, term in said}
-        for (m, one), (n, two) in pairwise(said):
-            beside[one][1], beside[two][0] = (two, n == m + 1), (one, n == m + 1)
+    return {*filter(str.isalpha, list_terms(row.folded))}.difference(*map(_list_small, spoken))
+
+
+def _read_beside(row: FoundRow, word: str, words: Collection[str]) -> dict[int, tuple[str, bool]]:
+    """Return those of `words` before (0) and after (1) a word in its last clause, each with whether it is adjacent."""
+    beside: dict[int, tuple[str, bool]] = {}
+    for clause in _CLAUSE_END.split(row.folded) if words else ():
+        if word in clause:
+            said = [(n, term) for n, term in enumerate(list_terms(clause)) if term in words]
+            for (m, one), (n, two) in pairwise(said):
+                beside |= {1: (two, n == m + 1)} if one == word else {0: (one, n == m + 1)} if two == word else {}
     return beside
 
 
@@ -104,20 +110,26 @@ def _may_mean(row: FoundRow, plan: FoundRow, languages: Sequence[str]) -> bool:
 
     Not `game night` for `movie night`, not `park concert` for `picnic in the park`, not `Jo Doe` for `Jo Smith`.
     """
-    said, planned = _read_beside(row, languages), _read_beside(plan, languages)
-    shared = [*planned.keys() & said.keys()]
-    mine, theirs = _list_last_names(row, said), _list_last_names(plan, planned)
+    said, planned = _list_words(row, languages), _list_words(plan, languages)
+    shared = planned & said
+    mine, theirs = _list_names(row, said), _list_names(plan, planned)
     if any(mine[first].isdisjoint(theirs[first]) for first in mine.keys() & theirs.keys()):
         return False
-    others = said[shared[0]].items() if len(shared) == 1 else ()
-    return all(word in planned or not (is_next or side in planned[shared[0]]) for side, (word, is_next) in others)
+    if len(shared) != 1:
+        return True
+    (one,) = shared
+    others, beside = _read_beside(row, one, said), _read_beside(plan, one, planned)
+    return all(word in planned or not (is_next or side in beside) for side, (word, is_next) in others.items())
 
 
-def _list_last_names(row: FoundRow, rare: Collection[str]) -> dict[str, set[str]]:
-    """Return, for each rare word in capitals, the rare words in capitals right after it."""
-    pairs = (pair for clause in _CLAUSE_END.split(row.shown_text) for pair in pairwise(_WORD.findall(clause)))
-    named = [(fold(one), fold(two)) for one, two in pairs if one[0].isupper() and two[0].isupper()]
-    return {one: {last for first, last in named if first == one} for one, two in named if one in rare and two in rare}
+def _list_names(row: FoundRow, words: Collection[str]) -> dict[str, set[str]]:
+    """Return the last names after each first name: those among `words` and written in capitals."""
+    names = defaultdict[str, set[str]](set)
+    capitals = [word if word[0].isupper() else "" for word in _WORD.findall(row.shown_text)]
+    for one, two in [(fold(one), fold(two)) for one, two in pairwise(capitals) if one and two]:
+        if one in words and two in words:
+            names[one].add(two)
+    return names
 
 
 @lru_cache(maxsize=64)
