@@ -36,13 +36,7 @@ def import_(
         Argument(metavar="FILE", help="File, folder or zip of an export, messages or memories.", show_default=False),
     ] = None,
     from_url: Annotated[
-        str | None,
-        Option(
-            "--from",
-            metavar="URL",
-            help="Read a database of the original application instead of FILE.",
-            callback=read_url,
-        ),
+        str | None, Option("--from", metavar="URL", callback=read_url, help="Database of the original application.")
     ] = None,
     interface: Annotated[
         str | None,

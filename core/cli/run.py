@@ -23,10 +23,7 @@ if TYPE_CHECKING:
 
 
 def read_url(given: str | None) -> str | None:
-    """Return a database address, read from a variable or a file if given as `env:NAME` or `file:PATH`.
-
-    The list of processes shows an address in an argument, with its password.
-    """
+    """Return a database address, also one that `env:NAME` or `file:PATH` hold: `ps` shows passwords in arguments."""
     kind, _, name = (given or "").partition(":")
     if kind not in ("env", "file"):
         return given

@@ -142,10 +142,8 @@ def check_new_file(target: Target) -> None:
     for ending in ("-wal", "-shm", "-journal") if target.is_missing else ():
         left = Path(os.path.realpath(str(target.url.database)) + ending)
         if left.exists():
-            raise StoreError(
-                f"{left} belongs to another file. Nothing was changed. Move it away, or name another file.",
-                source="TARGET",
-            )
+            what = f"{left} belongs to another file. Nothing was changed. Move it away, or name another file."
+            raise StoreError(what, source="TARGET")
 
 
 def check_url(url: str) -> None:
@@ -332,17 +330,14 @@ def _read_on_full_disk(reading: Engine, target: Target) -> None:
             if error.sqlite_errorname != failures.NO_SHARED_FILE or (journal.exists() and journal.stat().st_size):
                 return connection  # its rows would be left out; the next statement raises the error
             connection.close()
-            named = named | {"uri": True}
-            connection = dialect.loaded_dbapi.connect(f"file:{quote(str(target.url.database))}?immutable=1", **named)
+            file = f"file:{quote(str(target.url.database))}?immutable=1"
+            connection = dialect.loaded_dbapi.connect(file, **named | {"uri": True})
             record.info[_ONE_USE] = True
         return connection
 
-    def close(_connection: Any, record: Any) -> None:
-        if record.info.get(_ONE_USE):  # it would not notice another program's writes
-            record.invalidate()
-
     event.listen(reading, "do_connect", connect)
-    event.listen(reading, "checkin", close)
+    # it would not notice another program's writes
+    event.listen(reading, "checkin", lambda _, record: record.info.get(_ONE_USE) and record.invalidate())
 
 
 def run_driver(connection: Connection, sql: str, values: tuple[Any, ...]) -> Sequence[Any]:

@@ -119,11 +119,8 @@ def _compare_files(file: Path, target: Path) -> None:
             table = name.decode()
             rows = f'SELECT * FROM "{table}"'  # noqa: S608 - a name of the schema
             if any(one != other for one, other in zip_longest(original.execute(rows), copy.execute(rows))):
-                raise StoreError(
-                    f"{str(target)!r} differs from {str(file)!r} in {table}. Does another program write to it? Stop "
-                    "it, move the file away, and restore again.",
-                    source="TARGET",
-                )
+                what = f"{str(target)!r} differs from {str(file)!r} in {table}"
+                raise StoreError(f"{what}. Stop what writes to it, remove it, and restore again.", source="TARGET")
 
 
 def _run_tool(tools: Sequence[str], options: Sequence[str], target: Target, **streams: Any) -> None:

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
-from sqlalchemy import Column, Connection, Select, Table, and_, bindparam, func, insert, select
+from sqlalchemy import Column, Select, Table, and_, bindparam, func, select
 
 from ..database.dialects import JsonText, Key, StoredBytes, StoredText, Time
-from ..database.engine import Database, RollbackError
+from ..database.engine import Database
 from ..database.failures import NO_RIGHT
 from ..database.registry import REGISTRY
 from ..database.schema import TABLES, memories
@@ -64,7 +64,7 @@ def check_server(db: Database) -> list[Finding]:
         return [*(one for one in findings if one.severity == "error"), NO_TABLES]
     findings += _check_tables(db, facts, versions)
     if not any(one.severity == "error" for one in findings):
-        findings += [*_check_writing(db), *_check_values(db), *_check_index(db), *_count_findings(db)]
+        findings += [*_check_values(db), *_check_index(db), *_count_findings(db)]
     return sorted(findings, key=lambda one: get_args(Severity).index(one.severity))
 
 
@@ -81,6 +81,13 @@ def _check_file(db: Database) -> list[Finding]:
     if not db.target.read_only and not (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)):
         remedy = f"chmod u+w {file} and its folder, as the user that runs this: SQLite makes files beside it"
         findings.append(Finding("error", "the file or its folder may not be written: nothing is stored", "", remedy))
+    elif not db.target.read_only:
+        try:
+            with tempfile.TemporaryFile(dir=file.parent) as tried:
+                tried.write(bytes(TRIED_BYTES))
+        except OSError as error:
+            what = f"nothing can be stored: {error.strerror}"
+            findings.append(Finding("error", what, "", "Free space on the disk of the database"))
     if hasattr(os, "getuid") and mode & (stat.S_IROTH | stat.S_IWOTH):  # Windows shows every file as everybody's
         findings.append(Finding("warning", "everybody on this machine may read the file", "", f"chmod o-rwx {file}*"))
     pages = "SELECT page_size * page_count FROM pragma_page_size, pragma_page_count"
@@ -88,28 +95,6 @@ def _check_file(db: Database) -> list[Finding]:
         remedy = f"Restore a backup; or: sqlite3 {file} .recover | sqlite3 NEW"
         findings.append(Finding("error", "SQLite finds the file damaged (PRAGMA quick_check)", "", remedy))
     return findings
-
-
-def _check_writing(db: Database) -> Iterator[Finding]:
-    """Yield a finding if nothing can be stored, as on a full disk: a write is tried, and nothing of it is kept."""
-    row = {"id": db.ids.one(), "persona_id": "", "content": "-" * TRIED_BYTES}
-
-    def work(connection: Connection) -> None:
-        connection.execute(insert(memories), row)
-        raise RollbackError(None)
-
-    try:
-        if db.family != "sqlite":
-            db.transaction(work, source=memories.name)
-        elif not (db.target.in_memory or db.target.read_only):  # SQLite keeps a row in memory until its commit
-            with tempfile.TemporaryFile(dir=Path(str(db.target.url.database)).parent) as file:
-                file.write(b"-" * TRIED_BYTES)
-                file.flush()
-                os.fsync(file.fileno())
-    except StoreError as error:  # it names the remedy
-        yield Finding("error", f"nothing can be stored: {error}", "", "")
-    except OSError as error:
-        yield Finding("error", f"nothing can be stored: {error.strerror}", "", "Free space on the disk of the database")
 
 
 def _is_whole(db: Database) -> bool:

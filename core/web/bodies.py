@@ -14,7 +14,6 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 from starlette.exceptions import HTTPException
 
-from ..access import overview
 from ..base.wire_ids import LARGEST_ID
 from ..context.incoming import ID_BYTES
 from ..errors import MessageError
@@ -120,19 +119,6 @@ def _open_call(context: Annotated[WebContext, Depends(require_operator)], conf_u
 
 
 Admin = Annotated[AdminCall, Depends(_open_call)]
-
-
-def _open_metrics_call(
-    context: Annotated[WebContext, Depends(require_operator)], conf_uid: ConfUid | None = None
-) -> AdminCall:
-    call = AdminCall(context, conf_uid or context.values().persona_id)
-    if conf_uid and (names := overview.name_other_personas(call.db, conf_uid)):
-        raise Refused(404, f"Nothing is stored of the persona {conf_uid!r}, but of {names}. Correct conf_uid.")
-    return call
-
-
-MetricsAdmin = Annotated[AdminCall, Depends(_open_metrics_call)]
-"""Call of the metrics: of PERSONA_ID by default; refused with 404 if its persona may be mistyped."""
 
 
 def _open_memory_call(admin: Admin) -> AdminCall:

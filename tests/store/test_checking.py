@@ -5,7 +5,7 @@ from contextlib import closing
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import Engine, event, exc, insert
+from sqlalchemy import insert
 
 from core.database import schema
 from core.database.engine import Database
@@ -137,22 +137,6 @@ def test_f74_a_full_disk_is_named_where_everything_can_be_read(db: Database, is_
         assert [one.severity for one in found] == ["error"]
         assert "nothing can be stored: File too large" in found[0].what and "Free space" in found[0].remedy
         assert check.check_server(other) == []
-
-
-@pytest.mark.engines("mariadb", "mysql")
-def test_f74_a_server_that_stores_nothing_is_named_and_keeps_nothing_of_the_try(db: Database) -> None:
-    def refuse(_: object, __: object, statement: str, *___: object) -> None:
-        if statement.startswith("INSERT INTO memories"):
-            raise exc.OperationalError(statement, {}, Exception(1114, "The table 'memories' is full"))
-
-    event.listen(Engine, "before_cursor_execute", refuse)
-    try:
-        found = findings(db)
-    finally:
-        event.remove(Engine, "before_cursor_execute", refuse)
-    assert [one.severity for one in found] == ["error"]
-    assert "nothing can be stored: memories" in found[0].what and "(error 1114)" in found[0].what
-    assert findings(db) == [] and db.read("SELECT COUNT(*) FROM memories", (), source="test")[0][0] == 0
 
 
 @pytest.mark.engines("mariadb", "mysql")

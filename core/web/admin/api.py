@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, File, Path, Query, UploadFile
+from fastapi import APIRouter, Depends, File, Path, Query, UploadFile
 from starlette.responses import PlainTextResponse, StreamingResponse
 
 from ... import forgetting, jobs, lifelong, memories, relationships
@@ -22,7 +22,9 @@ from ...scope import Scope
 from ...transfer.items import DEFAULT_LIMIT, ItemImport, export_items, import_items
 from ...transfer.items.formats import MAX_BYTES, MAX_ITEMS, Syntax, too_large
 from .. import answers, bodies
+from ..access import AdminCall, WebContext
 from ..errors import Refused, refuse_bad_values
+from ..guard import require_operator
 
 router: APIRouter = APIRouter(tags=["Operator"])
 
@@ -256,8 +258,13 @@ _TEXT = {"text/plain": {"schema": {"type": "string"}}}
         404: {**bodies.REFUSALS[401], "description": "The persona may be mistyped."},
     },
 )
-def metrics(admin: bodies.MetricsAdmin) -> PlainTextResponse:
-    """Return the metrics of one persona in Prometheus text format."""
+def metrics(
+    context: Annotated[WebContext, Depends(require_operator)], conf_uid: bodies.ConfUid | None = None
+) -> PlainTextResponse:
+    """Return the metrics of one persona, by default PERSONA_ID, in Prometheus text format."""
+    admin = AdminCall(context, conf_uid or context.values().persona_id)
+    if conf_uid and (names := overview.name_other_personas(admin.db, conf_uid)):
+        raise Refused(404, f"Nothing is stored of the persona {conf_uid!r}, but of {names}. Correct conf_uid.")
     try:
         from prometheus_client import CollectorRegistry, Gauge, generate_latest  # noqa: PLC0415 - an extra of its own
     except ModuleNotFoundError:
