@@ -77,9 +77,13 @@ def _list_rarest(plan: FoundRow, index: IndexState, languages: Sequence[str]) ->
     return [term for _, term in shared[:MOST_WORDS]]
 
 
+def is_task(row: FoundRow) -> bool:
+    return _TASK.search(row.folded) is not None
+
+
 def _tells_more(row: FoundRow, plan: FoundRow, languages: Sequence[str]) -> bool:
     """Return whether a message has a word of change, or shares two words with a task, and is none itself."""
-    if not _TASK.search(plan.folded) or _TASK.search(row.folded):
+    if not is_task(plan) or is_task(row):
         return _says_change(row, languages)
     return len(_list_words(row, languages) & _list_words(plan, languages)) > 1
 

@@ -39,7 +39,7 @@ from ..text.stems import stem
 from ..text.time import Span, name_words, name_yearly, talk_words
 from ..text.words import list_terms, stop_words, words
 from . import match, profile
-from .changes import find_changes
+from .changes import find_changes, is_task
 from .match import Matches
 from .question import Question, find_called, find_spoken, named, read_question
 from .ranking import days, ranking
@@ -58,8 +58,8 @@ FEW_HITS = 20
 """Number of requested hits up to which a question about now keeps one place for the newest match; above it, two."""
 MOST_OF_PERSON = 3
 """Maximum number of messages, of all people asked about together, that may be hits if nothing else matches."""
-MOST_PLANS = 12
-"""Number of best rows, about a day and about the present, for which later messages that change them are sought."""
+MOST_PLANS, MOST_STATES = 12, 2
+"""Number of best rows whose later changes are sought: of a time, or tasks; of other questions about the present."""
 MOST_OF_SPAN = 1_000
 """Maximum number of rows, the newest, that are read for a question that names only a span, or in another zone."""
 MOST_TELLING = 3
@@ -343,6 +343,7 @@ def add_changes(ranked: Ranked, db: Database) -> Ranked:
         return ranked
     best = (row for c in ranked.candidates if not c.context and (row := ranked.rows.get(c.key)) is not None)
     said = [*islice(best, MOST_PLANS)]
+    said = said if question.is_limited else [*said[:MOST_STATES], *filter(is_task, said[MOST_STATES:])]
     values = read_values(search.viewer, db, search.chars, search.searched_chars)
     found = find_changes(db, search.index, said, values, search.query.languages, partial(match.read_bounds, search))
     return _offer_rows(ranked, [(row, 0.0) for row in found.values()], "newest")
