@@ -285,8 +285,8 @@ class MessageLines:
                 line = line._replace(turn=None, head=head, said=join_lines(line.said))
             elif line.section == CURRENT:
                 run -= 1
-            lines.insert(0, line)
-        return lines
+            lines.append(line)
+        return lines[::-1]
 
     def _compose(self, lines: Sequence[Line]) -> tuple[list[str], list[MessagePart]]:
         """Return the texts of the system message, and the messages after it."""
