@@ -16,7 +16,7 @@ START, END = "<!-- languages -->\n", "<!-- end of languages -->\n"
 _OWN_RULES = ("ar", "he", "ko")
 _HEAD = (
     "| Language | Stop words | Small words that tell it | Stems | Rules of endings | Irregular words | Compounds | "
-    "Numbers | Asks | Days | Remember |\n|---|---|---|---|---|---|---|---|---|---|---|\n"
+    "Asks | Remember |\n|---|---|---|---|---|---|---|---|---|\n"
 )
 
 
@@ -27,8 +27,16 @@ def list_languages() -> list[str]:
 
 
 def build_table() -> str:
-    """Return the table: what each language has."""
-    return _HEAD + "".join(map(_build_row, list_languages()))
+    """Return the table of what the languages have, and a sentence on what nearly all have."""
+    codes = list_languages()
+    numbers = [code for code in codes if "numbers" not in read_rules(code)]
+    days = [code for code in codes if not _has("calendar", code)]
+    most = f"Words of days: {_name_all_but(days)}. Numbers: {_name_all_but(numbers)}."
+    return f"{_HEAD}{''.join(map(_build_row, codes))}\n{most}\n"
+
+
+def _name_all_but(codes: list[str]) -> str:
+    return "all languages" + (f" but {', '.join(f'`{code}`' for code in codes)}" if codes else "")
 
 
 def _build_row(code: str) -> str:
@@ -41,8 +49,7 @@ def _build_row(code: str) -> str:
         str(len(read_paradigms(code)) or ""),
         str(len(read_families(code)) or ""),
         "yes" if "links" in rules else "",
-        "yes" if "numbers" in rules else "",
-        *("yes" if _has(folder, code) else "" for folder in ("questions", "calendar", "remember")),
+        *("yes" if _has(folder, code) else "" for folder in ("questions", "remember")),
     )
     return f"| {' | '.join(cells)} |\n".replace("|  |", "| |").replace("|  |", "| |")
 
