@@ -58,7 +58,7 @@ def test_the_ten_lines_run_and_print_what_they_say(own_folder: Path, capsys: pyt
 
 
 @pytest.mark.parametrize(("page", "count"), [
-    ("privacy", 2), ("embeddings", 2), ("check", 1), ("lifelong", 6), ("conversations", 1), ("forgetting", 1),
+    ("privacy", 2), ("embeddings", 2), ("check", 1), ("lifelong", 5), ("conversations", 1), ("forgetting", 1),
     ("relationships", 4), ("short-term", 4), ("hosting", 7), ("jobs", 3), ("models", 4),
 ])  # fmt: skip
 def test_the_examples_run_in_order(own_folder: Path, capsys: pytest.CaptureFixture[str], page: str, count: int) -> None:
