@@ -17,7 +17,7 @@ from ..base.hints import shown
 from ..base.wire_ids import find_whole
 from ..context.context import CURRENT, INJECTED, MEMORIES, RECENT
 from ..shapes import Citation, LeftOut
-from ..stories.rules_running import fit_text
+from ..text.extracts import fit_text
 from ..text.folding import fold
 from ..text.hits import find_cut, find_match, snippet_around
 from ..text.host_values import get, text_at

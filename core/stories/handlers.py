@@ -34,7 +34,7 @@ from ..messages.table_scenes import Scene
 from ..shapes import Operation
 from ..templates.render import Renderer
 from ..templates.words import refused_patterns
-from ..text.extracts import build_extract
+from ..text.extracts import build_extract, fit_text
 from ..text.hits import name_persona
 from ..text.replies import is_unreadable, judge_refusal, read_object, strip_thoughts
 from ..text.sizes import Counter, to_json
@@ -454,7 +454,7 @@ def _ask_story(task: Task, previous: str, added: Sequence[Scene]) -> str:
     entries = [{**({"name": scene.name} if scene.name else {}), "recap": scene.recap} for scene in added]
     text = previous
     for piece in cut_pieces(entries, "recap", task.count, max(1, task.room - room)):
-        shown, _ = rules_running.fit_text(text, lambda part: task.count(part) <= room)
+        shown, _ = fit_text(text, lambda part: task.count(part) <= room)
         before = {"recap": shown} if shown else None
         text = task.check(task.ask_text("running_scene_recap.txt.j2", previous=before, scenes=piece), shown)
     return text

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -13,8 +11,6 @@ from .rules_scenes import BEFORE_ALL
 
 EXCLUDED_SCENES = 1
 """Number of newest scenes left out of a running recap made from nothing: prompts still show their full text."""
-
-_SENTENCE_END = re.compile(r"(?<=[.!?…。！？])(?=\s)|(?<=[。！？])|(?<=\n)")
 
 
 class CoveredScene(NamedTuple):
@@ -124,16 +120,3 @@ def add_lines(text: str, lines: Sequence[str]) -> str:
     """Return `text` with those of `lines` appended that it does not contain yet."""
     merged = dict.fromkeys(line for line in (*text.splitlines(), *lines) if line.strip())
     return "\n".join(merged)
-
-
-def fit_text(text: str, fits: Callable[[str], bool]) -> tuple[str, int]:
-    """Drop sentences from the beginning of a text until it `fits`; return the rest and how many were dropped.
-
-    As few sentences as possible are dropped; the text is "" if not even the last one fits.
-    """
-    if not text or fits(text):
-        return text, 0
-    sentences = [part for part in _SENTENCE_END.split(text) if part]
-    places = range(1, len(sentences))
-    first = 1 + bisect_left(places, True, key=lambda at: fits("".join(sentences[at:]).strip()))
-    return "".join(sentences[first:]).strip(), sum(1 for each in sentences[:first] if each.strip())

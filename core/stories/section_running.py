@@ -11,11 +11,11 @@ from ..context.section_base import Asked, Built, StoredRows
 from ..database.compiled import Branch
 from ..shapes import LeftOut
 from ..templates.render import Renderer
+from ..text.extracts import fit_text
 from ..text.sizes import Counter
 from . import table_running
 from .calls import choose_counter
 from .rules_recaps import limit_tokens
-from .rules_running import fit_text
 
 KEY = "running_recap"
 TEMPLATE = "running_recap.txt.j2"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..base.patterns import lazy_pattern
@@ -206,3 +207,19 @@ def _spell(run: str, spaceless: bool, left: set[str]) -> Iterator[str]:
         end = at + 2
     if piece:
         yield piece
+
+
+_SENTENCE_END = lazy_pattern(r"(?<=[.!?…。！？])(?=\s)|(?<=[。！？])|(?<=\n)")
+
+
+def fit_text(text: str, fits: Callable[[str], bool]) -> tuple[str, int]:
+    """Drop sentences from the beginning of a text until it `fits`; return the rest and how many were dropped.
+
+    As few sentences as possible are dropped; the text is "" if not even the last one fits.
+    """
+    if not text or fits(text):
+        return text, 0
+    sentences = [part for part in _SENTENCE_END.split(text) if part]
+    places = range(1, len(sentences))
+    first = 1 + bisect_left(places, True, key=lambda at: fits("".join(sentences[at:]).strip()))
+    return "".join(sentences[first:]).strip(), sum(1 for each in sentences[:first] if each.strip())

@@ -192,7 +192,7 @@ TEXT_TARGETS: tuple[Target, ...] = (
     Target("languages", lambda value: (languages.read_language(value), question_words.is_question(value, SPEECH))),
     Target(
         "extracts",
-        lambda value: (extracts.build_extract([value]), rules_running.fit_text(value, lambda text: not text)),
+        lambda value: (extracts.build_extract([value]), extracts.fit_text(value, lambda text: not text)),
     ),
     Target("items", _items, written=of.json_texts | of.yaml_texts | of.json_values | of.duplicate_keys),
     Target("items in JSON", _of_syntax("json"), written=of.json_texts | of.duplicate_keys),

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from core.errors import MessageError
 from core.stories import rules_recaps
 from core.stories.rules_recaps import choose, concatenate, limit_tokens, plan_hiding, ranges, read_value
-from core.stories.rules_running import CoveredScene, RecapPlan, Version, add_lines, fit_text, plan_recap, read_scenes
+from core.stories.rules_running import CoveredScene, RecapPlan, Version, add_lines, plan_recap, read_scenes
 from core.stories.rules_scenes import BreakLimits, find_pauses, read_break
+from core.text.extracts import fit_text
 
 
 def recaps(*tokens: int) -> list[tuple[int, int]]:
