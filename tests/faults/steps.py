@@ -155,20 +155,11 @@ STORIES = {
 }
 
 
-def stage_of(url: str, persona: str, *, seconds: float = 0) -> Story:
-    clock = Clock()
-    clock.forward(seconds=seconds)
-    db = Database(url, clock=clock)
+def stage_of(url: str, persona: str, *, hours: int = 0) -> Story:
+    db = Database(url, clock=Clock())
+    db.clock.forward(hours=hours)  # type: ignore[attr-defined]
     migrating.ensure_present(db)
     return Story(db, persona)
-
-
-def finish(url: str, persona: str, name: str) -> None:
-    """Be the worker that comes after: later than every lease, until there is nothing to do."""
-    for hours in (1, 2, 3):
-        stage = stage_of(url, persona, seconds=hours * 3600)
-        STORIES[name].work(stage)
-        stage.db.close()
 
 
 VOLATILE = {

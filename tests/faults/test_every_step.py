@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from core.database.engine import Database
 from tests.faults import steps
 from tests.faults.host import ROOT
 from tests.faults.steps import STORIES, Dying
-from tests.store.world import Clock, index_differences, verify_index
+from tests.store.world import index_differences, verify_index
 
 ROUNDS = int(os.environ.get("FAULT_ROUNDS", "1"))
 
@@ -24,17 +23,27 @@ def _base(url: str, persona: str, name: str) -> None:
     stage.db.close()
 
 
+def _work(url: str, persona: str, name: str, until: int | None = None, hours: int = 0) -> Dying:
+    stage = steps.stage_of(url, persona, hours=hours)
+    with steps.dying(stage, until) as watched:
+        STORIES[name].work(stage)
+    stage.db.close()
+    return watched
+
+
 def _end(url: str, persona: str, name: str) -> tuple[dict[str, object], list[str]]:
-    with closing(Database(url, clock=Clock())) as db:
-        return steps.held(db, persona, name), [*index_differences(db, persona), *map(str, verify_index(db))]  # type: ignore[return-value]
+    """Return what is held, and what is wrong, after two workers that come later than every lease."""
+    _work(url, persona, name, hours=1)
+    stage = steps.stage_of(url, persona, hours=2)
+    with closing(stage.db) as db:
+        for _ in range(2):
+            STORIES[name].work(stage)
+            db.clock.forward(hours=1)  # type: ignore[attr-defined]
+        return steps.held(db, persona, name), [*index_differences(db, persona), *verify_index(db)]  # type: ignore[return-value]
 
 
 def _undisturbed(url: str, persona: str, name: str) -> tuple[dict[str, object], Dying]:
-    stage = steps.stage_of(url, persona)
-    with steps.dying(stage, None) as watched:
-        STORIES[name].work(stage)
-    stage.db.close()
-    steps.finish(url, persona, name)
+    watched = _work(url, persona, name)
     found, wrong = _end(url, persona, name)
     assert wrong == []
     return found, watched
@@ -47,10 +56,9 @@ def test_s45_a_worker_may_die_at_every_step(name: str, tmp_path: Path, engine_na
     """Before each commit, which is all that can differ in what is stored; before each statement with FAULT_ROUNDS."""
     base = tmp_path / "base.db"
     _base(f"sqlite:///{base}", "p", name)
-    for name_of_copy in ("first.db", "whole.db"):  # what a process looks up once is not counted the second time
-        whole = tmp_path / name_of_copy
-        shutil.copy(base, whole)
-        wanted, seen = _undisturbed(f"sqlite:///{whole}", "p", name)
+    urls = [f"sqlite:///{shutil.copy(base, tmp_path / f'{copy}.db')}" for copy in ("first", "whole")]
+    _work(urls[0], "p", name)  # what a process looks up once is not counted the second time
+    wanted, seen = _undisturbed(urls[1], "p", name)
     assert seen.steps > 5 and seen.commits, "the work is hardly any"
     died = 0
     steps_to_die_at = [*seen.commits, seen.steps] if ROUNDS == 1 else range(seen.steps + 1)
@@ -60,12 +68,7 @@ def test_s45_a_worker_may_die_at_every_step(name: str, tmp_path: Path, engine_na
             Path(f"{file}{end}").unlink(missing_ok=True)
         shutil.copy(base, file)
         url = f"sqlite:///{file}"
-        stage = steps.stage_of(url, "p")
-        with steps.dying(stage, step) as watched:
-            STORIES[name].work(stage)
-        stage.db.close()
-        died += watched.dead
-        steps.finish(url, "p", name)
+        died += _work(url, "p", name, step).dead
         found, wrong = _end(url, "p", name)
         assert wrong == [], f"after step {step} of {seen.steps}"
         assert steps.differing(wanted, found) == [], f"after step {step} of {seen.steps}"  # type: ignore[arg-type]
@@ -87,7 +90,6 @@ def test_s45_a_worker_killed_for_real_is_followed_by_another(name: str, migrated
         words = [sys.executable, "-m", "tests.faults.steps", migrated_url, persona, name, str(step)]
         done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
         assert done.returncode == -9, (done.returncode, done.stderr[-2000:])
-        steps.finish(migrated_url, persona, name)
         found, wrong = _end(migrated_url, persona, name)
         assert wrong == [], f"after step {step} of {number}"
         assert steps.differing(wanted, found) == [], f"after step {step} of {number}"  # type: ignore[arg-type]

@@ -9,8 +9,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache, wraps
 from pathlib import Path
 from typing import Any, TypeVar
+from unittest import mock
 
 import numpy as np
 from sqlalchemy import event, select
@@ -22,6 +24,7 @@ from core.database import schema
 from core.database.engine import Database
 from core.database.schema import audiences, conversations, search_block, search_fresh, search_gone, search_segment
 from core.database.sources import AI_DIARY, ALL, CHAT, MEMORIES
+from core.index import entries as index_entries
 from core.index import indexed, packing, segment, table
 from core.index.entries import DIARY_TEXTS, SEPARATOR, Stored, calendar_of, place_columns, place_of, read_audience
 from core.index.shapes import DAY, TAG, Entry, ThreadSpeaker
@@ -149,6 +152,21 @@ Place = tuple[int, int, int]
 """Audience, source and id of a row."""
 
 
+_about_days = lru_cache(10_000)(index_entries.find_about_days)
+
+
+def _read_once(check: Callable[..., list[str]]) -> Callable[..., list[str]]:
+    """Let a check read the words of time in a text once for all times that tests compare the index with it."""
+
+    @wraps(check)
+    def run(*given: Any) -> list[str]:
+        with mock.patch.object(index_entries, "find_about_days", _about_days):
+            return check(*given)
+
+    return run
+
+
+@_read_once
 def index_differences(db: Database, persona: str) -> list[str]:
     """Return where the search tables differ from what the rows of a persona give, worked out here once more."""
     mine = {r.audience_id for r in rows_of(db, audiences, persona)}
@@ -169,6 +187,7 @@ def index_differences(db: Database, persona: str) -> list[str]:
     return _compare(db, mine, entries)
 
 
+@_read_once
 def verify_index(db: Database) -> list[str]:
     """Return where the search tables differ from what the rows of everybody give."""
 
