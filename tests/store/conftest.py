@@ -10,12 +10,19 @@ from core.scope import Scope
 from core.search import rank
 from tests.store.job_world import Queue, counted, handled
 from tests.store.relay import Relay
-from tests.store.world import NOW, Clock, own_scope, url_of
+from tests.store.world import NOW, Clock, open_db, own_scope, url_of
 
 
 @pytest.fixture
 def scope() -> Scope:
     return own_scope()
+
+
+@pytest.fixture
+def own_db(fresh_migrated_url: str) -> Iterator[Database]:
+    """A database of the test's own: what reads or indexes every row takes longer with the rows of a whole module."""
+    with closing(open_db(fresh_migrated_url)) as made:
+        yield made
 
 
 @pytest.fixture

@@ -644,7 +644,10 @@ def test_t38_until_includes_a_day_in_either_form(told: Database, scope: Scope) -
             assert hits and {hit["timestamp"][:10] for hit in hits} == {day}, (since, until)
 
 
-def test_t62_the_days_of_a_text_follow_when_it_is_edited_forgotten_and_indexed_anew(db: Database, scope: Scope) -> None:
+def test_t62_the_days_of_a_text_follow_when_it_is_edited_forgotten_and_indexed_anew(
+    own_db: Database, scope: Scope
+) -> None:
+    db = own_db
     row = said(db, scope, [("Tomorrow I see the vet", NOW)])[0]
     item = insert_memory("The dentist is tomorrow", "Ann", "chat", [], db=db, scope=scope, settings=DEFAULTS)
     asked = "What do I have tomorrow?"
@@ -680,18 +683,17 @@ PLANNED = [
 
 
 @pytest.mark.parametrize(("server", "zone"), ABROAD)
-@pytest.mark.parametrize("is_packed", [False, True])
 def test_t62_a_line_is_found_for_the_days_that_it_names_in_the_askers_zone(
-    db: Database, scope: Scope, server: str, zone: str, is_packed: bool, monkeypatch: pytest.MonkeyPatch
+    db: Database, scope: Scope, server: str, zone: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The index has one zone: in another, an evening or a morning has another date, and `tomorrow` another day."""
     monkeypatch.setattr(defaults._process, "settings", {"TIMEZONE": server})
     search_memories(query="anything?", db=db, scope=scope)
     first, theirs, calendar = NOW - timedelta(days=2), Settings(timezone=zone), Calendar(zone, DEFAULTS.languages)
-    for hour in range(3, 48, 10):
+    for number, hour in enumerate(range(3, 48, 10), ABROAD.index((server, zone))):
         at = first + timedelta(hours=hour)
         said(db, scope, [(text, at) for text in PLANNED])
-        if is_packed:
+        if number % 2:
             pack(db, scope)
         about = {
             text: {at.astimezone(ZoneInfo(zone)).date().isoformat(), *calendar.find_places(text, at)}
@@ -712,8 +714,9 @@ def test_t62_a_line_is_found_for_the_days_that_it_names_in_the_askers_zone(
 
 
 @pytest.mark.parametrize("packed", [124, 125])
-def test_d14_packing_does_not_change_where_a_session_ends(db: Database, scope: Scope, packed: int) -> None:
+def test_d14_packing_does_not_change_where_a_session_ends(own_db: Database, scope: Scope, packed: int) -> None:
     """The pauses here are of two lengths: which is the median depends on each line."""
+    db = own_db
     lines = [(f"I saw a lamp number {n}", ago(minutes=90 * (70 - n // 2), seconds=-20 * (n % 2))) for n in range(130)]
     lines[122] = ("I have a dentist appointment", lines[122][1])
     rows = said(db, scope, lines[:packed])

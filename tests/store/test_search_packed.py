@@ -34,10 +34,8 @@ WORDS = [f"word{n}" for n in range(60)]
 
 
 @pytest.fixture
-def db(fresh_migrated_url: str) -> Iterator[Database]:
-    """A database without rows: to verify, pack or mend one goes through all there are."""
-    with closing(open_db(fresh_migrated_url)) as handle:
-        yield handle
+def db(own_db: Database) -> Database:
+    return own_db
 
 
 def count(db: Database, table: Any) -> int:
