@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,10 +30,10 @@ from core.database.engine import Database
 from core.db import open_database
 from core.scope import Scope
 from core.web import connections, create_app
-from core.web.mcp import tools
+from core.web.mcp import stdio, tools
 from core.web.mcp.speaker import Speaker, build_scope
 from tests.servers.base import free_port
-from tests.spec.mcp_world import ANN, BOB, ROOT, HttpServer, asked, command, environment, serving, speaker_of, told
+from tests.spec.mcp_world import ANN, BOB, ROOT, HttpServer, asked, command, environment, serving, speaker_of
 from tests.spec.proxy_world import ModelServer, ProxyWorld, chat, event, is_up, wait_until
 from tests.spec.proxy_world import serving as serving_app
 from tests.store.world import own_scope
@@ -217,28 +217,33 @@ def test_r38_a_program_that_goes_away_leaves_no_traceback(migrated_url: str, per
     child.stderr.close()
 
 
-@pytest.mark.slow
-def test_r7_options_and_environment_say_who_speaks(migrated_url: str, db: Database, persona: str) -> None:
-    async def save(text: str, words: list[str], **variables: str) -> None:
-        child = StdioServerParameters(command=words[0], args=words[1:], env=environment(migrated_url, **variables))
-        async with Client(child) as client:
-            assert told(await client.call_tool("memory_save", {"text": text}))["done"]
-            turn = {"user_text": f"I said {text}", "assistant_text": "Yes."}
-            assert told(await client.call_tool("turn_save", turn))["user"]["stored"]
+def test_r7_options_and_environment_say_who_speaks(
+    migrated_url: str, db: Database, persona: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In this process, with calls in place of standard input: the command alone takes seconds to start."""
 
-    base = command(persona)[:4]
+    def save(text: str, *words: str, **variables: str) -> None:
+        def call(make_speaker: Callable[[], Speaker]) -> None:
+            speaker = make_speaker()
+            assert tools.memory_save(speaker, tools.SaveArguments(text=text)).done
+            turn = tools.TurnArguments(user_text=f"I said {text}", assistant_text="Yes.")
+            assert tools.turn_save(speaker, turn).user.stored
+            calls.append(text)
+
+        with monkeypatch.context() as own:
+            own.setattr(stdio, "serve_stdio", call)
+            for name, value in {"DATABASE_URL": migrated_url, **variables}.items():
+                own.setenv(name, value)
+            assert command_app.run_command(["mcp", *words]) == 0
+        assert calls.pop() == text
+
+    calls: list[str] = []
     given = {"PERSONA_ID": persona, "MCP_PARTICIPANT": "desk/eve", "MCP_NAME": "Eve"}
     options = ["--persona-id", persona, "--participant", "desk/fay", "--name", "Fay"]
     place = ["--conversation", "web/hall", "--server", "s1", "--privacy", "restricted"]
-
-    async def save_all() -> None:
-        await asyncio.gather(
-            save("by options", [*base, *options], **given),
-            save("by nobody", base, PERSONA_ID=persona),
-            save("by variables in a hall", [*base, *place], **given),
-        )
-
-    asyncio.run(save_all())
+    save("by options", *options, **given)
+    save("by nobody", PERSONA_ID=persona)
+    save("by variables in a hall", *place, **given)
     for scope, text, who, name in (
         (build_scope(persona, "desk/fay"), "by options", "fay", "Fay"),
         (build_scope(persona), "by nobody", "me", "me"),
