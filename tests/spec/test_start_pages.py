@@ -179,20 +179,21 @@ def test_r35_an_agent_needs_the_page_s_configuration(tmp_path: Path) -> None:
     text = (DOCS / "start" / "agent.md").read_text(encoding="utf-8")
     assert "`memory_save`" in text and "`memory_search`" in text
     with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
-        asyncio.run(call_tool(ours, nowhere, "memory_save", text="My cat is called Tofu."))
-        assert "Tofu" in asyncio.run(call_tool(ours, nowhere, "memory_search", query="What is my cat called?"))
+        asyncio.run(save_and_search(ours, nowhere))
+    with contextlib.closing(sqlite3.connect(ours[-1].removeprefix("sqlite:///"))) as file:
+        assert file.execute("SELECT content FROM memories").fetchall() == [("My cat is called Tofu.",)]
 
 
-async def call_tool(words: list[str], errors: IO[str], tool: str, **arguments: Any) -> str:
-    """Return what a tool answers to the official client, which starts the server and ends it."""
+async def save_and_search(words: list[str], errors: IO[str]) -> None:
+    """Call two tools by the official client, which starts the server and ends it."""
     from mcp import Client, StdioServerParameters
     from mcp.client.stdio import stdio_client
 
     child = StdioServerParameters(command=words[0], args=words[1:], env=environment())
     async with Client(stdio_client(child, errlog=errors)) as client:
-        answer = await client.call_tool(tool, arguments)
-        assert not answer.is_error, answer
-        return json.dumps(answer.model_dump(mode="json"), ensure_ascii=False)
+        saved = await client.call_tool("memory_save", {"text": "My cat is called Tofu."})
+        found = await client.call_tool("memory_search", {"query": "What is my cat called?"})
+    assert not saved.is_error and not found.is_error and "Tofu" in str(found.content)
 
 
 @pytest.mark.parametrize("page", ["coming-from/mem0", "coming-from/letta", "coming-from/langgraph", "scale"])

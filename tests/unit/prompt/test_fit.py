@@ -332,7 +332,7 @@ def test_g24_a_counter_that_gives_no_number_is_named(bad: Any) -> None:
     assert Space(counter=lambda text: 2.1).count_tokens("x") == 3  # type: ignore[arg-type,return-value]
 
 
-PROMPTS = int(os.environ.get("PROMISE_PROMPTS", "400"))
+PROMPTS = int(os.environ.get("PROMISE_PROMPTS", "200"))
 """How many random prompts are fitted; the promise was measured with 10,000."""
 
 
