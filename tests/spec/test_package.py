@@ -64,11 +64,6 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture
-def environment(tmp_path: Path) -> Environment:
-    return Environment(tmp_path / "env")
-
-
 def run_ten_lines(environment: Environment, folder: Path) -> str:
     """Return what the ten lines of the README print in a new folder of their own."""
     assert TEN_LINES is not None
@@ -96,17 +91,46 @@ def test_r1_the_sdist_gives_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
         assert sorted(one.namelist()) == sorted(two.namelist())
 
 
+SEEDS_CALLS = """
+import prompt_engine.as_core
+import core, core.prompt_engine, core.synth_core_memory
+from core.db import insert_memory, configure
+from core.prompt_engine import build_json_prompt
+import prompt_engine, prompt_engine.synth_core_memory
+assert core is prompt_engine and core.synth_core_memory is prompt_engine.synth_core_memory
+import prompt_engine.stories.rules_running as one, core.stories.rules_running as two
+assert one is two and one.__spec__.name == "prompt_engine.stories.rules_running"
+configure("sqlite://")
+insert_memory(content="the cat is called tofu", author="synth", source="chat", tags=["cat"], scope="general")
+message = {"message_id": 1, "date": None, "text": "what about the cat?", "chat_id": 5}
+print(build_json_prompt(message, {}, "telegram_bot")["context"]["memories"][0]["snippet"])
+"""
+REFUSED = """
+import core
+try:
+    import prompt_engine.as_core
+except ImportError as error:
+    print(error)
+"""
+
+
 @pytest.mark.slow
-def test_r1_beside_a_package_called_core(wheel: Path, other: Path, environment: Environment, tmp_path: Path) -> None:
+def test_r1_r3_beside_a_package_called_core(wheel: Path, other: Path, tmp_path: Path) -> None:
+    """One import gives a host of the original its names; another package called core is not taken for ours."""
     said = "\n['Tofu is your cat.', 'My cat is called Tofu.']\n[]\n"
     theirs = "import core; assert core.WHOSE == 'theirs'"
+    environment = Environment(tmp_path / "env")
     environment.install(other, wheel, compiled=False)
     assert run_ten_lines(environment, tmp_path / "before").endswith(said)
     environment.run(theirs, tmp_path)
     environment.pip("uninstall", "-y", "othercore")
     assert run_ten_lines(environment, tmp_path / "removed").endswith(said)
+    assert environment.run(SEEDS_CALLS, tmp_path) == "the cat is called tofu\n"
     environment.install(other)
     assert run_ten_lines(environment, tmp_path / "after").endswith(said)
+    told = environment.run(REFUSED, tmp_path)
+    assert "Another package called 'core' is loaded" in told and "site-packages/core/__init__.py" in told
+    assert environment.run("import prompt_engine.as_core, core; print(core.__name__)", tmp_path) == "prompt_engine\n"
     environment.pip("uninstall", "-y", "prompt-engine")
     environment.run(theirs, tmp_path)
 
@@ -129,34 +153,6 @@ def test_r2_a_name_follows_what_a_host_put_in_its_place(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(synth_core_memory, "search_memories", stand_in)
     assert core.search_memories is stand_in
-
-
-SEEDS_CALLS = """
-import prompt_engine.as_core
-import core, core.prompt_engine, core.synth_core_memory
-from core.db import insert_memory, configure
-from core.prompt_engine import build_json_prompt
-import prompt_engine, prompt_engine.synth_core_memory
-assert core is prompt_engine and core.synth_core_memory is prompt_engine.synth_core_memory
-import prompt_engine.stories.rules_running as one, core.stories.rules_running as two
-assert one is two and one.__spec__.name == "prompt_engine.stories.rules_running"
-configure("sqlite://")
-insert_memory(content="the cat is called tofu", author="synth", source="chat", tags=["cat"], scope="general")
-message = {"message_id": 1, "date": None, "text": "what about the cat?", "chat_id": 5}
-print(build_json_prompt(message, {}, "telegram_bot")["context"]["memories"][0]["snippet"])
-"""
-
-
-@pytest.mark.slow
-def test_r3_the_calls_of_the_seeds_run(wheel: Path, other: Path, environment: Environment, tmp_path: Path) -> None:
-    """One import gives a host of the original its names; another package called core is not taken for ours."""
-    environment.install(wheel, compiled=False)
-    assert environment.run(SEEDS_CALLS, tmp_path) == "the cat is called tofu\n"
-    environment.install(other)
-    refused = "import core\ntry:\n    import prompt_engine.as_core\nexcept ImportError as error:\n    print(error)\n"
-    told = environment.run(refused, tmp_path)
-    assert "Another package called 'core' is loaded" in told and "site-packages/core/__init__.py" in told
-    assert environment.run("import prompt_engine.as_core, core; print(core.__name__)", tmp_path) == "prompt_engine\n"
 
 
 def test_r4_the_suite_runs_against_the_wheel() -> None:
