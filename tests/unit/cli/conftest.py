@@ -1,6 +1,7 @@
 """What the tests of the command share: a run of it in an empty folder, on a database of its own."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -8,6 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import core.cli
+from core.db import open_database
 
 ROOT = Path(__file__).resolve().parents[3]
 SAMPLE = Path(core.cli.__path__[0]) / "sample"
@@ -43,9 +45,17 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     return call
 
 
+@pytest.fixture(scope="session")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database without rows, as `db init` makes one."""
+    file = tmp_path_factory.mktemp("empty") / "own.db"
+    open_database(f"sqlite:///{file}").close()
+    return file
+
+
 @pytest.fixture
-def made(run: Command) -> Command:
-    assert run("db", "init").code == 0
+def made(run: Command, empty: Path, tmp_path: Path) -> Command:
+    shutil.copy(empty, tmp_path / "own.db")
     return run
 
 
