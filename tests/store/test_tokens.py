@@ -1,7 +1,6 @@
 """Tokens (R7, R12): kept as hashes, shown once, found by what is shown, revoked, forgotten with their person."""
 
 import asyncio
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -19,16 +18,13 @@ from core.tokens import shapes, table
 from core.tokens.shapes import AccessToken
 from core.web.access import TokenReader
 from tests.store.relay import Relay
-from tests.store.world import open_db
 
 ANN = Scope("iris", "web/room", "web/ann", "s1")
 
 
 @pytest.fixture
-def db(fresh_migrated_url: str) -> Iterator[Database]:
-    made = open_db(fresh_migrated_url)
-    yield made
-    made.close()
+def db(own_db: Database) -> Database:
+    return own_db
 
 
 def test_r12_a_token_is_stored_as_a_hash_and_shown_once(db: Database) -> None:

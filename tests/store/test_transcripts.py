@@ -1,7 +1,5 @@
 """A list of messages stored on every engine (R17): new lines, edits, alternatives, several writers at once."""
 
-from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -15,15 +13,14 @@ from core.errors import MessageError
 from core.scope import Scope
 from core.transcripts import save_transcript
 from tests.spec.proxy_world import chat
-from tests.store.world import open_db, rows_of, run_at_once
+from tests.store.world import rows_of, run_at_once
 
 ANN = Scope("iris", "web/ann", "web/ann", privacy="direct")
 
 
 @pytest.fixture
-def db(fresh_migrated_url: str) -> Iterator[Database]:
-    with closing(open_db(fresh_migrated_url)) as made:
-        yield made
+def db(own_db: Database) -> Database:
+    return own_db
 
 
 def lines(db: Database, scope: Scope = ANN) -> list[str]:
