@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from types import FrameType
 from typing import TypedDict
 
 from ..access.load import load_snapshot
@@ -72,11 +73,12 @@ def _refuse(unknown: Iterable[str]) -> None:
     """Raise Python's error for an unknown argument, with the name of the function that the host called."""
     for name in unknown:
         package, called = __name__.partition(".")[0], ""
-        for each in inspect.stack()[2:]:
-            module = each.frame.f_globals["__name__"]
+        frame: FrameType | None = sys._getframe(2)
+        while frame is not None:
+            module = frame.f_globals["__name__"]
             if module.partition(".")[0] != package or module.endswith(".aio"):
                 break
-            called = each.function
+            called, frame = frame.f_code.co_name, frame.f_back
         raise TypeError(f"{called}() got an unexpected keyword argument {name!r}")
 
 

@@ -491,20 +491,6 @@ def test_r11_a_search_for_nothing_and_a_delete_of_nothing_are_refused(world: Wor
     assert gone["error"] == "not_found" and "archived" not in gone["message"]
 
 
-def test_r11_a_memory_without_a_speaker_waits_for_the_first_message_of_its_conversation(world: World) -> None:
-    host, bob = world.visitor(), {"conversation": "web/bob", "participant": "web/bob"}
-    own = {"conversation": "web/quinn", "participant": "web/quinn"}
-    host.post("/v1/memories", {"text": "Quinn hides acorns.", "conversation": "web/quinn"})
-
-    def seen(**who: str) -> int:
-        return len(host.post("/v1/search", {"query": "acorns", **who})["hits"])
-
-    assert (seen(**own), seen(**bob), seen()) == (1, 0, 0)
-    for who in ("bob", "quinn"):
-        host.post("/v1/turns", {"message": said("hello", who), "reply": {"text": "Hi."}})
-        assert (seen(**own), seen(**bob), seen()) == (1, 0, 0)
-
-
 def test_r11_g28_memories_are_stored_listed_and_deleted_by_ids_that_every_client_reads_exactly(world: World) -> None:
     host = world.visitor()
     for n in range(30):

@@ -18,7 +18,7 @@ from ...memories import table_transfer
 from ...memories.rules import DEFAULT_KIND, INSTRUCTION
 from ...memories.table_reading import item_of
 from ...memories.table_transfer import ExportPosition
-from ...scope import Scope
+from ...scope import KEY_BYTES, Scope, key_text
 from ...shapes import Progress
 from ...text.strict_json import make_strict
 from ...text.times import iso_text, parse_time
@@ -143,13 +143,14 @@ def export_items(
         raise ValueError(f"limit is {shown(limit)}. It must be a whole number, 1 to {MAX_ITEMS}.")
     wanted = None if kind is None else [read_kind(each) for each in ([kind] if isinstance(kind, str) else kind)]
     place = None if after is None else _read_place(after)
+    person = None if participant is None else key_text(participant, "participant", KEY_BYTES["participant"])
     call = open_call(db, settings, scope)
     stored = [each for each in table_transfer.kinds(call.db, call.persona) if each != INSTRUCTION]
     visible = None
     if call.scope.conversation is not None:
         visible = load_viewer(replace(call, scope=replace(call.scope, destination="local"))).audiences
     kinds = [each for each in stored if wanted is None or each in wanted]
-    rows = table_transfer.oldest_first(call, kinds, limit=limit + 1, after=place, seen=visible, participant=participant)
+    rows = table_transfer.oldest_first(call, kinds, limit=limit + 1, after=place, seen=visible, participant=person)
     return ItemExport(rows, fmt, limit, max_bytes if max_bytes is None else check_bytes(max_bytes))
 
 
