@@ -201,8 +201,6 @@ class NameLabels:
         self._labels: dict[tuple[Identity, str], str] = {}
         self._asker: dict[Identity, tuple[Identity, str]] = {}
         """Identity and present name of the asker, for each of the asker's identities."""
-        self._former: dict[str, str] = {}
-        """Present label of a person by another name, which a line that was read has."""
         self.persona = self.label(PERSONA, persona) if persona else ""
         self._persona_form = name_form(self.persona)
         if asker is None or read_role(asker.raw) == "persona":
@@ -217,9 +215,7 @@ class NameLabels:
     def label(self, identity: Identity, name: str) -> str:
         """Return the label of the person with this identity and name; the name itself if there is no id."""
         if (identity, name) not in self._labels:
-            label = self._labels[identity, name] = self._choose_label(identity, name)
-            if identity[0] and name_form(name) not in name_form(label):
-                self._former[known_name(name)] = label
+            self._labels[identity, name] = self._choose_label(identity, name)
         return self._labels[identity, name]
 
     def _choose_label(self, identity: Identity, name: str) -> str:
@@ -238,12 +234,6 @@ class NameLabels:
             if owner and PERSONA not in (owner, identity) and self._people.are_linked("/".join(owner), key):
                 return label
             count += 1
-
-    def explain_former(self, texts: Iterable[str]) -> list[str]:
-        """Return a sentence such as `Zed is Captain Pickle.` for former names in texts that nobody else has now."""
-        said = fold("\n".join(texts)) if self._former else ""
-        former = {old: new for old, new in self._former.items() if name_form(old) not in self._by_label}
-        return [f"{old} is {new}." for old, new in former.items() if holds_words(said, fold(old))]
 
     def label_entry(self, entry: HistoryEntry) -> str:
         if is_persona(entry):

@@ -88,8 +88,6 @@ class MessageLines:
         self.may_match_more = self.matching >= call.hits_wanted
         self.recap_at, self.recap_depth = s.scene_recap_position, s.scene_recap_depth
         self.lines = self._list_lines(turns, s.scene_recap_role if as_turns else None)
-        former = gathered.names.explain_former((self.text, *(line.said for line in self.lines)))
-        self.now = " ".join(filter(None, [self.now, *former]))
 
     # The messages that are sent
 

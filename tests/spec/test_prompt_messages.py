@@ -237,17 +237,6 @@ def test_t33_a_remembered_line_names_its_conversation(stage: Stage) -> None:
     assert text.count(" in memes: Buy tea of memes") == 1 and "in general" not in text
 
 
-def test_f83_a_former_name_in_a_text_is_explained_once(stage: Stage) -> None:
-    """Nothing tied `zed blew a vuvuzela` to the person whose lines have a new name."""
-    said_by(stage, "77", "Zed", "friday works, bringing the horn", 900)
-    said_by(stage, "77", "Captain Pickle", "aye", 850, "tg/70")
-    told = "\n".join(contents(ask(stage, "what did zed say about friday?")))
-    assert told.count(" Zed is Captain Pickle.") == 1
-    assert "Zed is" not in "\n".join(contents(ask(stage, "does friday work with the horn?")))
-    said_by(stage, "88", "Zed", "friday is fine for me", 700)
-    assert "Zed is" not in "\n".join(contents(ask(stage, "what did zed say about friday?")))
-
-
 def test_p72_the_personas_lines_carry_its_name(stage: Stage) -> None:
     """`self` and an id are no names: the model would take them for somebody else."""
     stage.say("hello", who="self", minutes=50)
