@@ -138,11 +138,11 @@ def is_narrower(permit: Instruction, text: str) -> bool:
         return not _find_nouns(said or permit.text, known).issubset(phrase_form(text))
     rest = permit.text if said is None else cut_health(permit.text, permit.phrases, _ENDINGS) or ""
     held, kept = find_objects(text, salient_words(text, mine), own), salient_words(rest, theirs)
-    named = _leave_frame(permit.text, permit.phrases)
+    frame = word_runs(fold(" ".join(find_values(permit.text, _FRAME, permit.phrases))))
     ands = "|".join(rf"\b{each}\b" for phrases in permit.phrases[:1] for each in phrases["ands"])
     clauses = []
     for clause in re.split(f"[,;–—]|{ands or ','}", mask_time(permit.text, theirs)):
-        words = [word for word in salient_words(clause, theirs) if word in kept and word in named]
+        words = [word for word in salient_words(clause, theirs) if word in kept and word not in frame]
         shared = [word for word in words if any(_is_alike(word, other, languages, known) for other in held)]
         clauses.append((len(shared), shared != words))
     return max(clauses)[1]
@@ -215,25 +215,12 @@ def _narrow(ending: Instruction, languages: Sequence[str]) -> list[str]:
 def _is_named(instruction: Instruction, text: str) -> bool:
     """Return whether an instruction on a name and a text contain the same name; Mr Smith is not Mr Jones."""
     languages = likely_languages(text)
+    said, words = (find_name(each, instruction.phrases) for each in (instruction.text, text))
     salient = salient_words(text, languages)
-    said = find_name(instruction.text, instruction.phrases)
-    words = find_name(text, instruction.phrases) or _leave_frame(text, instruction.phrases)
     words = [word for word in words if len(word) <= 2 or word in salient] or words  # many names have two letters
     forms = {stem(word, languages) if len(word) > _STEM_CHARS else word for word in said}  # Luca is not Luce
     named = [word for word in words if not forms.isdisjoint((word, stem(word, languages)))]
     return len(named) > _ENOUGH * len(words)
-
-
-def is_other_form(permit: Instruction, text: str, topics: Collection[str]) -> bool:
-    """Return whether a sentence allows a part of the name with this text: `Kim is fine`, after `call me Kimberly`."""
-    name = find_name(text, permit.phrases) if "name" in topics and permit.ends and not permit.is_stop else []
-    said = _leave_frame(permit.text, permit.phrases)
-    return len(said) == 1 < len(said[0]) and any(said[0] in each != said[0] for each in name)
-
-
-def _leave_frame(text: str, known: Sequence[Phrases]) -> list[str]:
-    frame = word_runs(fold(" ".join(find_values(text, _FRAME, known))))
-    return [word for word in word_runs(fold(text)) if word not in frame]
 
 
 def is_other_name(instruction: Instruction, text: str, topics: Collection[str]) -> bool:

@@ -30,7 +30,7 @@ from . import new_item
 from . import table as memories_table
 from .new_item import NewMemory
 from .rules import INSTRUCTION
-from .rules_instructions import Instruction, is_narrower, is_other_form, is_other_name, replaces, takes_back
+from .rules_instructions import Instruction, is_narrower, is_other_name, replaces, takes_back
 from .table_sources import Sources
 
 AUTHOR = "user"
@@ -115,10 +115,8 @@ def _record(
         if key not in holding:
             holding[key] = _read_in_force(connection, scope.persona, *key)
     items = holding[place.audience_id, people]
-    is_form = any(is_other_form(instruction, one.text, one.topics) for one in items)
-    if not instruction.topics and (is_form or any(is_other_name(instruction, one.text, one.topics) for one in items)):
-        ends = instruction.ends and not is_form
-        instruction = replace(instruction, topics=frozenset({"name"}), begins=instruction.begins or is_form, ends=ends)
+    if not instruction.topics and any(is_other_name(instruction, one.text, one.topics) for one in items):
+        instruction = replace(instruction, topics=frozenset({"name"}))
         memory = replace(memory, metadata={"topics": ["name"]})
     if instruction.ends:
         held = [item for each in places for item in holding[each, people]]
