@@ -127,6 +127,12 @@ def split_key(conversation: str) -> tuple[str, str, str]:
     return interface, chat, thread
 
 
+def is_own_chat(conversation: str | None, participant: str | None) -> bool:
+    """Return whether a chat's id is that of the person, as in direct messages."""
+    interface, chat, _ = split_key(conversation or "")
+    return bool(chat) and participant == f"{interface}/{chat}"
+
+
 KEY_PARTS = {"interface": 64, "chat_id": 255, "thread_id": 255}
 """Maximum number of bytes of each part of a conversation key."""
 

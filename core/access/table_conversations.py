@@ -103,7 +103,7 @@ def ensure(
     """Lock the scope's conversation until the transaction ends, inserting it if new; return the audience of its rows.
 
     `sender` is the speaker's id, "" if unknown. `is_greeting` is true if nobody speaks: the persona addresses
-    nobody in particular, or memories are imported without a person. A new conversation then waits for a speaker.
+    nobody in particular, or memories are imported. A new conversation then waits for a speaker.
     """
     if scope.conversation is None:
         return AudienceRow(audiences.find_or_make(connection, db, scope.persona, rules.AudienceKey("persona")))
@@ -117,8 +117,7 @@ def ensure(
 
 def _said(scope: Scope, sender: str | None) -> Privacy | None:
     """Return the host's privacy; without one, `direct` or `restricted` if the chat's id is the sender's, else None."""
-    interface, chat, _ = rules.split_key(scope.conversation or "")
-    is_own = chat and (sender or scope.participant) == f"{interface}/{chat}"
+    is_own = rules.is_own_chat(scope.conversation, sender or scope.participant)
     return scope.privacy or (("restricted" if scope.server else "direct") if is_own else None)
 
 

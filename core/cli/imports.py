@@ -119,9 +119,11 @@ def import_(
                 raise BadParameter("--persona-speaker belongs to conversations, and the file holds memories")
             if private is not None and conversation is None:
                 raise BadParameter("--private and --public need --conversation if the file holds memories")
-            whose = user if "/" in user or not user else f"{interface or (conversation or '').partition('/')[0]}/{user}"
-            said: Privacy | None = None if private is None else "direct" if private else "public"
-            scope = replace(run.scope(conversation, whose or None, server), privacy=said)
+            if user and "/" not in user:
+                user = f"{interface or (conversation or 'import').partition('/')[0]}/{user}"
+            closed: Privacy = "restricted" if server else "direct"
+            said = None if private is None else closed if private else "public"
+            scope = replace(run.scope(conversation, user or None, server), privacy=said)
             _import_items(run, file, scope, dry_run=dry_run)
         else:
             options: dict[str, Any] = {"interface": interface, "conversation": conversation, "persona": persona}

@@ -27,9 +27,9 @@ def read_url(given: str | None) -> str | None:
     kind, _, name = (given or "").partition(":")
     if kind not in ("env", "file"):
         return given
-    text = os.environ.get(name, "") if kind == "env" else Path(name).read_text(encoding="utf-8", errors="replace")
-    if not text.strip():
-        raise BadParameter(f"{given} holds no database address")
+    text = os.environ.get(name, "") if kind == "env" else Path(name).read_text(encoding="utf-8-sig", errors="replace")
+    if "://" not in text:  # not shown: it may be a password
+        raise BadParameter(f"{given} holds no database address such as mysql://USER:PASSWORD@HOST/NAME")
     return text.strip()
 
 

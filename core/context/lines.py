@@ -115,7 +115,7 @@ def body(entry: HistoryEntry, *, zone: tzinfo, now: datetime | None, name: str =
 
 def place_of(entry: HistoryEntry) -> str:
     """Return the title or readable key of an entry's conversation, "" if neither is known."""
-    return next((place for each in (entry.title, show_key(entry.conversation)) if (place := quoted(each)).strip()), "")
+    return known_name(entry.title, quoted(show_key(entry.conversation)))
 
 
 # The original message of a line

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ from sqlalchemy import Connection, and_, bindparam, func, or_, select
 
 from ..access import table as audiences
 from ..access import table_conversations as conversations
+from ..access.rules import is_own_chat
 from ..calls.call import Call
 from ..database.compiled import IDS, chunks, read_parts
 from ..database.dialects import Time
@@ -93,7 +95,10 @@ def store(call: Call, items: Sequence[tuple[int, NewMemory]], *, dry_run: bool) 
     ids, tiers = db.ids.take(len(items)), {memory.tier for _, memory in items}
 
     def work(connection: Connection) -> Done:
-        place = conversations.ensure(connection, db, scope, sender=scope.participant, is_greeting=not scope.participant)
+        # An import is no message: unless the call says whose conversation it is, the first speaker decides that.
+        is_known = scope.privacy is not None or is_own_chat(scope.conversation, scope.participant)
+        placed = scope if is_known else replace(scope, participant=None)
+        place = conversations.ensure(connection, db, placed, sender=placed.participant, is_greeting=not is_known)
         closed = {tier for tier in tiers if memories.is_private(connection, scope, tier, default, False)}
         private = frozenset(i for i, (_, memory) in enumerate(items) if memory.tier in closed)
         if len(private) == len(items):

@@ -15,7 +15,8 @@ from ..search.ranking.rows import FILLING
 from ..shapes import Citation, Hit
 from ..templates.render import Renderer
 from ..text import times
-from ..text.folding import collapsed, join_lines, one_line
+from ..text.folding import collapsed, join_lines
+from ..text.hits import known_name
 from ..text.sizes import to_json
 from ..text.words import read_lists
 from . import fit
@@ -161,7 +162,7 @@ class MessageLines:
             return Line(MEMORIES, mark_opening(text), head, hit, mark=mark, is_filling=is_filling)
         said_by = f"{hit['speaker']} {hit['reply']}" if "reply" in hit else hit["speaker"]
         if title := self.gathered.titles.get(self.chats.get((hit["source"], hit["id"]), "")):
-            said_by += f" in {one_line(title)}"
+            said_by += f" in {known_name(title)}"
         return Line(MEMORIES, text, f"{head}{said_by}: ", hit, mark=mark, is_filling=is_filling)
 
     def _name_hits(self, fitted: Fitted) -> Fitted:

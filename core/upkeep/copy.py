@@ -19,7 +19,7 @@ from sqlalchemy import Column, Connection, Table, delete, literal, select
 
 from ..access import external_rows
 from ..base.whole_file import replace_file
-from ..database.connections import check_new_file, find_source
+from ..database.connections import Target, check_new_file, find_source
 from ..database.dialects import FLAG, INTEGER, SMALL, JsonText, Key, StoredText, upsert
 from ..database.engine import Database
 from ..database.registry import REGISTRY
@@ -77,6 +77,8 @@ def copy_database(
         left_out = {*INDEX, schema_version.name, *(() if tokens else (access_tokens.name,))}
         tables = [TABLES[entry.table] for entry in REGISTRY if entry.table not in left_out]
         _check_source(old)
+        if _is_same(old.target, new.target):
+            raise StoreError(f"SOURCE and TARGET are the same database, {new.target.shown}.", source="TARGET")
         check_new_file(new.target)
         with old.connection(source="SOURCE", snapshot=True) as connection:
             for table in tables if old.family == "sqlite" else ():
@@ -91,6 +93,13 @@ def copy_database(
             ended = delete(schema_version).where(schema_version.c.version_num == migration.COPYING)
             new.idempotent_transaction(lambda connection: connection.execute(ended), source=schema_version.name)
         return Copied(old.target.shown, new.target.shown, rows, repaired)
+
+
+def _is_same(old: Target, new: Target) -> bool:
+    one, two = (str(each.url.database) for each in (old, new))
+    if old.family == new.family == "sqlite":
+        return Path(one).is_file() and Path(two).is_file() and Path(one).samefile(two)
+    return (old.family, old.server, one) == (new.family, new.server, two)
 
 
 def _check_source(db: Database) -> None:

@@ -289,6 +289,9 @@ def test_d36_a_copy_that_was_killed_after_its_end_is_complete_when_run_again(
         insert_memory("another fact", "ann", "chat", [], EVE, db=db)
     refused = run("db", "copy", url, fresh_url)
     assert refused.code == 1 and "holds rows already" in refused.err and len(find(fresh_url, "fact")) == 2
+    (tmp_path / "link.db").symlink_to(tmp_path / "source.db")
+    for source, target in ((url, url), (url, f"sqlite:///{tmp_path / 'link.db'}"), (fresh_url, fresh_url)):
+        assert "the same database" in run("db", "copy", source, target).err
 
 
 def test_d36_a_source_that_is_not_there_is_named_as_it_was_written(tmp_path: Path) -> None:
@@ -328,15 +331,16 @@ def test_g26_a_database_address_may_be_named_by_a_variable_or_a_file(
 ) -> None:
     """The list of processes shows every argument to everybody on the machine."""
     (tmp_path / "to").write_text(f"sqlite:///{tmp_path / 'to.db'}\n")
-    (tmp_path / "blank").write_text("\n")
+    (tmp_path / "secret").write_text("hunter2\n")
     monkeypatch.setenv("SOURCE", source_url)
     assert run("db", "copy", "env:SOURCE", f"file:{tmp_path / 'to'}").json["target"].endswith("to.db")
     assert run("db", "check", "--database", f"file:{tmp_path / 'to'}").code == 0
     assert run("db", "backup", "kept", "--database", "env:SOURCE").code == 0
     monkeypatch.setenv("TARGET", f"sqlite:///{tmp_path / 'restored.db'}")
     assert run("db", "restore", "kept", "env:TARGET").code == 0
-    refused = [run("db", "check", "--database", each) for each in ("env:NOT_SET", f"file:{tmp_path / 'blank'}")]
+    refused = [run("db", "check", "--database", each) for each in ("env:NOT_SET", f"file:{tmp_path / 'secret'}")]
     assert [(each.code, "holds no database address" in each.err) for each in refused] == [(2, True)] * 2
+    assert "hunter2" not in str(refused)
     gone = run("db", "copy", "env:SOURCE", "file:/nowhere/at/all")
     assert gone.code == 1 and "/nowhere/at/all: No such file" in gone.err
 
