@@ -43,6 +43,8 @@ _BREAKS = lazy_pattern("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 _STOPS = "[.,:;!?\u2026\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f\u061f\u06d4\u0964]"
 _GAP = "(?<!\\s)\\s*[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]\\s*"
 _CLEAR_GAP = f"(?:(?<={_STOPS})|(?<={_STOPS}[\"')\u00bb\u201d])){_GAP}|{_GAP}(?=[-*+\u2022]\\s|\\(?\\d{{1,3}}[.)]\\s)"
+LONGEST_OF_LIST = 40
+"""Maximum number of characters of each line of a list; a text with a longer line is prose."""
 _LINE_GAP, _CLEAR_LINE_GAP = lazy_pattern(_GAP), lazy_pattern(_CLEAR_GAP)
 
 _INVISIBLE = lazy_pattern(
@@ -95,8 +97,13 @@ def one_line(text: str) -> str:
 
 
 def join_lines(text: str) -> str:
-    """Return the cleaned text on one line, with ` / ` between lines; a space after punctuation or before a bullet."""
-    return text if text.isprintable() else _LINE_GAP.sub(" / ", _CLEAR_LINE_GAP.sub(" ", clean(text).strip()))
+    """Return the cleaned text on one line, with ` / ` between the lines of a list: if all are short.
+
+    After punctuation and before a bullet there is only a space.
+    """
+    if text.isprintable() or max(map(len, text.splitlines()), default=0) > LONGEST_OF_LIST:
+        return one_line(text)
+    return _LINE_GAP.sub(" / ", _CLEAR_LINE_GAP.sub(" ", clean(text).strip()))
 
 
 def fold(text: str) -> str:

@@ -99,22 +99,6 @@ def test_t64_a_line_of_the_person_named_is_among_the_first_whatever_others_repea
     assert ranks[said] == 2
 
 
-@pytest.mark.parametrize("question", ["Does Zed owe Bolt?", "How much money did Zed owe Bolt?"])
-def test_t64_lines_that_name_both_people_asked_about_come_first(db: Database, scope: Scope, question: str) -> None:
-    """Names of people asked about are no search words, so a longer line about both came last."""
-    both = "I heard that Zed owes Bolt forty coins since the fair in spring"
-    lines = [("Ann", both), *filler(9), ("Zed", "I owe everyone, ha"), ("Bolt", "I owe the cat a fish"), *filler(9)]
-    talked(
-        db,
-        scope,
-        [*lines, ("Zed", "Bolt, I owe you a coin"), ("Ann", "Zed owes taxes"), ("Ann", "Bolt owes rent")],
-        NOW,
-    )
-    hits, report = explain(db, scope, query=question, limit=6)
-    order = {each["id"]: each["rank"] for each in report["hits"]}
-    assert {hit["snippet"] for hit in hits if order[hit["id"]] < 3} == {both, "Bolt, I owe you a coin"}
-
-
 @pytest.mark.parametrize("limit", [5, 10])
 @pytest.mark.parametrize("is_near", [True, False])
 def test_t64_lines_of_the_person_named_are_hits_though_hundreds_of_others_match(

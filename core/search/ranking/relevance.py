@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,6 @@ import numpy as np
 
 from ...index.numbers import Floats as Vector
 from ...index.shapes import WORD, RowId
-from ...text.folding import fold
 from ...text.forms.spellings import share_spelt_otherwise
 from ...text.question_words import asked_words, begins_with, holds
 from ...text.words import list_terms
@@ -216,8 +214,6 @@ def read_closely(rows: Sequence[ScoredRow], query: RankingQuery) -> list[dict[st
     words = [(i, term.written) for i, term in enumerate(query.terms) if term.written]
     # In ASCII texts, only the spelling of these terms is checked.
     spelt = frozenset([i for i, word in words if not (word.isascii() and word.islower())])
-    parts = [{*fold(name).split(), *name.casefold().split()} for name in question.people if len(question.people) > 1]
-    names = [re.compile(rf"\b(?:{'|'.join(map(re.escape, each))})\b") for each in parts]
     for row in rows:
         text, long, reasons = row.row.folded[:CLOSE_CHARS], row.candidate.long, dict[str, float]()
         if find_weight("first", long):
@@ -229,9 +225,6 @@ def read_closely(rows: Sequence[ScoredRow], query: RankingQuery) -> list[dict[st
                 reasons["spelling"] = otherwise
         if question.wants_time and find_weight("time", long):
             reasons["time"] = float(tells_time(text, languages))
-        if len(names) > 1:  # `Does Zed owe Bolt?`
-            said = f"{row.row.said_by.casefold()} {text}"
-            reasons["all_named"] = float(None not in [name.search(said) for name in names])
         if question.wants_number and find_weight("number", long):
             reasons["number"] = float(has_number(text, languages))
         made.append(reasons)

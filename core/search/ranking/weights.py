@@ -60,7 +60,6 @@ WEIGHTS: dict[str, Weight] = {
     "length": Weight(1.0, 0.0),
     "time": Weight(2.0, 0.0),
     "number": Weight(1.5, 0.9),
-    "all_named": Weight(8.0, 8.0),
     "spelling": Weight(-4.0, -4.0),
     "quote": Weight(-4.0, -4.0),
     "day": Weight(8.0, 8.0),
