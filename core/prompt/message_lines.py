@@ -115,7 +115,7 @@ class MessageLines:
 
     def write_records(self, most_chars: int, held: Iterable[str] = ()) -> Fitted:
         """Return the lines that fit as one text under one heading, except lines that a text in `held` contains."""
-        known = collapsed("\n".join(held)).replace(" / ", " ")
+        known = _compared("\n".join(held))
         lines = [line for line in self.lines if not _is_in(line, known)]
         head = "\n".join(filter(None, [HEAD, self.now]))
         if not lines or most_chars <= len(HEAD):
@@ -313,11 +313,16 @@ def _join_contents(messages: Messages | dict[str, Any]) -> str:
     return "\n\n".join(block["text"] for block in blocks)
 
 
+def _compared(text: str) -> str:
+    """Return a text in the form in which lines are compared: without what `join_lines` puts between them."""
+    return collapsed(text).replace(" / ", " ")
+
+
 def _is_in(line: Line, known: str) -> bool:
     """Return whether the folded text `known` contains the words of a line; punctuation at both ends is ignored.
 
     The day and the name before an instruction or saved memory may be missing.
     """
     texts = (line.said, _DAY_AND_NAME.sub("", line.said)) if line.section in ASKED_FOR else (line.said,)
-    said = (collapsed(text).replace(" / ", " ").strip(" .…\"'!?>") for text in texts)
+    said = (_compared(text).strip(" .…\"'!?>") for text in texts)
     return any(words and holds_words(known, words) for words in said)

@@ -32,8 +32,8 @@ MOST_ROWS = 200
 MOST_READ = 6
 """Maximum number of later messages that are read for each of these words, newest first."""
 _TASK = lazy_pattern(r"\btodo\b|\bto-do\b|\[(?: |open|todo)\]")
-_CLAUSE_END = lazy_pattern("[,.;:!?\\n\u3001\u3002\uff01\uff1f]")
-_WORD = lazy_pattern("\\w+|[,.;:!?\\n\u3001\u3002\uff01\uff1f]")
+_ENDS = "[,.;:!?\\n\u3001\u3002\uff01\uff1f]"
+_CLAUSE_END, _WORD_OR_END = lazy_pattern(_ENDS), lazy_pattern(rf"\w+|{_ENDS}")
 
 
 def find_changes(
@@ -129,7 +129,7 @@ def _may_mean(row: FoundRow, plan: FoundRow, languages: Sequence[str]) -> bool:
 def _list_names(row: FoundRow, words: Collection[str]) -> dict[str, set[str]]:
     """Return the last names after each first name: those among `words` and written in capitals."""
     names = defaultdict[str, set[str]](set)
-    capitals = [word if word[0].isupper() else "" for word in _WORD.findall(row.shown_text)]
+    capitals = [word if word[0].isupper() else "" for word in _WORD_OR_END.findall(row.shown_text)]
     for one, two in [(fold(one), fold(two)) for one, two in pairwise(capitals) if one and two]:
         if one in words and two in words:
             names[one].add(two)

@@ -29,6 +29,7 @@ _STOP = lazy_pattern(
     rf"|[.!?…؟۔।॥።]+[{_CLOSING}*_~]*(?=\s|\Z|[{SPACELESS}])"
     r"|\n+"
 )
+_SENTENCE_END = lazy_pattern(r"(?<=[.!?…。！？])(?=\s)|(?<=[。！？])|(?<=\n)")
 _SHORTENED = lazy_pattern(
     r"(?:^|[\s(\"'“„])(?:[^\W\d_]|mrs?|ms|dr|prof|st|jr|sr|vs|no|nr|fig|ca|bzw|mme|sra?|dept|approx|\d{1,3}"
     r"|(?:[^\W\d_]\.)+[^\W\d_])\.\Z",
@@ -207,9 +208,6 @@ def _spell(run: str, spaceless: bool, left: set[str]) -> Iterator[str]:
         end = at + 2
     if piece:
         yield piece
-
-
-_SENTENCE_END = lazy_pattern(r"(?<=[.!?…。！？])(?=\s)|(?<=[。！？])|(?<=\n)")
 
 
 def fit_text(text: str, fits: Callable[[str], bool]) -> tuple[str, int]:

@@ -37,11 +37,11 @@ def marks_class() -> str:
 
 
 _SURROGATES = lazy_pattern("[\ud800-\udfff]")
-# Line breaks of str.splitlines; a run of them is one break, so "\r\n" becomes one space.
-_BREAKS = lazy_pattern("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
+_BREAK = "[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]"  # of str.splitlines
+_BREAKS = lazy_pattern(f"{_BREAK}+")  # a run of them is one break, so "\r\n" becomes one space
 
 _STOPS = "[.,:;!?\u2026\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f\u061f\u06d4\u0964]"
-_GAP = "(?<!\\s)\\s*[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]\\s*"
+_GAP = f"(?<!\\s)\\s*{_BREAK}\\s*"
 _CLEAR_GAP = f"(?:(?<={_STOPS})|(?<={_STOPS}[\"')\u00bb\u201d])){_GAP}|{_GAP}(?=[-*+\u2022]\\s|\\(?\\d{{1,3}}[.)]\\s)"
 LONGEST_OF_LIST = 40
 """Maximum number of characters of each line of a list; a text with a longer line is prose."""

@@ -179,8 +179,9 @@ def _plain(name: str, language: str) -> tuple[str, ...]:
     return tuple(map(bare, list_phrases(name, language)))
 
 
-MENTIONS_BY_ID = lazy_pattern(r"\A(?:\s*<@[!&]?\w+>[,:]?)+(?=\s*\S)")
-MENTIONS = lazy_pattern(r"\A(?:\s*(?:<@[!&]?\w+>|@[\w.-]+)[,:]?)+(?=\s*\S)")
+_BY_ID = r"<@[!&]?\w+>"
+MENTIONS_BY_ID = lazy_pattern(rf"\A(?:\s*{_BY_ID}[,:]?)+(?=\s*\S)")
+MENTIONS = lazy_pattern(rf"\A(?:\s*(?:{_BY_ID}|@[\w.-]+)[,:]?)+(?=\s*\S)")
 """Mentions at the beginning of a text: `<@123>`, and also `@iris`."""
 
 

@@ -248,9 +248,7 @@ def test_t63_a_plan_or_state_comes_with_the_message_that_changed_it(
 def test_t63_a_task_comes_with_the_later_message_about_it(
     db: Database, scope: Scope, task: str, done: str, asked: str
 ) -> None:
-    others = [
-        (name, f"TODO: {each} [open]") for name, each in (("Ann", "renew the passport"), ("Ann", "book a dentist"))
-    ]
+    others = [("Ann", f"TODO: {each} [open]") for each in ("renew the passport", "book a dentist")]
     talked(db, scope, [("Ann", task), *others, *filler(20)], ago(days=9))
     talked(db, scope, [("Ann", done), *filler(8)], ago(days=2))
     found = [hit["snippet"] for hit in explain(db, scope, query=asked, limit=10)[0]]
