@@ -29,6 +29,8 @@ class Person:
     """Participant keys of all linked identities of the person."""
     names: frozenset[str] = frozenset()
     """Names of these identities, as stored in rows."""
+    is_known: bool = True
+    """Whether rows have one of the keys; the id of an unknown key may be the name of somebody else."""
     folded: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -37,7 +39,8 @@ class Person:
     def is_id(self, value: object, interface: str) -> bool:
         if isinstance(value, bool) or not isinstance(value, (str, int)):
             return False
-        return str(value) in self.keys or f"{interface}/{value}" in self.keys
+        is_whole = "/" in str(value) or not interface
+        return f"{interface}/{value}" in self.keys or (is_whole and str(value) in self.keys)
 
     def is_name(self, value: object) -> bool:
         return isinstance(value, str) and fold(value).strip().removeprefix("@") in self.folded
@@ -64,14 +67,16 @@ def _stands_in(name: str, text: str) -> bool:
     return re.search(before + re.escape(name) + after, text) is not None
 
 
-def left_involved(involved: Sequence[Any], interfaces: Iterable[str], person: Person) -> list[Any]:
-    """Return the list of people in a diary entry without the forgotten person."""
+def left_involved(involved: Sequence[Any], interfaces: Iterable[str], person: Person, *, by_name: bool) -> list[Any]:
+    """Return the list of people in a diary entry without the forgotten person; names and ids alone need `by_name`."""
     known = tuple(interfaces)
-    return [
-        each
-        for each in involved
-        if not (person.is_name(each) or any(person.is_id(each, interface) for interface in known))
-    ]
+
+    def is_person(value: Any) -> bool:
+        if not by_name:
+            return "/" in str(value) and value in person.keys
+        return person.is_name(value) or any(person.is_id(value, interface) for interface in known)
+
+    return [each for each in involved if not is_person(each)]
 
 
 def without_reply(
@@ -93,7 +98,7 @@ def _is_of(note: Any, interface: str, person: Person, message_ids: Collection[st
     # the `id` of the answered message is not the id of a person
     ids = [each[name] for each in who for name in _IDS if name in each and not (each is note and name == "id")]
     names = [each[name] for each in who for name in _NAMES if each.get(name)]
-    if any(person.is_id(value, interface) for value in ids) or any(person.is_name(value) for value in names):
+    if any(person.is_id(value, interface) for value in ids) or (not ids and any(map(person.is_name, names))):
         return True
     if any(str(note[name]) in message_ids for name in _MESSAGE_IDS if isinstance(note.get(name), (str, int))):
         return True

@@ -295,8 +295,24 @@ def _find_person(removal: Removal, participant: str) -> Owner:
         removal.read_in(mine, _P.participant_key, keys)
         if _find_identities(removal, participant) == keys and _find_conversations(removal, keys) <= locked:
             break
+    return Owner(_read_person(removal, keys), *_find_direct(removal, keys))
+
+
+def _read_person(removal: Removal, keys: Collection[str]) -> Person:
     names = {name for column, whose in _NAMES for name in _find_in(removal, column, whose, keys) if name.strip()}
-    return Owner(Person(frozenset(keys), frozenset(names)), *_find_direct(removal, keys))
+    columns = (
+        table.c[name] for entry, table in _TABLES.items() if table is not audiences for name in entry.participant
+    )
+    is_known = any(removal.read_in(select(literal(1)).limit(1), column, keys) for column in columns)
+    return Person(frozenset(keys), frozenset(names), is_known)
+
+
+def find_entries(db: Database, persona: str, keys: Collection[str]) -> list[int]:
+    """Return the diary entries that name a person with these keys, except those of chats with one other person."""
+    with db.connection(source=ai_diary.name) as connection:
+        removal = Removal(connection, db, persona)
+        person, rooms = _read_person(removal, keys), table_quotes.find_own_rooms(removal, keys)
+        return [row.id for row, *_ in table_quotes.find_entries(removal, person) if row.audience_id not in rooms]
 
 
 def _find_identities(removal: Removal, participant: str) -> set[str]:

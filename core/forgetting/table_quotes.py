@@ -12,7 +12,7 @@ from ..access import table_conversations
 from ..access.rules import mark_participant, split_key
 from ..database.compiled import AT_ONCE, chunks
 from ..database.rows import read_list, read_object, short_interface
-from ..database.schema import ai_diary, chat_history_cache, memory_jobs
+from ..database.schema import ai_diary, audiences, chat_history_cache, conversations, memory_jobs
 from ..database.sources import AI_DIARY, WITHDRAWN
 from ..index import entries as index_entries
 from ..index import indexed
@@ -42,23 +42,9 @@ def clean_diary(removal: Removal, person: Person) -> set[int]:
 
     An entry that involves nobody else is deleted.
     """
-    interfaces = {split_key(key)[0] for key in person.keys}
-    own = {*person.keys, *map(mark_participant, person.keys)}
-    by_short: dict[str, set[str]] = {}
-    for name in interfaces:
-        by_short.setdefault(short_interface(name), {short_interface(name)}).add(name)
-    texts = (_D.personal_thought, _D.interaction_summary)
-    chosen = select(_D.id, _D.interface, _D.involved_users, _D.participant_keys, *texts).where(
-        _D.persona_id == removal.persona, or_(_D.involved_users.is_not(None), _D.participant_keys.is_not(None))
-    )
     deleted: set[int] = set()
     changed: dict[int, dict[str, Any]] = {}
-    for row in _pages(removal, chosen, _D.id):
-        involved = read_list(row.involved_users)
-        left = rules.left_involved(involved, by_short.get(row.interface, {row.interface}), person)
-        keys = [key for key in read_list(row.participant_keys) if key not in own]
-        if len(left) == len(involved) and len(keys) == len(read_list(row.participant_keys)):
-            continue
+    for row, left, keys in find_entries(removal, person):
         if not left:
             deleted.add(row.id)
             continue
@@ -70,6 +56,38 @@ def clean_diary(removal: Removal, person: Person) -> set[int]:
     removal.delete_rows(AI_DIARY, deleted)
     change_entries(removal, changed)
     return deleted | changed.keys()
+
+
+def find_entries(removal: Removal, person: Person) -> Iterator[tuple[Any, list[Any], list[str]]]:
+    """Yield the diary entries that list the person, each with the other people involved, and the keys of others.
+
+    In a chat with one other person a name means them, or somebody they know: only a key in `involved_users` counts.
+    """
+    rooms = find_own_rooms(removal, person.keys)
+    interfaces = {split_key(key)[0] for key in person.keys}
+    own = {*person.keys, *map(mark_participant, person.keys)}
+    by_short: dict[str, set[str]] = {}
+    for name in interfaces:
+        by_short.setdefault(short_interface(name), {short_interface(name)}).add(name)
+    texts = (_D.personal_thought, _D.interaction_summary)
+    chosen = select(_D.id, _D.audience_id, _D.interface, _D.involved_users, _D.participant_keys, *texts).where(
+        _D.persona_id == removal.persona, or_(_D.involved_users.is_not(None), _D.participant_keys.is_not(None))
+    )
+    for row in _pages(removal, chosen, _D.id):
+        involved, of_other = read_list(row.involved_users), row.audience_id in rooms
+        here = by_short.get(row.interface, {row.interface})
+        left = rules.left_involved(involved, here, person, by_name=person.is_known and not of_other)
+        stored = read_list(row.participant_keys)
+        keys = [key for key in stored if of_other or key not in own]
+        if len(left) < len(involved) or len(keys) < len(stored):
+            yield row, left, keys
+
+
+def find_own_rooms(removal: Removal, keys: Collection[str]) -> set[int]:
+    """Return the audiences of chats with one person, and of what one person saved, except those of `keys`."""
+    direct, ref, theirs = conversations.c.direct_person_key, audiences.c.ref, sorted(keys)
+    own = removal.find_values(audiences.c.audience_id, audiences.c.kind.in_(("direct", "saved")), ref.not_in(theirs))
+    return own | removal.find_values(conversations.c.audience_id, direct.is_not(None), direct.not_in(theirs))
 
 
 def find_entries_on(removal: Removal, messages: Collection[int], names: Mapping[str, Collection[str]]) -> set[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -12,21 +12,20 @@ from sqlalchemy import Connection, and_, func, or_, select, true, update
 
 from ..access import table as audience_table
 from ..access import table_participants
-from ..access.rules import SEPARATE, AudienceKey, AudienceKind, mark_participant, split_key
+from ..access.rules import SEPARATE, AudienceKey, AudienceKind, split_key
 from ..access.table_conversations import FACTS, MOVED, SHARED_KINDS, relocate
 from ..access.table_participants import checked_key, full_key, hold, known
 from ..access.view import ConversationFacts
 from ..base.hints import shown
 from ..database.compiled import IDS, read_parts
-from ..database.dialects import json_has_text
 from ..database.engine import Database
 from ..database.registry import REGISTRY
-from ..database.rows import short_interface
 from ..database.schema import ai_diary, chat_history_cache, conversations, memories, participants, user_relationships
 from ..database.schema_base import metadata
 from ..database.sources import ALL, MEMORIES, SourceTable
 from ..errors import MessageError
 from ..forgetting import rules, table_quotes, table_rows
+from ..forgetting.table import find_entries
 from ..index import indexed
 from ..short_term.table import remove_person
 
@@ -169,8 +168,8 @@ _INNER = frozenset({"text_folded", "content_hash", "token_hash", "audience_id", 
 def read_rows(db: Database, persona: str, participant: str) -> dict[str, list[dict[str, Any]]]:
     """Return, by table, the rows that name a person by any linked key, and the rows that belong to those rows.
 
-    Tables without such rows are left out. Diary entries may name the person by name instead. Each message comes with
-    its alternatives and recaps, each memory with its previous texts.
+    Tables without such rows are left out. Diary entries may name the person by name instead, except those of chats with
+    one other person. Each message comes with its alternatives and recaps, each memory with its previous texts.
     """
     key = checked_key(participant)
     identities = db.read(table_participants.select_identities(persona, key), source="participants")
@@ -183,9 +182,9 @@ def read_rows(db: Database, persona: str, participant: str) -> dict[str, list[di
             theirs = theirs.where(table.c[entry.persona] == persona)
         of_keys = [table.c[name].in_(keys) for name in entry.participant]
         if table is ai_diary:
-            of_keys += _build_involved(keys, [row.get("display_name") for row in matches.get("participants", ())])
-        if of_keys:
-            rows = db.read(theirs.where(or_(*of_keys)), source=entry.table)
+            rows = read_parts(db.read, theirs.where(table.c.id.in_(IDS)), {}, find_entries(db, persona, keys))
+        elif of_keys:
+            rows = list(db.read(theirs.where(or_(*of_keys)), source=entry.table))
         elif entry.row_table in matches and entry.table != "scenes":  # a scene is about more than its last message
             parents = [row["id"] for row in matches[entry.row_table]]
             rows = read_parts(db.read, theirs.where(table.c[entry.row_of].in_(IDS)), {}, parents)
@@ -194,16 +193,6 @@ def read_rows(db: Database, persona: str, participant: str) -> dict[str, list[di
         if rows:
             matches[entry.table] = [_build_row(row) for row in rows]
     return matches
-
-
-def _build_involved(keys: Iterable[str], names: Iterable[str | None]) -> Iterator[Any]:
-    """Yield the conditions of diary entries that involve a person: by key, id on the entry's interface, or name."""
-    involved = ai_diary.c.involved_users
-    yield from (json_has_text(involved, each) for each in (*keys, *names) if each)
-    for key in keys:
-        interface, _, own_id = key.partition("/")
-        yield from (json_has_text(ai_diary.c.participant_keys, each) for each in (key, mark_participant(key)))
-        yield and_(ai_diary.c.interface == short_interface(interface), json_has_text(involved, own_id))
 
 
 def _build_row(row: Any) -> dict[str, Any]:

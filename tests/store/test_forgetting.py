@@ -23,7 +23,7 @@ from core.errors import MessageError
 from core.forgetting import table as forgetting_table
 from core.messages.new_message import read_message
 from core.messages.table import insert_message
-from core.privacy import set_privacy
+from core.privacy import read_rows, set_privacy
 from core.scope import Scope
 from core.short_term import get_for_user
 from core.synth_core_memory import silently_record_memory
@@ -65,6 +65,54 @@ def test_f40_an_id_without_interface_is_refused_where_some_interface_has_it(db: 
     assert forget(participant="an", **call).total == 0
     assert forget(participant=ANN, **call).total > 0
     assert forget(participant="ann", **call).total == 0
+
+
+@pytest.mark.parametrize("key", ["tg/Ann", "discord/Ann", "tg/nobody", "ann"])
+def test_f40_an_unknown_key_finds_nothing_by_the_name_of_somebody_else(db: Database, key: str) -> None:
+    """The part of a mistyped key after the slash is an id, never a name: all entries on tg/ann were deleted."""
+    scope = own_scope()
+    say(db, scope, "I bought a kayak")
+    reply = {"reply_to_message": {"message_id": "1", "text": "a kayak", "from_user": {"id": "ann"}}}
+    save_chat_message(GROUP, "What?", "Bob", "bob", metadata=reply, **given(db, Scope(scope.persona, GROUP, "tg/bob")))
+    for here in (scope, Scope(scope.persona, GROUP), Scope(scope.persona, GROUP, ANN)):
+        add_diary_entry("Ann told me of her kayak", involved_users=["Ann"], **given(db, here))
+    before = [rows_of(db, table, scope.persona) for table in (chat_history_cache, ai_diary)]
+    assert read_rows(db, scope.persona, key) == {}
+    if key == "ann":
+        with pytest.raises(MessageError, match="without its interface"):
+            forget(participant=key, **given(db, scope))
+    else:
+        assert forget(participant=key, **given(db, scope)).total == 0
+    assert [rows_of(db, table, scope.persona) for table in (chat_history_cache, ai_diary)] == before
+    assert len(read_rows(db, scope.persona, ANN)["ai_diary"]) == 3
+    forget(participant=ANN, **given(db, scope))
+    assert not rows_of(db, ai_diary, scope.persona)
+    assert "kayak" not in str(rows_of(db, chat_history_cache, scope.persona))
+
+
+@pytest.mark.parametrize("privacy", ["direct", "separate"])
+@pytest.mark.parametrize("other", ["discord/9", "whatsapp/Ann"])
+def test_f42_an_entry_of_a_direct_chat_is_of_nobody_elsewhere_with_the_name(
+    db: Database, privacy: Any, other: str
+) -> None:
+    scope = own_scope()
+    one = Scope(scope.persona, "tg/7", "tg/7", privacy=privacy)
+    save_chat_message("tg/7", "I am pregnant, tell nobody", "Ann", "7", **given(db, one))
+    interface, _, own_id = other.partition("/")
+    room = f"{interface}/g2"
+    save_chat_message(room, "hello", "Ann", own_id, **given(db, Scope(scope.persona, room, other)))
+    quote = {"reply_to_message": {"sender_id": "7", "sender_name": "Ann", "text": "hello"}}
+    save_chat_message(GROUP, "Yes", "Bob", "bob", metadata=quote, **given(db, Scope(scope.persona, GROUP, "tg/bob")))
+    secret = add_diary_entry("Ann told me she is pregnant", involved_users=["Ann"], **given(db, one))
+    told = add_diary_entry("Gossip of another", involved_users=[other], **given(db, one))
+    add_diary_entry("Ann said hello", involved_users=["Ann"], **given(db, Scope(scope.persona, GROUP)))
+    assert [row["content"] for row in read_rows(db, scope.persona, other)["ai_diary"]] == ["Ann said hello"]
+    forget(participant=other, **given(db, scope))
+    assert {row.id for row in rows_of(db, ai_diary, scope.persona)} == {secret.id} != {told.id}
+    assert "'sender_id': '7'" in str(rows_of(db, chat_history_cache, scope.persona)).replace('"', "'")
+    assert [row["id"] for row in read_rows(db, scope.persona, "tg/7")["ai_diary"]] == [secret.id]
+    forget(participant="tg/7", **given(db, scope))
+    assert not rows_of(db, ai_diary, scope.persona)
 
 
 def test_f47_eight_write_and_one_forgets(db: Database) -> None:
