@@ -18,6 +18,7 @@ from ..database.engine import Database
 from ..database.schema import audiences, memories
 from ..database.sources import MEMORIES
 from ..index import indexed, packing
+from ..tags import table as tags_table
 from . import ddl
 
 Value = str | int | float
@@ -101,6 +102,7 @@ def run_script(
         if is_prune:
             owned = select(audiences.c.audience_id).where(audiences.c.persona_id == bound["persona"])
             packing.purge(connection, list(connection.execute(owned).scalars()))
+            tags_table.raise_version(connection, db, str(bound["persona"]))
         if db.family == "sqlite":
             connection.exec_driver_sql("DROP TABLE temp.given")
         return Ran(name, counted, changed)

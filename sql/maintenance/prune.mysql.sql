@@ -1,6 +1,6 @@
 -- Memory items that expired or were archived long ago, with their index rows.
 -- Risk: with @apply 1 the rows are deleted for good. Pinned ones stay.
--- Tables: reads and changes memories, item_history, tags, search_fresh, search_gone, search_vector, search_vector_version.
+-- Tables: reads and changes memories, item_history, tags, tag_aliases, tag_links, search_*.
 -- Cost: reads each tag of the persona against each row that goes: run it at a quiet hour.
 -- Run it: prompt-engine db maintenance prune, or mysql --default-character-set=utf8mb4 NAME < this file
 
@@ -44,6 +44,25 @@ WHERE persona_id = @persona
   AND EXISTS (SELECT 1 FROM memories AS m WHERE m.persona_id = @persona AND m.pinned = 0
     AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before)
     AND JSON_CONTAINS(m.tags, JSON_QUOTE(CONVERT(tags.tag USING utf8mb4))));
+
+-- tags that nothing uses any more, with their aliases and links
+
+DELETE FROM tags
+WHERE persona_id = @persona AND uses <= 0
+  AND @apply = 1
+  AND EXISTS (SELECT 1 FROM memories AS m WHERE m.persona_id = @persona AND m.pinned = 0
+    AND (m.expires_at <= @expired_before OR m.archived_at <= @archived_before)
+    AND JSON_CONTAINS(m.tags, JSON_QUOTE(CONVERT(tags.tag USING utf8mb4))));
+
+DELETE FROM tag_aliases
+WHERE persona_id = @persona AND tag NOT IN (SELECT t.tag FROM tags AS t WHERE t.persona_id = @persona)
+  AND @apply = 1;
+
+DELETE FROM tag_links
+WHERE persona_id = @persona
+  AND (tag NOT IN (SELECT t.tag FROM tags AS t WHERE t.persona_id = @persona)
+    OR related_tag NOT IN (SELECT t.tag FROM tags AS t WHERE t.persona_id = @persona))
+  AND @apply = 1;
 
 DELETE FROM item_history
 WHERE persona_id = @persona

@@ -1,6 +1,6 @@
 -- Memory items that expired or were archived long ago, with their index rows.
 -- Risk: with @apply 1 the rows are deleted for good. Pinned ones stay.
--- Tables: reads and changes memories, item_history, tags, search_fresh, search_gone, search_vector, search_vector_version.
+-- Tables: reads and changes memories, item_history, tags, tag_aliases, tag_links, search_*.
 -- Cost: reads each tag of the persona against each row that goes: run it at a quiet hour.
 -- Run it: prompt-engine db maintenance prune, or sqlite3 FILE < this file
 
@@ -46,6 +46,26 @@ WHERE persona_id = (SELECT persona FROM given)
   AND tag IN (SELECT held.value FROM memories AS m JOIN json_each(m.tags) AS held
     WHERE m.persona_id = (SELECT persona FROM given) AND m.pinned = 0
     AND (m.expires_at <= (SELECT expired_before FROM given) OR m.archived_at <= (SELECT archived_before FROM given)));
+
+-- tags that nothing uses any more, with their aliases and links
+
+DELETE FROM tags
+WHERE persona_id = (SELECT persona FROM given) AND uses <= 0
+  AND (SELECT apply FROM given) = 1
+  AND tag IN (SELECT held.value FROM memories AS m JOIN json_each(m.tags) AS held
+    WHERE m.persona_id = (SELECT persona FROM given) AND m.pinned = 0
+    AND (m.expires_at <= (SELECT expired_before FROM given) OR m.archived_at <= (SELECT archived_before FROM given)));
+
+DELETE FROM tag_aliases
+WHERE persona_id = (SELECT persona FROM given)
+  AND tag NOT IN (SELECT t.tag FROM tags AS t WHERE t.persona_id = (SELECT persona FROM given))
+  AND (SELECT apply FROM given) = 1;
+
+DELETE FROM tag_links
+WHERE persona_id = (SELECT persona FROM given)
+  AND (tag NOT IN (SELECT t.tag FROM tags AS t WHERE t.persona_id = (SELECT persona FROM given))
+    OR related_tag NOT IN (SELECT t.tag FROM tags AS t WHERE t.persona_id = (SELECT persona FROM given)))
+  AND (SELECT apply FROM given) = 1;
 
 DELETE FROM item_history
 WHERE persona_id = (SELECT persona FROM given)

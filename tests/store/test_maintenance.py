@@ -101,7 +101,7 @@ def test_d33_prune_removes_what_expired_and_was_archived_with_its_index_rows(db:
     told = db.read(select(schema.search_vector_version), source="search_vector_version")
     assert {row[0]: row[1] - 5 > embeddings.KEPT for row in told} == {7: True, 8: False}
     assert ids(db) == [3, 4, 5, 6]
-    assert uses(db) == {"cat": 3, "pet": 0, "dog": 1}
+    assert uses(db) == {"cat": 3, "dog": 1}
     assert verify_index(db) == []
     assert set(maintenance.run_script(db, "prune", values=values, apply=True).changed.values()) == {0}
 
@@ -109,7 +109,7 @@ def test_d33_prune_removes_what_expired_and_was_archived_with_its_index_rows(db:
 @pytest.mark.parametrize("packed", [False, True], ids=["fresh", "packed"])
 def test_d42_what_prune_deletes_stands_nowhere_afterwards(db: Database, packed: bool) -> None:
     audiences(db)
-    remember(db, 1, "zqcanary of cats", "cat", expires_at=NOW)
+    remember(db, 1, "zqcanary of cats", "cat", "zqcanary", expires_at=NOW)
     remember(db, 2, "a cat", "cat")
     remember(db, 3, "zqwren of another", persona="other")
     vector = {"audience_id": 7, "model": "m", "at_us": 1, "source": 0, "row_id": 1, "part": 0, "vector": b"zqcanary"}
@@ -120,14 +120,19 @@ def test_d42_what_prune_deletes_stands_nowhere_afterwards(db: Database, packed: 
     def plant(connection: Any) -> None:
         connection.execute(insert(schema.search_vector), vector)
         connection.execute(insert(schema.item_history), former)
+        of_tags = [(schema.tags, {"tag": "pet"}), (schema.tag_links, {"tag": "pet", "related_tag": "zqcanary"})]
+        of_tags += [(schema.tag_aliases, {"alias": a, "tag": t}) for a, t in (("bird", "zqcanary"), ("puss", "cat"))]
+        for table, row in of_tags:
+            connection.execute(insert(table), {"persona_id": "default", **row})
         if packed:
             packing.pack_fresh(connection, 7)
 
     db.transaction(plant, source="test")
-    assert {"item_history", "memories", "search_vector"} <= set(holders(db, "zqcanary"))
+    assert {"item_history", "memories", "search_vector", "tag_aliases", "tags"} <= set(holders(db, "zqcanary"))
     maintenance.run_script(db, "prune", values={"expired_before": NOW}, apply=True)
     assert holders(db, "zqcanary") == []
     assert "search_fresh" in holders(db, "zqwren") and holders(db, "zqkept") == ["item_history"]
+    assert holders(db, "puss") == ["tag_aliases"] and uses(db) == {"cat": 1, "pet": 0}
     assert verify_index(db) == []
 
 
