@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -24,6 +25,8 @@ _REMEDY = {
     "environment": "Change the variable, or remove it",
     "argument": "Pass another value, or none",
 }
+_IN_URL = re.compile(r"(?<=://)\S+(?=@)|(?<=\?)\S+=\S+")
+"""User and password of a URL, or its query, which may hold a key."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +42,8 @@ class Flag:
     """Whether the value is shown as dots, never written to a file, and also read from a file (variable <name>_FILE)."""
 
     def shown(self, value: Any) -> str:
-        """Return the value as text; dots for a secret."""
-        return DOTS if self.secret and value else self.kind.write_text(value)
+        """Return the value as text; dots for a secret, and for the user, password and query of a URL."""
+        return DOTS if self.secret and value else _IN_URL.sub(DOTS, self.kind.write_text(value))
 
     def shown_default(self) -> str:
         value = self.shown(self.default)
@@ -58,7 +61,7 @@ class Flag:
     ) -> ConfigError:
         """Return the error for a bad value: the problem, its place, the allowed values, and what to do."""
         place = f"{where}, line {line}" if line else where
-        seen = DOTS if self.secret else shown(value)
+        seen = DOTS if self.secret else _IN_URL.sub(DOTS, shown(value))
         helped = f" {hint}" if hint and not self.secret else ""
         return ConfigError(
             f"{self.name} is {seen} ({place}). It must be {self.kind.allowed}.{helped} "
@@ -140,9 +143,10 @@ class FlagValues:
     def differing(self) -> dict[str, Any]:
         """Return the flags whose values differ from their defaults, as JSON values; a secret is shown as dots."""
         return {
-            name: DOTS if declared.secret else plain(self.__dict__[name.lower()])
+            name: declared.shown(value) if declared.secret or isinstance(value, str) else plain(value)
             for name, declared in self.declared().items()
-            if self.__dict__[name.lower()] != declared.default
+            for value in (self.__dict__[name.lower()],)
+            if value != declared.default
         }
 
     def __repr__(self) -> str:

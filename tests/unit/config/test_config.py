@@ -52,6 +52,16 @@ def test_g19_secrets_print_as_dots_everywhere() -> None:
     assert "canary" not in str(caught.value) and DOTS in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["LLM_BASE_URL", "EMBEDDER"])
+@pytest.mark.parametrize("address", ["http://u:canary@7/canary@h:1/v1", "https://h/v1?key=canary", "https://canary@h"])
+def test_g19_no_address_shows_a_password(name: str, address: str) -> None:
+    settings = Settings(**{name.lower(): address})
+    printed = f"{settings!r} {settings.differing()} {show(settings)} {FLAGS[name].refusal(address, 'file', 'x')}"
+    assert "canary" not in printed and printed.count(f"://{DOTS}@h" if "@" in address else f"h/v1?{DOTS}") >= 3
+    plain = f"{show(Settings(**{name.lower(): 'http://127.0.0.1:11434/v1'}))}"
+    assert "'http://127.0.0.1:11434/v1'" in plain
+
+
 def test_show_lists_every_flag_with_value_and_source(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENABLE_MEMORIES", "false")
     yaml_file("SNIPPET_CHARS: 80\nLANGUAGES: [en, de]\n")
