@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlsplit
 
 import typer
 from typer import Argument, BadParameter, Option
@@ -80,7 +81,9 @@ def work(
         output.note(llm.UNNAMED, style="yellow")
     if not run.as_json:
         whose = ", ".join(personas or ()) or "all personas"
-        model = f"The model is {asked!r}." if asked else "Without LLM_BASE_URL and LLM_MODEL texts are extracts."
+        model = "Without LLM_BASE_URL and LLM_MODEL texts are extracts."
+        if isinstance(asked, llm.MeteredModel):
+            model = f"The model is {asked.name} at {urlsplit(run.settings.llm_base_url).netloc}."
         output.note(f"Working for {whose} on {run.db.target.shown}, {'once' if once else 'until Ctrl-C'}. {model}")
     logs.logger.addFilter(is_other)
     try:

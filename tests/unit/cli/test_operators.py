@@ -119,6 +119,7 @@ def test_a_worker_with_a_dead_model_says_what_waits(
     scope = Scope("default", "discord/c1", "discord/u1")
     assert stories.queue_recaps("discord/c1", scope=scope, **call) == 4
     ran = run("worker", "--once", "--text")
+    assert ", once. The model is m at 127.0.0.1:9.\n" in ran.err
     assert "Operations that wait: 4, the last try failed:" in ran.err and "operation id=" not in caplog.text
     assert ran.code == 1 and ran.err.endswith("0 of 4 operations done.\n")
     failed = re.findall(r"RECAP of discord/c1 failed after \d+\.\d s, next try in 10 s: ModelError", ran.out)
