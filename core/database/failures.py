@@ -68,6 +68,7 @@ _SAID: tuple[tuple[int | None, str, str], ...] = (
     (NO_LOGIN, "", f"{_PACKAGE} 'prompt-engine[mysql]'."),
     (2013, "timed out", NO_ANSWER),
     (None, "insecure transport", _REMEDY[3159]),
+    (None, "No space left on device", _REMEDY[1021]),
     (2003, "CERTIFICATE", "Its certificate cannot be verified: name its authority by &tls_ca=FILE, or use ?tls=on."),
 )
 """Error number (None: any), words in the server's message, and a remedy that replaces the one for the number."""

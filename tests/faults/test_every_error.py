@@ -30,6 +30,8 @@ PASSING = {
 """Errors after which the same call may succeed, what the server says, and what the caller is told where it does not."""
 LASTING = {
     1021: ("Disk full", "disk is full"),
+    1005: ('Can\'t create table `x` (errno: 28 "No space left on device")', "disk is full"),
+    3: ("Error writing file 'x' (OS errno 28 - No space left on device)", "disk is full"),
     1054: ("Unknown column 'x'", "db migrate"),
     1114: ("The table is full", "free space"),
     1142: ("INSERT command denied to user 'pe'@'h' for table 'memories'", "lacks the right INSERT"),
