@@ -219,6 +219,8 @@ def _check_tables(db: Database, facts: inspection.Facts, versions: Mapping[str, 
         what = "a table of another program has a name that this one needs"
         return [Finding("error", what, name, "Use a database of its own") for name in foreign]
     mismatch = migration.find_mismatch(versions)
+    if mismatch is None and migration.find_version(versions) in ("", migration.UNFINISHED):
+        return [Finding("error", "the tables were not all made: it was cut off", "schema_version", f"Run {INIT} again")]
     if mismatch is None:
         return inspection.list_differences(facts, db.family)
     is_of_program = migration.list_revisions()[-1] in (versions or ())

@@ -92,7 +92,7 @@ def list_differences(facts: Facts, family: str) -> list[Finding]:
         if table.name in names:
             findings += _compare_columns(table, facts, family) + _compare_keys(table, facts, family)
         else:
-            remedy = f"Grant SELECT on it, restore a backup, or run the statements of sql/schema/{family}.sql"
+            remedy = "Grant SELECT on it, or restore a backup, or make it without rows: prompt-engine db migrate"
             findings.append(Finding("error", "the table is missing", table.name, remedy))
     return findings
 

@@ -5,6 +5,7 @@
 | none of our tables | create all from `database.schema`, and write the version |
 | an older version of ours | run the newer revisions with Alembic |
 | our version with another fingerprint | refuse if the tables differ from `database.schema` |
+| our version, tables dropped by hand | make these tables again, without rows |
 | a version of a newer program | refuse |
 | tables with our names but without our version | refuse: they belong to another program |
 
@@ -57,7 +58,7 @@ class Migrated:
 
     @property
     def changed(self) -> bool:
-        return bool(self.applied)
+        return NOTHING not in self.messages
 
 
 def find_folder() -> Path:
@@ -186,6 +187,10 @@ def _migrate(db: Database, patient: Database, copying: bool) -> Migrated:
         _work_beside_others(db, lambda: run_revisions(patient))
     # Read again: another process may have made the tables between the two reads above.
     differences = inspection.list_differences(inspection.read_facts(db), db.family)
+    lost = [] if pending else [one.where for one in differences if one.severity == "error"]
+    if lost and TABLES.keys() >= set(lost):
+        _make_tables(db, lost)
+        differences = inspection.list_differences(inspection.read_facts(db), db.family)
     if any(one.severity == "error" for one in differences) or (pending and differences):
         named = "; ".join(f"{one.where}: {one.what}" for one in differences[:SHOWN_DIFFERENCES])
         raise StoreError(
@@ -194,12 +199,21 @@ def _migrate(db: Database, patient: Database, copying: bool) -> Migrated:
             source=differences[0].where,
         )
     if not pending:
-        return Migrated(messages=(NOTHING, *map(str, differences)))
+        made = [f"Made the missing table {name}, without rows. A backup may have those it held." for name in lost]
+        return Migrated(messages=(*(made or [NOTHING]), *map(str, differences)))
     v = schema_version.c
     change = update(schema_version).where(v.version_num == pending[-1]).values(fingerprint=ddl.build_fingerprint())
     db.idempotent_transaction(lambda connection: connection.execute(change), source="schema_version")
     event(20, "migrated", version=pending[-1])
     return Migrated(tuple(pending), tuple(f"version {one}" for one in pending))
+
+
+def _make_tables(db: Database, names: Sequence[str]) -> None:
+    def work(connection: Connection) -> None:
+        for statement in (one for name in names for one in ddl.create_all(TABLES[name], db.family)):
+            connection.exec_driver_sql(statement)
+
+    db.transaction(work, source=names[0])
 
 
 def mark_unfinished(db: Database, *marks: str) -> None:

@@ -5,7 +5,7 @@ from contextlib import closing
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import insert
+from sqlalchemy import insert, select
 
 from core.database import schema
 from core.database.engine import Database
@@ -52,10 +52,17 @@ def test_d29_what_was_dropped_by_hand_is_named_with_the_remedy(db: Database) -> 
     assert {(where, one.severity) for where, one in found.items()} == {
         ("memories.pinned", "error"), ("ai_diary.ix_diary_chat", "warning"), ("tag_links", "error"),
     }  # fmt: skip
-    assert f"sql/schema/{db.family}.sql" in found["tag_links"].remedy
+    assert "prompt-engine db migrate" in found["tag_links"].remedy
     assert inspection.read_facts(db) == before
     run(db, *(found[where].remedy.rstrip(";") for where in ("memories.pinned", "ai_diary.ix_diary_chat")))
     assert [one.where for one in findings(db)] == ["tag_links"]
+    with pytest.raises(StoreError, match=r"tag_links could not be read.*run `prompt-engine db migrate`"):
+        db.read(select(schema.tag_links.c.tag), source="tag_links")
+    done = migration.migrate(db)
+    assert done.changed and done.messages == (
+        "Made the missing table tag_links, without rows. A backup may have those it held.",
+    )
+    assert findings(db) == [] and not migration.migrate(db).changed
     other_key = {**before, ("memories", "primary key", ""): "persona_id, id"}
     differing = {(one.severity, one.where) for one in inspection.list_differences(other_key, db.family)}
     assert ("error", "memories.PRIMARY") in differing

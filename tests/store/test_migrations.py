@@ -141,6 +141,8 @@ def is_other_default(*about: Any) -> bool | None:
 def test_d29_a_half_made_database_is_finished(present: Database) -> None:
     unfinished = f"UPDATE schema_version SET version_num = '{migration.UNFINISHED}'"
     run(present, "DROP TABLE search_fresh", "DROP TABLE counters", unfinished)
+    (found,) = (one for one in check_server(present) if one.severity == "error")
+    assert found.remedy == "Run prompt-engine db init again"
     migration.ensure_present(present)
     assert inspection.list_differences(shape(present), present.family) == []
     assert migration.list_pending(present) == []
