@@ -83,7 +83,7 @@ def copy_database(
         with old.connection(source="SOURCE", snapshot=True) as connection:
             for table in tables if old.family == "sqlite" else ():
                 _read_digest(connection, table)  # refuses a value before the target is changed
-            is_begun = _begin(new, tables, connection)
+            is_begun = _begin(new, tables, connection, _identify(old.target))
             before = count_repairs()
             rows = {table.name: _copy_table(connection, new, table, progress) for table in tables}
         repaired = count_repairs() - before
@@ -96,10 +96,17 @@ def copy_database(
 
 
 def _is_same(old: Target, new: Target) -> bool:
-    one, two = (str(each.url.database) for each in (old, new))
+    one, two = (Path(str(each.url.database)) for each in (old, new))
     if old.family == new.family == "sqlite":
-        return Path(one).is_file() and Path(two).is_file() and Path(one).samefile(two)
-    return (old.family, old.server, one) == (new.family, new.server, two)
+        return one.is_file() and two.is_file() and one.samefile(two)
+    return _identify(old) == _identify(new)
+
+
+def _identify(target: Target) -> str:
+    """Return a digest of a database's place, with which a copy is marked."""
+    name = str(target.url.database)
+    place = str(Path(name).resolve()) if target.family == "sqlite" else f"{target.server} {name}"
+    return hashlib.blake2b(place.encode(), digest_size=8).hexdigest()
 
 
 def _check_source(db: Database) -> None:
@@ -111,8 +118,8 @@ def _check_source(db: Database) -> None:
         raise StoreError(f"{db.target.shown} holds no tables of prompt-engine. Correct SOURCE.", source="SOURCE")
 
 
-def _begin(db: Database, tables: Sequence[Table], source: Connection) -> bool:
-    """Create the target's tables, and mark it as an unfinished copy; return False if it is a complete one."""
+def _begin(db: Database, tables: Sequence[Table], source: Connection, mark: str) -> bool:
+    """Create the target's tables, and mark it as an unfinished copy of a source; return False if it is complete."""
     url = db.target.url
     if db.target.is_missing and not url.query:  # a parameter may forbid a new file
         with (
@@ -122,6 +129,13 @@ def _begin(db: Database, tables: Sequence[Table], source: Connection) -> bool:
             migration.mark_unfinished(new, migration.COPYING)
     versions = migration.read_versions(db) or {}
     if migration.COPYING in versions and migration.find_version(versions) > migration.UNFINISHED:
+        if versions[migration.COPYING] not in ("", mark):
+            raise StoreError(
+                f"The target {db.target.shown} holds an unfinished copy of another source. Nothing was changed. Name "
+                "that source, or an empty database.",
+                source="SOURCE",
+            )
+        _mark(db, mark)
         return True
     migration.migrate(db, copying=True)
     taken = [table.name for table in tables if db.read(select(literal(1)).select_from(table).limit(1), source="TARGET")]
@@ -134,10 +148,14 @@ def _begin(db: Database, tables: Sequence[Table], source: Connection) -> bool:
             "empty database.",
             source="TARGET",
         )
-    mark = upsert(schema_version, db.family, ("fingerprint",))
-    row = {"version_num": migration.COPYING, "fingerprint": ""}
-    db.idempotent_transaction(lambda connection: connection.execute(mark, row), source=schema_version.name)
+    _mark(db, mark)
     return True
+
+
+def _mark(db: Database, mark: str) -> None:
+    marked = upsert(schema_version, db.family, ("fingerprint",))
+    row = {"version_num": migration.COPYING, "fingerprint": mark}
+    db.idempotent_transaction(lambda connection: connection.execute(marked, row), source=schema_version.name)
 
 
 def _copy_table(source: Connection, target: Database, table: Table, progress: Progress | None) -> int:

@@ -117,7 +117,7 @@ def test_d36_tokens_are_copied_only_if_asked(source_url: str, fresh_url: str) ->
 
 @pytest.mark.parametrize("stopped_at", ["chat_history_cache", "memories", "audiences"])
 def test_d36_a_copy_that_was_cut_off_goes_on_and_doubles_nothing(
-    source_url: str, fresh_url: str, stopped_at: str, monkeypatch: pytest.MonkeyPatch
+    source_url: str, fresh_url: str, stopped_at: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Nobody uses the half of a memory meanwhile."""
 
@@ -132,6 +132,11 @@ def test_d36_a_copy_that_was_cut_off_goes_on_and_doubles_nothing(
         open_database(fresh_url)
     with pytest.raises(StoreError, match="was cut off"):
         copy_database(fresh_url, source_url)
+    before = read_all(fresh_url)
+    open_database(other := f"sqlite:///{tmp_path / 'other.db'}").close()
+    with pytest.raises(StoreError, match="unfinished copy of another source"):
+        copy_database(other, fresh_url)
+    assert read_all(fresh_url) == before
     with closing(Database(source_url)) as db:  # the source goes on living
         db.transaction(lambda c: c.execute(update(tag_links).values(weight=0.5)), source="test")
     copy_database(source_url, fresh_url)
