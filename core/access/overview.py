@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Select, String, Table, case, func, or_, select, type_coerce, union_all
 
+from ..base.groups import group
 from ..database.compiled import IDS, read_parts
 from ..database.dialects import has_keyword, like_pattern
 from ..database.engine import Database
@@ -138,7 +139,7 @@ def list_notes(
     keys = {key, *identities} if kind == "participant" else ()
     chosen = select(_P.persona_id, _P.participant_key).where(_P.participant_key.in_(keys), _P.persona_id != persona)
     rows = db.read(chosen.order_by(_P.persona_id, _P.participant_key), source="participants") if keys else ()
-    others = [name if one == key else f"{name} as {one}" for name, one in rows]
+    others = [name if ones == [key] else f"{name} as {' and '.join(ones)}" for name, ones in group(rows).items()]
     known = f"Still known to: {', '.join(others)}; repeat with {option}{rows[0][0]}" if others else ""
     return [note for note in ("" if is_known else name_near(db, persona, kind, key), known) if note]
 
