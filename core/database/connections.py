@@ -18,6 +18,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, exc, make_
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import QueuePool, StaticPool
 
+from ..base.hints import find_nearest
 from ..errors import ConfigError, StoreError
 from . import failures
 from .files import resolve_file
@@ -113,11 +114,12 @@ def parse_url(url: str) -> Target:
         return _sqlite(parsed, _list_parameters(url, parsed))
     if not parsed.database:
         raise _refuse("The database address names no database. Add its name at the end: .../NAME.")
-    unknown = sum(1 for name in _list_parameters(url, parsed) if name not in PARAMETERS)
-    if unknown:
+    unknown = [name for name in _list_parameters(url, parsed) if name not in PARAMETERS]
+    if unknown:  # others than a mistyped one may be a part of the password, which is not shown
+        named = ", ".join(repr(name) for name in unknown if find_nearest(name, PARAMETERS))
         raise _refuse(
-            f"The database address has {unknown} parameters that are not known. Behind the question mark may stand "
-            f"{', '.join(PARAMETERS)}."
+            f"The database address has parameters that are not known{named and f': {named}'}. Behind the question mark "
+            f"may stand {', '.join(PARAMETERS)}."
         )
     parsed = parsed.set(drivername="mysql+pymysql")
     return Target(parsed, "mysql", False, parsed.render_as_string(hide_password=True))

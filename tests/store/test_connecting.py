@@ -112,6 +112,14 @@ def test_f73_a_password_is_never_shown_and_its_signs_are_escaped(url: str) -> No
     assert (target.url.password, target.url.host, "word" in target.shown) == ("pa@ss/word", "host", False)
 
 
+@pytest.mark.parametrize(
+    ("query", "named"), [("tsl=on", ": 'tsl'"), ("tsl=on&tls=on&chrset=x", ": 'tsl', 'chrset'"), ("zebra7=on", "")]
+)
+def test_f73_a_mistyped_parameter_is_named_and_no_part_of_a_password(query: str, named: str) -> None:
+    with pytest.raises(ConfigError, match=rf"parameters that are not known{named}\. Behind .* tls, tls_ca"):
+        Database(f"mysql://ann:secret@host/name?{query}")
+
+
 @pytest.mark.parametrize("option", [{"pool_size": -1}, {"pool_size": "8"}, {"size": 8}])
 def test_g25_an_option_that_cannot_be_is_refused_where_a_database_is_opened(option: dict[str, Any]) -> None:
     with pytest.raises((TypeError, ValueError), match=f"__init__.*{min(option)}|^{min(option)} is "):
