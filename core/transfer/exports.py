@@ -81,7 +81,8 @@ def export_chat(
     if call.place is None or (call.place.local_only and asking.destination != "local"):
         raise TransferError(
             f"There is no conversation {call.conversation!r} that this scope sees. "
-            "Name it by its key interface/chat[/thread], and its persona and server (--persona-id, --server)."
+            "Name it by its key interface/chat[/thread], and its persona and server (--persona-id, --server). One "
+            "that is local only needs --local."
         )
     if not isinstance(path, (str, PathLike)):
         return _write_chat(call, path, ExportResult(call.conversation, ""), progress)

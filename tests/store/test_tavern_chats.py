@@ -375,7 +375,7 @@ def test_s48_a_scope_that_does_not_see_a_conversation_exports_nothing(db: Databa
     assert len(_lines(_export(db, scope, "import/c"))) == 4
     mine = conversations.c.persona_id == scope.persona
     db.transaction(lambda c: c.execute(update(conversations).where(mine).values(local_only=1)), source="conversations")
-    with pytest.raises(TransferError, match=r"that this scope sees.*--persona-id, --server"):
+    with pytest.raises(TransferError, match=r"that this scope sees.*--persona-id, --server.*--local"):
         _export(db, scope, "import/c")
     assert len(_lines(_export(db, replace(scope, destination="local"), "import/c"))) == 4
 
