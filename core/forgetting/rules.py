@@ -70,13 +70,12 @@ def _stands_in(name: str, text: str) -> bool:
 def left_involved(involved: Sequence[Any], interfaces: Iterable[str], person: Person, *, by_name: bool) -> list[Any]:
     """Return the list of people in a diary entry without the forgotten person; names and ids alone need `by_name`."""
     known = tuple(interfaces)
-
-    def is_person(value: Any) -> bool:
-        if not by_name:
-            return "/" in str(value) and value in person.keys
-        return person.is_name(value) or any(person.is_id(value, interface) for interface in known)
-
-    return [each for each in involved if not is_person(each)]
+    return [
+        each
+        for each in involved
+        if not ("/" in str(each) and person.is_id(each, ""))
+        and not (by_name and (person.is_name(each) or any(person.is_id(each, interface) for interface in known)))
+    ]
 
 
 def without_reply(
@@ -98,12 +97,10 @@ def _is_of(note: Any, interface: str, person: Person, message_ids: Collection[st
     # the `id` of the answered message is not the id of a person
     ids = [each[name] for each in who for name in _IDS if name in each and not (each is note and name == "id")]
     names = [each[name] for each in who for name in _NAMES if each.get(name)]
-    if any(person.is_id(value, interface) for value in ids) or (not ids and any(map(person.is_name, names))):
-        return True
     if any(str(note[name]) in message_ids for name in _MESSAGE_IDS if isinstance(note.get(name), (str, int))):
         return True
     if ids or names:
-        return False
+        return any(person.is_id(value, interface) for value in ids) or (not ids and any(map(person.is_name, names)))
     return any(note.get(name) in texts for name in _QUOTES if isinstance(note.get(name), str) and note[name].strip())
 
 

@@ -37,6 +37,9 @@ from .table_rows import Removal
 _BY_ID = {source.table.name for source in ALL}
 """Tables that the search index covers; their rows are deleted by id, with their index rows."""
 _TABLES = {entry: metadata.tables[entry.table] for entry in REGISTRY if entry.persona}
+_PARTICIPANTS = [
+    table.c[name] for each, table in _TABLES.items() if table is not audiences for name in each.participant
+]
 
 
 _P, _K, _A = participants.c, conversations.c, audiences.c
@@ -115,14 +118,11 @@ def _run(db: Database, persona: str, delete_rows: Callable[[Removal], Owner], *,
 
 def is_on_interface(db: Database, persona: str, bare_id: str) -> bool:
     """Return whether a row of the persona names a participant `interface/id` with this id."""
-    for entry, table in _TABLES.items():
-        for name in entry.participant if entry.persona == "persona_id" and table is not audiences else ():
-            key, c = table.c[name], table.c
-            same = select(literal(1)).where(
-                c.persona_id == persona, table_participants.build_own_id(key) == bare_id, key != bare_id
-            )
-            if db.read(same.limit(1), source=table.name):
-                return True
+    for key in _PARTICIPANTS:
+        same = table_participants.build_own_id(key) == bare_id, key != bare_id
+        chosen = select(literal(1)).where(key.table.c.persona_id == persona, *same).limit(1)
+        if db.read(chosen, source=key.table.name):
+            return True
     return False
 
 
@@ -300,10 +300,7 @@ def _find_person(removal: Removal, participant: str) -> Owner:
 
 def _read_person(removal: Removal, keys: Collection[str]) -> Person:
     names = {name for column, whose in _NAMES for name in _find_in(removal, column, whose, keys) if name.strip()}
-    columns = (
-        table.c[name] for entry, table in _TABLES.items() if table is not audiences for name in entry.participant
-    )
-    is_known = any(removal.read_in(select(literal(1)).limit(1), column, keys) for column in columns)
+    is_known = any(removal.read_in(select(literal(1)).limit(1), column, keys) for column in _PARTICIPANTS)
     return Person(frozenset(keys), frozenset(names), is_known)
 
 
@@ -311,8 +308,8 @@ def find_entries(db: Database, persona: str, keys: Collection[str]) -> list[int]
     """Return the diary entries that name a person with these keys, except those of chats with one other person."""
     with db.connection(source=ai_diary.name) as connection:
         removal = Removal(connection, db, persona)
-        person, rooms = _read_person(removal, keys), table_quotes.find_own_rooms(removal, keys)
-        return [row.id for row, *_ in table_quotes.find_entries(removal, person) if row.audience_id not in rooms]
+        entries = table_quotes.find_entries(removal, _read_person(removal, keys))
+        return [row.id for row, _, _, is_of_other in entries if not is_of_other]
 
 
 def _find_identities(removal: Removal, participant: str) -> set[str]:

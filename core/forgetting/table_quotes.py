@@ -44,7 +44,7 @@ def clean_diary(removal: Removal, person: Person) -> set[int]:
     """
     deleted: set[int] = set()
     changed: dict[int, dict[str, Any]] = {}
-    for row, left, keys in find_entries(removal, person):
+    for row, left, keys, _ in find_entries(removal, person):
         if not left:
             deleted.add(row.id)
             continue
@@ -58,12 +58,14 @@ def clean_diary(removal: Removal, person: Person) -> set[int]:
     return deleted | changed.keys()
 
 
-def find_entries(removal: Removal, person: Person) -> Iterator[tuple[Any, list[Any], list[str]]]:
-    """Yield the diary entries that list the person, each with the other people involved, and the keys of others.
+def find_entries(removal: Removal, person: Person) -> Iterator[tuple[Any, list[Any], list[str], bool]]:
+    """Yield (diary entry that lists the person, other people involved, their keys, whether it is another person's).
 
-    In a chat with one other person a name means them, or somebody they know: only a key in `involved_users` counts.
+    In another person's direct chat a name means them, or somebody they know: only a key in `involved_users` counts.
     """
-    rooms = find_own_rooms(removal, person.keys)
+    direct, ref, theirs = conversations.c.direct_person_key, audiences.c.ref, sorted(person.keys)
+    rooms = removal.find_values(audiences.c.audience_id, audiences.c.kind.in_(("direct", "saved")), ref.not_in(theirs))
+    rooms |= removal.find_values(conversations.c.audience_id, direct.is_not(None), direct.not_in(theirs))
     interfaces = {split_key(key)[0] for key in person.keys}
     own = {*person.keys, *map(mark_participant, person.keys)}
     by_short: dict[str, set[str]] = {}
@@ -80,14 +82,7 @@ def find_entries(removal: Removal, person: Person) -> Iterator[tuple[Any, list[A
         stored = read_list(row.participant_keys)
         keys = [key for key in stored if of_other or key not in own]
         if len(left) < len(involved) or len(keys) < len(stored):
-            yield row, left, keys
-
-
-def find_own_rooms(removal: Removal, keys: Collection[str]) -> set[int]:
-    """Return the audiences of chats with one person, and of what one person saved, except those of `keys`."""
-    direct, ref, theirs = conversations.c.direct_person_key, audiences.c.ref, sorted(keys)
-    own = removal.find_values(audiences.c.audience_id, audiences.c.kind.in_(("direct", "saved")), ref.not_in(theirs))
-    return own | removal.find_values(conversations.c.audience_id, direct.is_not(None), direct.not_in(theirs))
+            yield row, left, keys, of_other
 
 
 def find_entries_on(removal: Removal, messages: Collection[int], names: Mapping[str, Collection[str]]) -> set[int]:

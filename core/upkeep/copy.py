@@ -77,7 +77,7 @@ def copy_database(
         left_out = {*INDEX, schema_version.name, *(() if tokens else (access_tokens.name,))}
         tables = [TABLES[entry.table] for entry in REGISTRY if entry.table not in left_out]
         _check_source(old)
-        if _is_same(old.target, new.target):
+        if _identify(old.target) == _identify(new.target):
             raise StoreError(f"SOURCE and TARGET are the same database, {new.target.shown}.", source="TARGET")
         check_new_file(new.target)
         with old.connection(source="SOURCE", snapshot=True) as connection:
@@ -93,13 +93,6 @@ def copy_database(
             ended = delete(schema_version).where(schema_version.c.version_num == migration.COPYING)
             new.idempotent_transaction(lambda connection: connection.execute(ended), source=schema_version.name)
         return Copied(old.target.shown, new.target.shown, rows, repaired)
-
-
-def _is_same(old: Target, new: Target) -> bool:
-    one, two = (Path(str(each.url.database)) for each in (old, new))
-    if old.family == new.family == "sqlite":
-        return one.is_file() and two.is_file() and one.samefile(two)
-    return _identify(old) == _identify(new)
 
 
 def _identify(target: Target) -> str:
@@ -128,17 +121,17 @@ def _begin(db: Database, tables: Sequence[Table], source: Connection, mark: str)
         ):
             migration.mark_unfinished(new, migration.COPYING)
     versions = migration.read_versions(db) or {}
-    if migration.COPYING in versions and migration.find_version(versions) > migration.UNFINISHED:
-        if versions[migration.COPYING] not in ("", mark):
-            raise StoreError(
-                f"The target {db.target.shown} holds an unfinished copy of another source. Nothing was changed. Name "
-                "that source, or an empty database.",
-                source="SOURCE",
-            )
-        _mark(db, mark)
-        return True
-    migration.migrate(db, copying=True)
-    taken = [table.name for table in tables if db.read(select(literal(1)).select_from(table).limit(1), source="TARGET")]
+    taken: list[str] = []
+    if versions.get(migration.COPYING, "") not in ("", mark):
+        raise StoreError(
+            f"The target {db.target.shown} holds an unfinished copy of another source. Nothing was changed. Name "
+            "that source, or an empty database.",
+            source="SOURCE",
+        )
+    if migration.COPYING not in versions or migration.find_version(versions) <= migration.UNFINISHED:
+        migration.migrate(db, copying=True)
+        first = select(literal(1)).limit(1)
+        taken = [table.name for table in tables if db.read(first.select_from(table), source="TARGET")]
     if taken:
         with db.connection(source="TARGET") as target:
             if all(_read_digest(target, table) == _read_digest(source, table) for table in tables):
@@ -148,14 +141,10 @@ def _begin(db: Database, tables: Sequence[Table], source: Connection, mark: str)
             "empty database.",
             source="TARGET",
         )
-    _mark(db, mark)
-    return True
-
-
-def _mark(db: Database, mark: str) -> None:
     marked = upsert(schema_version, db.family, ("fingerprint",))
     row = {"version_num": migration.COPYING, "fingerprint": mark}
     db.idempotent_transaction(lambda connection: connection.execute(marked, row), source=schema_version.name)
+    return True
 
 
 def _copy_table(source: Connection, target: Database, table: Table, progress: Progress | None) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -79,9 +80,15 @@ def create_table(table: Table, family: str) -> str:
     return f"CREATE TABLE IF NOT EXISTS {quote(table.name, family)} (\n{body}\n){options}"
 
 
-def create_all(table: Table, family: str) -> list[str]:
+@lru_cache(maxsize=128)
+def create_all(table: Table, family: str) -> tuple[str, ...]:
     indexes = list_indexes(table) if family == "sqlite" else ()
-    return [create_table(table, family), *(create_index(table, index, family) for index in indexes)]
+    return (create_table(table, family), *(create_index(table, index, family) for index in indexes))
+
+
+def create_tables(connection: Connection, family: str, tables: Iterable[Table]) -> None:
+    for statement in (one for table in tables for one in create_all(table, family)):
+        connection.exec_driver_sql(statement)
 
 
 def add_column(table: Table, of: Column[Any], family: str) -> str:

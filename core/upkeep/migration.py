@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 
 from sqlalchemy import Connection, delete, select, update
@@ -189,7 +189,7 @@ def _migrate(db: Database, patient: Database, copying: bool) -> Migrated:
     differences = inspection.list_differences(inspection.read_facts(db), db.family)
     lost = [] if pending else [one.where for one in differences if one.severity == "error"]
     if lost and TABLES.keys() >= set(lost):
-        _make_tables(db, lost)
+        db.transaction(lambda c: ddl.create_tables(c, db.family, [TABLES[name] for name in lost]), source=lost[0])
         differences = inspection.list_differences(inspection.read_facts(db), db.family)
     if any(one.severity == "error" for one in differences) or (pending and differences):
         named = "; ".join(f"{one.where}: {one.what}" for one in differences[:SHOWN_DIFFERENCES])
@@ -208,20 +208,11 @@ def _migrate(db: Database, patient: Database, copying: bool) -> Migrated:
     return Migrated(tuple(pending), tuple(f"version {one}" for one in pending))
 
 
-def _make_tables(db: Database, names: Sequence[str]) -> None:
-    def work(connection: Connection) -> None:
-        for statement in (one for name in names for one in ddl.create_all(TABLES[name], db.family)):
-            connection.exec_driver_sql(statement)
-
-    db.transaction(work, source=names[0])
-
-
 def mark_unfinished(db: Database, *marks: str) -> None:
     """Create the first table, with rows for UNFINISHED and `marks`."""
 
     def mark(connection: Connection) -> None:
-        for statement in ddl.create_all(schema_version, db.family):
-            connection.exec_driver_sql(statement)
+        ddl.create_tables(connection, db.family, [schema_version])
         connection.execute(insert_ignore(schema_version, db.family), [{"version_num": n} for n in (UNFINISHED, *marks)])
 
     db.version = ""  # no table holds it yet
@@ -234,8 +225,7 @@ def _create(db: Database, marks: Sequence[str]) -> Migrated:
     row = {"version_num": names[-1], "fingerprint": ddl.build_fingerprint()}
 
     def work(connection: Connection) -> None:
-        for statement in _creation(db.family):
-            connection.exec_driver_sql(statement)
+        ddl.create_tables(connection, db.family, TABLES.values())
         connection.execute(insert_ignore(schema_version, db.family), row)
         connection.execute(delete(schema_version).where(schema_version.c.version_num == UNFINISHED))
 
@@ -244,11 +234,6 @@ def _create(db: Database, marks: Sequence[str]) -> Migrated:
     db.version = names[-1]
     event(20, "database_created", version=names[-1], tables=len(TABLES))
     return Migrated(tuple(names), (f"Made {len(TABLES)} tables, version {names[-1]}.",))
-
-
-@lru_cache(maxsize=2)
-def _creation(family: str) -> tuple[str, ...]:
-    return tuple(one for table in TABLES.values() for one in ddl.create_all(table, family))
 
 
 def run_revisions(db: Database) -> None:
@@ -262,8 +247,7 @@ def run_revisions(db: Database) -> None:
     config.set_main_option("path_separator", "os")
 
     def work(connection: Connection) -> None:
-        for statement in ddl.create_all(schema_version, db.family):
-            connection.exec_driver_sql(statement)
+        ddl.create_tables(connection, db.family, [schema_version])
         config.attributes.update(connection=connection, ddl=ddl)
         try:
             command.upgrade(config, "head")
