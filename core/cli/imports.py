@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -117,12 +117,17 @@ def import_(
         elif not _holds_chats(file):
             if persona is not None:
                 raise BadParameter("--persona-speaker belongs to conversations, and the file holds memories")
-            if private is not None and conversation is None:
-                raise BadParameter("--private and --public need --conversation if the file holds memories")
+            if private and conversation is None:
+                raise BadParameter("--private needs --conversation if the file holds memories")
+            if private is None and conversation is None and _names_people(file):
+                raise BadParameter(
+                    "the file's memories name people or conversations, and without one everybody would see them. "
+                    "Add --conversation KEY --user ID --private for one person alone, or --public for everybody"
+                )
             if user and "/" not in user:
                 user = f"{interface or (conversation or 'import').partition('/')[0]}/{user}"
             closed: Privacy = "restricted" if server else "direct"
-            said = None if private is None else closed if private else "public"
+            said = None if private is None or conversation is None else closed if private else "public"
             scope = replace(run.scope(conversation, user or None, server), privacy=said)
             _import_items(run, file, scope, dry_run=dry_run)
         else:
@@ -141,6 +146,16 @@ def _holds_chats(file: Path) -> bool:
         return find_export(file, sys.maxsize) is not None
     except TransferError:
         return True
+
+
+def _names_people(file: Path) -> bool:
+    """Return whether an item of the file names a participant or a conversation, as exported ones do."""
+    from ..transfer.items.formats import read_items
+
+    with suppress(TransferError):  # the import reports it
+        values = [row.value for row in read_items(file).rows]
+        return any(isinstance(each, dict) and (each.get("participant") or each.get("conversation")) for each in values)
+    return False
 
 
 def _print_result(

@@ -38,7 +38,7 @@ from tests.unit.cli.conftest import ROOT, Command
     ("export --chat x out.json --format xml", 2, "It must be sillytavern"),
     ("export --items --chat a/b out.json", 2, "--items"),
     ("export --items out.json --format xml", 2, "fmt is 'xml'. It must be json, jsonl, yaml"),
-    ("import in.json --private", 2, "need --conversation"),
+    ("import in.json --private", 2, "needs --conversation"),
     ("mcp --participant ann", 2, "interface/id, such as web/ann"),
     ("mcp --conversation 42", 2, "interface/chat, such as web/42"),
     ("mcp --privacy public", 2, "Add --conversation"),
