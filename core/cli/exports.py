@@ -61,6 +61,10 @@ def export(
 
         done = export_markdown(file, db=run.db, settings=run.settings, scope=run.scope(chat, person, server))
         run.answer(asdict(done))
+        if not (chat or person or done.recent or done.saved):
+            output.note(
+                "Only what everybody sees is written. For one person: --conversation KEY --person KEY", style="yellow"
+            )
         return
     if (chat is not None) == (items or person is not None):
         raise BadParameter("name one: a conversation with --conversation, a person with --person, or --items")

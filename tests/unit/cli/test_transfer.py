@@ -76,7 +76,9 @@ def test_l37_export_and_import_by_the_command(run: Command) -> None:
 
 def test_c34_the_markdown_files_by_the_command(run: Command) -> None:
     run("import", _file("in.json", {"text": "I like tea", "kind": "saved"}))
-    assert run("export", "--markdown", "memory").json["saved"] == 1
+    saved = run("export", "--markdown", "memory")
+    assert saved.json["saved"] == 1 and not saved.err
+    assert "--conversation KEY --person KEY" in run("export", "--markdown", "other", "--persona-id", "b").err
     path = Path("memory", "Saved Memories.md")
     path.write_text(path.read_text() + "- Call me Jo\n")
     assert run("import", "memory").json["added"] == 1
