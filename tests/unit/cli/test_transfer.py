@@ -144,6 +144,10 @@ def test_l38_the_memories_of_one_person_move_to_another_database_and_stay_theirs
         run("remember", text, "--user", f"web/{who}", "--conversation", f"web/{who}")
     assert run("export", "--items", "--person", "web/ann", "ann.json").json["items"] == 1
     new = ("--database", "sqlite:///new.db")
+    for bare in ((), ("--user", "web/ann")):  # would show them to everybody
+        refused = run("import", "ann.json", *bare, *new)
+        assert (refused.code, "--public for everybody" in " ".join(refused.err.split())) == (2, True), refused.err
+    assert run("import", "ann.json", "--public", "--database", "sqlite:///open.db").json["imported"] == 1
     assert run("import", "ann.json", "--conversation", "web/ann", "--user", "ann", *new).json["imported"] == 1
 
     def found(who: str) -> list[str]:
