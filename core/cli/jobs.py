@@ -19,7 +19,7 @@ from ..base.signals import stop_on_signals
 from ..errors import StoreError
 from ..scope import Scope
 from . import output
-from .run import Run, command, warn_of_persona
+from .run import LogLevelOption, Run, command, start_log, warn_of_persona
 
 if TYPE_CHECKING:
     from ..shapes import ListedOperation, OperationRun, OperationState
@@ -41,6 +41,7 @@ def work(
         list[str] | None,
         Option("--persona-id", metavar="ID", help="Only run work of this persona; may be repeated. Default: all."),
     ] = None,
+    log_level: LogLevelOption = None,
 ) -> None:
     """Do background work: recaps, summaries, consolidation.
 
@@ -85,6 +86,7 @@ def work(
         if isinstance(asked, llm.MeteredModel):
             model = f"The model is {asked.name} at {urlsplit(run.settings.llm_base_url).netloc}."
         output.note(f"Working for {whose} on {run.db.target.shown}, {'once' if once else 'until Ctrl-C'}. {model}")
+    start_log(log_level)
     logs.logger.addFilter(is_other)
     try:
         with stop_on_signals(worker.stop):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import os
 import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
 
 import typer
 from typer import BadParameter, Option
 
+from ..base import logs
 from ..config import Settings
 from ..errors import StoreError
 from ..scope import Destination, Scope
@@ -60,6 +62,10 @@ ServerOption = Annotated[str, Option("--server", metavar="ID", help="Server (com
 LocalOption = Annotated[bool, Option("--local", help="For a model on this machine: include rows marked local_only.")]
 DryRunOption = Annotated[bool, Option("--dry-run", help="Show what would happen; change nothing.")]
 YesOption = Annotated[bool, Option("--yes", "-y", help="Do not ask for confirmation.")]
+LogLevelOption = Annotated[
+    Literal["debug", "info", "warning", "error"] | None,
+    Option("--log-level", help="Least level of log lines, to stderr. Default: warning. debug may show texts."),
+]
 ForceOption = Annotated[bool, Option("--force", help="Overwrite an existing file.")]
 
 GROUPS = {
@@ -219,6 +225,12 @@ def participant(conversation: str | None, user: str | None) -> str | None:
         return user
     interface = conversation.split("/", 1)[0]
     return user if user.startswith(f"{interface}/") else f"{interface}/{user}"
+
+
+def start_log(level: str | None) -> None:
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
+    if level:  # of this package alone: other packages log addresses
+        logs.logger.setLevel(level.upper())
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import logging
 import signal
 import socket
 import sys
@@ -22,7 +21,7 @@ from ..database.files import check_folder
 from ..errors import ConfigError, CoreError, MessageError
 from ..scope import Destination, Privacy, Scope
 from . import output
-from .run import ConversationOption, LocalOption, Run, ServerOption, command
+from .run import ConversationOption, LocalOption, LogLevelOption, Run, ServerOption, command, start_log
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -67,6 +66,7 @@ def serve(
     share_port: Annotated[
         bool, Option("--share-port", help="Share the port with other processes of this command, such as one per core.")
     ] = False,
+    log_level: LogLevelOption = None,
 ) -> None:
     """Serve admin page, HTTP API, MCP and proxy until Ctrl-C.
 
@@ -90,7 +90,7 @@ def serve(
     served = {"admin": with_admin, "mcp": mcp, "proxy": proxy}
     app = _make_application(run.open_bare(), asked, allow_hosts or (), public_url=public_url, **served)
     # 2. listen
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
+    start_log(log_level)
     with _open_socket(settings.admin_host, settings.admin_port, share_port=share_port) as listening:
         db = run.db  # a refusal above leaves no new file
         _print_place(settings)
@@ -129,7 +129,8 @@ def _run_queue(db: Database, settings: GivenSettings) -> Iterator[None]:
         try:
             worker.run()
         except CoreError as error:  # a bad address of the model server: serve without a worker
-            logs.warning("worker_ended", error=type(error).__name__)
+            reason = str(error) if isinstance(error, ConfigError) else ""
+            logs.warning("worker_ended", error=type(error).__name__, reason=reason)
 
     thread = threading.Thread(target=work, name="prompt-engine-worker", daemon=True)
     thread.start()

@@ -108,6 +108,13 @@ def test_r11_the_server_works_in_the_background(serve: Serve, port: int, monkeyp
     assert serve("--port", str(port))[0] == 0 and begun == [True]
 
 
+def test_r11_a_worker_that_cannot_begin_says_why(serve: Serve, port: int, caplog: pytest.LogCaptureFixture) -> None:
+    assert serve("--port", str(port), "--log-level", "info", LLM_BASE_URL="ftp://host", LLM_MODEL="m")[0] == 0
+    assert logs.logger.level == logging.INFO
+    logs.logger.setLevel(logging.NOTSET)
+    assert "worker_ended error='ConfigError'" in caplog.text and "beginning with http://" in caplog.text
+
+
 FIRST = """
 import sys
 from core.cli import app, serve
