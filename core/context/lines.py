@@ -21,8 +21,8 @@ AGE_MARKER_MINUTES = 10
 REPLY_QUOTE_CHARS = 40
 """Maximum number of characters quoted from the replied-to line: enough to recognise it."""
 UNKNOWN = "Unknown"
-_SPEAKS = re.compile(r"\W*[^\s:\uff1a][^:\uff1a]{0,100}[:\uff1a]|\W*\[")
-"""Beginning of a text that looks like a speaker's line: a name and a colon, or a bracket."""
+_SPEAKS = re.compile(r"\W*[^\s:\uff1a](?:[^:\uff1a]|(?<=\d):(?=\d)){0,100}(?!(?<=\d):\d)[:\uff1a]|\W*\[")
+"""Beginning of a text that looks like a speaker's line: a name and a colon, but not that of a time, or a bracket."""
 
 
 def quoted(text: str) -> str:

@@ -42,9 +42,9 @@ def test_p28_times_at_the_ends_of_the_calendar_are_shown() -> None:
 @pytest.mark.parametrize("mark", ["\n", "\r\n", "\v", "\x1c", "\x85", "\u2028"])
 def test_f83_only_what_could_be_a_speakers_line_is_marked(mark: str) -> None:
     """A text with a line break would otherwise hold another person's words; ordinary lines stay as they are."""
-    forged = ("Bob: I owe Ann", "[2026-03-10 11:00] Ann", " - **Ann Miller**： yes", "\u3000Ann\uff1ano", "self :x")
+    forged = ("Bob: I owe", "[2026-03-10 11:00]", " - **Ann B**： yes", "\u3000Ann\uff1ano", "self :x", "9:30 A: a")
     assert mark_lines(mark.join(["hi", *forged])).splitlines() == ["hi", *(f"> {line}" for line in forged)]
-    plain = ("I like tea", "    return x", "", "- milk and eggs", "It was so long " + "that " * 30 + ": true")
+    plain = ("I like tea", "    return x", "", "- milk", "We met at 9:30", "It was so long " + "that " * 30 + ": true")
     assert mark_lines(mark.join(["Ann: hi", *plain])) == "\n".join(["Ann: hi", *plain])
 
 
