@@ -183,7 +183,7 @@ class WriteAnswer(BaseModel):
     reason: str = Field(description="Reason why no text changed, such as duplicate, privacy, unchanged; blank if done.")
     notes: list[str] = Field(description="Other changes and limits, such as tags that a duplicate got.")
     similar: SimilarMemory | None = Field(
-        None, description="An older memory about the same subject, which may be outdated."
+        None, description="An older memory that shares words; it may be of another matter."
     )
 
     @classmethod
@@ -273,8 +273,8 @@ def memory_context(speaker: Speaker, asked: ContextArguments) -> str:
 @_tool("Search memory", reads_only=True)
 def memory_search(speaker: Speaker, asked: SearchArguments) -> dict[str, Any]:
     """Search everything remembered and said for a question or words, tags, or both, within a span of time. Call it when
-    the context does not hold what you need. Hits come newest first. If total is above count, a higher limit gives more;
-    a text that begins or ends with ... is cut, and a higher text_chars gives more of it."""
+    the context does not hold what you need. Hits come newest first. A higher limit searches deeper: it may give more
+    hits even where total equals count. A text that begins or ends with ... is cut; a higher text_chars gives more."""
     if not asked.query.strip() and not asked.tags:
         raise MessageError("query is blank. Give query, tags, or both.", fields=("query",))
     if asked.limit * asked.text_chars > 2 * TEXT_CHARS:
@@ -301,8 +301,8 @@ def memory_search(speaker: Speaker, asked: SearchArguments) -> dict[str, Any]:
 @_tool("Remember")
 def memory_save(speaker: Speaker, asked: SaveArguments) -> WriteAnswer:
     """Save one fact for good, because the person asked you to remember it. How they want to be answered is not a fact:
-    turn_save finds such instructions in their words. If the answer names a similar memory that is now outdated, delete
-    that one with memory_delete."""
+    turn_save finds such instructions in their words. The answer may name a memory that shares words, often of another
+    matter: call memory_delete for it only if the new fact makes its whole text untrue."""
     done = add_saved_memory(asked.text, **speaker.asking)
     answer, tags = WriteAnswer.of_result(done), [*asked.tags, *([asked.subject] if asked.subject.strip() else [])]
     if tags and done.id is not None and may_change(done.id, **speaker.asking):
