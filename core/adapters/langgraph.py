@@ -17,6 +17,7 @@ from typing import Any
 from ..base import logs
 from ..calls.call import GivenSettings
 from ..database.engine import Database
+from ..db import open_database
 from ..errors import MessageError
 from ..scope import Scope
 from ..synth_core_memory import explain_search
@@ -53,7 +54,7 @@ class Store(BaseStore):
     """A LangGraph store for the values of a scope.
 
     Args:
-        db, settings: None uses those of the process.
+        db: an open database or a connection string; None uses the process's database.
         scope: owner of the values. None uses the scope of `use_scope` at each call.
         fields: paths of searchable texts, such as `["text", "notes[*].body"]`; None searches every text.
         ttl: `default_ttl` in minutes, and `refresh_on_read`. Expired values are never read; each put deletes them.
@@ -65,14 +66,15 @@ class Store(BaseStore):
     def __init__(
         self,
         *,
-        db: Database | None = None,
+        db: Database | str | None = None,
         settings: GivenSettings = None,
         scope: Scope | None = None,
         fields: Sequence[str] | None = None,
         ttl: TTLConfig | None = None,
     ) -> None:
         super().__init__()
-        self._by: dict[str, Any] = {"db": db, "settings": settings, "scope": scope}
+        opened = open_database(db) if isinstance(db, str) else db
+        self._by: dict[str, Any] = {"db": opened, "settings": settings, "scope": scope}
         self._fields = None if fields is None else list(fields)
         self.ttl_config: TTLConfig | None = ttl
 
