@@ -197,5 +197,5 @@ def delete_memory(host: Host, asking: Asking, id: Annotated[bodies.ItemId, Path(
         raise Refused(403, access.FORBIDDEN)
     done = lifelong.delete_items([id], **asking)
     if done.unknown:
-        raise Refused(404, f"There is no item {id} here. Search for its id.", fields=("id",))
+        raise Refused(404, f"No item {id} is here. Correct it, or send conversation and participant.", fields=("id",))
     return answers.DeletedAnswer(deleted=done.count)
