@@ -1,9 +1,10 @@
-"""Find later messages that change what was said: `The dentist is cancelled` after `Dentist on Friday at 10`."""
+"""Find later messages that change what was said: `Cancelled Axa` after `My car insurance is with Axa`."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 from operator import attrgetter
@@ -15,12 +16,14 @@ from ..index.numbers import Flags, ViewRows, take
 from ..index.shapes import WORD, RowId
 from ..index.state import IndexState
 from ..index.visible import Visible
+from ..shapes import PERSONA_SENDER
+from ..text.extracts import sentences
 from ..text.folding import fold
-from ..text.languages import likely_languages
-from ..text.question_words import asked_words, holds, list_phrases
+from ..text.languages import bare, likely_languages
+from ..text.question_words import ABOUT, SHORT_CHARS, asked_words, holds, list_phrases
 from ..text.time import may_name_time
 from ..text.words import list_terms, stop_words
-from .ranking.rows import FoundRow
+from .ranking.rows import CHAT, FoundRow
 from .table import read_rows
 
 MayRead = Callable[[Visible], Callable[[ViewRows], Flags] | None]
@@ -31,7 +34,9 @@ MOST_ROWS = 200
 """Maximum number of rows with a word: a more frequent one names no plan."""
 MOST_READ = 6
 """Maximum number of later messages that are read for each of these words, newest first."""
-_TASK = lazy_pattern(r"\btodo\b|\bto-do\b|\[(?: |open|todo)\]")
+MOST_CHARS = 1_000
+"""Maximum length of a message that changes something: a longer one tells of many things."""
+_TASK = lazy_pattern(r"\b(?:todo|to-do|task:)|\[(?: |open|todo)\]")
 _ENDS = "[,.;:!?\\n\u3001\u3002\uff01\uff1f]"
 _CLAUSE_END, _WORD_OR_END = lazy_pattern(_ENDS), lazy_pattern(rf"\w+|{_ENDS}")
 
@@ -44,29 +49,38 @@ def find_changes(
     languages: Sequence[str],
     may_read: MayRead,
 ) -> dict[RowId, FoundRow]:
-    """Return, for each plan that was moved or cancelled, the newest message saying so; `values`: see `read_values`."""
-    at_of = {(plan.source, plan.id): plan.at_us for plan in plans}
-    words = {key: _list_rarest(plan, index, languages) for key, plan in zip(at_of, plans, strict=True)}
-    later: dict[tuple[RowId, str], dict[RowId, int]] = {(key, word): {} for key in words for word in words[key]}
-    terms = dict.fromkeys((WORD, word) for rarest in words.values() for word in rarest)
-    for view, postings in index.read(terms) if terms else ():
+    """Return, for each plan or fact that was changed, the newest message saying so; `values`: see `read_values`."""
+    words = [_list_rarest(plan, index, languages) for plan in plans]
+    later = _find_later(index, {word for rarest in words for word in rarest}, may_read)
+    newest = list[set[RowId]]()
+    for plan, rarest in zip(plans, words, strict=True):  # chatter about `the meetup` hides nothing about `the Crown`
+        since = [[row for at, row in later[word] if at > plan.at_us][:MOST_READ] for word in rarest]
+        newest.append(set[RowId]().union(*since))
+    read, _ = read_rows(db, set[RowId]().union(*newest), values)
+    short = [row for row in read.values() if len(row.folded) <= MOST_CHARS]
+    rows, changes = sorted(short, key=attrgetter("at_us", "id"), reverse=True), {}
+    told = {(row.source, row.id): _list_told(row, languages) for row in rows}
+    for plan, keys in zip(plans, newest, strict=True):
+        is_of_task = is_task(plan)
+        for row in rows:
+            key = row.source, row.id
+            if key in keys and (told[key] or is_of_task) and _is_change(row, plan, told[key], languages):
+                changes[plan.source, plan.id] = row
+                break
+    return changes
+
+
+def _find_later(index: IndexState, words: Collection[str], may_read: MayRead) -> dict[str, list[tuple[int, RowId]]]:
+    """Return the rows with each word that may be read, each with its time, newest first."""
+    found: dict[str, list[tuple[int, RowId]]] = {word: [] for word in words}
+    for view, postings in index.read([(WORD, word) for word in found]) if found else ():
         keep = may_read(view)
-        for (plan, word), found in later.items():
+        for word, rows_of in found.items():
             rows = postings.find((WORD, word))[0]
             rows = rows if keep is None else take(rows, keep(rows))
-            facts = [column[rows].tolist() for column in (view.source, view.row_id, view.at_us)]
-            found |= {(source, row): at for source, row, at in zip(*facts, strict=True) if at > at_of[plan]}
-    newest: dict[RowId, set[RowId]] = {key: set() for key in words}
-    for (plan, _), found in later.items():  # chatter about `the meetup` does not hide what is said about `the Crown`
-        newest[plan] |= set(sorted(found, key=found.__getitem__, reverse=True)[:MOST_READ])
-    read, _ = read_rows(db, {key for keys in newest.values() for key in keys}, values)
-    changes = {}
-    for (key, keys), one in zip(newest.items(), plans, strict=True):
-        later_rows = sorted(filter(None, map(read.get, keys)), key=attrgetter("at_us", "id"), reverse=True)
-        said = (row for row in later_rows if _tells_more(row, one, languages))
-        if (row := next((row for row in said if _may_mean(row, one, languages)), None)) is not None:
-            changes[key] = row
-    return changes
+            facts = [column[rows].tolist() for column in (view.at_us, view.source, view.row_id)]
+            rows_of += [(at, (source, row)) for at, source, row in zip(*facts, strict=True)]
+    return {word: sorted(rows, reverse=True) for word, rows in found.items()}
 
 
 def _list_rarest(plan: FoundRow, index: IndexState, languages: Sequence[str]) -> list[str]:
@@ -81,15 +95,44 @@ def is_task(row: FoundRow) -> bool:
     return _TASK.search(row.folded) is not None
 
 
-def _tells_more(row: FoundRow, plan: FoundRow, languages: Sequence[str]) -> bool:
-    """Return whether a message has a word of change, or shares two words with a task, and is none itself."""
-    if not is_task(plan) or is_task(row):
-        return _says_change(row, languages)
-    return len(_list_words(row, languages) & _list_words(plan, languages)) > 1
+def _list_told(row: FoundRow, languages: Sequence[str]) -> Collection[str]:
+    """Return which of "changes" and "news" a message has words of."""
+    if row.folded.isascii() and _list_telling().isdisjoint(_WORD_OR_END.findall(row.folded)):
+        return ()
+    said, spoken = asked_words(row.shown_text), likely_languages(row.shown_text, languages)
+    return [name for name in ("changes", "news") if holds(said, name, spoken)]
 
 
-def _says_change(row: FoundRow, languages: Sequence[str]) -> bool:
-    return holds(asked_words(row.shown_text), "changes", likely_languages(row.shown_text, languages))
+def _is_change(row: FoundRow, plan: FoundRow, told: Collection[str], languages: Sequence[str]) -> bool:
+    """Return whether a message changes a plan: it has a word of change, or shares two words with it and has news.
+
+    With a task, a message that is none shares two words or has one of these words.
+    """
+    is_done = is_task(plan) and not is_task(row)
+    if not (told or is_done):
+        return False
+    is_elsewhere = row.conversation != plan.conversation and row.said_by_key != plan.said_by_key
+    if is_elsewhere or (row.source == CHAT and row.said_by_key == PERSONA_SENDER):
+        return False
+    least = 1 if "changes" in told or (told and is_done) else 2
+    return _may_mean(_leave_sentences(row, told, languages), plan, languages, least)
+
+
+def _leave_sentences(row: FoundRow, told: Collection[str], languages: Sequence[str]) -> FoundRow:
+    """Return a long row with only those of its sentences that tell a change or news."""
+    if not told or len(row.shown_text) <= SHORT_CHARS:
+        return row
+    spoken = likely_languages(row.shown_text, languages)
+    every = [(each, asked_words(each)) for each in sentences(row.shown_text)]
+    said = " ".join(each for each, words in every if any(holds(words, name, spoken) for name in told))
+    return replace(row, texts=(said,), folded=fold(said))
+
+
+@lru_cache(maxsize=1)
+def _list_telling() -> frozenset[str]:
+    """Return the longest word of each phrase of a change or of news, in all languages with spaces."""
+    phrases = (each for code in ABOUT for name in ("changes", "news") for each in list_phrases(name, code))
+    return frozenset(max(bare(phrase).split("_"), key=len) for phrase in phrases)
 
 
 def _list_words(row: FoundRow, languages: Sequence[str]) -> set[str]:
@@ -103,19 +146,24 @@ def _read_beside(row: FoundRow, word: str, words: Collection[str]) -> dict[int, 
     beside: dict[int, tuple[str, bool]] = {}
     for clause in _CLAUSE_END.split(row.folded) if words else ():
         if word in clause:
-            said = [(n, term) for n, term in enumerate(list_terms(clause)) if term in words]
+            terms = [term for term in list_terms(clause) if len(term) > 1]  # not the `s` of `Ann's`
+            said = [(n, term) for n, term in enumerate(terms) if term in words]
             for (m, one), (n, two) in pairwise(said):
                 beside |= {1: (two, n == m + 1)} if one == word else {0: (one, n == m + 1)} if two == word else {}
     return beside
 
 
-def _may_mean(row: FoundRow, plan: FoundRow, languages: Sequence[str]) -> bool:
+def _may_mean(row: FoundRow, plan: FoundRow, languages: Sequence[str], least: int) -> bool:
     """Return whether a message may refer to a plan: they share two words, or one that is not part of another name.
+
+    They must share `least` words.
 
     Not `game night` for `movie night`, not `park concert` for `picnic in the park`, not `Jo Doe` for `Jo Smith`.
     """
     said, planned = _list_words(row, languages), _list_words(plan, languages)
     shared = planned & said
+    if len(shared) < least:
+        return False
     mine, theirs = _list_names(row, said), _list_names(plan, planned)
     if any(mine[first].isdisjoint(theirs[first]) for first in mine.keys() & theirs.keys()):
         return False
@@ -139,5 +187,6 @@ def _list_names(row: FoundRow, words: Collection[str]) -> dict[str, set[str]]:
 @lru_cache(maxsize=64)
 def _list_small(language: str) -> frozenset[str]:
     """Return the words that name no plan: stop words, and those of time and of a change."""
-    changes = {word for phrase in list_phrases("changes", language) for word in phrase.split("_")}
+    phrases = (*list_phrases("changes", language), *list_phrases("news", language))
+    changes = {word for phrase in phrases for word in phrase.split("_")}
     return stop_words(language) | may_name_time(language) | changes

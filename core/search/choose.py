@@ -273,19 +273,31 @@ def _order_by_time(best: Sequence[ScoredRow], *, is_first: bool) -> list[ScoredR
 def _place_kept(ordered: Sequence[ScoredRow], limit: int) -> list[ScoredRow]:
     """Move rows kept as `others` or `person` behind the best row, and later `newest` ones to the end of the first ten.
 
-    Each correction moves right after the row it corrects.
+    Each correction or change moves right after the row that it corrects or changes.
     """
-    corrections = {c.candidate.place - 1: c for c in ordered if c.kept == "correction"}
+    keys: dict[Any, ScoredRow] = {(c.row.source, c.row.id): c for c in ordered}
+    places = {c.candidate.place: c for c in ordered}
+    behind = defaultdict[ScoredRow | None, list[ScoredRow]](list)
+    for c in ordered:
+        is_correction, changed = c.kept == "correction", c.candidate.changes
+        behind[places.get(c.candidate.place - 1) if is_correction else keys.get(changed)].append(c)
 
-    def with_corrections(lines: Iterable[ScoredRow]) -> list[ScoredRow]:
-        return [each for line in lines for each in (line, corrections.get(line.candidate.place)) if each is not None]
+    def with_changes(lines: list[ScoredRow]) -> list[ScoredRow]:
+        placed = list[ScoredRow]()
+        for line in lines:
+            run = [line]
+            for each in run:  # grows
+                run += behind.get(each, ())
+            placed += run
+        return placed
 
-    last = max(1, min(limit, FIRST_HITS) - 1)
-    newest = with_corrections(c for c in ordered[last:] if c.kept == "newest")
-    others = [c for c in ordered[1:] if c.kept in ("others", "person")]
-    moved = {*newest, *others, *corrections.values()}
-    rest = [c for c in ordered if c not in moved]
-    placed = with_corrections([*rest[:1], *others, *rest[1:]])
+    free, last = behind.pop(None, []), max(1, min(limit, FIRST_HITS) - 1)
+    latest = frozenset(ordered[last:])
+    newest = with_changes([c for c in free if c.kept == "newest" and c in latest])
+    others = [c for c in free if c.kept in ("others", "person") and c is not ordered[0]]
+    moved = {*newest, *others}
+    rest = [c for c in free if c not in moved and c.kept != "correction"]
+    placed = with_changes([*rest[:1], *others, *rest[1:]])
     at = max(1, last + 1 - len(newest))
     return [*placed[:at], *newest, *placed[at:]]
 

@@ -346,7 +346,25 @@ def add_changes(ranked: Ranked, db: Database) -> Ranked:
     said = said if question.is_limited else [*said[:MOST_STATES], *filter(is_task, said[MOST_STATES:])]
     values = read_values(search.viewer, db, search.chars, search.searched_chars)
     found = find_changes(db, search.index, said, values, search.query.languages, partial(match.read_bounds, search))
-    return _offer_rows(ranked, [(row, 0.0) for row in found.values()], "newest")
+    return _offer_changes(ranked, found)
+
+
+def keep_changes(ranked: Ranked, before: Ranked) -> Ranked:
+    """Add to the candidates the changes that the round before found."""
+    return _offer_changes(ranked, {c.changes: before.rows[c.key] for c in before.candidates if c.changes is not None})
+
+
+def _offer_changes(ranked: Ranked, found: dict[RowId, FoundRow]) -> Ranked:
+    """Add messages to the candidates, by the row that each changes; of several rows, the first is the better one."""
+    if not found:
+        return ranked
+    changed = {(row.source, row.id): key for key, row in reversed(found.items())}
+    ranked = _offer_rows(ranked, [(row, 0.0) for row in found.values()], "newest")
+    candidates = list(ranked.candidates)
+    for n, c in enumerate(candidates):
+        if (key := changed.get((c.source, c.id))) is not None:
+            candidates[n] = replace(c, changes=key, context=False, tier=2)
+    return replace(ranked, candidates=candidates)
 
 
 def _list_telling_rows(

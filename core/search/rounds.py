@@ -42,7 +42,7 @@ def start(search: Search, db: Database, before: Selection | None = None, *, extr
         ranked = read_rows(ranked, db)
     else:
         ranked = read_by_meaning(ranked, db, None if before is None else before.read)
-    return ranked if before is not None else rank.add_changes(ranked, db)
+    return rank.add_changes(ranked, db) if before is None else rank.keep_changes(ranked, before.read)
 
 
 def _rank_wide(current: Round, db: Database) -> Ranked:

@@ -104,9 +104,13 @@ def begins_with(words: str, name: str, languages: Sequence[str]) -> bool:
 
 
 def asks_about_now(words: str, languages: Sequence[str]) -> bool:
-    """Return whether a question asks about the present: it has no words for the past, or has a word such as `now`."""
+    """Return whether a question asks about the present: it has no words for the past, or has a word such as `now`.
+
+    `What did we decide?` asks for what holds now, too.
+    """
     known = [language for language in languages if list_phrases("past", language)]
-    return bool(known) and (holds(words, "now", known) or not holds(words, "past", known))
+    is_now = holds(words, "now", known) or not holds(words, "past", known)
+    return bool(known) and (is_now or holds(words, "decides", known))
 
 
 def asks_about_person(words: str, people: Collection[str], languages: Sequence[str]) -> bool:

@@ -140,6 +140,8 @@ class Candidate:
     """Whether the row does not match but was said in a span of the question, or by the person the question is about."""
     kept: Kept = ""
     """Reason why the row gets one of the first places, whatever its score."""
+    changes: RowId | None = None
+    """Row that this one changes (`search.changes`)."""
     by_meaning: bool = False
     """Whether the row was found only by its vector (docs/embeddings.md)."""
     tier: int = 2
