@@ -43,11 +43,11 @@ KINDS = {
     "after_behind": "j", "before_behind": "&", "until_behind": "v", "onward": "n", "early": "e", "mid": "e",
     "late": "e", "begin": "e", "end": "e", "first_half": "e", "second_half": "e", "rolling": "#", "counted": "q",
     "coming": "@", "parts": "P", "recent": "R", "other_day": "O", "now": "G", "feasts": "F", "first": "K",
-    "latest": "T", "said": "V", "not_order": "X", "joins": "x", "before_day": "I", "into": "I", "at": "A",
-    "oclock": "C", "half_past": "p", "half_to": "s", "half_behind": "f", "year_sign": "Q", "month_sign": "J",
-    "day_sign": "u", "hour_sign": "C", "plan": "+", "plan_behind": "^", "done": "-", "perfect": "-", "moved": "_",
-    "moved_to": "_", "clause": "]", "not": "~", "over": "(",
-    "not_day": "=", "after_clause": '"', "before_clause": ";", "around": ":", "around_behind": "'", "from_behind": "`",
+    "latest": "T", "telling": "V", "said": "V", "not_order": "X", "joins": "x", "before_day": "I", "after_event": "I",
+    "into": "I", "at": "A", "oclock": "C", "half_past": "p", "half_to": "s", "half_behind": "f", "year_sign": "Q",
+    "month_sign": "J", "day_sign": "u", "hour_sign": "C", "plan": "+", "plan_behind": "^", "done": "-", "perfect": "-",
+    "moved": "_", "moved_to": "_", "clause": "]", "not": "~", "over": "(", "not_day": "=",
+    "after_clause": '"', "before_clause": ";", "around": ":", "around_behind": "'", "from_behind": "`",
 }  # fmt: skip
 """Kind (one letter) of each list, as used in the patterns of `grammar`."""
 _VALUES = {
@@ -61,7 +61,7 @@ _VALUE = {
     "couple": COUPLE, "few": FEW, "one_and_half": 1.5, "half": 0.5,
     "early": "early", "mid": "mid", "late": "late", "begin": "begin",
     "end": "end", "first": 1, "latest": -1, "first_half": "half1", "second_half": "half2", "before": -1, "after": 1,
-    "perfect": "perfect", "moved_to": "to", "before_day": "day",
+    "perfect": "perfect", "telling": "tells", "moved_to": "to", "before_day": "day", "after_event": "event",
 }  # fmt: skip
 LEADING = frozenset("MmWwS$U!D{EHRFPOTKq@e")
 """Kinds of words: a text that names a time without digits has a word of one of these kinds."""
@@ -69,7 +69,10 @@ _TELLING = frozenset("MWSUD{HERgT1")
 """Kinds of words that always mean a time."""
 _NAMING = frozenset("MWD{E")
 _UNSURE = {"M": "m", "W": "w", "S": "$", "F": "!", "D": "!", "U": "!", "P": "!", "H": "!", "E": "!"}
-"""Kind for ambiguous words of a kind: a month, weekday or season that counts only next to certain words, or "!"."""
+"""Kind for ambiguous words of a kind: a month, weekday or season that counts only next to certain words, or "!".
+
+A weekday or month with "!" = "homonym" too: only a date, an hour or another weekday beside it proves it (`mer 5 mars`).
+"""
 _MAY_END = frozenset("MWSUFPDE")
 SHORTEST_STEM = 3
 _ANY_ENDING = 8
@@ -148,7 +151,8 @@ def load(language: str) -> Lexicon | None:
     for ending, _, said in (each.partition("=") for each in lists.get("suffixes", "").split()):
         name, _, value = said.partition(".")
         lexicon.suffixes[bare(ending)] = {KINDS[name]: value or 0}
-    unsure = {_phrase(form) for form in lists.get("ambiguous", "").split()}
+    homonyms = {_phrase(form) for form in lists.get("homonyms", "").split()}
+    unsure = homonyms.union(map(_phrase, lists.get("ambiguous", "").split()))
     endings = int(lists.get("endings", "0"))
     for name, letter in KINDS.items():
         for form, value in _iter_forms(name, lists.get(name, "")):
@@ -156,6 +160,8 @@ def load(language: str) -> Lexicon | None:
             kind = _UNSURE.get(letter, letter) if phrase in unsure else letter
             more = _ANY_ENDING if form.endswith("*") else endings if letter in _MAY_END else 0
             _add(lexicon, phrase, kind, value, more)
+            if phrase in homonyms:
+                _add(lexicon, phrase, "!", "homonym", 0)
             if name == "last":
                 _add(lexicon, phrase, "T", -1, more)
             if letter in "I1234567A:" and form in lists.get("joins", "").split():

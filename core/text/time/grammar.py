@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, pairwise, takewhile
@@ -24,6 +24,7 @@ _PLACES, _ENDS_DAY = frozenset("x,"), frozenset({BREAK, *",AP]8_"})
 _HOURS, _IN_OR_LAST = frozenset("Pc"), frozenset("aLBe")
 _PLAIN_TIMES, _LONGER_TIMES = frozenset("DWZNMEo"), frozenset("XUWMmN")
 _NAMED, _SURE_YEAR, _COUNTING = frozenset("MWy"), frozenset("YZ"), frozenset("Nh")
+_DETERMINERS = frozenset("xIL5")
 _MONTHS, _JOINING, _IN_LIST = frozenset("Mm"), frozenset("8,x"), frozenset("x,8IAn5")
 _AROUND_YEAR = frozenset({BREAK, "-", "+"})
 """Kinds of parts after a year without a word before it: `Was ist 2015 passiert?`"""
@@ -121,8 +122,8 @@ def _make_sure(m: Moment, parts: Sequence[TimePart], n: int, made: Sequence[Time
         back -= 1
     is_led = n > 0 and not _BEFORE.isdisjoint(parts[back].kinds)
     follows = parts[n + 1].kinds if n + 1 < len(parts) else {BREAK: 0}
-    if "D" in kinds and "P" in kinds and n and not _PLAIN_TIMES.isdisjoint(parts[back].kinds):
-        del kinds["D"]
+    for other in _find_others(parts, n, back, follows):
+        kinds.pop(other, None)
     last = n - 1 - (n > 1 and "o" in parts[n - 1].kinds)  # `every second Sunday`
     is_habit = (n and "=" in parts[last].kinds) or ("=" in kinds and not (n and "N" in parts[n - 1].kinds))
     if is_habit:
@@ -136,7 +137,9 @@ def _make_sure(m: Moment, parts: Sequence[TimePart], n: int, made: Sequence[Time
     is_season = (n > 0 and not _IN_OR_LAST.isdisjoint(parts[back].kinds)) or "Y" in follows
     if kinds.get("!") in UNITS and n and not _COUNTING.isdisjoint(parts[n - 1].kinds):
         kinds["U"] = kinds["!"]
-    sure = {"m": is_sure, "w": is_sure or not _HOURS.isdisjoint(follows), "$": is_season, ".": is_sure or follows_plan}
+    is_homonym = kinds.get("!") == "homonym"
+    is_weekday = _is_proven(parts, n) if is_homonym else is_sure or is_weekday_beside(parts, n)
+    sure = {"m": is_sure and not is_homonym, "w": is_weekday, "$": is_season, ".": is_sure or follows_plan}
     kinds |= {_SURE[kind]: kinds[kind] for kind, fits in sure.items() if fits and kind in kinds}
     is_bare_year = m.lexicon.has_bare_years and (m.is_told or not _AROUND_YEAR.isdisjoint(follows))
     if "Y" in kinds and (is_sure or (is_bare_year and "U" not in follows)):
@@ -156,6 +159,34 @@ def _make_sure(m: Moment, parts: Sequence[TimePart], n: int, made: Sequence[Time
     if "d" in kinds and (month := _find_month_of_list(parts, n)):
         kinds |= build_kinds(yearly(month, kinds["d"]))
     return TimePart(kinds, part.begin, part.end)
+
+
+def is_weekday_beside(parts: Sequence[TimePart], n: int) -> bool:
+    """Return whether part `n` is a weekday with an hour behind it, or beside the next weekday: `lun, mar, mer`."""
+    day = parts[n].kinds.get("w")
+    if day is None:
+        return False
+    sides = (parts[max(n - 2, 0) : n][::-1], parts[n + 1 : n + 3])
+    near = [next((each.kinds for each in side if not each.kinds.keys() <= _JOINING), {}) for side in sides]
+    is_in_list = any(abs(day - kinds.get("w", kinds.get("W", 9))) == 1 for kinds in near)
+    return is_in_list or any(not _HOURS.isdisjoint(each.kinds) for each in parts[n + 1 : n + 2])
+
+
+def _is_proven(parts: Sequence[TimePart], n: int) -> bool:
+    """Return whether a date, or an hour or weekday beside it, proves that a homonym is a weekday; not `ce jeu 14h`."""
+    after = [each.kinds for each in parts[n + 1 : n + 3]] or [{}]
+    is_led = n > 0 and not _DETERMINERS.isdisjoint(parts[n - 1].kinds) and "," not in parts[n - 1].kinds
+    is_date = "y" in after[0] or ("d" in after[0] and not _MONTHS.isdisjoint(after[-1]))
+    return is_date or (not is_led and is_weekday_beside(parts, n))
+
+
+def _find_others(parts: Sequence[TimePart], n: int, back: int, follows: Mapping[str, Any]) -> str:
+    """Return the kinds that part `n` has by itself, but not among its neighbours."""
+    kinds, before = parts[n].kinds, parts[n - 1].kinds if n else {BREAK: 0}
+    if "P" in kinds:
+        is_event = follows.get("I") == "event" and not before  # `game night on Sunday`
+        return "P" if is_event else "D" if n and not _PLAIN_TIMES.isdisjoint(parts[back].kinds) else ""
+    return "m" * ("d" not in before) + "w" * ("=" in before) if kinds.get("!") == "homonym" else ""  # `un jeu`
 
 
 def _is_appointment(parts: Sequence[TimePart], back: int, n: int) -> bool:

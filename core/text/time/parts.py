@@ -24,12 +24,13 @@ _TOKEN = lazy_pattern(
     r"|(?<!\d)\d\d? ?h ?(?:\d\d)?(?![\w]))"
     r"|(?P<number>\d+)(?P<ordinal>(?:st|nd|rd|th|er|s?te[nr]?|de|eme|e|o|a|º|ª|(?<!\d{3})\.)(?=[^\w]|$))?"
     rf"|(?P<sign>[{SIGNS}])"
-    r"|(?P<dash>[-\u2013\u2014\u301c~\uff5e])|(?P<break>[!?;\n]|[.](?= |\n|$))|(?P<comma>[,、])"
+    r"|(?P<dash>[-\u2013\u2014\u301c~\uff5e])|(?P<break>[!?;\n]|[.](?= |\n|$))|(?P<comma>[,、:])"
 )
 _FRACTIONS = frozenset({"1/2", "1/3", "2/3", "1/4", "3/4", "1/8"})
 """Texts that are more often fractions than dates: they are dates only after a word such as `on`."""
 _HAN = {char: at for at, char in enumerate("〇一二三四五六七八九")} | {"零": 0, "两": 2, "兩": 2, "十": 10}
-_MARKS = {"dash": {"6": 0, "x": 0}, "break": {BREAK: 0}, "comma": {"x": 0, ",": 0}}
+_MARKS = {"dash": {"6": 0, "x": 0}, "break": {BREAK: 0}}
+_SHORT = frozenset("mw")
 _LENGTHS = {"minute": "t", "hour": "t", "part of day": "t", "day": "9", "week": "k", "month": "0", "year": "z"}
 
 
@@ -52,8 +53,10 @@ def cut(text: str, lexicon: Lexicon) -> list[TimePart]:
         kinds: Mapping[str, Any] = {}
         if not words[at]:
             kinds = _read_token(token, lexicon)
-            if BREAK in kinds and parts and "m" in parts[-1].kinds and text[token.end() :].lstrip()[:1].isdigit():
-                kinds = {"x": 0}  # `Feb. 3`
+            is_dot = BREAK in kinds and parts and not _SHORT.isdisjoint(parts[-1].kinds)
+            if is_dot and text[token.end() :].lstrip()[:1].isdigit():  # `Feb. 3`
+                parts[-1], at = parts[-1]._replace(end=token.end()), at + 1
+                continue
             if parts and "A" in parts[-1].kinds and token["ordinal"] == ".":
                 kinds = {kind: value for kind, value in kinds.items() if kind != "o"}  # `at 9.` ends a sentence
         elif words[at] in phrases or words[at][:SHORTEST_STEM] in stems:  # most words have no meaning
@@ -86,6 +89,8 @@ def _read_token(token: re.Match[str], lexicon: Lexicon) -> Mapping[str, Any]:
         return _read_number(token, numbers[0])
     if kind in _MARKS:
         return _MARKS[kind]
+    if kind == "comma":
+        return {"x": 0, ",": token[0]}
     if kind == "clock":
         return _read_clock(token[0], numbers)
     if kind == "slashed":

@@ -129,6 +129,13 @@ PECULIAR = [
     ("2025-04-21..2025-04-22", "it", "Cosa abbiamo fatto a Pasquetta?"),
     ("2025-06-08..2025-06-10", "nl", "Wat deden we met Pinksteren?"),
     ("2024-05-19..2024-05-21", "de", "Was war Pfingsten 2024?"),
+    ("03-05..03-06", "fr", "le jeu 5 mars on a fait quoi ?"), ("03-04..03-05", "fr", "on a fait quoi mer 4 mars ?"),
+    ("03-10T13:30..03-10T14:30", "fr", "qu'est-ce qu'on a fait mar. 14h ?"),
+    ("03-05T05:00..03-05T12:00", "fr", "on a fait quoi jeu matin ?"),
+    ("03-05..03-06", "fr", "t'as fait quoi jeu, ven et sam ?"),
+    ("03-08..03-09", "de", "was haben wir am So gemacht?"), ("03-07..03-08", "en", "what did we do on sat?"),
+    ("03-10..03-11", "es", "¿qué hicimos mar 10 de marzo?"),
+    ("2025-04-05..2025-04-06", "pl", "spotkamy się 5 kwietnia"),
 ]  # fmt: skip
 
 
