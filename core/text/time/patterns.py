@@ -343,6 +343,13 @@ def widen(m: Moment, time: Time) -> Found | None:
     return Found(found.start - margin, found.end + margin, "day", coming, due=(found.start, found.end))
 
 
+def _is_night_to(m: Moment, night: Time, day: Time) -> bool:
+    """Return whether a part of a day ends on the weekday `day`: `dans la nuit de dimanche à lundi`."""
+    one, other = m.choose(night), m.choose(day)
+    is_weekday = night.precision == "part of day" and night.period == day.period == "week"
+    return is_weekday and one is not None and other is not None and one[1].weekday() == other[0].weekday()
+
+
 def join_times(m: Moment, one: Time, other: Time) -> Found | None:
     """Return the span from one time to another; missing fields of one are taken from the other."""
     one, other = one.as_edge(), other.as_edge()
@@ -521,6 +528,7 @@ _BESIDE: Table = (
     ("W x* [23] x* Z", lambda m, v: choose_weekday_beside(m, v[2], v[1], v[0])),
 )
 _RANGES: Table = (
+    ("[57]? x* t x* [64] x* 9", lambda m, v: v[1] if _is_night_to(m, v[1], v[3]) else None),
     ("[57]? x* Z x* [64] x* Z v?", lambda m, v: join_times(m, v[1], v[3])),
     ("[7] x* Z x* [8] x* Z", lambda m, v: join_times(m, v[1], v[3])),
     ("Z x* 8 x* Z x* 7", lambda m, v: join_times(m, v[0], v[2])),

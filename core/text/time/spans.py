@@ -21,9 +21,9 @@ YEARS = (1900, 2100)
 RECENT_DAYS, COMING_DAYS = 14, 7
 PART_HOURS = {
     "morning": (5, 12), "noon": (11, 14), "afternoon": (12, 18), "evening": (17, 23), "night": (21, 29),
-    "dark": (17, 29),
+    "dark": (17, 29), "eve": (-3, 5),
 }  # fmt: skip
-"""Parts of a day; dark: evening or night, in languages with one word for both."""
+"""Parts of a day; dark: evening or night, in languages with one word for both; eve: the night before the day."""
 FEASTS = {
     "christmas eve": (12, 24, 1), "christmas": (12, 24, 3), "new year's eve": (12, 31, 1), "new year": (1, 1, 1),
     "halloween": (10, 31, 1), "valentine": (2, 14, 1), "easter": (0, 0, 2), "christmas day": (12, 25, 1),
@@ -73,10 +73,10 @@ class Time:
         return self.cut(narrow, self.precision)
 
     def newest(self, now: datetime) -> Range | None:
-        """Return the latest occurrence that has begun; for a weekday, the latest that has ended."""
+        """Return the latest occurrence that has begun; for a weekday, the latest that began before today."""
         today = at_midnight(now.date())
         is_weekday = self.period == "week" and self.precision in ("day", "part of day", "hour", "minute")
-        fits = [each for each in self.occur(now.date()) if (each[1] <= today if is_weekday else each[0] <= now)]
+        fits = [each for each in self.occur(now.date()) if (each[0] < today if is_weekday else each[0] <= now)]
         return fits[-1] if fits else None
 
     def coming(self, now: datetime) -> Range | None:

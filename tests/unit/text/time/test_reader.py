@@ -1,6 +1,6 @@
 """Words of time become spans (core/text/time/): sentences in four languages, then what others and stored texts say."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 from zoneinfo import ZoneInfo
@@ -149,6 +149,22 @@ PECULIAR = [
 def test_t62_letters_with_a_mark_may_be_written_as_two(language: str, text: str, written: str) -> None:
     one, other = (read_spans(each, NOW, UTC, (language,)) for each in (text, written))
     assert one and [(x.start, x.end) for x in one] == [(x.start, x.end) for x in other]
+
+
+@pytest.mark.parametrize(("start", "hours", "language", "text"), [
+    (17, 12, "en", "what happened sunday night?"), (17, 6, "en", "what happened on sunday evening?"),
+    (21, 8, "de", "Was war Sonntagnacht los?"), (21, 8, "de", "Was war in der Nacht auf Montag los?"),
+    (21, 8, "de", "Was war in der Nacht zum Montag los?"), (17, 12, "es", "¿Qué pasó el domingo por la noche?"),
+    (21, 8, "fr", "Que s'est-il passé dans la nuit de dimanche ?"),
+    (21, 8, "fr", "Que s'est-il passé dans la nuit de dimanche à lundi ?"),
+    (0, 24, "en", "who won the quiz at community night on sunday?"),
+])  # fmt: skip
+def test_t62_a_night_is_the_one_that_just_passed(start: int, hours: int, language: str, text: str) -> None:
+    """On a Monday, `Sunday night` was eight days ago, because it ends on Monday."""
+    begin = datetime(2026, 3, 15, start, tzinfo=UTC)
+    for now in (datetime(2026, 3, 16, 12, tzinfo=UTC), datetime(2026, 3, 17, 12, tzinfo=UTC)):
+        found = [(each.start, each.end) for each in read_spans(text, now, UTC, (language,))]
+        assert found[:1] == [(begin, begin + timedelta(hours=hours))]
 
 
 THIS_ONE = [
