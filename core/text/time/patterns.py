@@ -58,6 +58,8 @@ class Moment:
     """Whether the text is a stored one without a word for a plan."""
     is_past: bool = False
     """Whether the text has a word for the past, and none for a plan."""
+    is_unsure: bool = False
+    """Whether a weekday may be the last or the next one: `She told me Sunday`."""
     is_verbless: bool = False
     """Whether a sentence has no verb, in a language whose verbs are listed: `ugh, Monday`."""
 
@@ -500,7 +502,7 @@ _DAYS: Table = (
     ),
     # Told on a Sunday, `Sunday was nice` and `ugh, Sunday` mean the day itself, `on Sunday we met` the one before.
     (")", lambda _, v: replace(spans.every_week(v[0]), period="month")),
-    ("W", lambda _, v: spans.every_week(v[0])),
+    ("W", lambda m, v: replace(spans.every_week(v[0]), period="either" if m.is_unsure else "week")),
 )
 _HOURS: Table = (
     ("N x* C", lambda _, v: {"c": v[0] * 60} if v[0] <= 24 else None),

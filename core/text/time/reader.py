@@ -234,8 +234,9 @@ def _read(
         for tense, group in groupby(zip(parts, tenses, strict=True), lambda one: one[1]):
             moment = whole
             if tense is not None:
-                tells = {"is_plan": tense != "past", "is_told": tense != "plan", "is_past": tense == "past"}
-                moment = replace(whole, **tells, is_verbless=tense == "verbless")
+                is_plan, is_unsure = tense not in ("past", "unsure"), tense == "unsure"
+                tells = {"is_plan": is_plan, "is_told": tense != "plan", "is_past": tense == "past"}
+                moment = replace(whole, **tells, is_unsure=is_unsure, is_verbless=tense == "verbless")
             read += [(part, moment) for part in read_parts(moment, [part for part, _ in group])]
         # Use the language that reads most: `7 mai 2023` is a year in English, a day in French.
         length = sum(part.end - part.begin for part, _ in read if part.kinds.keys() & {*_NAMING, EVERY}) + 1

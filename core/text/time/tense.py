@@ -15,15 +15,17 @@ from typing import Any, Literal, NamedTuple
 from ...base.patterns import lazy_pattern
 from ..words import read_lists
 from .calendar import BREAK
+from .grammar import is_weekday_beside
 from .parts import TimePart
 
-Tense = Literal["past", "present", "plan", "verbless"]
+Tense = Literal["past", "present", "plan", "verbless", "unsure"]
 
 _LISTS = ("no_tense", "present", "past", "have", "be", "be_forms", "have_forms", "subjects")
 _HELPERS = {"have": ("have_forms", "be_forms"), "be": ("be_forms",)}
 """Helping verbs, and the lists of the verbs with which they are a tense of the past."""
 _WORD = lazy_pattern(r"[^\W\d_]+")
 _TIMES, _ENDS_CLAUSE, _SMALL = frozenset("MWSUDEHPFN"), frozenset(",8]"), frozenset("xI5")
+_DAYS = frozenset("Ww")
 _MOVED_TO = frozenset("WwDEFMmUyZ")
 """Kinds of times to which something can be rescheduled."""
 _CLOSE = 12
@@ -59,9 +61,12 @@ def read_tenses(parts: Sequence[TimePart], text: str, language: str) -> list[Ten
     is_listed = bool(_load(language)[0])
     ends = [*(each.begin for each in parts[1:]), len(text)]  # a part of words without a meaning ends with its first
     whole = [each if each.kinds else each._replace(end=end) for each, end in zip(parts, ends, strict=True)]
+    for n in range(len(parts)):
+        if is_weekday_beside(parts, n):  # `sat 3pm` is no verb
+            whole[n] = whole[n]._replace(kinds={"W": 0})
     for _, group in groupby(whole, lambda each: each.kinds.keys() == {BREAK}):
         sentence = list(group)
-        starts = [n for n, each in enumerate(sentence) if n == 0 or not _ENDS_CLAUSE.isdisjoint(each.kinds)]
+        starts = [n for n in range(len(sentence)) if _opens(sentence, n)]
         clauses = [sentence[begin:end] for begin, end in pairwise([*starts, len(sentence)])]
         verbs = [_find_verbs(clause, text, language) for clause in clauses]
         if _is_moved(sentence) and any(verb.kind == "past" for verb in chain(*verbs)):
@@ -69,12 +74,21 @@ def read_tenses(parts: Sequence[TimePart], text: str, language: str) -> list[Ten
             continue
         for n, clause in enumerate(clauses):
             near = [*reversed(list(chain(*verbs[:n]))), *chain(*verbs[n + 1 :])]
-            tenses += _read_clause(clause, verbs[n], near, is_listed=is_listed)
+            is_report = n > 0 and _ENDS_CLAUSE.isdisjoint(clause[0].kinds)
+            tenses += _read_clause(clause, verbs[n], near, is_listed=is_listed, is_report=is_report)
     return tenses
 
 
+def _opens(sentence: Sequence[TimePart], n: int) -> bool:
+    """Return whether part `n` begins a clause, such as what somebody told of a day: `she said Sunday is cancelled`."""
+    day = n + (sentence[n].kinds.keys() == {"x"})
+    tells = n > 0 and sentence[n - 1].kinds.get("V") == "tells"
+    is_clause = n == 0 or not _ENDS_CLAUSE.isdisjoint(sentence[n].kinds)
+    return is_clause or (tells and day < len(sentence) and not _DAYS.isdisjoint(sentence[day].kinds))
+
+
 def _read_clause(
-    clause: Sequence[TimePart], verbs: Sequence[_Verb], near: Sequence[_Verb], *, is_listed: bool
+    clause: Sequence[TimePart], verbs: Sequence[_Verb], near: Sequence[_Verb], *, is_listed: bool, is_report: bool
 ) -> list[Tense | None]:
     """Return the tense of each part of a clause with these verbs; `near` are those of other clauses, the best first.
 
@@ -85,12 +99,14 @@ def _read_clause(
     for _, group in groupby(clause, lambda each: bool(each.kinds)):
         run = list(group)
         begin, end = run[0].begin, run[-1].end
-        opens = not tenses and not _ENDS_CLAUSE.isdisjoint(run[0].kinds) and len(run) < len(clause)
+        opens = not tenses and (is_report or not _ENDS_CLAUSE.isdisjoint(run[0].kinds)) and len(run) < len(clause)
         kind = "verbless" if is_listed else None
         if verbs:
             kind = min(verbs, key=lambda verb: max(verb.begin - end, begin - verb.end)).kind
         elif near:
             kind = "present" if is_listed and (opens or "]" in clause[0].kinds) else near[0].kind
+            if kind == "past" and (is_report or clause[0].kinds.get(",") == ":"):  # `I have the date: Monday`
+                kind = "unsure"
         tenses += ["plan" if kind == "present" and is_planned else kind] * len(run)
     return tenses
 

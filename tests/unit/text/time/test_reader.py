@@ -259,6 +259,15 @@ def test_t62_a_stored_text_is_about_a_weekday_that_recurs(language: str, text: s
     assert list(find_about_days(text, NOW, UTC, (language,))) == ["every-2"]
 
 
+def test_t62_abbreviated_weekdays_side_by_side_are_no_verbs() -> None:
+    for language, text in (
+        ("en", "sat and sun we are away"),
+        ("de", "Sa/So sind wir weg"),
+        ("fr", "sam, dim on est là"),
+    ):
+        assert list(find_about_days(text, NOW, UTC, (language,))) == ["2026-03-14", "2026-03-15"]
+
+
 def test_t62_letters_with_an_ampersand_and_a_weekday_do_not_hide_the_language() -> None:
     assert "en" in likely_languages("D&D every Monday at 7pm", ("en",))
     # `at` is Danish too, and the hour alone reads as well in it
@@ -311,11 +320,32 @@ def test_t62_no_other_day_recurs_every_year(text: str) -> None:
     ("28", "en", "It was postponed to the 28th."), ("28", "de", "Das Treffen wurde auf den 28. verschoben."),
     ("28", "en", "Rent is due the 28th."), ("", "en", "I moved to the 3rd floor."), ("", "en", "She came 28th."),
     ("", "en", "Thanks for the 3rd time."), ("11", "en", "ugh wednesday"), ("11", "de", "Endlich Mittwoch!"),
+    ("15", "en", "Kessi said sunday is cancelled"), ("15", "en", "Kessi said the sunday game is off"),
+    ("15", "de", "Kessi hat gesagt Sonntag fällt aus"), ("08", "en", "He said Sunday was nice."),
+    ("15", "de", "Mario Kart hat gewonnen 3:2, also Mario Kart am Sonntag"),
+    ("08", "de", "Sonntag hat er mir das gesagt."),
+    ("15", "fr", "a gagné Mario Kart, donc dimanche Mario Kart"), ("15", "de", "Ich hab Karten für Sonntag bekommen"),
+    ("15", "fr", "On a reçu des places pour dimanche"), ("15", "es", "He conseguido entradas para el domingo"),
+    ("15", "nl", "Jan heeft gezegd zondag gaat niet door"), ("15", "it", "Ha detto domenica non si fa"),
+    ("14", "en", "sat 3pm works, bring snacks"), ("07", "en", "I sat on the sofa on Saturday"),
+    ("", "en", "I sat 3 exams."), ("", "fr", "j'ai fini un jeu 5 étoiles"),
+    ("", "fr", "j'adore ce jeu"), ("", "fr", "ce jeu s'appelle Outer Wilds"), ("", "es", "me encanta el mar"),
+    ("10", "es", "ayer fui al mar con mi hermana"), ("10", "de", "Gestern war ich in so einem Laden"),
+    ("12", "fr", "RDV jeu. 14h"), ("18", "fr", "mer 18 mars dentiste"), ("12", "fr", "dentiste, jeu 14h"),
     ("18", "en", "The dentist is on Wednesday."), ("18", "de", "Mittwoch gehe ich zum Zahnarzt."),
     ("13", "ru", "Я болела, но в пятницу выхожу на работу."), ("09", "ru", "В понедельник шёл дождь."),
 ])  # fmt: skip
 def test_t62_a_stored_text_is_about_days_in_other_languages(day: str, language: str, text: str) -> None:
     assert [each[-2:] for each in find_about_days(text, NOW, UTC, (language,))] == ([day] if day else [])
+
+
+@pytest.mark.parametrize(("language", "text"), [
+    ("de", "Habe gerade den Termin bekommen: Sonntag 9 Uhr"), ("fr", "j'ai reçu la date : dimanche 9h"),
+    ("en", "Pete said sunday"), ("de", "Er hat gesagt Sonntag"),
+])  # fmt: skip
+def test_t62_a_day_that_may_be_past_or_coming_is_found_on_both_and_shown_on_none(language: str, text: str) -> None:
+    assert [*find_about_days(text, NOW, UTC, (language,))] == ["2026-03-08", "2026-03-15"]
+    assert find_day_meant(text, NOW, UTC, (language,)) is None
 
 
 @pytest.mark.parametrize("behind", [".", "!", ", ok", ")", "... Ok.", "\n- ok"])
