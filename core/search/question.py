@@ -34,6 +34,7 @@ from ..text.stems import script_language
 from ..text.time import (
     CALENDARS,
     Span,
+    asks_who,
     name_days,
     name_recurring,
     name_words,
@@ -127,7 +128,8 @@ def read_question(text: str, *, now: datetime, zone: tzinfo, languages: Sequence
         days=list_days(comes, now, zone),
         has_unread_time=not spans
         and not wants_time
-        and any(not name_words(code).isdisjoint(words.split()) for code in known),
+        and any(not name_words(code).isdisjoint(words.split()) for code in known)
+        and not asks_who(f"{words.rpartition(' ')[0].rpartition(' ')[0]} ", known),
         order=order,  # type: ignore[arg-type]
         beside="" if spans else question_words.find_side(words, known),
         wants_time=wants_time,
@@ -172,16 +174,13 @@ _NOUN = lazy_pattern(r"\s+([^\W\d_]+)")
 
 
 def _is_in_name(text: str, span: Span, languages: Sequence[str]) -> bool:
-    """Return whether a word of time is part of a name in English: `my winter reading challenge`."""
+    """Return whether words of time are part of a name in English: `my winter reading challenge`, `Sunday Gold`."""
     begin, end = span.words[0]
     noun = _NOUN.match(text, end)
-    return (
-        "en" in languages
-        and text[begin:end].isalpha()
-        and noun is not None
-        and noun[1].lower() not in common_words("en")
-        and _OWNER.search(text[:begin]) is not None
-    )
+    if "en" not in languages or noun is None or noun[1].lower() in common_words("en"):
+        return False
+    is_owned = text[begin:end].isalpha() and _OWNER.search(text[:begin]) is not None
+    return is_owned or (text[begin:end].istitle() and noun[1].istitle())
 
 
 # Times and numbers in a turn, for questions that ask when or how many

@@ -1,6 +1,7 @@
 """Words of time as spans: one reader for questions, for stored texts, and for `since` and `until`. Pure."""
 
 from .calendar import CALENDARS as CALENDARS
+from .calendar import asks_who as asks_who
 from .calendar import may_name_time as may_name_time
 from .calendar import name_words as name_words
 from .calendar import talk_words as talk_words

@@ -111,8 +111,17 @@ class Lexicon:
 
 def is_yearly(folded: str, languages: Sequence[str]) -> bool:
     """Return whether a folded text has a word such as `birthday`, whose day recurs every year."""
-    lists = (bare(read_lists(f"calendar/{code}").get("yearly", "")).split() for code in languages)
-    return any(word.replace("_", " ") in f" {folded} " for words in lists for word in words)
+    return any(phrase in f" {folded} " for phrase in _list_phrases("yearly", languages))
+
+
+def asks_who(folded: str, languages: Sequence[str]) -> bool:
+    """Return whether a folded text ends with words such as `who is`, after which a month or weekday is a name."""
+    return folded.endswith(tuple(_list_phrases("who", languages)))
+
+
+def _list_phrases(name: str, languages: Sequence[str]) -> list[str]:
+    lists = (bare(read_lists(f"calendar/{code}").get(name, "")).split() for code in languages)
+    return [word.replace("_", " ") for words in lists for word in words]
 
 
 def find_words(folded: str) -> set[str]:

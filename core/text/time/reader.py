@@ -60,7 +60,8 @@ def read_spans(text: str, now: datetime, zone: tzinfo, languages: Sequence[str])
     parts = [part for part, _ in read]
     is_sure = _holds(parts, "+") != _holds(parts, "-")
     for part, named, moment in _iter_named(read):
-        if named.end in (None, moment.now) and _is_denied(parts, part):
+        is_name = calendar.asks_who(_JOINED.sub(" ", folds.text[: part.begin]), languages)
+        if is_name or (named.end in (None, moment.now) and _is_denied(parts, part)):
             continue
         words = (folds.place(part.begin, part.end),)
         start, end = in_utc(named.start, zone), in_utc(named.end, zone)

@@ -67,6 +67,9 @@ def test_t16_behind_a_time_a_message_may_ask_to_repeat_what_was_said() -> None:
 @pytest.mark.parametrize("text", ["What is John's main focus in politics?", "What is my most recent LDL level?"])
 def test_t62_one_word_is_not_read_as_a_time_of_another_language(text: str) -> None:
     assert not read(text).spans
+    assert not read("Qui a vu la mer ?").spans and not read("¿Quién fue al mar?").spans
+    nickname = read("Who is April?")
+    assert not nickname.spans and not nickname.has_unread_time
     assert read("mai 2023").spans and read("gestern").spans
     assert read("was gabs an silvester", languages=("de",)).spans
 
@@ -81,6 +84,7 @@ HINTS = (
     "nl Wat kan ik vanavond koken?", "ru Что мне приготовить сегодня?", "ja 今日は何を作ればいい？",
     "zh 今天我可以做什么菜？", "pl Co mogę dziś ugotować?", "sv Vad kan jag laga idag?",
     "en How many books do I want to read in my winter reading challenge?",
+    "en Who speedruns Sunday Gold?", "en Who finished Friday Night Funkin?",
     "en Who brings the cake to the Friday meeting?", "en What do people say of the upcoming grand opening?",
 )  # fmt: skip
 CONDITIONS = (

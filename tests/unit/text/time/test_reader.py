@@ -224,7 +224,14 @@ NO_TIME = [
     ("tr", "Ocakta ne pişiyor?"), ("tr", "ekim alanı nerede?"),
     ("ru", "сколько дней назад"), ("it", "anni fa"), ("nl", "hoeveel dagen geleden"), ("tr", "kaç gün önce"),
     ("en", "Does the 24/7 shop sell 1/2 litre bottles?"), ("zh", "我生日是几月几号?"), ("ko", "몇 월에 만났지?"),
-    ("en", "what music did i like in the 1990s"), ("de", "was mochte ich in den 90er Jahren"),
+    ("fr", "c'est quoi ce jeu ?"), ("fr", "qui a fini le jeu ?"), ("fr", "qui joue au jeu de Théo ?"),
+    ("fr", "qui est en mer ?"), ("fr", "qui va à la mer ?"), ("it", "qui a vu la mer ?"),
+    ("es", "¿quién fue al mar?"), ("es", "¿a quién le gusta el mar?"), ("pt", "depois de ter jantado"),
+    ("pt", "quem foi ao mar?"), ("it", "chi vive nel mar Ligure?"), ("sv", "vad gör man efter man ätit?"),
+    ("pl", "o co się 5 osób pyta?"), ("cs", "jízdenky pro 5 lidí"), ("en", "what did we do in the sun?"),
+    ("en", "who is April?"), ("en", "who's Sunday?"), ("de", "Wer ist April?"), ("fr", "Qui est Avril ?"),
+    ("es", "¿Quién es Abril?"), ("en", "what music did i like in the 1990s"),
+    ("de", "was mochte ich in den 90er Jahren"),
 ]  # fmt: skip
 
 
