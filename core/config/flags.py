@@ -80,7 +80,7 @@ class Settings(FlagValues):
         default_means="no limit",
     )
     include_local_time_in_prompts: bool = flag(
-        True, "Show the writing person's local time, and dates of words such as `tomorrow`."
+        True, "Use real time: local time and dates in prompts, and the days that a question names in searches."
     )
     timezone: str = flag("UTC", "Time zone of lines in JSON prompts; elsewhere the message's zone wins.", kind=Zone())
     enable_tags_placeholder: bool = flag(

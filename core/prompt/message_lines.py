@@ -74,8 +74,8 @@ class MessageLines:
         self.system = write_opening(gathered.persona, line, persona, name_asker(message), self.asker)
         self.system += [to_json({"actions": actions.shaped})] if actions.shaped else []
         """Texts of the system message that are never cut."""
-        self.now = ""
-        if s.include_local_time_in_prompts:
+        self.now, self.shows_times = "", s.include_local_time_in_prompts
+        if self.shows_times:
             weekday = times.local_time(message.date, s.timezone)[0]["weekday"]
             self.now = f"It is {weekday}, {stamp(message.date, self.zone)[1:-1]}."
         replied = gathered.reply
@@ -134,7 +134,7 @@ class MessageLines:
                 continue
             ids = self.gathered.ids.get(section, ())
             if section == CURRENT and turns:
-                marks = find_day_marks(turns, self.at, self.zone)
+                marks = find_day_marks(turns, self.at, self.zone) if self.shows_times else {}
                 named = enumerate(zip(turns, ids, strict=True))
                 lines += [Line(section, part.text, marks.get(n, ""), turn=part, id=own) for n, (part, own) in named]
             elif section == INJECTED and recap_role is not None:
@@ -155,7 +155,8 @@ class MessageLines:
         return lines
 
     def _build_memory(self, hit: Hit, mark: str) -> Line:
-        time = f"{stamp(datetime.fromisoformat(hit['timestamp']), self.zone)} " if hit["timestamp"] else ""
+        is_dated = self.shows_times and hit["timestamp"]
+        time = f"{stamp(datetime.fromisoformat(hit['timestamp']), self.zone)} " if is_dated else ""
         head, text = f"[{mark}] {time}" if mark else time, join_lines(hit["snippet"])
         is_filling = (hit["source"], hit["id"]) in self.filling
         if not hit.get("speaker"):
@@ -184,7 +185,7 @@ class MessageLines:
     def _build_lines(self, section: str, value: Any) -> Iterable[Line]:
         if isinstance(value, ChatLine):
             turn = value.turn
-            time = stamp(turn.time, self.zone)
+            time = stamp(turn.time, self.zone) if self.shows_times else ""
             place = f" in {turn.place}" if turn.place else ""
             yield Line(section, join_lines(turn.text), f"{time}{' ' if time else ''}{turn.name}{place}: ")
         elif isinstance(value, str):
@@ -303,7 +304,7 @@ class MessageLines:
         last = f"{block}\n\n{text}" if block else text
         opening, parts = [*self.system, *relationship, *wishes], [*turns, MessagePart(last)]
         system, placed = place_recap(opening, parts, recap, self.recap_at, self.recap_depth)
-        return system, mark_days(placed, self.at, self.zone)
+        return system, mark_days(placed, self.at, self.zone) if self.shows_times else placed
 
 
 def _join_contents(messages: Messages | dict[str, Any]) -> str:

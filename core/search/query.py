@@ -81,6 +81,8 @@ class Query:
     text: str
     languages: tuple[str, ...]
     """The language of the text, if known, then LANGUAGES: their stop words and stems are used."""
+    reads_times: bool = True
+    """Whether words of time mean real days; if not (INCLUDE_LOCAL_TIME_IN_PROMPTS), they are words like others."""
     is_question: bool = False
     """In relevance mode: whether the text asks something, so that rows are also searched by its days and people."""
     may_be_about_person: bool = False
@@ -147,7 +149,8 @@ def prepare(request: SearchRequest, settings: Settings, clock: Callable[[], date
     languages = spoken_in(text, settings.languages)
     is_of_text = bool(text) and not (wanted_tags or wanted_words)
     is_asking = bool(text) and asks(text, languages)
-    words = list_words(text, languages, is_asking=is_asking) if is_of_text else []
+    reads_times = settings.include_local_time_in_prompts
+    words = list_words(text, languages, is_asking=is_asking, reads_times=reads_times) if is_of_text else []
     if is_of_text:
         wanted_words = choose_words(words, languages, None)
 
@@ -175,6 +178,7 @@ def prepare(request: SearchRequest, settings: Settings, clock: Callable[[], date
         until=until,
         text=text,
         languages=languages,
+        reads_times=reads_times,
         is_question=about_person or (may_ask and is_asking),
         may_be_about_person=about_person,
         is_of_text=is_of_text,
@@ -296,13 +300,13 @@ def read_mode(value: object, settings: Settings) -> tuple[str, str]:
 # Words of a message for searching; shared by prompt and search
 
 
-def list_words(text: str, languages: Sequence[str], *, is_asking: bool) -> list[str]:
+def list_words(text: str, languages: Sequence[str], *, is_asking: bool, reads_times: bool = True) -> list[str]:
     """Return the words of a message to search for; if there are none, its stop words or symbols.
 
     If the question names only a time, words of the other sentences are not searched for.
     """
     asked = question_words.find_asked(text, languages)
-    masked = _mask_time(asked, tuple(languages)) if is_asking else asked
+    masked = _mask_time(asked, tuple(languages)) if is_asking and reads_times else asked
     words = _list_asked_words(asked, masked, languages, is_asking=is_asking)
     if asked == text or (masked != asked and not search_words.salient_words(masked, languages, 1)):
         return words

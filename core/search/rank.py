@@ -469,7 +469,8 @@ def question_of(search: Search, now: datetime) -> Question:
     # `I meet Ann on Monday` names a person and a day, but asks neither for Ann's words nor for the words of that day.
     if not search.query.is_question:
         return Question(languages=find_spoken(text, languages)[0])
-    return read_question(text, now=now, zone=times.zone(search.settings.timezone) or UTC, languages=languages)
+    question = read_question(text, now=now, zone=times.zone(search.settings.timezone) or UTC, languages=languages)
+    return question if search.query.reads_times else replace(question, spans=(), days=(), is_hint=False)
 
 
 def find_moved(index: IndexState, days: Sequence[str], viewer: Viewer, db: Database, zone: str) -> dict[RowId, Any]:

@@ -142,7 +142,8 @@ def leave_persona(query: Query, persona: str, index: IndexState | None) -> Query
     if text == query.text:
         return query
     is_asking = asks(text, query.languages)
-    words = list_words(text, query.languages, is_asking=is_asking) if query.is_of_text else ()
+    how = {"is_asking": is_asking, "reads_times": query.reads_times}
+    words = list_words(text, query.languages, **how) if query.is_of_text else ()
     keywords = fold_words(choose_words(words, query.languages, None)) if words else query.keywords
     is_question = query.is_question or (query.ranking == "relevance" and is_asking)
     return replace(query, text=text, words=tuple(words), keywords=keywords, is_question=is_question)

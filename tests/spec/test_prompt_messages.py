@@ -839,6 +839,26 @@ def test_t62_the_question_itself_is_nothing_that_is_stored_of_today(stage: Stage
     assert stage.context("What did I say today?")["memory_gap"] == f"Nothing is stored of {NOW.date()}."
 
 
+def test_t62_without_local_time_words_of_time_name_no_days(stage: Stage) -> None:
+    """A year of a story may pass in an hour; its lines would be of other days than the question names."""
+    told = ("Let us rob the granary this morning.", "Last spring we buried Fishbone.", "I hide the bell in the well.")
+    for n, text in enumerate(told):
+        stage.say(text, ELSEWHERE, minutes=90 - n)
+    off: dict[str, Any] = {"INCLUDE_LOCAL_TIME_IN_PROMPTS": False, "ENABLE_HISTORY_RECENT": 0}
+    for asked, found in (
+        ("What did we bury last spring?", told[1]),
+        ("What did we rob a month ago?", told[0]),
+        ("Where did I hide the bell last week?", told[2]),
+        ("What did we do yesterday?", told[2]),
+        ("Was haben wir gestern getan?", told[2]),
+        ("What happened last spring?", told[1]),
+        ("Tell Hollin I rob nobody tomorrow", told[0]),
+    ):
+        said = contents(ask(stage, asked, max_chars=4000, **off))[-1]
+        assert found in said and "Nothing is stored" not in said, asked
+        assert "[20" not in said
+
+
 def test_t62_yesterday_is_the_day_before_the_message(stage: Stage) -> None:
     """A message that waited in a queue is answered later than it was said."""
     stage.say("I painted the fence.", ELSEWHERE, minutes=4 * 1440)
