@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ from ..search.ranking.rows import FILLING
 from ..shapes import Citation, Hit
 from ..templates.render import Renderer
 from ..text import times
+from ..text.extracts import sentences
 from ..text.folding import collapsed, join_lines
 from ..text.hits import known_name
 from ..text.sizes import to_json
@@ -35,6 +36,8 @@ from .messages import (
 from .structure import MESSAGES, Actions, render_line, write_opening
 
 CHARS_OF_TOKEN = 4
+LONG_CHARS = 40
+"""Minimum number of characters of a chat's line that is not shown if a request has its words in a sentence."""
 LIST_CHARS = 400
 """Maximum number of characters of a memory, cut around its match, if the message asks for a list or a count."""
 ABOUT_AS_GOOD = 5
@@ -116,7 +119,8 @@ class MessageLines:
     def write_records(self, most_chars: int, held: Iterable[str] = ()) -> Fitted:
         """Return the lines that fit as one text under one heading, except lines that a text in `held` contains."""
         known = _compared("\n".join(held))
-        lines = [line for line in self.lines if not _is_in(line, known)]
+        parts = {_compared(part) for text in held for part in (text, *text.splitlines(), *sentences(text))}
+        lines = [line for line in self.lines if not _is_in(line, known, parts)]
         head = "\n".join(filter(None, [HEAD, self.now]))
         if not lines or most_chars <= len(HEAD):
             return Fitted("", "")
@@ -315,15 +319,18 @@ def _join_contents(messages: Messages | dict[str, Any]) -> str:
 
 
 def _compared(text: str) -> str:
-    """Return a text in the form in which lines are compared: without what `join_lines` puts between them."""
-    return collapsed(text).replace(" / ", " ")
+    """Return a text in the form in which lines are compared: without punctuation at its ends or between its lines."""
+    return collapsed(text).replace(" / ", " ").strip(" .…\"'!?>")
 
 
-def _is_in(line: Line, known: str) -> bool:
-    """Return whether the folded text `known` contains the words of a line; punctuation at both ends is ignored.
+def _is_in(line: Line, known: str, parts: Collection[str]) -> bool:
+    """Return whether a line is one of `parts`, or the folded text `known` contains its words.
 
-    The day and the name before an instruction or saved memory may be missing.
+    Of a short line of a chat, such as the answer `North.`, a question may have the words by chance. The day and the
+    name before an instruction or saved memory may be missing.
     """
+    is_said = line.hit["source"] == "chat_history" if line.hit else line.section == CURRENT
+    least = LONG_CHARS if is_said else 1
     texts = (line.said, _DAY_AND_NAME.sub("", line.said)) if line.section in ASKED_FOR else (line.said,)
-    said = (_compared(text).strip(" .…\"'!?>") for text in texts)
-    return any(words and holds_words(known, words) for words in said)
+    said = filter(None, map(_compared, texts))
+    return any(words in parts or (len(words) >= least and holds_words(known, words)) for words in said)

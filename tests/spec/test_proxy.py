@@ -465,6 +465,19 @@ def test_r19_what_is_asked_for_in_the_request_is_not_put_in_again(proxy: ProxyWo
     assert "- [2026-03-10] Hi. Please remember that my owl is called Uhu." in str(proxy.model.last.messages)
 
 
+def test_r19_an_answer_whose_words_are_in_the_question_is_shown(proxy: ProxyWorld) -> None:
+    """Else its question would stand there without it."""
+    client = proxy.client(X_User_Id="ann", X_Conversation_Id="7")
+    told = ("Who has the key?", "Kael.", "Where do we ride?", "North.", "Who broke the lamp?", "Bron did.", "Fine.")
+    tell(proxy, client, "proxy/ann/7", *told, answer="Good night.")
+    asking = {"Kael.": "Does Kael have the key?", "North.": "Do we ride north?", "Bron did.": "So Bron did break it?"}
+    for answer, asked in asking.items():
+        proxy.ask(client, asked)
+        assert f": {answer}\n" in blocks(proxy.model)[0]
+    proxy.ask(client, *told[:2], "Does Kael have the key?")
+    assert ": Kael." not in blocks(proxy.model)[0]
+
+
 @pytest.mark.slow
 def test_r19_the_room_is_kept(proxy: ProxyWorld) -> None:
     for room, wanted in ((0, 0), (40, 0), (600, 1)):
