@@ -83,14 +83,18 @@ def set_privacy(db: Database, scope: Scope, conversation: object, privacy: Priva
 
 
 def _find_person(connection: Connection, scope: Scope, facts: ConversationFacts) -> str | None:
-    """Return the person of a direct conversation: the stored one, else the only person who spoke in it."""
+    """Return the person of a direct conversation: the stored one, else the speaker whose chat its key names, or the
+    only speaker.
+    """
     if facts.direct_person:
         return facts.direct_person
     c = chat_history_cache.c
     spoke = select(c.participant_key).where(
         c.persona_id == scope.persona, c.interface_path == facts.key, c.participant_key.is_not(None)
     )
-    matches = connection.execute(spoke.distinct().limit(2)).scalars().all()
+    owner = "/".join(split_key(facts.key)[:2])
+    matches = connection.execute(spoke.where(c.participant_key == owner).limit(1)).scalars().all()
+    matches = matches or connection.execute(spoke.distinct().limit(2)).scalars().all()
     return table_participants.person_of(connection, scope.persona, matches[0]) if len(matches) == 1 else None
 
 

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from ..access.rules import plain_key
-from ..calls.call import GivenSettings, open_call
+from ..calls.call import Call, GivenSettings, open_call
 from ..calls.defaults import find_handle, scope_for, settings_for
 from ..database.engine import Database
 from ..errors import TransferError
+from ..privacy.table_marks import set_privacy
 from ..scope import KEY_BYTES, Privacy, Scope, key_text
 from ..shapes import Progress
 from ..text.times import iso_text
@@ -159,8 +160,17 @@ def import_file(
     new = writer.find_rooms()
     if not dry_run:
         writer.store(progress)
+        _give_to_owner(call, plan, new)
     writer.mark_private()
     return _build_result(plan, files, reading, writer.privacies, new, None if dry_run else writer)
+
+
+def _give_to_owner(call: Call, plan: Plan, new: Collection[str]) -> None:
+    """Make a group of characters that is stored as a chat of one speaker, such as `proxy/Ann/tavern`, that person's."""
+    key = plan.conversation or ""
+    owner, _, chat = key.rpartition("/")
+    if key in new and chat and owner in plan.name_participants() and plan.privacies()[key] == "restricted":
+        set_privacy(call.db, replace(call.scope, conversation=None), key, "separate")
 
 
 def _find_speaker(survey: Survey, asked: str, file: Path) -> str:

@@ -271,6 +271,24 @@ def test_r16_an_imported_chat_is_made_separate_and_goes_on(proxy: ProxyWorld, tm
         assert len(proxy.wait_for_lines(3, f"proxy/Ann/{name}", privacy="separate")) == 3
 
 
+def test_r16_an_imported_group_chat_goes_on_if_its_key_names_the_player(proxy: ProxyWorld, tmp_path: Path) -> None:
+    """It was restricted, so its own player did not see it."""
+    said = (("Mira", "The Drowned Ox."), ("Kael", "You stole my horse."), ("Ann", "The horse is in the stable."))
+    lines: list[dict[str, Any]] = [{"user_name": "unused", "character_name": "unused", "chat_metadata": {}}]
+    for n, (name, text) in enumerate(said):
+        lines.append({"name": name, "is_user": name == "Ann", "send_date": f"2025-11-20T19:0{n}:00Z", "mes": text})
+    file = tmp_path / "tavern.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)))
+    own: dict[str, Any] = {"db": proxy.db, "scope": Scope(proxy.persona), "settings": Settings()}
+    for place, seen in (("proxy/Ann/tavern", True), ("proxy/Bob/tavern", False)):
+        assert import_file(file, conversation=place, persona="Mira", **own).private_count == 1
+        client = proxy.client(X_User_Id=place.split("/")[1], X_Conversation_Id="tavern")
+        proxy.ask(client, "Where is the horse?")
+        assert [said[2][1] in block and said[1][1] in block for block in blocks(proxy.model)] == [True] * seen
+        proxy.ask(proxy.client(X_User_Id="Ann", X_Conversation_Id="other"), "Where is the horse?")
+        assert blocks(proxy.model) == []
+
+
 def test_r16_without_any_name_it_is_one_conversation_of_the_token(proxy: ProxyWorld) -> None:
     proxy.ask(proxy.client(), "hello")
     mine = f"proxy/%token-{proxy.host.split('_')[1]}"
