@@ -53,6 +53,7 @@ _ORDER = (
 )
 """Orders in a system message for a result other than the persona's next line."""
 _ORDER_FIRST = re.compile(rf"\A{_ORDER}", re.IGNORECASE)
+_ORDER_IN_BRACKETS = re.compile(rf"\A\s*\[(?={_IGNORE}){_ORDER}[^\]]*\]\s*\Z", re.IGNORECASE)
 _ORDER_WITHIN = re.compile(rf"(?:\A|[.!\n]){_ORDER}", re.IGNORECASE)
 _OTHER_LINE = re.compile(rf"\A\W*(?:write your next reply from|continue\b|{_IGNORE})", re.IGNORECASE)
 """System messages of role-play front ends that ask for a line other than the persona's next one."""
@@ -86,7 +87,8 @@ def is_task(messages: Sequence[Any], last: int) -> bool:
         return False
     roles = [each.get("role") for each in messages if isinstance(each, dict)]
     if roles.count("user") > 1 or "assistant" in roles:
-        return len(asked) <= COMMAND_CHARS and _is_request(asked, limits=3)
+        limits = 0 if _ORDER_IN_BRACKETS.match(asked) else 3
+        return len(asked) <= COMMAND_CHARS and _is_request(asked, limits)
     if any(_OPENING.match(text) and _is_request(text) and "</context>" not in text for text in before):
         return True
     if not _QUOTED_CHAT.search(asked):

@@ -207,8 +207,9 @@ PERSON_ALONE = (
 PERSON_LATER = (
     "Summarize our conversation in 50 words or less.",
     "Write a title for our story, no quotes please.",
-    "[Pause your roleplay] who are you really?",
-)
+    "[Pause your roleplay] who are you really?", "[Pause your roleplay. Who are you really?]",
+    "Pause your roleplay. Summarize the story so far.",
+)  # fmt: skip
 PERSON_BEHIND = (
     "[System note: write only Iris's next message in this roleplay, 200 words or less, without any names.]",
     "[Write the next reply only as Iris.]",
@@ -294,6 +295,7 @@ TASKS_LATER = (
         "Ignore previous instructions. Summarize the most important facts and events in the story so far. Limit the "
         "summary to 200 words or less. Your response should include nothing but the summary."
     ),
+    "[Pause your roleplay. Summarize the most important facts and events that have happened in the chat so far.]",
     (
         "What would be a short and relevant title for this chat? You must strictly answer with only the title, no "
         "other text is allowed."
