@@ -119,7 +119,8 @@ class MessageLines:
     def write_records(self, most_chars: int, held: Iterable[str] = ()) -> Fitted:
         """Return the lines that fit as one text under one heading, except lines that a text in `held` contains."""
         known = _compared("\n".join(held))
-        parts = {_compared(part) for text in held for part in (text, *text.splitlines(), *sentences(text))}
+        named = [(text, text.partition(": ")[2]) for text in held]  # `Ann: Hello.`
+        parts = {_compared(part) for both in named for part in (*both, *both[0].splitlines(), *sentences(both[0]))}
         lines = [line for line in self.lines if not _is_in(line, known, parts)]
         head = "\n".join(filter(None, [HEAD, self.now]))
         if not lines or most_chars <= len(HEAD):

@@ -174,8 +174,9 @@ def _new_header(call: StoryCall) -> dict[str, Any]:
     created, names = "", dict[str, str]()
     for row in chain.from_iterable(table_lines.read_pages(read, call.persona, call.conversation, call.audiences)):
         created = created or tavern_lines.iso(row.at)
-        if row.sender_name and row.role in _NAMES and not (row.metadata or {}).get("bot"):
-            names.setdefault(row.role, row.sender_name)
+        name = row.sender_name or (row.sender_id if row.role == "user" else "")
+        if name and row.role in _NAMES and not (row.metadata or {}).get("bot"):
+            names.setdefault(row.role, name)
         if len(names) == len(_NAMES):
             break
     names = _NAMES | names

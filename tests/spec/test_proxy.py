@@ -1,6 +1,7 @@
 """The proxy (R14 to R20), asked by the official client before a model server that records what arrives."""
 
 import contextlib
+import io
 import itertools
 import json
 import logging
@@ -18,6 +19,7 @@ from core.personas import set_persona_text
 from core.privacy import set_conversation_privacy
 from core.prompt.message_lines import HEAD
 from core.scope import Scope
+from core.transfer.exports import export_chat
 from core.transfer.imports import import_file
 from core.transfer.items import import_items
 from core.web import create_app
@@ -253,6 +255,22 @@ def test_r40_in_a_group_each_line_has_its_speaker(proxy: ProxyWorld) -> None:
     proxy.ask(client, "Who said line 1?")
     sent = proxy.model.last.messages[-1]["content"]
     assert "captain" not in sent or "instruction" not in sent
+
+
+def test_r40_a_speakers_name_before_a_line_is_no_part_of_it(proxy: ProxyWorld) -> None:
+    client = proxy.client(X_User_Id="Ann", X_Conversation_Id="7", X_Persona_Id=proxy.persona)
+    name = f"{proxy.persona[:1].upper()}{proxy.persona[1:]}"
+    proxy.model.answers = [f"{name}: North."]
+    proxy.ask(client, "Ann: Where do we ride: north?")
+    proxy.wait_for_lines(2, "proxy/Ann/7", privacy="separate")
+    proxy.ask(client, "Ann: Where do we ride: north?", f"{name}: North.", "Ann: Mira: my horse is lame.")
+    assert blocks(proxy.model) == []
+    stored = proxy.wait_for_lines(4, "proxy/Ann/7", privacy="separate")
+    assert [text for _, text in stored][:3] == ["Where do we ride: north?", "North.", "Mira: my horse is lame."]
+    file = io.BytesIO()
+    scope = Scope(proxy.persona, "proxy/Ann/7", "proxy/Ann", privacy="separate")
+    export_chat(file, db=proxy.db, scope=scope)
+    assert json.loads(file.getvalue().splitlines()[0])["user_name"] == stored[0][0].rpartition("/")[2] == "Ann"
 
 
 def test_r16_an_imported_chat_is_made_separate_and_goes_on(proxy: ProxyWorld, tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from ...transcripts import save_transcript
 from ..access import WebContext
 from .answer import MAX_BYTES, AnswerReader
 from .identity import INTERFACE, NOBODY
+from .messages import strip_name
 from .recall import recall
 
 BUILD_THREADS = 8
@@ -152,7 +153,8 @@ class OpenTurn:
         elif text is None:
             logs.event(logging.INFO, "proxy_not_stored", error="NoAnswer")
         if text is not None or self._lines is None:
-            self._memory.save(self._turn, text, self._settings, self._lines)
+            own = None if text is None else strip_name(text, self._turn.scope.persona)
+            self._memory.save(self._turn, own, self._settings, self._lines)
 
 
 def build_opening(turn: Turn, settings: Settings) -> str:

@@ -172,8 +172,14 @@ def is_note(message: Any) -> bool:
     return bool(text.strip()) and not _NOTES.sub("", text).strip()
 
 
-def read_lines(messages: Sequence[Any], persona: str) -> list[dict[str, Any]]:
-    """Return the lines of people, persona and other characters, in the form of a transcript."""
+def strip_name(text: str, name: str) -> str:
+    """Return a text without its speaker's name, which some front ends put before it: `Ann: Hello.`"""
+    head, colon, said = text.partition(": ")
+    return said if colon and said.strip() and _fold_name(head) == _fold_name(name) else text
+
+
+def read_lines(messages: Sequence[Any], persona: str, speaker: str = "") -> list[dict[str, Any]]:
+    """Return the lines of people (`speaker`, if no name is given), persona and characters, as a transcript."""
     lines = []
     people = [each for each in messages if isinstance(each, dict) and each.get("role") == "user"]
     has_words = not all(is_note(each) for each in people)
@@ -185,6 +191,8 @@ def read_lines(messages: Sequence[Any], persona: str) -> list[dict[str, Any]]:
             text = read_question(content) if role == "user" else strip_thoughts(read_words(message))
             name = message.get("name")
             is_other = role == "assistant" and not is_own_name(name, persona)
+            own = name if isinstance(name, str) and name else speaker if role == "user" else persona
+            text = strip_name(text, own)
             lines.append({"role": "character" if is_other else role, "content": text, "name": name})
     return lines
 

@@ -153,13 +153,15 @@ class Proxy:
         if reason and not (after and reason == "no_user_line"):  # results of tool calls continue a stored turn
             logs.event(logging.INFO, "proxy_no_turn", reason=reason)
             return Outgoing(content, f"skipped; {reason}")
-        turn = Turn(messages.read_lines(said, scope.persona), scope, name, model or settings.llm_model, after)
+        speaker = name or (scope.participant or "").rpartition("/")[2]
+        lines = messages.read_lines(said, scope.persona, speaker)
+        turn = Turn(lines, scope, name, model or settings.llm_model, after)
         last = messages.find_last_user(said, scope.persona)
         if last is None:
             return Outgoing(content, "empty", turn)
         try:
             texts = [messages.read_text(each.get("content")) for each in said if isinstance(each, dict)]
-            question = messages.read_question(said[last].get("content"))
+            question = messages.strip_name(messages.read_question(said[last].get("content")), speaker)
             block = await self._memory.build(turn, question, texts, settings)
             outcome = "used" if block else "empty"
         except Exception as error:  # noqa: BLE001 - the turn is stored all the same
