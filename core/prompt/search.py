@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from operator import attrgetter
 
 from .. import hooks
@@ -15,11 +16,12 @@ from ..context.history import HistoryLists, echo_check
 from ..context.section_base import Built
 from ..context.table import StoredLines
 from ..database import sources
-from ..database.dialects import from_microseconds
+from ..database.dialects import from_microseconds, microseconds
 from ..database.rows import read_list
 from ..errors import StoreError
 from ..index.shapes import RowId
 from ..search.query import add_earlier, refers_back
+from ..search.ranking.days import DAY_US
 from ..search.ranking.rows import FILLING, FoundRow
 from ..shapes import HistoryEntry, Hit, LeftOut
 from ..text.folding import collapsed, fold
@@ -179,14 +181,15 @@ def build_dropper(
     )
     shows_match = call.settings.snippet_window == "match"
     looked_for = started.search.looked_for[sources.AI_DIARY.number] if started and shows_match and thoughts else ()
-    digests = {content_digest(text) for built in listed for text in built.said}
-    digests |= {entry_digest(e) for e in lists.visible}
+    is_listing = started is not None and started.round.question.wants_list
+    said = {content_digest(text) for built in listed for text in built.said}
+    is_shown = _text_check(said, lists.visible, call.message.date if is_listing else None)
     lines = {e.row_id: e for e in lists.visible if e.row_id is not None}
     replaced, replaced_texts = lists.replacing, {entry_digest(e) for e in lists.replaced}
     replaced_rows = call.request.replaced_rows | lists.replaced_rows
     echo_rows = {e.row_id for e in lists.echoes if e.row_id is not None}
     is_echo = echo_check(call.message)
-    said = content_digest(call.message.text) if call.message.text.strip() else None
+    asked = content_digest(call.message.text) if call.message.text.strip() else None
     asked_id = call.message.message_id
     chat = sources.CHAT.number
 
@@ -197,7 +200,7 @@ def build_dropper(
             if row.id in echo_rows:
                 return "echo"
             may_echo = row.message_id == asked_id if asked_id else False
-            if (may_echo or (said is not None and row.digest == said)) and is_echo(_as_entry(row)):
+            if (may_echo or (asked is not None and row.digest == asked)) and is_echo(_as_entry(row)):
                 return "echo"
             if row.id in replaced_rows or (replaced is not None and replaced.takes(_as_entry(row))):
                 return "replaced"
@@ -211,9 +214,30 @@ def build_dropper(
         is_made_of = bool(replaced_rows) and not replaced_rows.isdisjoint(_message_rows(row))
         if is_made_of or (row.digest is not None and row.digest in replaced_texts):
             return "replaced"
-        return "visible" if row.digest is not None and row.digest in digests else ""
+        return "visible" if is_shown(row) else ""
 
     return drop
+
+
+def _text_check(
+    said: Collection[bytes], visible: Iterable[HistoryEntry], now: datetime | None
+) -> Callable[[FoundRow], bool]:
+    """Return a function that tells whether the prompt shows a row's text elsewhere.
+
+    `now` is given for a list or count, in which a message of another day is not shown by an equal text: `took my pill`.
+    """
+    days: defaultdict[bytes, set[int]] = defaultdict(set)
+    for entry in visible:
+        days[entry_digest(entry)].add(microseconds(entry.time or now) // DAY_US)
+
+    def is_shown(row: FoundRow) -> bool:
+        if row.digest is None or row.digest in said:
+            return row.digest is not None
+        if now is not None and row.source == sources.CHAT.number:
+            return row.at_us // DAY_US in days.get(row.digest, ())
+        return row.digest in days
+
+    return is_shown
 
 
 def _shows_thought(row: FoundRow, looked_for: Sequence[str]) -> bool:

@@ -770,6 +770,18 @@ def test_t63_a_list_does_not_count_as_all_what_the_search_cut_off(stage: Stage) 
     assert long.count("I swam to the buoy") == 130 and "lines match" not in long
 
 
+def test_t36_a_line_in_the_chat_hides_no_equal_lines_of_other_days_from_a_count(stage: Stage) -> None:
+    """`Took my pill` on eight days was 1 of 8 once the newest line was among the last messages."""
+    for n in range(7):
+        stage.say("took my allergy pill", minutes=(21 - n) * DAY)
+    for n in range(40):
+        stage.say(f"Line {n} of the evening.", minutes=600 - n)
+    stage.say("took my allergy pill", minutes=30)
+    for asked in ("How many times did I take my allergy pill?", "On which days did I take my allergy pill?"):
+        assert "".join(contents(ask(stage, asked))).count("took my allergy pill") >= (8 if "many" in asked else 4)
+    assert "".join(contents(ask(stage, "Did I take my allergy pill?"))).count("took my allergy pill") == 1
+
+
 def test_t63_lines_that_only_have_the_time_of_a_question_are_not_counted(stage: Stage) -> None:
     for n in range(140):
         stage.say(f"We walk to mill number {n} and buy apples.", minutes=3 * DAY + 30 * n)
