@@ -254,7 +254,20 @@ class MessageLines:
             if lines[n].hit and items[n].size > LIST_CHARS:
                 items[n] = cut(n, LIST_CHARS) or items[n]
         share = fit.LIST_SHARE if self.matching else fit.MEMORY_SHARE
-        return items, fit.fit_items(items, best, room, openings, 0, cut, share)
+        return items, self._leave_answers(lines, fit.fit_items(items, best, room, openings, 0, cut, share))
+
+    def _leave_answers(self, lines: Sequence[Line], numbers: list[int]) -> list[int]:
+        """Leave out answers of the persona at the cut of the chat: what they answer is not shown as a turn."""
+        turns = [(n, line.turn) for n, line in enumerate(lines) if line.section == CURRENT and line.turn is not None]
+        kept, start = frozenset(numbers), len(turns)
+        while start and turns[start - 1][0] in kept:
+            start -= 1
+        left = set[int]()
+        while 0 < start < len(turns) and turns[start][1].role == "assistant":
+            if (CURRENT, start) not in self.gathered.places:
+                left.add(turns[start][0])
+            start += 1
+        return numbers if start == len(turns) else [n for n in numbers if n not in left]
 
     # The messages
 

@@ -462,6 +462,16 @@ def test_p53_the_turns_are_an_unbroken_run_of_the_newest(stage: Stage, limit: in
     assert sum(map(len, contents(made))) <= limit
 
 
+@pytest.mark.parametrize("limit", range(1500, 2400, 100))
+def test_p53_a_cut_chat_begins_with_no_answer(stage: Stage, limit: int) -> None:
+    """The time of an answer stood as a blank turn of the user, who had asked something else."""
+    for n in range(20):
+        stage.say(f"Shall we plant row {n}? {'It is dry, but rain may come. ' * 8}", minutes=9000 - 400 * n)
+        stage.say(f"Yes, row {n}.", who="self", minutes=8999 - 400 * n)
+    made = ask(stage, "Where is the copper lantern?", max_chars=limit, HISTORY_LINES=40)
+    assert len(made) >= 4 and "Shall we plant" in made[1]["content"]
+
+
 def test_p40_a_question_about_somebody_is_filled_with_what_they_said(stage: Stage) -> None:
     """`Where do I work?` shares no word with the answer; what others said here comes last, days not asked for never."""
     stage.say("Three cakes fell on the floor, what a mess.", minutes=90_000)
