@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from ..access.overview import read_names
 from ..base import logs
 from ..calls import defaults
 from ..calls.call import GivenSettings
@@ -136,9 +135,7 @@ class _Turn:
         try:
             if self.lines or self.after:
                 asking: dict[str, Any] = {"db": self.db, "settings": self.settings, "scope": self.scope}
-                who = self.scope.participant or ""
-                name = read_names(self.db, self.scope.persona, [who]).get(who)
-                save_transcript(self.lines, answer, name=name, after=self.after, **asking)
+                save_transcript(self.lines, answer, after=self.after, **asking)
         except Exception as error:  # noqa: BLE001 - a failure is only logged
             logs.warning("turn_not_kept", error=type(error).__name__)
 

@@ -162,15 +162,6 @@ def test_r39_an_answer_is_stored_only_if_it_did_not_break_off(model: ModelServer
     assert lines(db) == TURN
 
 
-def test_r28_stored_lines_carry_the_name_that_is_known(model: ModelServer, client: Any, db: Database) -> None:
-    """A prompt otherwise called one person `Ann` and `ann`."""
-    person = {"id": "ann", "full_name": "Ann Lee"}
-    Memory(db, persona="iris").save({"text": "Hello.", "interface_path": "web/ann", "from_user": person})
-    remember(client, user="ann", persona="iris", db=db).chat.completions.create(**SAID)
-    stored = load_chat_history("web/ann", 99, db=db, scope=Memory(db, persona="iris").scope("ann"))
-    assert [each["sender_name"] for each in stored if each["role"] == "user"] == ["Ann Lee", "Ann Lee"]
-
-
 def test_r28_objects_of_the_client_and_tool_calls_are_read(model: ModelServer, client: Any, db: Database) -> None:
     own = remember(client, scope=Scope("iris", "web/room", "web/ann"), db=db)
     insert_memory("The rehearsal is on Friday.", "Bob", "chat", [], Scope("iris", "web/room", "web/bob"), db=db)
