@@ -27,7 +27,8 @@ class StoredPeople(People):
     def find_name(self, key: str, name: str) -> str:
         names = {view.speakers[n].name for view in self._views for n in view.find_speakers("key", [key])} - {""}
         is_old = len(names) > 1 and name_form(name) in map(name_form, names)
-        present = [shown for _, shown in self._read_names([key]).values()] if is_old else []
+        is_id = name == key.partition("/")[2]  # of a line without a name
+        present = [shown for _, shown in self._read_names([key]).values()] if is_old or (is_id and names) else []
         return known_name(*present, name)
 
     def count_before(self, key: str, name: str) -> int:

@@ -47,6 +47,15 @@ def test_t33_the_name_is_that_of_the_history_and_the_personas_own_for_its_own(st
     assert all("speaker" not in hit for hit in hits if hit["snippet"] == "saffron five")
 
 
+def test_t33_a_line_without_a_name_has_the_persons_known_name(stage: Stage) -> None:
+    """One program stores Ann's name, another only her id: a prompt showed two people."""
+    stage.say("hello", GROUP, "Ann")
+    for who in ("ann", "881"):
+        save_chat_message(GROUP, f"saffron of {who}", None, who, db=stage.db, scope=stage.scope(GROUP))
+    lines = stage.context("saffron?", path=GROUP, is_private=False, who="Bob")["history_current_chat"]
+    assert [line.rpartition("] ")[2].partition(": ")[0] for line in lines] == ["Ann", "Ann", "881"]
+
+
 def test_t33_a_memory_names_whose_statement_it_is(stage: Stage) -> None:
     stage.say("hello", GROUP, "Bob")
     silently_record_memory("I grow kohlrabi on the roof", scope=stage.scope(GROUP, participant="tg/bob"), db=stage.db)
