@@ -260,6 +260,11 @@ def test_r38_a_search_says_how_much_there_is_and_what_is_not(world: World, call:
     for limit, count in ((10, 10), (50, 15)):
         answer = told(call("memory_search", query="How many piano notes do I have?", limit=limit))
         assert (answer["count"], answer["total"], answer["notes"]) == (count, 15, [])
+    for n in range(24):  # lines near a match are hits too, more of them with a higher limit
+        text = f"We left MySQL, reason {n}." if n % 6 == 0 else f"The soup number {n} was nice."
+        save_chat_message(world.asking["scope"].conversation, text, "Ann", "ann", **world.asking)
+    answers = [told(call("memory_search", query="why did we leave MySQL?", limit=limit)) for limit in (2, 4, 10, 200)]
+    assert {answer["total"] for answer in answers} == {4} and answers[-1]["count"] > 4
     turned = told(call("memory_search", query="piano", since="2026-02-01", until="2026-01-01"))
     assert (turned["count"], turned["notes"]) == (0, ["since is not before until, so nothing can match"])
     none = told(call("memory_search", query="What did I do on 12 October 2025?"))

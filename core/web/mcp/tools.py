@@ -273,8 +273,9 @@ def memory_context(speaker: Speaker, asked: ContextArguments) -> str:
 @_tool("Search memory", reads_only=True)
 def memory_search(speaker: Speaker, asked: SearchArguments) -> dict[str, Any]:
     """Search everything remembered and said for a question or words, tags, or both, within a span of time. Call it when
-    the context does not hold what you need. Hits come newest first. A higher limit searches deeper: it may give more
-    hits even where total equals count. A text that begins or ends with ... is cut; a higher text_chars gives more."""
+    the context does not hold what you need. Hits come newest first, some only near a match; total counts the matches.
+    If count equals limit, a higher limit may give more. A text that begins or ends with ... is cut: raise text_chars.
+    """
     if not asked.query.strip() and not asked.tags:
         raise MessageError("query is blank. Give query, tags, or both.", fields=("query",))
     if asked.limit * asked.text_chars > 2 * TEXT_CHARS:
@@ -288,14 +289,14 @@ def memory_search(speaker: Speaker, asked: SearchArguments) -> dict[str, Any]:
     wanted["settings"] = settings_for(speaker.settings).replace(snippet_window="match", snippet_chars=asked.text_chars)
     try:
         rows, report = explain_search(limit=asked.limit, **wanted)
-        total = len(rows) if len(rows) < asked.limit else explain_search(limit=1, mode="all", **wanted)[1]["total"]
+        total = explain_search(limit=1, mode="all", **wanted)[1]["total"] if rows else 0
     except ValueError as error:
         raise MessageError(str(error)) from None
     hits = []
     for row in rows:
         hit = {"id": row["id"], "source": row["source"], "timestamp": row["timestamp"], "tags": row["tags"]}
         hits.append({**hit, "speaker": speaker.name_person(row.get("speaker") or ""), "text": row["snippet"]})
-    return {"count": len(hits), "total": max(total, len(hits)), "notes": report["notes"], "hits": hits}
+    return {"count": len(hits), "total": total, "notes": report["notes"], "hits": hits}
 
 
 @_tool("Remember")
