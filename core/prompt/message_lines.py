@@ -253,8 +253,7 @@ class MessageLines:
         for n in best if self.matching else ():
             if lines[n].hit and items[n].size > LIST_CHARS:
                 items[n] = cut(n, LIST_CHARS) or items[n]
-        share = fit.LIST_SHARE if self.matching else fit.MEMORY_SHARE
-        return items, self._leave_answers(lines, fit.fit_items(items, best, room, openings, 0, cut, share))
+        return items, self._leave_answers(lines, fit.fit_items(items, best, room, openings, 0, cut))
 
     def _leave_answers(self, lines: Sequence[Line], numbers: list[int]) -> list[int]:
         """Leave out answers of the persona at the cut of the chat: what they answer is not shown as a turn."""

@@ -50,7 +50,7 @@ def test_p53_items_are_added_in_the_order_of_what_they_are_worth() -> None:
     def order(space: int) -> str:
         return " ".join(names[n] for n in order_items(items, best, space))
 
-    assert order(400) == "c2 m1 m2 r1 w0 m0 c1 c0 r0 w1"
+    assert order(300) == "c2 m1 m2 r1 w0 m0 c1 c0 r0 w1"
     assert order(900) == "c2 c1 m1 m2 m0 r1 w0 c0 r0 w1"
     assert order(10) == "c2 m1 r1 w0 m2 m0 c1 c0 r0 w1"
 
@@ -64,11 +64,11 @@ def test_c12_p53_what_people_asked_for_is_added_before_the_memories() -> None:
     assert [names[n] for n in order_items(items, range(9), 300)][:2] == ["c0", "a1"]  # the newest at least
 
 
-def test_p53_the_running_recap_is_added_before_the_memories_and_halves_what_it_leaves() -> None:
+def test_p53_the_running_recap_is_added_before_the_memories_which_get_four_fifths_of_the_rest() -> None:
     names = [*(f"m{n}" for n in range(9)), "w0", "c0", "x0"]
     sections = {"m": "memories", "w": "weather", "c": "history_current_chat", "x": "running_recap"}
     items = [Item(sections[name[0]], None, name, 200 if name == "x0" else 100) for name in names]
-    order = [names[n] for n in order_items(items, range(9), 800)]
+    order = [names[n] for n in order_items(items, range(9), 600)]
     assert order[:6] == ["c0", "x0", "m0", "m1", "m2", "w0"]
 
 
