@@ -35,7 +35,7 @@ RECAPS = (INJECTED, "message_recaps")
 SHARE = 4
 """Divisor: the newest chat lines, the lists of ASKED_FOR, the running recap, and any item get up to a quarter each."""
 MEMORY_SHARE = 0.8
-"""Share of the room that memories get before other lists."""
+"""Share of the room that matching memories get before other lists."""
 NEWEST_SHARE, LINE_SHARE = 16, 48
 """Divisors: if chat lines must be cut, the newest line keeps at most 1/16 of the space, an older line 1/48."""
 LEAST_LINE = 300
@@ -160,10 +160,12 @@ def fit_items(
     openings: Mapping[str, int],
     separator: int,
     cut: Cut,
+    filling: Collection[int] = (),
 ) -> list[int]:
     """Return the indexes of the items that fit, in the order of adding; `items` gets shortened ones in place.
 
-    `openings` has the size of each section's heading; `separator` is the size of the text between two items.
+    `openings` has the size of each section's heading; `separator` is the size of the text between two items;
+    `filling` has the indexes of memories that do not match.
     """
     whole, quarter, is_best = list(items), room // SHARE, frozenset(best)
     _cut_long(items, room, is_best, cut)
@@ -171,7 +173,7 @@ def fit_items(
     opened: set[str] = set()
     gap = -1
 
-    order = order_items(items, best, room)
+    order = order_items(items, best, room, filling)
     for n in order:
         section = items[n].section
         cost = separator if section in opened else openings.get(section, 0)
@@ -227,7 +229,7 @@ def rank_items(items: Sequence[Item], places: Mapping[tuple[str, str | int], int
     return [n for _, n in sorted(ranked)]
 
 
-def order_items(items: Sequence[Item], best: Sequence[int], room: int) -> list[int]:
+def order_items(items: Sequence[Item], best: Sequence[int], room: int, filling: Collection[int] = ()) -> list[int]:
     """Return the indexes of the items in the order in which they are added; the last ones are left out first.
 
     Order: newest chat lines, lists of ASKED_FOR and the running recap, up to a quarter of the room each; the best
@@ -247,7 +249,7 @@ def order_items(items: Sequence[Item], best: Sequence[int], room: int) -> list[i
     asked = _take_within(items, [n for name in ASKED_FOR for n in others.get(name, ())], room // SHARE)
     recap = others.pop(INJECTED, [])
     room -= sum([items[n].size for n in recap])
-    better = _take_within(items, best, int(room * MEMORY_SHARE))
+    better = _take_within(items, [n for n in best if n not in filling], int(room * MEMORY_SHARE))
     first = [numbers[0] for numbers in others.values()]
     rest = [n for numbers in others.values() for n in numbers[1:]]
     return list(dict.fromkeys([*newest, *asked, *recap, *better, *first, *best, *chat, *rest]))

@@ -245,15 +245,16 @@ class MessageLines:
         # Matching lines of the history count as memories: else they might be cut, and be shown nowhere.
         ranked = fit.rank_items(items, self.gathered.places)
         # Of two about equally good ones the shorter comes first, so that more fit.
+        filling = {n for n in ranked if lines[n].is_filling}
         order = [
-            (True, at, n) if lines[n].is_filling else (False, (ABOUT_AS_GOOD + at) * items[n].size, n)
+            (True, at, n) if n in filling else (False, (ABOUT_AS_GOOD + at) * items[n].size, n)
             for at, n in enumerate(ranked)
         ]
         best = [n for *_, n in sorted(order)]
         for n in best if self.matching else ():
             if lines[n].hit and items[n].size > LIST_CHARS:
                 items[n] = cut(n, LIST_CHARS) or items[n]
-        return items, self._leave_answers(lines, fit.fit_items(items, best, room, openings, 0, cut))
+        return items, self._leave_answers(lines, fit.fit_items(items, best, room, openings, 0, cut, filling))
 
     def _leave_answers(self, lines: Sequence[Line], numbers: list[int]) -> list[int]:
         """Leave out answers of the persona at the cut of the chat: what they answer is not shown as a turn."""

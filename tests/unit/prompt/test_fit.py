@@ -53,6 +53,8 @@ def test_p53_items_are_added_in_the_order_of_what_they_are_worth() -> None:
     assert order(300) == "c2 m1 m2 r1 w0 m0 c1 c0 r0 w1"
     assert order(900) == "c2 c1 m1 m2 m0 r1 w0 c0 r0 w1"
     assert order(10) == "c2 m1 r1 w0 m2 m0 c1 c0 r0 w1"
+    filled = order_items(items, best, 900, filling=best[1:])
+    assert " ".join(names[n] for n in filled) == "c2 c1 m1 r1 w0 m2 m0 c0 r0 w1"
 
 
 def test_c12_p53_what_people_asked_for_is_added_before_the_memories() -> None:
