@@ -84,7 +84,8 @@ def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
     if about is not None and _says_more(ending, text, own):
         return False
     if "name" in ending.topics:  # giving a name cancels the refusal of that name
-        return ("name" in topics) is ending.ends and (ending.means_that_name or _is_named(ending, text))
+        share = 0 if _is_partly(ending, topics) else _ENOUGH
+        return ("name" in topics) is ending.ends and (ending.means_that_name or _is_named(ending, text, share))
     if about is not None and SPACELESS_PATTERN.search(text):
         if holds_word(text, MEDICAL, own):
             return _names_illness(ending.text, text, own)
@@ -119,11 +120,19 @@ def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
     return bool(shared) and len(shared) >= (_MOST if is_exact or only else _ENOUGH) * count
 
 
-def is_narrower(permit: Instruction, text: str) -> bool:
+def _is_partly(ending: Instruction, topics: Collection[str]) -> bool:
+    """Return whether a sentence is about only some topics of an instruction."""
+    return not ending.topics.isdisjoint(topics) and not ending.topics >= set(topics)
+
+
+def is_narrower(permit: Instruction, text: str, topics: Collection[str] = ()) -> bool:
     """Return whether a sentence allows less than an instruction forbids: `you can spoil Dune`, after `no spoilers`.
 
-    So does `I eat fish again`, after `no meat`; after `I'm vegetarian`, which names no food, it does not.
+    So does `emojis are fine`, after `be brief, no emojis`, and `I eat fish again`, after `no meat`; after `I'm
+    vegetarian`, which names no food, it does not.
     """
+    if _is_partly(permit, topics):
+        return True
     own, said = permit.find_phrases(text) or permit.phrases, cut_health(permit.text, permit.phrases)
     about, known = cut_health(text, own), (*own, *permit.phrases)
     if "pregnancy" in permit.topics or holds_word(text, MEDICAL, own) or not find_values(text, ("stays",), own):
@@ -212,15 +221,15 @@ def _narrow(ending: Instruction, languages: Sequence[str]) -> list[str]:
     return salient_words(max(rests, key=len, default=""), languages)[:1]
 
 
-def _is_named(instruction: Instruction, text: str) -> bool:
-    """Return whether an instruction on a name and a text contain the same name; Mr Smith is not Mr Jones."""
+def _is_named(instruction: Instruction, text: str, share: float) -> bool:
+    """Return whether a text has more than this share of the name in an instruction; Mr Smith is not Mr Jones."""
     languages = likely_languages(text)
     said, words = (find_name(each, instruction.phrases) for each in (instruction.text, text))
     salient = salient_words(text, languages)
     words = [word for word in words if len(word) <= 2 or word in salient] or words  # many names have two letters
     forms = {stem(word, languages) if len(word) > _STEM_CHARS else word for word in said}  # Luca is not Luce
     named = [word for word in words if not forms.isdisjoint((word, stem(word, languages)))]
-    return len(named) > _ENOUGH * len(words)
+    return len(named) > share * len(words)
 
 
 def is_other_name(instruction: Instruction, text: str, topics: Collection[str]) -> bool:

@@ -124,7 +124,7 @@ def _record(
         held = [item for each in places for item in holding[each, people]]
         held = [item for item in held if _is_older(item, memory)]
         ended = [item for item in held if takes_back(instruction, item.text, item.topics)]
-        allowed = [item for item in ended if not is_narrower(instruction, item.text)]
+        allowed = [item for item in ended if not is_narrower(instruction, item.text, item.topics)]
         is_beside, ended = ended != allowed, allowed
         ended = ended or _list_meant(connection, scope, people, instruction, memory, held)
         by = next((each for each in memory.source_message_ids or () if isinstance(each, int)), None)

@@ -226,21 +226,34 @@ def _own_sentences(text: str, known: Sequence[Phrases]) -> Iterator[tuple[str, s
 
 
 def _cut_joined(sentence: str, known: Sequence[Phrases]) -> list[str]:
-    """Return the halves of `I love tea and I'm allergic to nuts`: a wish about health or diet is a sentence of its own.
+    """Return the parts of a sentence that are statements of their own: `I love tea and I'm allergic to nuts`.
 
+    Such a part is a wish about health or diet, or one on other topics than the wish before it: `call me Jo, no emojis`.
     `Remember that I love tea and I'm vegan` stays whole, as it asks for both.
     """
+    is_conditional = _holds_any(_without_marks(sentence), "not_wishes", known)
     for phrases in known:
-        ands = phrases.get("ands", ())
-        for gap in _GAPS.finditer(sentence) if ands else ():
-            before, joined = sentence[: gap.start()], sentence[gap.end() :]
-            after = joined.partition(" ")[2]
+        for gap in _GAPS.finditer(sentence) if phrases.get("ands") else ():
+            before, after = sentence[: gap.start()], sentence[gap.end() :]
+            is_joined = _follows(phrase_form(after), phrases["ands"])
+            if not (is_joined or gap.group()[0] in ",，、"):
+                continue
+            after = after.partition(" ")[2] if is_joined else after
             clause = [phrase_form(_CLAUSES.split(after)[0])]
-            if _follows(phrase_form(joined), ands) and _holds(clause[0], phrases.get(HEALTH, ())):
-                is_wish = any(_begins(group, clause, clause, phrases) for group in ("wishes", "endings"))
-                if is_wish and "explicit" not in _groups_of(before, phrases, ("explicit",)):
-                    return [before, after]
+            if not any(_begins(group, clause, clause, phrases) for group in ("wishes", "endings")):
+                continue
+            is_own = is_joined and _holds(clause[0], phrases.get(HEALTH, ()))
+            is_own = is_own or (not is_conditional and _are_apart(before, after, phrases))
+            if is_own and "explicit" not in _groups_of(before, phrases, ("explicit",)):
+                return [before, *_cut_joined(after, known)]
     return [sentence]
+
+
+def _are_apart(before: str, after: str, phrases: Phrases) -> bool:
+    """Return whether two parts of a sentence are wishes on different topics."""
+    first, second = (_groups_of(each, phrases, ("wishes",)) for each in (before, after))
+    topics = [groups.intersection(TOPICS) for groups in (first, second)]
+    return "wishes" in first & second and all(topics) and topics[0].isdisjoint(topics[1])
 
 
 def _without_marks(sentence: str) -> str:

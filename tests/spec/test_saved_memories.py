@@ -474,6 +474,15 @@ LATEX = "I have an allergy to latex"
     (["Always answer in rhymes", "A fox came by.", "scrap that"], ["Always answer in rhymes"], []),
     (["Always answer in rhymes", "A fox came by.", "Forget that rule, please."], [], ["Always answer in rhymes"]),
     (["I'm allergic to nuts", "scrap that", "forget that rule"], ["I'm allergic to nuts"], []),
+    # of several wishes in one sentence, only what is named ends
+    (["Call me Bo from now on, and never use emojis", "Emojis are fine again"], ["Call me Bo from now on"],
+     ["never use emojis"]),
+    (["Nenn mich Bo und benutze keine Emojis", "Nenn mich nicht mehr Bo"], ["benutze keine Emojis"], ["Nenn mich Bo"]),
+    (["I prefer short answers, no bullet lists pls", "you can use bullet lists again"],
+     ["I prefer short answers, no bullet lists pls", "you can use bullet lists again"], []),
+    (["call me Bo and write short mails for me", "you don't have to call me Bo any more"],
+     ["call me Bo and write short mails for me", "you don't have to call me Bo any more"], []),
+    (["If I am tired, call me Bo and don't use emojis"], [], []),
     # a fact joined to a wish is none
     (["hallo, ich heiße Ben und wohne in Kassel"], ["hallo, ich heiße Ben"], []),
     (["My name is Jo and I live in Rome."], ["My name is Jo"], []),
