@@ -242,7 +242,8 @@ def _cut_joined(sentence: str, known: Sequence[Phrases]) -> list[str]:
             clause = [phrase_form(_CLAUSES.split(after)[0])]
             if not any(_begins(group, clause, clause, phrases) for group in ("wishes", "endings")):
                 continue
-            is_own = is_joined and _holds(clause[0], phrases.get(HEALTH, ()))
+            is_new_state = is_joined or "endings" in _groups_of(before, phrases, ("endings",))
+            is_own = is_new_state and _holds(clause[0], phrases.get(HEALTH, ()))
             is_own = is_own or (not is_conditional and _are_apart(before, after, phrases))
             if is_own and "explicit" not in _groups_of(before, phrases, ("explicit",)):
                 return [before, *_cut_joined(after, known)]

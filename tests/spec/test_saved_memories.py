@@ -474,6 +474,17 @@ LATEX = "I have an allergy to latex"
     (["Always answer in rhymes", "A fox came by.", "scrap that"], ["Always answer in rhymes"], []),
     (["Always answer in rhymes", "A fox came by.", "Forget that rule, please."], [], ["Always answer in rhymes"]),
     (["I'm allergic to nuts", "scrap that", "forget that rule"], ["I'm allergic to nuts"], []),
+    # in sloppy words
+    (["vegan here", "ok so i'm not vegan anymore, vegetarian now"], ["vegetarian now"], ["vegan here"]),
+    (["I'm vegetarian", "not vegetarian any more, had a burger"], [], ["I'm vegetarian"]),
+    (["i can't have dairy", "i have epilepsy, warn me", "I can have dairy again"], ["i have epilepsy, warn me"],
+     ["i can't have dairy"]),
+    (["Milch vertrag ich nicht", "hab Epilepsie", "Milch vertrage ich wieder"], ["hab Epilepsie"],
+     ["Milch vertrag ich nicht"]),
+    (["doc says im lactose intolerant", "le médecin dit que je suis diabétique",
+      "my doctor says my mother is diabetic"],
+     ["doc says im lactose intolerant", "le médecin dit que je suis diabétique"], []),
+    (["vegan here in town is hard to find", "i can't have another coffee", "deine Witze vertrag ich nicht"], [], []),
     # of several wishes in one sentence, only what is named ends
     (["Call me Bo from now on, and never use emojis", "Emojis are fine again"], ["Call me Bo from now on"],
      ["never use emojis"]),

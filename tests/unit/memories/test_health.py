@@ -18,12 +18,13 @@ FOODS = {
 STATES = {
     "en": ("I'm allergic to {}", "I have an allergy to {}", "I don't eat {}"),
     "nl": ("Ik ben allergisch voor {}", "Ik eet geen {}"),
-    "de": ("Ich bin allergisch gegen {}", "Ich esse keine {}"),
+    "de": ("Ich bin allergisch gegen {}", "Ich esse keine {}", "Ich vertrag keine {}"),
     "es": ("Soy alérgico a {}", "No como {}"), "fr": ("Je suis allergique aux {}", "Je ne mange pas de {}"),
     "it": ("Sono allergico a {}", "Non mangio {}"), "pt": ("Sou alérgico a {}", "Não como {}"),
     "ru": ("У меня аллергия на {}",), "ja": ("{}アレルギーです",), "zh": ("我对{}过敏",),
 }  # fmt: skip
-OTHERS = ("I'm vegan", "I'm diabetic", "Ik ben veganist", "Ich bin Vegetarier", "Soy celíaca", "Je suis végétarien",
+OTHERS = ("I'm vegan", "I'm diabetic", "I have epilepsy", "I can't have dairy", "Milch vertrag ich nicht",
+          "J'ai de l'asthme", "Ik ben veganist", "Ich bin Vegetarier", "Soy celíaca", "Je suis végétarien",
           "Sono vegana", "Sou vegano", "Я веган", "私はビーガンです", "我吃素", "我有糖尿病")  # fmt: skip
 ABOUT_ANOTHER = {
     "en": ("I'm not allergic to {} anymore", "My {} allergy is gone"), "nl": ("Ik ben niet meer allergisch voor {}",),
