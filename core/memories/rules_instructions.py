@@ -19,6 +19,7 @@ from ..text.remember_phrases import (
     find_objects,
     find_values,
     holds_word,
+    is_repeated,
     phrase_form,
 )  # fmt: skip
 from ..text.search_words import salient_words
@@ -80,6 +81,8 @@ def replaces(newer: Collection[str], older: Collection[str]) -> bool:
 def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
     """Return whether the sentence `ending` cancels the instruction with this text and topics."""
     own = ending.find_phrases(text) or ending.phrases
+    if ending.ends and not ending.begins and is_repeated(text, ending.text, ending.phrases):
+        return True
     about = cut_health(text, own)
     if about is not None and _says_more(ending, text, own):
         return False

@@ -341,6 +341,19 @@ def are_synonyms(words: Sequence[str], known: Sequence[Phrases]) -> bool:
     return any(all(_holds(phrase_form(word), (each,)) for word in words) for each in groups)
 
 
+def is_repeated(text: str, said: str, known: Sequence[Phrases]) -> bool:
+    """Return whether `said` tells to forget just what a text says: `forget that I'm vegan`, of `I'm vegan`."""
+    for phrases in known:
+        core, rest = (
+            word_runs(_cut(_without_marks(each), phrases, groups))
+            for each, groups in ((text, ("explicit", "leads")), (said, ("stops", "endings", "leads")))
+        )
+        # `vergiss, dass ich` has the `ich` of the wish
+        if len(rest) > 1 and core[-len(rest) :] == rest and set(core).issubset(word_runs(_without_marks(said))):
+            return True
+    return False
+
+
 def find_objects(text: str, salient: Sequence[str], known: Sequence[Phrases]) -> list[str]:
     """Return the salient words of a text without vague ones such as `talk`, and all words with synonyms."""
     listed = [word for word in word_runs(fold(text)) if are_synonyms((word,), known)]
@@ -369,14 +382,18 @@ def cut_fact(sentence: str, known: Sequence[Phrases]) -> str:
 
 
 def read_statements(text: str | None, known: Sequence[Phrases]) -> list[Statement]:
-    """Return a person's own statements, found by the phrases `known`; [] if the text asks not to remember."""
+    """Return a person's own statements, found by the phrases `known`.
+
+    Of a text that asks not to remember, only the sentences that end something: `please forget that I'm vegan`.
+    """
     found = _find_statements(text, known)
     return [each for each in found if THAT_NAME in each.groups or says_something(each.text, known)]
 
 
 def _find_statements(text: str | None, known: Sequence[Phrases]) -> list[Statement]:
-    if not text or len(text) > MOST_CHARS or _holds_any(phrase_form(text), REFUSALS, known):
+    if not text or len(text) > MOST_CHARS:
         return []
+    is_refused = _holds_any(phrase_form(text), REFUSALS, known)
     found: list[Statement] = []
     before = ""
     for sentence, said, is_played in _own_sentences(text, known):
@@ -394,6 +411,9 @@ def _find_statements(text: str | None, known: Sequence[Phrases]) -> list[Stateme
             asked_for = before if before and is_next else sentence
             if found and found[-1].text == asked_for:
                 groups |= found.pop().groups
+        if is_refused:
+            groups &= {"stops", "endings", *TOPICS} if _holds_any(whole, REFUSALS, known) else set()
+            groups = frozenset() if groups.isdisjoint(("stops", "endings")) else groups
         before = "" if _ASKED.search(sentence) else asked_for
         if groups:
             found.append(Statement(asked_for, groups))

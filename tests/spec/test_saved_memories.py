@@ -485,6 +485,14 @@ LATEX = "I have an allergy to latex"
       "my doctor says my mother is diabetic"],
      ["doc says im lactose intolerant", "le médecin dit que je suis diabétique"], []),
     (["vegan here in town is hard to find", "i can't have another coffee", "deine Witze vertrag ich nicht"], [], []),
+    # forgotten in the words in which it was said
+    (["please remember that I'm allergic to nuts", "please forget that I'm allergic to cats",
+      "people forget that I'm allergic to nuts", "please forget that I'm allergic to nuts"],
+     [], ["please remember that I'm allergic to nuts"]),
+    (["Merk dir, dass ich gegen Nüsse allergisch bin", "Bitte vergiss, dass ich gegen Nüsse allergisch bin"], [],
+     ["Merk dir, dass ich gegen Nüsse allergisch bin"]),
+    (["Je suis allergique aux noix", "N'oublie pas que je suis allergique aux noix"],
+     ["Je suis allergique aux noix", "N'oublie pas que je suis allergique aux noix"], []),
     # of several wishes in one sentence, only what is named ends
     (["Call me Bo from now on, and never use emojis", "Emojis are fine again"], ["Call me Bo from now on"],
      ["never use emojis"]),
