@@ -27,7 +27,7 @@ def edit_item(
     operator: bool = False,
     **options: Unpack[CallOptions],
 ) -> WriteResult:
-    """Replace an item's text and keep the old one in its history. New words like `tomorrow` set the item's time to now.
+    """Replace an item's text; its history keeps the old one. New words like `tomorrow` or `done` set its time to now.
 
     Args:
         id: the item's id.

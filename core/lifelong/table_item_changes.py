@@ -28,6 +28,7 @@ from ..memories.rules import INSTRUCTION, SAVED, SAVED_MEMORY_CHARS, expires_at
 from ..memories.shapes import BulkResult
 from ..memories.table_reading import ReadScope
 from ..scope import Scope
+from ..search.changes import marks_done
 from ..shapes import WriteResult
 from ..tags import table as tags
 from ..text.hits import stored_tags
@@ -62,7 +63,8 @@ def edit(call: Call, seen: ReadScope, row_id: int, text: str, *, editor: str, op
             topics = sorted(read_instruction(text, settings).topics)
             columns["metadata"] = {**(rows.read_object(row.metadata) or {}), "topics": topics}
         find_days, folded = index_entries.calendar_of(db).find_places, columns["text_folded"]
-        if [*find_days(folded, row.timestamp)] != [*find_days(folded, db.clock())]:  # `tomorrow` counts from now on
+        is_relative = [*find_days(folded, row.timestamp)] != [*find_days(folded, db.clock())]  # `tomorrow`
+        if is_relative or marks_done(row.content, text, settings.languages):
             columns["timestamp"] = db.clock()
         indexed.set_columns(connection, db, MEMORIES, seen.persona, [row_id], **columns, updated_at=db.clock())
         table_sources.close_sources(connection, seen.persona, [row_id])

@@ -95,6 +95,15 @@ def is_task(row: FoundRow) -> bool:
     return _TASK.search(row.folded) is not None
 
 
+def marks_done(old: str, text: str, languages: Sequence[str]) -> bool:
+    """Return whether an edit marks a task as done: it drops the mark of a task, or adds only words such as `done`."""
+    if _TASK.search(fold(old)) and not _TASK.search(fold(text)):
+        return True
+    before, said, spoken = asked_words(old), asked_words(text), likely_languages(text, languages)
+    is_told = any(holds(said, name, spoken) and not holds(before, name, spoken) for name in ("changes", "news"))
+    return is_told and all(word in said for word in before.split())
+
+
 def _list_told(row: FoundRow, languages: Sequence[str]) -> Collection[str]:
     """Return which of "changes" and "news" a message has words of."""
     if row.folded.isascii() and _list_telling().isdisjoint(_WORD_OR_END.findall(row.folded)):

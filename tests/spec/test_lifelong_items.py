@@ -110,7 +110,6 @@ def test_l5_more_than_are_counted_is_said(life: Life, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.engines()
-@pytest.mark.engines()
 def test_l6_a_correction_with_a_day_counted_from_now_is_said_now(life: Life) -> None:
     """On 10 March the plumber who comes `tomorrow` came on the day after the first saving, 3 March."""
     plumber = life.item("The plumber comes tomorrow at ten.", days=8)
@@ -120,6 +119,30 @@ def test_l6_a_correction_with_a_day_counted_from_now_is_said_now(life: Life) -> 
     assert life.edit_item(visit, "The electrician comes on 2026-03-11.").stored
     assert (life.get_item(plumber)["timestamp"], life.get_item(visit)["timestamp"]) == (NOW.isoformat(), before)
     assert index_differences(life.db, life.persona) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "text", "is_done"),
+    [
+        ("TODO: send the invoice to Larsson", "DONE: sent the invoice to Larsson", True),
+        ("- [ ] write tests", "- [x] write tests", True),
+        ("Renew the passport by the 18th", "DONE: Renew the passport by the 18th", True),
+        ("Die Miete für Oma zahlen", "Erledigt: Die Miete für Oma zahlen", True),
+        ("請求書を送る", "請求書を送る(完了)", True),
+        ("TODO: renew the pasport", "TODO: renew the passport", False),
+        ("The bill is payed", "The bill is paid", False),
+        ("Ann sent the letter in May", "Ann sent the letter in May, it is done", False),
+        ("Ann likes tea", "Ann likes green tea", False),
+    ],
+)
+def test_l6_a_task_that_an_edit_marks_as_done_has_the_time_of_the_edit(
+    life: Life, before: str, text: str, is_done: bool
+) -> None:
+    """`When did I finish it?` got the day on which the task was saved; a corrected word keeps that day."""
+    item = life.item(before, days=8)
+    saved_at = life.get_item(item)["timestamp"]
+    assert life.edit_item(item, text).stored
+    assert life.get_item(item)["timestamp"] == (NOW.isoformat() if is_done else saved_at)
 
 
 def test_l6_d24_an_edit_keeps_everything_but_the_text(life: Life) -> None:
