@@ -137,6 +137,7 @@ def test_r8_each_tool_says_what_it_takes_gives_and_does(call: Caller) -> None:
         assert hints is not None and hints.open_world_hint is False and tool.title and tool.description
     written = listed["turn_save"].output_schema["properties"]["user"]  # type: ignore[index]
     assert set(written["properties"]) == {"stored", "id", "reason", "notes"}
+    assert "not to remember" in listed["turn_save"].description, "every line stored is found by searches"
     hints = {name: tool.annotations for name, tool in listed.items()}
     reading = ["memory_context", "memory_search", "memory_profile", "memory_list"]
     assert [n for n, h in hints.items() if h.read_only_hint] == reading

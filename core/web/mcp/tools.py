@@ -387,8 +387,8 @@ def _refuse_id(row_id: int) -> WriteResult:
 @_tool("Save a turn", repeats=False)
 def turn_save(speaker: Speaker, asked: TurnArguments) -> TurnAnswer:
     """Store what the person said and what you answered, so that it can be recalled later. Standing instructions in the
-    person's words take effect or end by this call. Call it once after each answer.
-    """
+    person's words take effect or end by this call. Call it once after each answer, but not for a message that the
+    person asks you not to remember."""
     place = speaker.scope.conversation or ""
     message = {"text": asked.user_text, "interface_path": place, "message_id": asked.message_id or None}
     message["sender_name"] = speaker.shown_name
