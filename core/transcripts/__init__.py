@@ -185,15 +185,7 @@ class _Transcript:
         """Indexes of stored lines that the front end took out of the chat."""
         if self._is_named and not after and not self._is_single_line():
             hidden = {index for index, line in enumerate(self._stored) if line.is_withdrawn}
-            self._left = rules.find_left(said, self._matches, spoken, hidden, self._find_answers())
-
-    def _find_answers(self) -> set[int]:
-        """Return the indexes of stored lines that were saved as the answer to the line before them."""
-        return {
-            index
-            for index, (before, line) in enumerate(pairwise(self._stored), 1)
-            if line.message_id == rules.make_message_id(str(before.row_id), "answer", "")
-        }
+            self._left = rules.find_left(said, self._matches, spoken, hidden)
 
     def _read_stored(self) -> list[Line]:
         viewer = load_viewer(self._call)

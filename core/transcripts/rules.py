@@ -10,13 +10,12 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Collection, Sequence
-from collections.abc import Set as AbstractSet
 from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
 MOST_LEFT = 4
-"""Maximum number of lines taken out between two equal ones; of more, or more each time, a list has no room."""
+"""Maximum number of lines that were taken out between two equal ones; more were left out to save room."""
 LEAST_RUN = 3
 """Minimum number of equal lines before the new ones: a greeting and a first line may begin another chat too."""
 LineRole = Literal["user", "persona"]
@@ -132,53 +131,38 @@ def _pair_answer(lines: list[Spoken], matches: Matches, stored: list[Spoken], is
         matches[at] = before + 1
 
 
-def find_left(
-    lines: Sequence[Spoken],
-    matches: Matches,
-    stored: Sequence[Spoken],
-    hidden: AbstractSet[int],
-    answers: Collection[int],
-) -> set[int]:
+def find_left(lines: Sequence[Spoken], matches: Matches, stored: Sequence[Spoken], hidden: Collection[int]) -> set[int]:
     """Return the indexes of stored lines that a list without cuts inside it lacks: they were taken out of the chat.
 
     These are all lines after the last equal one, if new lines follow it in the list and one of them is an answer; and
-    a few lines between two equal ones. One of the equal lines before must be in `answers`, which were given here:
-    other lines may be examples that open every list. In doubt there are none.
+    a few lines between two equal ones. In doubt, such as for another chat that begins alike, there are none.
     """
     shown = [index for index in range(len(stored)) if index not in hidden or index in matches]
-    counts = Counter(stored[index] for index in shown)
-    equal = [None if index is None or lines[at] != stored[index] else index for at, index in enumerate(matches)]
-    runs = _list_runs(equal, shown)
+    place, counts = {index: n for n, index in enumerate(shown)}, Counter(stored[index] for index in shown)
+    places = [None if index is None else place[index] for index in matches]
 
     def is_sure(run: Sequence[int], least: int) -> bool:
         """Return whether the lines of a run are enough, and each speaker said one of them only once."""
         once = {lines[at].role for at in run if counts[lines[at]] == 1}
         return len(run) >= least and len(once) == len({line.role for line in lines})
 
-    left, answered = set[int](), [any(matches[at] in answers for at in run) for run in runs]
-    for (one, has_answer), two in zip(zip(runs, answered, strict=True), runs[1:], strict=False):
-        between = range((matches[one[-1]] or 0) + 1, matches[two[0]] or 0)
-        is_near = one[-1] + 1 == two[0] and len(between) <= MOST_LEFT and hidden.isdisjoint(between)
-        if is_near and has_answer and is_sure(one, 2) and is_sure(two, 2):
-            left.update(between)
-    if runs and {*matches[runs[-1][-1] + 1 :]} == {None} and answered[-1] and is_sure(runs[-1], LEAST_RUN):
-        rest = [index for index in shown if index > (matches[runs[-1][-1]] or 0)]
-        left.update(rest if any(stored[index].role == "persona" for index in rest) else ())
-    return left
-
-
-def _list_runs(matches: Matches, shown: Sequence[int]) -> list[list[int]]:
-    """Return the runs of matched lines that are neighbours both in the list and among the stored lines in `shown`."""
     runs: list[list[int]] = []
-    place, last = {index: n for n, index in enumerate(shown)}, (-2, -2)
-    for at, index in _list_pairs(matches):
-        here = (at, place[index])
-        if here == (last[0] + 1, last[1] + 1):
-            runs[-1].append(at)
-        else:
-            runs.append([at])
-        last = here
-    return runs
+    for at, n in enumerate(places):
+        if n is not None and stored[shown[n]] == lines[at]:
+            if runs and runs[-1][-1] == at - 1 and places[at - 1] == n - 1:
+                runs[-1].append(at)
+            else:
+                runs.append([at])
+    left = set[int]()
+    for one, two in pairwise(runs):
+        between = shown[(places[one[-1]] or 0) + 1 : places[two[0]]]
+        if one[-1] + 1 == two[0] and len(between) <= MOST_LEFT and is_sure(one, 2) and is_sure(two, 2):
+            left.update(between)
+    last = runs[-1][-1] if runs else len(lines)
+    rest = shown[(places[last] or 0) + 1 :] if {*matches[last + 1 :]} == {None} else []
+    if any(stored[index].role == "persona" for index in rest) and is_sure(runs[-1], LEAST_RUN):
+        left.update(rest)
+    return left
 
 
 def make_message_id(before: str, role: str, text: str) -> str:
