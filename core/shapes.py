@@ -224,7 +224,7 @@ class Line:
     text: str = ""
     """Text; blank if the message was read without it."""
     is_withdrawn: bool = False
-    """Whether no list shows it: made with a forgotten row, or taken out of the chat by a front end."""
+    """Whether it is an answer made with a forgotten row, which no list shows."""
 
     @property
     def is_persona(self) -> bool:

@@ -13,8 +13,6 @@ from .schema import ai_diary, chat_history_cache, conversations, memories
 
 WITHDRAWN = 3
 """Value of `hidden` for an answer made with forgotten data: no search finds it."""
-LEFT = 4
-"""Value of `hidden` for a line that a front end took out of its chat: no search finds it until it is sent again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -216,8 +216,8 @@ def _withdraw_answers(removal: Removal, deleted: Mapping[SourceTable, Collection
     hide_answers(removal, table_quotes.find_answers(removal, names, first) if names else ())
 
 
-def hide_answers(removal: Removal, found: Iterable[Any], level: int = WITHDRAWN) -> None:
-    """Hide lines (rows of `table_quotes.ANSWER`) from prompts and searches, and delete rows made from them."""
+def hide_answers(removal: Removal, found: Iterable[Any]) -> None:
+    """Mark answers (rows of `table_quotes.ANSWER`) as withdrawn from prompts, and delete rows made from them."""
     connection, persona = removal.connection, removal.persona
     answers = group((row.interface_path, row) for row in found)
     ids = {row.id for rows in answers.values() for row in rows}
@@ -232,7 +232,7 @@ def hide_answers(removal: Removal, found: Iterable[Any], level: int = WITHDRAWN)
     removal.delete_in(message_recaps, message_recaps.c.message_row, ids)
     removal.delete_rows(AI_DIARY, table_quotes.find_entries_on(removal, ids, {}))
     table_items.remove_items(removal, (), ids)
-    changes = {"hidden": level, "excluded": 1}
+    changes = {"hidden": WITHDRAWN, "excluded": 1}
     removal.counts[CHAT.table.name] += indexed.set_columns(connection, removal.db, CHAT, persona, ids, **changes)
 
 

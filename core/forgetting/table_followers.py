@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,7 +31,7 @@ from ..database import rows
 from ..database.dialects import EPOCH, has_keyword, like_pattern
 from ..database.rows import read_list
 from ..database.schema import ai_diary, audiences, chat_history_cache, memories
-from ..database.sources import AI_DIARY, CHAT, LEFT, MEMORIES, WITHDRAWN, SourceTable
+from ..database.sources import AI_DIARY, CHAT, MEMORIES, WITHDRAWN, SourceTable
 from ..index import entries as index_entries
 from ..index import indexed
 from ..memories import shown_texts, table_instructions
@@ -128,23 +128,6 @@ def set_excluded(call: Call, viewer: Viewer, conversation: str, row_id: int, exc
         return WriteResult(True, row_id)
 
     return _change(call, viewer, conversation, row_id, work)
-
-
-def leave_lines(call: Call, viewer: Viewer, conversation: str, left: Collection[int], sent: Collection[int]) -> None:
-    """Hide lines that a front end took out of its chat, and show those that it sends again."""
-
-    def work(removal: Removal, line: Line) -> WriteResult:
-        here = (_C.persona_id == removal.persona, _C.interface_path == conversation)
-        chosen = select(*table_quotes.ANSWER).where(*here, _C.hidden < WITHDRAWN)
-        table.hide_answers(removal, removal.read_in(chosen, _C.id, left), LEFT)
-        back = {row.id for row in removal.read_in(select(_C.id).where(*here, _C.hidden == LEFT), _C.id, sent)}
-        shown = {"hidden": table_hidden.SHOWN, "excluded": 0}
-        removal.counts[CHAT.table.name] += indexed.set_columns(
-            removal.connection, removal.db, CHAT, removal.persona, back, **shown
-        )
-        return WriteResult(True, line.row_id)
-
-    _change(call, viewer, conversation, min({*left, *sent}), work)
 
 
 def choose_alternative(call: Call, viewer: Viewer, conversation: str, row_id: int, number: int) -> WriteResult:

@@ -16,7 +16,7 @@ from ..database.dialects import Key
 from ..database.engine import Database
 from ..database.rows import read_object
 from ..database.schema import chat_history_cache, conversations, message_recaps
-from ..database.sources import LEFT, WITHDRAWN
+from ..database.sources import WITHDRAWN
 from ..errors import MessageError
 from ..scope import KEY_BYTES, MESSAGE_ID_BYTES, key_text
 from ..shapes import Line as Line
@@ -163,7 +163,7 @@ def find_quoted(db: Database, persona: str, conversation: object, message_id: ob
 
 
 def _where(level: bool, anywhere: bool, local: bool, withdrawn: bool = False) -> list[Any]:
-    where: list[Any] = [_PERSONA, _SEEN, _C.hidden <= (LEFT if withdrawn else WITHDRAWN - 1)]
+    where: list[Any] = [_PERSONA, _SEEN, _C.hidden <= WITHDRAWN if withdrawn else _C.hidden < WITHDRAWN]
     if not anywhere:
         here: Any = _C.interface_path == bindparam("conversation")
         low, high = bindparam("low", type_=Key(520)), bindparam("high", type_=Key(520))

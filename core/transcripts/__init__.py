@@ -19,7 +19,6 @@ from ..calls.call import Call, CallOptions, GivenSettings, load_viewer, open_cal
 from ..database import rows
 from ..database.engine import Database
 from ..errors import MessageError
-from ..forgetting import table_followers
 from ..memories.rules import find_mark
 from ..messages import table_lines
 from ..messages.table_lines import Line
@@ -181,11 +180,6 @@ class _Transcript:
                 self._matches[at] = None
             else:
                 self._changed.add(at)
-        self._left: set[int] = set()
-        """Indexes of stored lines that the front end took out of the chat."""
-        if self._is_named and not after and not self._is_single_line():
-            hidden = {index for index, line in enumerate(self._stored) if line.is_withdrawn}
-            self._left = rules.find_left(said, self._matches, spoken, hidden)
 
     def _read_stored(self) -> list[Line]:
         viewer = load_viewer(self._call)
@@ -203,7 +197,7 @@ class _Transcript:
     def find_replaced(self) -> frozenset[int]:
         last = None if self._turn is None else self._find_answered(self._turn)
         kept = {index for at, index in enumerate(self._matches) if index is not None and at not in self._changed}
-        changed = {self._matches[at] for at in self._changed} | self._find_cut() | self._left
+        changed = {self._matches[at] for at in self._changed} | self._find_cut()
         return frozenset(
             line.row_id
             for index, line in enumerate(self._stored)
@@ -246,7 +240,6 @@ class _Transcript:
 
     def save(self, answer: str) -> TranscriptSaved:
         before, index = self._after, None
-        self._leave_lines()
         if len(self._lines) == 1 and self._matches == [None] and self._stored and not before:
             # the same words after other turns are a new line, unless the first ones wait for their answer
             before, self._matches = f"{ALONE}{self._stored[-1].row_id}", [self._find_waiting(self._lines[0].spoken)]
@@ -278,15 +271,6 @@ class _Transcript:
             following = self._stored[index + 1] if index is not None and index + 1 < len(self._stored) else None
             self._answer(answer, before, following)
         return TranscriptSaved(self._saved, self._edited, self._alternatives)
-
-    def _leave_lines(self) -> None:
-        """Hide the lines that the front end took out of the chat, and show those that it sends again."""
-        place, sent = self._call.scope.conversation or "", {index for index in self._matches if index is not None}
-        sent |= {max(sent) + 1} if sent and self._matches[-1] is not None else set()  # the answer to the last line
-        left = {line.row_id for index, line in enumerate(self._stored) if index in self._left}
-        back = {line.row_id for index, line in enumerate(self._stored) if index in sent and line.is_withdrawn}
-        if left or back:
-            table_followers.leave_lines(self._call, load_viewer(self._call, place), place, left, back)
 
     def _may_be_deleted(self, at: int, sender: str | None, before: str) -> bool:
         """Return whether a new line may have been deleted here: it is not of the last turn, and after the stored line

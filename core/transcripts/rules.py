@@ -9,15 +9,11 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-MOST_LEFT = 4
-"""Maximum number of lines that were taken out between two equal ones; more were left out to save room."""
-LEAST_RUN = 3
-"""Minimum number of equal lines before the new ones: a greeting and a first line may begin another chat too."""
 LineRole = Literal["user", "persona"]
 Matches = list[int | None]
 """For each line of a list the index of a stored line, in rising order, or None."""
@@ -129,40 +125,6 @@ def _pair_answer(lines: list[Spoken], matches: Matches, stored: list[Spoken], is
     answers = [index for index, line in enumerate(stored) if line.role == "persona"]
     if before + 1 in answers[-1:] or (is_whole and before + 1 == at and at in answers):
         matches[at] = before + 1
-
-
-def find_left(lines: Sequence[Spoken], matches: Matches, stored: Sequence[Spoken], hidden: Collection[int]) -> set[int]:
-    """Return the indexes of stored lines that a list without cuts inside it lacks: they were taken out of the chat.
-
-    These are all lines after the last equal one, if new lines follow it in the list and one of them is an answer; and
-    a few lines between two equal ones. In doubt, such as for another chat that begins alike, there are none.
-    """
-    shown = [index for index in range(len(stored)) if index not in hidden or index in matches]
-    place, counts = {index: n for n, index in enumerate(shown)}, Counter(stored[index] for index in shown)
-    places = [None if index is None else place[index] for index in matches]
-
-    def is_sure(run: Sequence[int], least: int) -> bool:
-        """Return whether the lines of a run are enough, and each speaker said one of them only once."""
-        once = {lines[at].role for at in run if counts[lines[at]] == 1}
-        return len(run) >= least and len(once) == len({line.role for line in lines})
-
-    runs: list[list[int]] = []
-    for at, n in enumerate(places):
-        if n is not None and stored[shown[n]] == lines[at]:
-            if runs and runs[-1][-1] == at - 1 and places[at - 1] == n - 1:
-                runs[-1].append(at)
-            else:
-                runs.append([at])
-    left = set[int]()
-    for one, two in pairwise(runs):
-        between = shown[(places[one[-1]] or 0) + 1 : places[two[0]]]
-        if one[-1] + 1 == two[0] and len(between) <= MOST_LEFT and is_sure(one, 2) and is_sure(two, 2):
-            left.update(between)
-    last = runs[-1][-1] if runs else len(lines)
-    rest = shown[(places[last] or 0) + 1 :] if {*matches[last + 1 :]} == {None} else []
-    if any(stored[index].role == "persona" for index in rest) and is_sure(runs[-1], LEAST_RUN):
-        left.update(rest)
-    return left
 
 
 def make_message_id(before: str, role: str, text: str) -> str:

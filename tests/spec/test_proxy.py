@@ -2,10 +2,8 @@
 
 import contextlib
 import io
-import itertools
 import json
 import logging
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -400,60 +398,6 @@ def test_r17_the_lines_behind_an_edited_line_stay_out_of_later_requests(proxy: P
     proxy.ask(client, *edited, "Cold.", "Where does my brother live, and does he have a boat?")
     sent = str(proxy.model.last.messages)
     assert "Oslo" in sent and "Rome" not in sent and "a boat." not in sent
-
-
-START = ("We ride to the pass.", "They ride.", "It is cold here.", "Very cold.")
-DEAD = ("Bron stabs Kael.", "Kael dies.", "No, not Kael!", "Kael is dead.")
-OTHER = ("Bron hugs Kael.", "Kael laughs.")
-WALK = ("We walk on.", "One mile.", "And further.", "Two miles.", "And on.", "Three miles.")
-
-
-@pytest.mark.parametrize(("told", "again", "gone"), [
-    pytest.param((*START, *DEAD), (*START, *OTHER, *WALK), DEAD, id="two pairs at the end"),
-    pytest.param((*START, *DEAD, *WALK), (*START, *WALK), DEAD, id="two pairs in the middle"),
-    pytest.param((*START, *DEAD, *WALK), (*START, *OTHER, *WALK), (*DEAD, *WALK), id="an early line edited"),
-    pytest.param((*START, *DEAD[:2]), (*START, *OTHER, *WALK), DEAD[:2], id="the last pair edited"),
-])  # fmt: skip
-def test_r17_lines_taken_out_of_a_chat_stay_out_until_they_are_sent_again(
-    proxy: ProxyWorld,
-    monkeypatch: pytest.MonkeyPatch,
-    told: tuple[str, ...],
-    again: tuple[str, ...],
-    gone: tuple[str, ...],
-) -> None:
-    now, seconds = proxy.db.clock(), itertools.count()
-    monkeypatch.setattr(proxy.db, "clock", lambda: now + timedelta(seconds=next(seconds)))
-    client = proxy.client(X_User_Id="ann", X_Conversation_Id="7")
-    tell_all(proxy, client, told)
-    tell_all(proxy, client, again, since=len(START) + len(OTHER) * (OTHER[0] in again))
-    proxy.ask(client, *again[-2:], "Is Kael dead, and does Bron stab or hug him?")
-    shown = blocks(proxy.model)[0]
-    assert [line for line in gone if line not in again and f": {line}" in shown] == []
-    assert [line for line in again[:-2] if f": {line}" not in shown] == []
-    tell_all(proxy, client, told, since=len(told) - 1)
-    tell_all(proxy, client, (*told, "Is Kael dead?", "Who knows?"), since=len(told))
-    lines = [text for _, text in proxy.lines("proxy/ann/7", privacy="separate")]
-    assert [line for line in told if line not in lines] == []
-    assert [line for line in again if line not in told and line in lines] == []
-
-
-def test_r17_a_list_that_is_cut_or_begins_alike_takes_nothing_out_of_a_chat(proxy: ProxyWorld) -> None:
-    client = proxy.client(X_User_Id="ann", X_Conversation_Id="7")
-    told = (*START, *DEAD, *WALK)
-    tell_all(proxy, client, told)
-    for texts in (told[-2:], (*START[:2], *told[-2:]), ("A summary.", "Go on.", *told[-4:]), START[:2]):
-        proxy.ask(client, *texts, "Hm.")
-    proxy.ask(client, "Is Kael dead?")
-    assert all(f": {line}" in blocks(proxy.model)[0] for line in told)
-
-
-def tell_all(proxy: ProxyWorld, client: openai.OpenAI, said: tuple[str, ...], since: int = 1) -> None:
-    """Say the lines of people one by one, each with the whole chat before it, beginning with number `since`."""
-    for number in range(since + 1 - since % 2, len(said), 2):
-        proxy.model.answers = [said[number]]
-        proxy.ask(client, *said[:number])
-        line = ("self", said[number])
-        assert wait_until(lambda: line in proxy.lines("proxy/ann/7", privacy="separate"), 5), line  # noqa: B023
 
 
 def test_r17_a_line_that_another_chat_of_the_person_said_before_hides_nothing(proxy: ProxyWorld) -> None:

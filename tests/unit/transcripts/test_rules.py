@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.transcripts.rules import Spoken, find_left, match_lines
+from core.transcripts.rules import Spoken, match_lines
 
 
 def spoken(text: str) -> list[Spoken]:
@@ -123,31 +123,6 @@ def test_r17_an_edit_and_another_answer_are_found_in_a_whole_list_of_lines_that_
     at = data.draw(st.sampled_from(range(2, len(chat), 2)))
     edited = [*chat[:at], new, *chat[at + 1 :]]
     assert store(chat, [*edited, Spoken("user", "next")], other)[: len(chat)] == edited
-
-
-@pytest.mark.parametrize(("lines", "left"), [
-    ("a B c D x", "e F g H i J"),  # rolled back
-    ("c D e F x Y z", "g H i J"),  # rolled back, and a pair that was not stored
-    ("a B e F g H i J x", "c D"),  # a pair deleted
-    ("a B c e F g H i J x", "D"),
-    ("a B i J x", ""),  # more is missing than somebody deletes: the middle was left out to save room
-    ("A a x", ""),  # a greeting and a first line begin another chat too
-    ("i J x", ""),
-    ("a x", ""),
-    ("x Y z", ""),
-    ("a B c D e F g H i", ""),  # answered again
-    ("a B c D e F g H k", ""),
-])  # fmt: skip
-def test_r17_of_lines_that_are_missing_those_were_taken_out_that_lie_between_equal_ones(lines: str, left: str) -> None:
-    given, stored = spoken(lines), spoken("a B c D e F g H i J")
-    matches = match_lines(given, stored, is_whole=True)
-    assert find_left(given, matches, stored, ()) == {stored.index(each) for each in spoken(left)}
-
-
-def test_r17_lines_that_repeat_are_no_sign_that_others_were_taken_out() -> None:
-    stored = spoken("n G n G n G a B")
-    assert find_left(spoken("n G n G x"), [0, 1, 2, 3, None], stored, ()) == set()
-    assert find_left(spoken("a B n x"), [0, 1, None, None], spoken("a B c"), ()) == set()  # no answer yet
 
 
 LINES = st.lists(st.sampled_from(spoken("a b c A B C")), max_size=12)
