@@ -177,7 +177,7 @@ def _is_proven(parts: Sequence[TimePart], n: int) -> bool:
     after = [each.kinds for each in parts[n + 1 : n + 3]] or [{}]
     is_led = n > 0 and not _DETERMINERS.isdisjoint(parts[n - 1].kinds) and "," not in parts[n - 1].kinds
     is_date = "y" in after[0] or ("d" in after[0] and not _MONTHS.isdisjoint(after[-1]))
-    return is_date or (not is_led and is_weekday_beside(parts, n))
+    return is_date or (not is_led and ("d" in after[0] or is_weekday_beside(parts, n)))
 
 
 def _find_others(parts: Sequence[TimePart], n: int, back: int, follows: Mapping[str, Any]) -> str:

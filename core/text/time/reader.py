@@ -60,7 +60,9 @@ def read_spans(text: str, now: datetime, zone: tzinfo, languages: Sequence[str])
     parts = [part for part, _ in read]
     is_sure = _holds(parts, "+") != _holds(parts, "-")
     for part, named, moment in _iter_named(read):
-        is_name = calendar.asks_who(_JOINED.sub(" ", folds.text[: part.begin]), languages)
+        before, word, after = folds.text[: part.begin], folds.text[part.begin : part.end], folds.text[part.end :]
+        is_alone = word.isalpha() and not any(map(str.isalnum, after))  # `who is April?`
+        is_name = is_alone and calendar.asks_who(_JOINED.sub(" ", before), languages)
         if is_name or (named.end in (None, moment.now) and _is_denied(parts, part)):
             continue
         words = (folds.place(part.begin, part.end),)
