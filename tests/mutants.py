@@ -43,7 +43,7 @@ OWN_NAMES = {
     "context": "context|test_injection|prompt_",
     "conversations": "conversation|followers|saved_memories",
     "database": "connect|data_model|errors|handles|migrations|plans|schema|stored_values|writers",
-    "db": "connecting",
+    "db": "connecting|test_memories",
     "forgetting": "forgetting|followers",
     "index": "search|checking|embeddings|meaning|test_mix",
     "lifelong": "lifelong|consolidation|people",
@@ -62,14 +62,14 @@ OWN_NAMES = {
     "synth_core_memory": "test_memories|test_search$|saved_memories|lifelong_items",
     "synth_tagging": "tags",
     "templates": "injection|personas",
-    "text": "people|recall|saved_memories|text",
+    "text": "people|recall|saved_memories",
     "transfer": "import|transfer|cards|tavern|original",
     "upkeep": "checking|test_copy|maintenance|migrations|serve",
     "values": "values",
     "web/admin": "admin",
     "web/mcp": "mcp",
     "web/proxy": "proxy",
-    "web": "admin|proxy|serve|web_access|web_routes",
+    "web": "admin|mcp_oauth|proxy|serve|serving|web_access|web_routes",
 }  # a part of the names of a noun's tests, where it is not the noun
 
 

@@ -353,9 +353,11 @@ def test_f46_d17_words_and_tags_nobody_holds(stage: Stage) -> None:
     add_alias("kitty", "cat", **given)
     link_tags("xylofant", "cat", **given)
     link_tags("cat", "sleep", **given)
+    link_tags("xylofant", "zebra", **given)
+    add_alias("stripes", "zebra", **given)
     done = checked(stage, participant=ANN)
-    assert (done["tags"], done["tag_aliases"], done["tag_links"]) == (2, 1, 1)
-    assert set(texts(stage, TABLES["tags"], "tag")) == {"cat", "sleep"}
+    assert (done["tags"], done["tag_aliases"], done["tag_links"]) == (2, 1, 2)
+    assert set(texts(stage, TABLES["tags"], "tag")) == {"cat", "sleep", "zebra"}
     known = indexed_words(stage.db)
     assert "xylofant" not in known and {"cat", "sleeps"} <= known
 

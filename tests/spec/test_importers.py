@@ -324,9 +324,11 @@ def test_r23_a_bad_message_is_listed_and_the_others_are_taken(db: Database, tmp_
     assert "Welcome" in _texts(db, scope)
     # a title that is too long for a key, in a format whose chats have no id
     chats = [{"title": title, "messages": [{"role": "user", "content": "hi"}]} for title in ("茶" * 200, "tea")]
+    chats[1]["messages"].append(7)  # type: ignore[arg-type]
     path.write_text(json.dumps(chats), encoding="utf-8")
     _, done = _import_new(db, path)
-    assert (done.imported, done.error_count, "bytes" in done.errors[0].reason) == (1, 1, True)
+    assert (done.imported, done.error_count, "bytes" in done.errors[1].reason) == (1, 2, True)
+    assert done.errors[0].place.endswith("message 2")
 
 
 def test_r23_a_broken_member_leaves_the_others(db: Database, tmp_path: Path) -> None:

@@ -116,6 +116,9 @@ def test_p15_a_file_that_cannot_be_read_is_named_and_fails_no_prompt(stage: Stag
     assert list(file.parent.iterdir()) == [file], "what could not be put in place is removed"
     with pytest.raises(MessageError, match="1,000,000"):
         set_persona_text("x" * 1_000_001, settings=settings, scope=stage.scope())
+    file.rmdir()
+    set_persona_text("x" * 1_000_000, settings=settings, scope=stage.scope())
+    assert len(get_persona_text(settings=settings, scope=stage.scope())) == 1_000_000
 
 
 def test_p64_phrases_and_refusals_are_overlaid_file_by_file(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core import prompt_engine, search, synth_tagging
+from core.calls import defaults
 from core.config import Settings
 from core.conversations import add_saved_memory
 from core.database.engine import Database
@@ -92,6 +93,12 @@ def test_p3_what_raises_is_named_and_costs_a_section(stage: Stage, name: str, mo
     assert {key: value for key, value in prompt["context"].items() if key not in free} == kept
     assert prompt["actions"] == ({} if name == "actions" else undisturbed["actions"])
     assert (prompt["input"], prompt["instructions"]) == (undisturbed["input"], undisturbed["instructions"])
+
+
+def test_p3_without_a_database_all_that_is_stored_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(defaults, "handle", _raise)
+    lost = failed(explain_json_prompt(message("tofu"), {})[1])
+    assert lost == ["database", "chat_history_cache", "memories", "ai_diary"]
 
 
 def test_p3_a_counter_that_fails_leaves_the_limit_of_characters(stage: Stage) -> None:

@@ -11,6 +11,7 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pymysql
 import pytest
@@ -156,6 +157,12 @@ def test_f52_a_locked_file_is_told_as_what_it_is(file: Path) -> None:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreWriteError, match="write lock"):
             insert_memory("Bob likes cake", "bob", "chat", [], db=db)
+
+
+def test_f52_a_busy_new_file_is_waited_for() -> None:
+    connection = Mock(OperationalError=sqlite3.OperationalError)
+    connection.execute.side_effect = [sqlite3.OperationalError("database is locked"), Mock()]
+    connections._start_wal(connection, 1)
 
 
 @pytest.mark.parametrize("how", ["replaced", "removed"])

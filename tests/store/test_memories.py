@@ -11,6 +11,7 @@ from sqlalchemy import update
 from core.database.engine import Database
 from core.database.schema import memories as table
 from core.database.schema import tags
+from core.db import insert_memory
 from core.errors import MessageError, StoreWriteError
 from core.privacy import set_privacy
 from core.prompt_engine import set_hook
@@ -131,8 +132,9 @@ def test_d10_values_read_back(db: Database, scope: Scope) -> None:
     insert_item(db, scope, "x", importance=0.6004, emotion="joy", intensity=7, emotion_state="calm", tags='["a", "b"]')
     insert_item(db, scope, "y", importance=3, label="l" * 60, expires_at=NOW, source_message_ids=[1, 2])
     insert_item(db, scope, "z", importance=float("nan"))
-    rows = rows_of(db, table, scope.persona)
-    assert [r.importance for r in rows] == [0.6, 1.0, 0.5]
+    insert_memory("w", "ann", "chat", scope=scope, message_id=7, db=db)
+    *rows, last = rows_of(db, table, scope.persona)
+    assert [r.importance for r in rows] == [0.6, 1.0, 0.5] and last.source_message_ids == '["7"]'
     assert (rows[0].emotion, rows[0].intensity, rows[0].emotion_state, rows[0].tags) == ("joy", 7, "calm", '["a", "b"]')
     assert (rows[1].scope, rows[1].expires_at, rows[1].source_message_ids) == ("l" * 50, NOW, "[1, 2]")
 

@@ -457,6 +457,7 @@ def test_m28_an_answer_to_who_turns_private_goes_with_their_lines(world: World) 
     assert said(world.of_user("tg/bobby")[0]) == ["Anna lives in Oslo.", "ok", "re hello"]
     set_privacy("tg/anna", "full", **world.given())
     assert said(world.of_user("tg/bobby")[0]) == ["ok", "re hello"]
+    assert world.turn("tg/anna", messages=[{"content": "ok", "sender_id": "bobby"}]) == (0, "privacy")
 
 
 def test_p45_an_edited_or_deleted_message_is_so_in_the_entries_too(world: World) -> None:

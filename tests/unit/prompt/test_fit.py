@@ -133,7 +133,7 @@ def test_p53_a_long_memory_is_cut_around_its_match() -> None:
     prompt = {"context": {"memories": [{"source": "memories", "id": 1, "snippet": text}]}, "input": "x"}
     (hit,) = fit(prompt, 4_000, words=("zebra",)).prompt["context"]["memories"]
     assert "zebra" in hit["snippet"] and len(hit["snippet"]) < 1_100
-    assert cut_text("one two three", 8) == "one two…"
+    assert cut_text("one two three", 8) == "one two…" and cut_text("one two", 7) == "one two"
 
 
 def test_p53_without_a_rank_the_memories_with_the_words_of_the_message_stay() -> None:

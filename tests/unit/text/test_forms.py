@@ -125,6 +125,7 @@ def test_t65_every_file_of_word_forms_is_read() -> None:
 def test_t65_a_compound_comes_apart_into_what_is_held(code: str, word: str, held: list[str], parts: list[str]) -> None:
     found = spellings.split_compound(word, lambda part: [part] if part in held else [], (code,))
     assert [each[0] for each in found] == parts
+    assert spellings.joins_words(code) is (code != "en")
 
 
 def test_t65_a_short_word_is_found_at_the_end_of_a_compound() -> None:

@@ -60,6 +60,7 @@ def test_t35_the_first_match_counts_and_folding_does_not_move_it() -> None:
     assert find_match("Cafe\u0301", ["cafe"]) == (0, 5)
     assert find_match("e\u0640\u0301" * 30 + "tea", ["tea"]) == (90, 3)
     assert find_match("हिन्दी " * 90 + "बैठक", ["बैठक"]) == (630, 4)
+    assert find_match("cats, bobcat, cat", ["cat"]) == (14, 3)
     assert find_match("a", [""]) is None
 
 

@@ -14,6 +14,7 @@ from core.transfer import files, formats, json_values
 from core.transfer.fields import read_time
 from core.transfer.files import Export
 from core.transfer.formats import records, sillytavern
+from core.transfer.formats.sillytavern import lines as tavern_lines
 from core.transfer.shapes import BLANK, Ending, Fault, Left, Line, Read, Reading
 
 ROW = {
@@ -38,6 +39,11 @@ def _read(**changes: Any) -> Any:
 
 def _tavern(*values: Any) -> list[Any]:
     return read_all(sillytavern, *values)[0]
+
+
+def test_s48_what_is_too_large_to_keep_is_counted_once() -> None:
+    _, reading = read_all(sillytavern, HEADER, {**LINE, "mood": "y" * tavern_lines.KEPT_BYTES})
+    assert list(reading.notes.values()) == [1]
 
 
 def test_a_record_holds_what_the_row_says() -> None:
