@@ -18,7 +18,7 @@ __all__ = ["KnownTag", "add_alias", "add_tag", "expand_tags", "extract_keywords"
 
 
 class KnownTag(TypedDict):
-    """One tag of the vocabulary. The order of keys is fixed."""
+    """One tag of the vocabulary. JSON keys appear in this order."""
 
     tag: str
     uses: int

@@ -41,7 +41,7 @@ def add_diary_entry(
     message_id: object = None,
     **options: Unpack[CallOptions],
 ) -> WriteResult:
-    """Store an entry in the scope's conversation, else in the conversation of interface, chat and thread, else in none.
+    """Store an entry in the scope's conversation, else of interface, chat and thread, else without a conversation.
 
     Args:
         content, personal_thought, interaction_summary, user_message: texts of at most 16 MB.
@@ -159,7 +159,7 @@ def get_entries_with_person(person: str, limit: object = 10, **options: Unpack[C
 
 
 def cleanup_old_entries(days: float = 30, **options: Unpack[CallOptions]) -> int:
-    """Archive the persona's entries that are at least `days` old, and return their number; nothing shows them then.
+    """Archive the persona's entries at least `days` old, which hides them, and return how many were archived.
 
     Args:
         days: an entry exactly this old is archived; 0 to 1,000,000,000, ValueError otherwise.

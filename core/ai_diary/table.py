@@ -35,7 +35,7 @@ _NAME_BYTES = 255
 
 @dataclass(frozen=True, slots=True)
 class NewEntry(DiaryEntry):
-    """An entry to store; its interface is as the host names it, and is stored in short form."""
+    """An entry to store; `interface` is the host's name for it, which is stored in short form."""
 
     source_message_ids: tuple[int | str, ...] = ()
     """Ids of the source messages."""
@@ -84,7 +84,7 @@ def _is_late(db: Database, scope: Scope, entry: NewEntry, row_id: int) -> bool:
 
 
 def _find_scope(connection: Connection, scope: Scope, entry: NewEntry) -> Scope:
-    """Return the scope of the entry: `scope`, with the entry's conversation if `scope` names none."""
+    """Return the scope of the entry: `scope`, with the entry's conversation if `scope` has no conversation."""
     if scope.conversation is not None or not entry.interface or not entry.chat_id:
         return scope
     c = conversations.c
@@ -125,7 +125,7 @@ def _drop_private(
 
 
 def _find_closed_names(connection: Connection, scope: Scope, entry: NewEntry, default: str) -> dict[str, list[str]]:
-    """Return, by involved name, keys of people at level partial or full; the name "" means that the speaker is."""
+    """Return, by involved name, keys of people at privacy level partial or full; the name "" is the speaker."""
     interface = split_key(scope.conversation)[0] if scope.conversation else entry.interface
     names = [name for name in entry.involved_users if len(name.encode("utf-8")) <= _NAME_BYTES]
     keys = {name: {name, f"{interface}/{name}"} for name in names}
@@ -149,7 +149,7 @@ def _find_closed_names(connection: Connection, scope: Scope, entry: NewEntry, de
 
 
 def _read_names(connection: Connection, persona: str, names: Sequence[str], default: str) -> Iterable[tuple[str, str]]:
-    """Return `(name, participant key)` of people with one of these names, also if their level has removed the name."""
+    """Return `(name, participant key)` of people with these names, even if their privacy level removed the name."""
     p, c = participants.c, chat_history_cache.c
     now = select(p.display_name, p.participant_key).where(p.persona_id == persona, p.display_name.in_(names))
     level = table_participants.strictest_rank(p.participant_key)
@@ -187,7 +187,7 @@ def _set_hidden(db: Database, persona: str, chosen: Any, **columns: Any) -> int:
 
 
 def _match_seen(viewer: Viewer) -> tuple[Any, ...]:
-    """Return the SQL conditions of entries that a viewer of their audience sees."""
+    """Return the SQL conditions for entries that `viewer` may see in the audiences that `viewer` sees."""
     return _C.persona_id == viewer.scope.persona, AI_DIARY.findable, _C.local_only <= int(viewer.sees_local_only)
 
 
@@ -196,7 +196,7 @@ def _select_visible(viewer: Viewer, row_id: int) -> Any:
 
 
 def edit_entry(db: Database, viewer: Viewer, row_id: int, text: str) -> WriteResult:
-    """Replace all texts of a visible entry by one; `unchanged` without an id if there is no such entry."""
+    """Replace all texts of a visible entry by `text`; reason `unchanged` without an id if it is not found."""
     persona = viewer.scope.persona
     texts = dict.fromkeys(index_entries.DIARY_TEXTS, "") | {"content": text}
     values: dict[str, Any] = {name: value or None for name, value in texts.items()}

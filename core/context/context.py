@@ -71,7 +71,7 @@ def order_context(parts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_hits(given: Any) -> tuple[list[Hit], int]:
-    """Read the memories that a host passes in; return `(valid hits, number of invalid ones)`."""
+    """Read the memories that a host passes in; return `(valid hits, number of invalid memories)`."""
     hits: list[Hit] = []
     is_one = isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable)
     items = [] if given is None else [given] if is_one else all_items(given, "memories")

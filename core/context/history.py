@@ -18,13 +18,13 @@ from .lines import ChatLine, NameLabels, People, is_persona
 from .live import LiveHistory
 
 SAME_MESSAGE = timedelta(seconds=5)
-"""Messages with the same text and sender, one of them without an id, are one message if less than this apart."""
+"""Two messages with equal text and sender, of which one has no id, are one message if less than this apart."""
 _OLDEST = datetime(1970, 1, 1, tzinfo=UTC)
 
 Chat = Sequence[HistoryEntry]
 """Messages of one conversation."""
 Placed = tuple[tuple[int, datetime, int, int, int, str], HistoryEntry]
-"""((0 stored without time, 1 with time, 2 live without time; time; 1 if live; row id; position; key), message)."""
+"""(sort key, message). Key: 0 (stored, no time), 1 (has a time), 2 (live, no time); time; is live; id; place; chat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class HistoryLists:
 
     @property
     def replaced_rows(self) -> set[int]:
-        """Return the row ids of replaced messages, including the one the host names, even if it was not read."""
+        """Return the row ids of replaced messages, including the message the host names, even if it was not loaded."""
         named = None if self.replacing is None else self.replacing.row_id
         return {row for row in (named, *(entry.row_id for entry in self.replaced)) if row is not None}
 
@@ -281,7 +281,7 @@ def why_not_shown(entry: HistoryEntry) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """The message that the incoming message replaces. `takes` is true for it and for the persona's lines after it."""
+    """The message that the incoming one replaces. `takes` returns True for it and for the persona's lines after it."""
 
     conversation: str
     message_id: str

@@ -1,6 +1,6 @@
 """Reads messages in the formats of hosts: incoming messages, live ones of `context_memory`, and replies.
 
-Objects, dicts and any nesting of the two are read, by the names in NAMES, in snake or camel case.
+Messages may be objects, dicts or nestings of these. Their fields have the names in NAMES, in snake or camel case.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ LOOKED_FOR = tuple(
          "caption", *_ATTACHED, *(name for names in NAMES.values() for name in names)]
     )
 )  # fmt: skip
-"""Field names; a value with none of them is refused as a message."""
+"""Field names; a value without any of these fields is rejected as a message."""
 MOST_NAMED = 8
 
 _NO_ID = "the sender has no id: the name is used as the id"
@@ -58,7 +58,7 @@ PERSON_WORDS = frozenset({"user", "human", "person", "participant"})
 PERSONA_WORDS = frozenset({"persona", "model", "assistant", "bot", "character", "self"})
 """Values of a role field that mean the persona."""
 _TOOLS = ("tool", "function")
-"""Roles of results of tools in a list of chat messages."""
+"""Roles of tool results in a list of chat messages."""
 _PLAIN_KINDS = frozenset({"", "text", "message", "chat", "default", "reply"})
 """Kinds of message that do not name the author."""
 
@@ -81,13 +81,13 @@ _SPELLED = {part: spell(names) for part, names in NAMES.items()}
 
 
 def _names(message: Any, part: str) -> Sequence[str]:
-    """Return the field names to read a part from: those that a dict has, or all known ones for an object."""
+    """Return the field names that may hold `part`: those that a dict has, or all known names for an object."""
     names = _SPELLED[part]
     return [*filter(message.__contains__, names)] if type(message) is dict else names
 
 
 def read_part(message: Any, part: str) -> Any:
-    """Return the value of a message's part, which has one of the field names in NAMES; None if it has none."""
+    """Return the value of the message's field for `part` (its names are in NAMES); None without such a field."""
     return get(message, *_names(message, part))
 
 

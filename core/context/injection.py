@@ -1,4 +1,4 @@
-"""The position of the running recap in a prompt, as a word, and as the numbers that other programs use for it."""
+"""The position of the running recap in a prompt, as a word, and as the numbers that chat programs use for it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ POSITIONS: tuple[RecapPosition, ...] = get_args(RecapPosition)
 ROLES: tuple[RecapRole, ...] = get_args(RecapRole)
 
 Numbering = Literal["host", "seed"]
-"""host: the numbers of chat programs. seed: the same, but 2 is after_prompt."""
+"""host: numbering of chat programs, in which 2 is before_prompt. seed: the same, but 2 is after_prompt."""
 
 _NUMBERS: Mapping[str | None, int] = {None: -1, "in_prompt": 0, "in_chat": 1, "before_prompt": 2, "after_prompt": 1}
 _POSITIONS: tuple[RecapPosition, ...] = ("in_prompt", "in_chat", "before_prompt")
 
 
 class Injection(TypedDict):
-    """A text to insert into a prompt, and its position. The order of keys is fixed."""
+    """A text to insert into a prompt, and its position. JSON keys appear in this order."""
 
     key: str
     value: str
@@ -60,9 +60,9 @@ def _find_index(value: object, name: str, known: tuple[str, ...]) -> int:
 
 
 def to_number(position: str | None) -> int:
-    """Return the number, 0 to 2, of a position; -1 for None (the recap is not inserted).
+    """Return the number (0 to 2) of a recap position, or -1 for None (no recap inserted).
 
-    after_prompt has no number of its own: it is in_chat, 1, with depth 1 (`to_numbers`).
+    after_prompt shares number 1 with in_chat; `to_numbers` also sets its depth to 1.
 
     Raises:
         ValueError: no such position.
@@ -74,7 +74,7 @@ def to_number(position: str | None) -> int:
 
 
 def from_number(number: object, numbering: Numbering | str = "host") -> RecapPosition | None:
-    """Return the position with this number in a program's numbering; None (the recap is not inserted) for -1.
+    """Return the recap position with this number in a `numbering`, or None (no recap inserted) for -1.
 
     Args:
         number: -1, 0, 1 or 2.

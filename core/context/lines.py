@@ -22,7 +22,7 @@ REPLY_QUOTE_CHARS = 40
 """Maximum number of characters quoted from the replied-to line: enough to recognise it."""
 UNKNOWN = "Unknown"
 _SPEAKS = re.compile(r"\W*[^\s:\uff1a](?:[^:\uff1a]|(?<=\d):(?=\d)){0,100}(?!(?<=\d):\d)[:\uff1a]|\W*\[")
-"""Beginning of a text that looks like a speaker's line: a name and a colon, but not that of a time, or a bracket."""
+"""Beginning of a text that looks like a speaker's line: a name and a colon (not the colon of a time), or a bracket."""
 
 
 def quoted(text: str) -> str:
@@ -168,7 +168,7 @@ class People:
     """What the database knows about people, by participant key; this base class knows nothing."""
 
     def find_name(self, _key: str, name: str) -> str:
-        """Return the current name of the person whose line bears the name `name`."""
+        """Return the current name of the person with this key, whose line has the name `name`."""
         return name
 
     def count_before(self, _key: str, _name: str) -> int:
@@ -180,7 +180,7 @@ class People:
         return False
 
     def list_persona_names(self, _conversation: str, _known: Collection[str]) -> list[str]:
-        """Return other names of the persona's lines, those of this conversation first, newest first."""
+        """Return names in the persona's lines besides `_known`: those of this conversation first, newest first."""
         return []
 
 

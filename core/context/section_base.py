@@ -47,7 +47,7 @@ class Section(Protocol):
     """Key of the section in `context.context.CONTEXT_KEYS`."""
 
     def wanted(self, asked: Asked) -> Sequence[Branch]:
-        """Return the SELECTs that the section needs; none if it is switched off."""
+        """Return the SELECTs that the section needs; no SELECTs if it is switched off."""
 
     def build(self, asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
-        """Return the section from the rows of its SELECTs; a failed SELECT has no rows."""
+        """Build the section from the rows of its SELECTs; a failed SELECT gives no rows."""

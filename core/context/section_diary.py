@@ -19,7 +19,7 @@ _OLDEST = datetime(1, 1, 1, tzinfo=UTC)
 
 
 def wanted(asked: Asked) -> Sequence[Branch]:
-    """Return the SELECT of the diary entries; none if the prompt shows neither entries nor thoughts."""
+    """Return the SELECT of the diary entries; nothing if the prompt shows neither entries nor thoughts."""
     s = asked.settings
     shows_thoughts = s.enable_thoughts and not asked.skips_history
     if not s.enable_ai_diary or not s.diary_history_days or not (s.ai_diary_full or shows_thoughts):
@@ -61,7 +61,7 @@ def diary_line(entry: DiaryEntry, zone: tzinfo) -> str:
 
 
 def diary_lines(entries: Iterable[DiaryEntry], chars: int, zone: tzinfo) -> Built:
-    """Return, as lines and oldest first, the newest diary entries that fit whole into `chars`."""
+    """Return the newest diary entries that fit uncut into `chars` characters, as lines, oldest first."""
     lines: dict[str, str] = {}
     left_out: list[LeftOut] = []
     room, is_full = chars, False

@@ -46,13 +46,13 @@ class StoredLines:
     """Rows by kind number of a section (`Shape.rows_in`)."""
     wanted: HistoryWanted = field(default_factory=HistoryWanted)
     is_from_host: bool = False
-    """Whether the hook `history` gave the lines; then nothing more is read for them."""
+    """Whether the hook `history` gave the lines; then no older lines are loaded from the database."""
 
 
 def read(
     db: Database, viewer: Viewer, wanted: HistoryWanted, guard: Guard, sections: Sequence[Branch] = ()
 ) -> StoredLines:
-    """Read history lines and rows of sections in one statement; `guard` runs each read, and replaces a failed one."""
+    """Read history lines and rows of sections in one statement; `guard` gives a default for a failed read."""
     history = wanted
     if not viewer.audiences:  # rows that belong to no audience may still exist
         history, sections = HistoryWanted(), [part for part in sections if part.of_persona]
@@ -129,7 +129,7 @@ LINES = Shape(
 
 
 def _read_recent(db: Database, history: HistoryWanted, shared: Mapping[str, Any]) -> list[HistoryEntry]:
-    """Return the newest lines of other conversations; it reads ids first, since most rows are dropped again."""
+    """Return the newest lines of other conversations; it loads ids first, since most rows are dropped again."""
     chats = history.recent
     if not chats:
         return []

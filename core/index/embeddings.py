@@ -53,7 +53,7 @@ def mark(which: str, source: int, model_key: str) -> str:
 
 
 def drop(connection: Connection, source: SourceTable, rows: Iterable[tuple[int, int]], *, again: bool = False) -> int:
-    """Delete the vectors of rows, each `(audience, id)`; return their number. `again`: new vectors are made later."""
+    """Delete vectors of rows, each `(audience, id)`; return how many. `again`: whether new vectors are made later."""
     by_audience = group(rows)
     gone: dict[int, list[int]] = {}
     count = 0
@@ -228,7 +228,7 @@ def read_reach(db: Database, persona: str, model: str) -> dict[int, Reach]:
 
 
 def next_batch(db: Database, persona: str, model: str, most: int, *, local: bool, after: Batch | None = None) -> Batch:
-    """Return the next rows of a persona to embed with a model: first rows newer than the embedded ones, then older."""
+    """Return the next rows of a persona to embed with a model: first rows newer than the embedded rows, then older."""
     stored = after.stored if after is not None else read_reach(db, persona, model)
     at = dict(after.reach if after is not None else stored)
     rows: list[Unembedded] = []

@@ -26,7 +26,7 @@ from .shapes import PARTIAL, Entry, Said, ThreadSpeaker
 HELD = "search.held"
 """Key under which the caches of a database handle hold this process's copy of the index."""
 CALENDAR = "index.calendar"
-"""Key under which the caches of a handle hold the `Calendar`, in the zone of the process: a call may have another."""
+"""Cache key of the `Calendar`, which is in the zone of the process, although a call may have another zone."""
 TERM_BYTES = 160
 """Longest word in the index, in bytes."""
 TERMS_PER_ROW = 5000
@@ -61,7 +61,7 @@ class Calendar(NamedTuple):
     """Languages besides the language of the text."""
 
     def find_places(self, text: str, at: datetime | None) -> dict[str, tuple[int, int]]:
-        """Return the days, months and years that a text of time `at` names, each with the position of its words."""
+        """Return the days, months and years that a text written at `at` names, each with the position of its words."""
         if at is None:
             return {}
         zone, languages = times.zone(self.zone) or UTC, likely_languages(text, self.languages)

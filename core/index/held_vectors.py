@@ -173,7 +173,7 @@ def _follow(db: Database, model: str, audience: int, dimensions: int, one: _Held
 
 
 def _merged(parts: Iterable[VectorPart]) -> list[VectorPart]:
-    """Return the arrays, each small one merged with the array before it."""
+    """Return the arrays, each small array merged with the array before it."""
     made: list[VectorPart] = []
     for part in parts:
         while made and len(made[-1]) + len(part) <= CHUNK:

@@ -33,7 +33,7 @@ def insert(
 ) -> None:
     """Insert rows of a source with their index entries, and count their tags.
 
-    `local_only` has the mark of each row's conversation, for a source whose rows have none of their own.
+    `local_only` has the mark of each row's conversation, for a source whose rows have no mark of their own.
     """
     if not made:
         return
@@ -188,7 +188,7 @@ _written: dict[int, int] = {}
 
 
 def _pack(connection: Connection, audience: int) -> None:
-    """Move an audience's unpacked rows into segments and merge these, if due; change nothing if one is damaged."""
+    """If due, move an audience's unpacked rows into segments and merge these; a damaged segment stops all changes."""
     from . import packing  # noqa: PLC0415 - as in `add_entries`
 
     step = connection.begin_nested()

@@ -53,7 +53,7 @@ def pack_due(connection: Connection, audience: int) -> int:
 
 
 def pack_fresh(connection: Connection, audience: int, least: int = 1) -> int:
-    """Move up to MOST_IN_A_STEP rows that are in no segment into one, if there are `least`; return how many moved."""
+    """Move up to MOST_IN_A_STEP fresh rows into a new segment if there are at least `least`; return how many moved."""
     if table.count_fresh(connection, audience) < least:
         return 0
     number = next_segment(connection, audience)
@@ -71,7 +71,7 @@ def pack_entries(connection: Connection, audience: int, entries: Sequence[Entry]
 
 
 def next_segment(connection: Connection, audience: int) -> int:
-    """Lock the segments of an audience until the transaction ends, and return the number of the next one."""
+    """Lock the segments of an audience until the transaction ends, and return the number of the next segment."""
     none = {"audience_id": audience, "segment_id": 0, "stamp": 0, "docs": 0, "head": b"", "terms": b""}
     connection.execute(dialects.insert_ignore(search_segment, connection.dialect.name), none)
     number = _lock_segments(connection, audience)[0] + 1
@@ -81,7 +81,7 @@ def next_segment(connection: Connection, audience: int) -> int:
 
 
 def _lock_segments(connection: Connection, audience: int) -> Sequence[int]:
-    """Lock an audience's segments until the transaction ends; return [number of the last one], [] if there is none."""
+    """Lock an audience's segments until the transaction ends; return [number of the last], or [] without segments."""
     zero = (_S.audience_id == audience, _S.segment_id == 0)
     return connection.execute(select(_S.docs).where(*zero).with_for_update()).scalars().all()
 
@@ -103,7 +103,7 @@ def list_segments(connection: Connection, audience: int) -> list[Packed]:
 
 
 def choose_merge(segments: Sequence[Packed], most: int = MOST_ROWS) -> list[Packed]:
-    """Return up to MOST_OF_A_SIZE segments of similar size to merge next, the smallest that are due; [] if none is."""
+    """Return up to MOST_OF_A_SIZE segments of similar size to merge next, the smallest due; [] if no merge is due."""
     sizes: dict[int, list[Packed]] = {}
     for one in segments:
         size = 0
@@ -166,7 +166,7 @@ def rewrite(connection: Connection, audience: int, numbers: Collection[int]) -> 
 
 
 def read_gone(connection: Connection, audience: int) -> dict[RowId, int]:
-    """Return rows removed from the index, by `(source, id)`, with the last segment that may still hold each."""
+    """Return rows removed from the index, by `(source, id)`, with the last segment that may still hold the row."""
     found = connection.execute(select(_G.source, _G.row_id, _G.segment_id).where(_G.audience_id == audience))
     return {(row[0], row[1]): row[2] for row in found}
 

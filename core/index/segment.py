@@ -19,7 +19,7 @@ MOST_ROWS = 65_536
 """Maximum number of rows of a segment: a posting stores the place of a row in 2 bytes."""
 MOST_TIMES = 255
 POSTING = np.dtype([("place", "<u2"), ("times", "u1")])
-"""Format of a posting: place of the row in the segment, and number of times."""
+"""Format of a posting: place of the row in the segment, and number of occurrences."""
 COLUMNS: tuple[tuple[str, str], ...] = (
     ("row_id", "<i8"),
     ("at_us", "<i8"),

@@ -239,7 +239,7 @@ def _column_part(name: str, family: str) -> CompiledStatement:
 
 
 def _read_fresh(db: Database, places: Sequence[tuple[int, int, int]]) -> list[FreshRow]:
-    """Return, of the rows with these (audience, source, id), those that are in no segment yet."""
+    """Return those rows with these (audience, source, id) that are in no segment yet."""
     contents: list[FreshRow] = []
     for part in chunks(places):
         audiences, numbers, ids = (sorted(set(column)) for column in zip(*part, strict=True))

@@ -61,7 +61,7 @@ def count_fresh(connection: Connection, audience: int) -> int:
 
 
 def remove_fresh(connection: Connection, audience: int, source: int, ids: Iterable[int]) -> int:
-    """Delete these rows of an audience and source from search_fresh; return how many there were."""
+    """Delete these rows of an audience and source from search_fresh; return how many were deleted."""
     these = (_F.audience_id == audience, _F.source == source, _F.row_id.in_(IDS))
     return execute_parts(connection, delete(search_fresh).where(*these), ids)
 

@@ -71,12 +71,12 @@ class NewMessage:
 
     @property
     def is_persona(self) -> bool:
-        """Return whether it is the persona's own line."""
+        """Return whether the message is the persona's own line."""
         return self.role in PERSONA_ROLES or (self.sender_id == PERSONA_SENDER and self.participant is None)
 
     @property
     def is_of_somebody(self) -> bool:
-        """Return whether its speaker is a person, known or unknown, rather than the persona, system or narrator."""
+        """Return whether the speaker is a person, known or unknown, rather than the persona, system or narrator."""
         return not self.is_persona and (self.role not in NOBODY_ROLES or self.participant is not None)
 
     @property

@@ -192,7 +192,7 @@ def write_rows(
     ready: Sequence[tuple[int, NewMessage, table_conversations.AudienceRow]],
     privacy_default: str,
 ) -> None:
-    """Insert messages with index entries; queue consolidation of those older than what is already consolidated."""
+    """Insert messages with index entries; queue those older than the last consolidated message for consolidation."""
     quoted = {row_id: who for row_id, message, _ in ready if (who := message.quoted) is not None}
     people = table_participants.known(connection, persona, quoted.values(), privacy_default) if quoted else {}
     made = [_row(persona, *each) | _note_turn(db, persona, each[1]) for each in ready]
@@ -211,7 +211,7 @@ def write_rows(
 
 
 def _note_turn(db: Database, persona: str, message: NewMessage) -> dict[str, Any]:
-    """Return the columns that record the rows in an answer's prompt; `hidden` is set if one of them was forgotten."""
+    """Return columns that record the rows in an answer's prompt; `hidden` is set if such a row was forgotten."""
     turn = shown_texts.find_turn(db, persona, message.conversation, message.at) if message.is_persona else None
     if turn is not None and turn.is_withdrawn:
         return {"made_with": None, "hidden": WITHDRAWN, "excluded": 1}

@@ -28,7 +28,7 @@ OWN = -1
 PAGE = 100
 """Number of messages of a conversation read at once: few, since each may hold megabytes."""
 IMPORTED = frozenset({"imported", "sillytavern"})
-"""Keys of an imported message's metadata; each has one of them."""
+"""Metadata keys that mark a message as imported; each imported message has one of these keys."""
 _C, _K, _R = chat_history_cache.c, conversations.c, message_recaps.c
 WITH_RECAP = chat_history_cache.outerjoin(
     message_recaps, and_(_R.persona_id == _C.persona_id, _R.message_row == _C.id, _R.alternative == OWN)
@@ -121,7 +121,7 @@ def find_message(db: Database, persona: str, conversation: str, message_id: str)
 
 
 def find_message_or_row(db: Database, persona: str, conversation: str, named: str) -> Line | None:
-    """Return the conversation's message with this platform id, else the one with this row id, else None."""
+    """Return the conversation's message whose platform id, or else whose row id, is `named`; None without one."""
     line, number = find_message(db, persona, conversation, named), find_id(named)
     if line is None and number is not None:
         line = find_facts(db.read, persona, number)
@@ -202,7 +202,7 @@ def read_newest(
 
 
 def read_stats(db: Database, persona: str, audiences: Sequence[int], *, local: bool = False) -> Any:
-    """Return the numbers of visible messages and of their conversations, and the oldest and the newest time."""
+    """Return the counts of visible messages and of their conversations, and the oldest and the newest time."""
     columns = (func.count(), func.count(_C.interface_path.distinct()), func.min(_C.timestamp), func.max(_C.timestamp))
     chosen = select(*columns).where(*_where(False, True, local))
     values = {"persona": persona, "audiences": list(audiences)}

@@ -100,7 +100,7 @@ def count_recent(call: PromptCall) -> int:
 
 
 def find_tags(call: PromptCall, vocabulary: Vocabulary) -> tuple[Sequence[str], Sequence[str]]:
-    """Return `(tags of the message, these and their linked tags)`; tags of a hook that fails are missing."""
+    """Return `(tags of the message, these tags and their linked tags)`; a failed hook adds no tags."""
     text, s = call.asked_text, call.settings
     own, other = hooks.get_hook("extract_tags"), hooks.get_hook("expand_tags")
 

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 USUAL_MEMORIES, FEWEST_MEMORIES = 100, 50
-"""Minimum number of memories searched for: without a limit of characters or for a list; for other questions."""
+"""Minimum number of memories to search for: first without a character limit or for a list, second for the rest."""
 SHORTEST_LINE, LONGEST_LINE = 60, 150
-"""Number of characters for which a memory is searched for: between these, the mean length of the stored lines."""
+"""Bounds of the line length by which the character limit is divided to get the number of memories to search for."""
 MAX_MESSAGE_CHARS = 500
 STORED = ("chat_history_cache", "memories", "ai_diary")
 """Tables of a prompt's sections, as the report names them if none of them can be read."""
@@ -58,7 +58,7 @@ class Report:
         self.found: searching.Selection | None = None
         self.errors: list[dict[str, str]] = []
         self.citations: Mapping[str, Citation] | None = None
-        """From each citation mark to the stored row that it cites; None without citation marks."""
+        """Stored row of each citation mark; None without citation marks."""
         self._sizes: dict[str, Any] = dict.fromkeys(SIZES) | {"over_limit": False}
         self._notes: dict[str, None] = {}
         self._kept: dict[str, int] = {}
@@ -283,7 +283,7 @@ def open_call(request: PromptRequest) -> PromptCall:
 
 
 def with_asker_zone(call: PromptCall) -> PromptCall:
-    """Return the call with the asker's time zone as TIMEZONE; an unknown one is UTC, with a note."""
+    """Return the call with the asker's time zone as TIMEZONE; an unknown zone becomes UTC, with a note."""
     s, zone = call.settings, call.message.time_zone
     if not zone or zone == s.timezone:
         return call
@@ -332,7 +332,7 @@ class Recalled:
     gap: str = ""
     """Sentence that nothing is stored for the time span asked for; "" if something is."""
     matching: int = 0
-    """Number of hits with the telling words of a question for a list or a count; all if none has a word; else 0."""
+    """Number of hits that match a question for a list or count (all hits if no hit does); 0 for other questions."""
     best: Sequence[RowId] = ()
     """The rows of the hits, and the matching rows that the history shows, best first."""
 

@@ -1,4 +1,4 @@
-"""Fits a prompt into its limits: adds items in a fixed order and skips those without room.
+"""Fits a prompt into its limits: adds items in a fixed order and skips items that do not fit.
 
 `fit_items` decides for JSON prompts (`fit`) and for chat messages (`message_lines.py`).
 """
@@ -33,9 +33,9 @@ ASKED_FOR = ("standing_wishes", "saved_memories")
 RECAPS = (INJECTED, "message_recaps")
 """Texts whose lines stay apart, and whose end is the most important."""
 SHARE = 4
-"""Divisor: the newest chat lines, the lists of ASKED_FOR, the running recap, and any item get up to a quarter each."""
+"""Divisor of the limit: newest chat lines, ASKED_FOR lists, running recap and each single item get up to a quarter."""
 MEMORY_SHARE = 0.8
-"""Share of the room that matching memories get before other lists."""
+"""Share of the limit that matching memories get before other lists."""
 NEWEST_SHARE, LINE_SHARE = 16, 48
 """Divisors: if chat lines must be cut, the newest line keeps at most 1/16 of the space, an older line 1/48."""
 LEAST_LINE = 300
@@ -162,7 +162,7 @@ def fit_items(
     cut: Cut,
     filling: Collection[int] = (),
 ) -> list[int]:
-    """Return the indexes of the items that fit, in the order of adding; `items` gets shortened ones in place.
+    """Return the indexes of the items that fit, in the order of adding; shortened items replace others in `items`.
 
     `openings` has the size of each section's heading; `separator` is the size of the text between two items;
     `filling` has the indexes of memories that do not match.
@@ -256,7 +256,7 @@ def order_items(items: Sequence[Item], best: Sequence[int], room: int, filling: 
 
 
 def _take_within(items: Sequence[Item], numbers: Sequence[int], room: int) -> Sequence[int]:
-    """Return the longest prefix of `numbers` whose items fit into the room together, at least one number."""
+    """Return the longest prefix of `numbers` (item indexes) whose items fit into `room`, but at least one index."""
     for count, n in enumerate(numbers):
         room -= items[n].size
         if room < 0:
@@ -394,7 +394,7 @@ def _fit_context(
     places: Mapping[tuple[str, str | int], int] | None,
     words: Sequence[str],
 ) -> Fitted | None:
-    """Return the prompt with the items of its context that fit; None if there is no room for a context."""
+    """Return the prompt with the items of its context that fit; None if not even an empty context fits."""
     empty = [key for key, value in context.items() if value == [] or (key in STAYING and _is_list(value))]
     bare = [item.value for item in _list_items(without_base64(prompt)["context"], {})]
     items = [item._replace(size=space.measure(write_json(small))) for item, small in zip(whole, bare, strict=True)]

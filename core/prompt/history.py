@@ -140,7 +140,7 @@ def _is_cut(entries: Sequence[HistoryEntry], rows: int) -> bool:
 
 
 def _ends_hidden(entries: Sequence[HistoryEntry]) -> bool:
-    """Return whether to stop: the oldest MARGIN rows are hidden, and a scene hides one or MOST_HIDDEN were read."""
+    """Return whether to stop: the oldest MARGIN rows are hidden, one by a scene or after MOST_HIDDEN loaded rows."""
     oldest = entries[-MARGIN:]
     if len(oldest) < MARGIN or not all(entry.hidden for entry in oldest):
         return False

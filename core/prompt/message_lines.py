@@ -37,7 +37,7 @@ from .structure import MESSAGES, Actions, render_line, write_opening
 
 CHARS_OF_TOKEN = 4
 LONG_CHARS = 40
-"""Minimum number of characters of a chat's line that is not shown if a request has its words in a sentence."""
+"""Minimum length of a chat line that is left out because a request has the same words inside a sentence."""
 LIST_CHARS = 400
 """Maximum number of characters of a memory, cut around its match, if the message asks for a list or a count."""
 ABOUT_AS_GOOD = 5
@@ -257,7 +257,7 @@ class MessageLines:
         return items, self._leave_answers(lines, fit.fit_items(items, best, room, openings, 0, cut, filling))
 
     def _leave_answers(self, lines: Sequence[Line], numbers: list[int]) -> list[int]:
-        """Leave out answers of the persona at the cut of the chat: what they answer is not shown as a turn."""
+        """Drop the persona's answers at the cut of the chat: the messages that they answer are not shown as turns."""
         turns = [(n, line.turn) for n, line in enumerate(lines) if line.section == CURRENT and line.turn is not None]
         kept, start = frozenset(numbers), len(turns)
         while start and turns[start - 1][0] in kept:
@@ -292,7 +292,7 @@ class MessageLines:
         return f"{least}{self.matching} lines match; the {shown} best are shown."
 
     def _recall(self, items: Sequence[Item], numbers: Iterable[int]) -> list[Line]:
-        """Return the chosen lines in order; turns before the unbroken run of the newest ones become records."""
+        """Return the chosen lines in order; turns before the unbroken run of the newest turns become records."""
         lines: list[Line] = []
         run = max((n for n, line in enumerate(self.lines) if line.section == CURRENT), default=-1)
         for n in sorted(numbers, reverse=True):
@@ -340,7 +340,7 @@ def _compared(text: str) -> str:
 def _is_in(line: Line, known: str, parts: Collection[str]) -> bool:
     """Return whether a line is one of `parts`, or the folded text `known` contains its words.
 
-    Of a short line of a chat, such as the answer `North.`, a question may have the words by chance. The day and the
+    A question may have the words of a short chat line, such as the answer `North.`, by chance. The day and the
     name before an instruction or saved memory may be missing.
     """
     is_said = line.hit["source"] == "chat_history" if line.hit else line.section == CURRENT

@@ -247,7 +247,7 @@ def _read_injection(static: Mapping[str, Any], injection: Mapping[str, Any]) -> 
 
 
 def _split_history(history: dict[str, Any], depth: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Split the history before its last `depth` - 1 chat lines; other chats' lists stay in the first non-empty part."""
+    """Return (history, its last `depth` - 1 chat lines as a history); ({}, whole history) if these are all lines."""
     lines = history.get(CURRENT)
     chat: list[Any] = lines if isinstance(lines, list) else []
     at = max(0, len(chat) - depth + 1)

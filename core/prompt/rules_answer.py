@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 from ..text.replies import MAX_CHARS, read_object, strip_thoughts
 
 TEXTS = ("text", "content", "message")
-"""Fields with the words of an answer or of an action's payload; the first one filled is used."""
+"""Fields with the words of an answer or of an action's payload; the first non-blank field is used."""
 
 _OBJECT = re.compile(r"""(?:```[\w.+#-]*\s*)?(?:(?:[\[{]\s*)+["'\]}]|\[\s*\{\s*\w+\s*:)""")
 """Beginning of an answer in JSON, with or without a fence; `{{char}}` and `[[OOC: hi]]` begin prose."""

@@ -33,9 +33,9 @@ from .history import build_history
 HEAD_CHARS, WORD_CHARS = 40, 6
 """Usual number of characters of a line's time and speaker, and of a word with the space after it."""
 LEAST_SHARE = 0.4
-"""Minimum share of the question's words, by rarity and compared with the best row, that a row which is counted has."""
+"""Minimum share of the question's words, weighted by rarity and relative to the best row, for a row to be counted."""
 MOST_TURNS, TALK, LINES_BACK = 6, timedelta(hours=12), 100
-"""Maximum number and age of the turns that a question may refer to, and number of lines in which they are sought."""
+"""Maximum number and age of the turns that a question may refer to, and number of lines searched for them."""
 
 
 def start_search(
@@ -106,7 +106,7 @@ def finish_search(call: PromptCall, read: searching.Ranked, drop: searching.Drop
 
 
 def _count_matching(result: searching.Selection) -> int:
-    """Return the value of `Recalled.matching`: `server` alone is no match of `How often did the server crash?`."""
+    """Compute `Recalled.matching`: `server` alone does not match `How often did the server crash?`."""
     if not result.read.round.question.wants_list:
         return 0
     rows = [one.scored for one in result.chosen if not one.scored.context and one.scored.tier < FILLING]

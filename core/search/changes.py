@@ -71,7 +71,7 @@ def find_changes(
 
 
 def _find_later(index: IndexState, words: Collection[str], may_read: MayRead) -> dict[str, list[tuple[int, RowId]]]:
-    """Return the rows with each word that may be read, each with its time, newest first."""
+    """Return, by word, the readable rows that contain it, each with its time, newest first."""
     found: dict[str, list[tuple[int, RowId]]] = {word: [] for word in words}
     for view, postings in index.read([(WORD, word) for word in found]) if found else ():
         keep = may_read(view)
@@ -105,7 +105,7 @@ def marks_done(old: str, text: str, languages: Sequence[str]) -> bool:
 
 
 def _list_told(row: FoundRow, languages: Sequence[str]) -> Collection[str]:
-    """Return which of "changes" and "news" a message has words of."""
+    """Return which of the phrase lists "changes" and "news" have a phrase that the message contains."""
     if row.folded.isascii() and _list_telling().isdisjoint(_WORD_OR_END.findall(row.folded)):
         return ()
     said, spoken = asked_words(row.shown_text), likely_languages(row.shown_text, languages)
@@ -113,9 +113,9 @@ def _list_told(row: FoundRow, languages: Sequence[str]) -> Collection[str]:
 
 
 def _is_change(row: FoundRow, plan: FoundRow, told: Collection[str], languages: Sequence[str]) -> bool:
-    """Return whether a message changes a plan: it has a word of change, or shares two words with it and has news.
+    """Return whether `row` changes `plan`: it has a word of change and a word of the plan, or of news and two of them.
 
-    With a task, a message that is none shares two words or has one of these words.
+    If `plan` is a task and `row` is not, one shared word is enough with news, and two without news or change.
     """
     is_done = is_task(plan) and not is_task(row)
     if not (told or is_done):

@@ -261,7 +261,7 @@ def _order(search: Search, kept: Sequence[ScoredRow], asked: RankingQuery | None
 
 
 def _order_by_time(best: Sequence[ScoredRow], *, is_first: bool) -> list[ScoredRow]:
-    """Put the rows that match nearly as well as the best first, in order of time; if possible, none of other people."""
+    """Put the rows that match nearly as well as the best first, by time; if possible, no rows of other people."""
     most = max((c.own for c in best), default=0.0)
     full = [c for c in best if c.own >= FULL_SHARE * most]
     full = [c for c in full if c.reasons.get("person", 0.0) >= 0.0] or full

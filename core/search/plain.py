@@ -33,7 +33,7 @@ AT_ONCE = 2048
 MOST_COMPARED = 100_000
 """Maximum number of rows of a source compared in recency mode, the newest that can match."""
 MOST_FALLBACK = 20_000
-"""The same in relevance mode, if the index finds fewer rows than the limit."""
+"""Maximum number of rows of a source compared in relevance mode, if the index finds fewer rows than the limit."""
 MOST_WORDS = 400
 """Maximum number of index words that may contain a piece; a piece in more words is not used."""
 _PARTIAL: IndexTerm = (WORD, PARTIAL)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 PERSON_CHARS = 120
 """Maximum number of characters of a question about a person as a whole."""
 FEW_WORDS, BARE_WORDS, MOST_NAMED = 4, 2, 2
-"""Maximum number of words of a question such as `And Ann?`, and `Which fits?`; of words that name, beside a pronoun."""
+"""Maximum number of words of a question such as `And Ann?`; such as `Which fits?`; of names, if it has a pronoun."""
 MOST_EARLIER = 3
 """Number of the rarest words of a turn before a question that refers to it by which is searched too."""
 MOST_WORDS = 1000
@@ -94,7 +94,7 @@ class Query:
     is_listing: bool = False
     """Whether all matches are wanted: equal texts of different days are then hits of their own."""
     now: datetime | None = None
-    """Time of the text, to which words such as `yesterday` refer; None is that of the search."""
+    """Time of the text, to which words such as `yesterday` refer; None is the time of the search."""
     notes: tuple[str, ...] = ()
     earlier: tuple[str, ...] = ()
     """Words of the turns before a text that names little by itself; `text` ends with them, and they weigh less."""

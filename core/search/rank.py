@@ -59,7 +59,7 @@ FEW_HITS = 20
 MOST_OF_PERSON = 3
 """Maximum number of messages, of all people asked about together, that may be hits if nothing else matches."""
 MOST_PLANS, MOST_STATES = 12, 2
-"""Number of best rows whose later changes are sought: of a time, or tasks; of other questions about the present."""
+"""Number of best rows whose later changes are looked up: if limited to a time, or tasks; other rows."""
 MOST_OF_SPAN = 1_000
 """Maximum number of rows, the newest, that are read for a question that names only a span, or in another zone."""
 MOST_TELLING = 3
@@ -259,7 +259,7 @@ def _list_candidates(current: Round, found: Matches, ranked: Ranking) -> tuple[l
 
 
 def choose_read(sources_of: Sequence[int], own_of: Sequence[float], current: Round) -> list[int]:
-    """Return the positions of the rows to read: the best, a few of each source, and the one with the best `own`."""
+    """Return positions of rows to load: the best, a few of each source, and the row with the top score in `own_of`."""
     own, most_read, of_each = max(own_of, default=0.0), current.most_read, current.of_each
     kept, counts = [], Counter[int]()
     for n, (source, mine) in enumerate(zip(sources_of, own_of, strict=True)):
@@ -274,7 +274,7 @@ def choose_read(sources_of: Sequence[int], own_of: Sequence[float], current: Rou
 def leave_best(
     candidates: Sequence[Candidate], current: Round, alone: WordScorer | None = None
 ) -> tuple[list[Candidate], bool]:
-    """Return (the best candidates, by the scorer `alone` if given, else by their scores; whether none was left out)."""
+    """Return (the best candidates, by the scorer `alone` if given, else by their scores; whether these are all)."""
     ordered = newest_first(c for c in candidates if not c.context)
     ordered.sort(key=lambda c: (-(c.score if alone is None else alone.score(c.matched, c.words)), c.tier))
     kept = choose_read([c.source for c in ordered], [c.own for c in ordered], current)
@@ -355,7 +355,7 @@ def keep_changes(ranked: Ranked, before: Ranked) -> Ranked:
 
 
 def _offer_changes(ranked: Ranked, found: dict[RowId, FoundRow]) -> Ranked:
-    """Add messages to the candidates, by the row that each changes; of several rows, the first is the better one."""
+    """Add messages to the candidates; `found` has the message that changes each row, better rows first."""
     if not found:
         return ranked
     changed = {(row.source, row.id): key for key, row in reversed(found.items())}

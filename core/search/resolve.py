@@ -101,7 +101,7 @@ class Search:
 
     @cached_property
     def searched_chars(self) -> int:
-        """Return the number of characters of a folded text that are searched after reading."""
+        """Return how many leading characters of each loaded row's folded text are searched."""
         return EXACT_CHARS if any(term.is_exact for term in self.terms) else FOLDED_CHARS
 
     @property

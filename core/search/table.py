@@ -123,7 +123,7 @@ def _cut(column: ColumnElement[str], size: ColumnElement[int]) -> ColumnElement[
 
 
 def read_row(number: int, row: Sequence[Any], persona: str) -> FoundRow:
-    """Make a row from a result with the columns of `list_columns`."""
+    """Make a row of source `number` from a result row with the columns of `list_columns`."""
     row_id, at, digest, *rest = row
     folded, *values = decode_row(rest)
     # Another program may have stored something that is not a hash.

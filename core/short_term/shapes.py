@@ -101,7 +101,7 @@ class Entry:
 
 
 class ShortTermMessage(TypedDict):
-    """One line of an entry. The order of keys is fixed."""
+    """One line of an entry. JSON keys appear in this order."""
 
     role: ItemRole
     content: str
@@ -111,7 +111,7 @@ class ShortTermMessage(TypedDict):
 
 
 class ShortTermEntry(TypedDict):
-    """One entry in the result of `get_for_user` and `get_for_server`. The order of keys is fixed."""
+    """One entry in the result of `get_for_user` and `get_for_server`. JSON keys appear in this order."""
 
     key: str
     """Person, channel and, unless it is `default`, persona of the entry, as one text."""
@@ -136,7 +136,7 @@ class ShortTermEntry(TypedDict):
 
 
 class ShortTermSection(TypedDict):
-    """The short-term section of one channel. The order of keys is fixed."""
+    """The short-term section of one channel. JSON keys appear in this order."""
 
     channel: str
     age: str
@@ -146,7 +146,7 @@ class ShortTermSection(TypedDict):
 
 
 class ShortTermStats(TypedDict):
-    """The result of `get_stats`. The order of keys is fixed."""
+    """The result of `get_stats`. JSON keys appear in this order."""
 
     entries: int | None
     """Number of the persona's entries in the database; None if unreadable."""

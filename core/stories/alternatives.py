@@ -20,7 +20,7 @@ _CHOOSE = f"{__package__.partition('.')[0]}.forgetting.table_followers:choose_al
 
 
 class AlternativeShown(TypedDict):
-    """One alternative in the result of `list_alternatives`. The order of keys is fixed."""
+    """One alternative in the result of `list_alternatives`. JSON keys appear in this order."""
 
     number: int
     text: str

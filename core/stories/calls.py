@@ -22,7 +22,7 @@ NO_CONVERSATION = WriteResult(False, None, "unchanged", notes=("there is no such
 
 @dataclass(frozen=True, slots=True)
 class StoryCall(Call):
-    """A call about one conversation or message: `scope` names that conversation, `viewer` holds the caller's rights."""
+    """A call about a conversation or message: `scope` names the conversation, `viewer` has the caller's permissions."""
 
     place: ConversationFacts | None = None
     """The stored conversation; None if the caller sees no such conversation."""

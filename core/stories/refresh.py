@@ -29,7 +29,7 @@ from .rules_recaps import INCLUDED, HidePlan, Reason
 PAGE = 100
 """Number of recaps read at once: about as many short recaps as fit the default limit."""
 PROGRAM, DISABLED = "program_message", "disabled"
-"""Keys of a message's metadata: the program's own message; a message of a character disabled in the group."""
+"""Metadata keys that mark a message of the chat program itself, and of a character disabled in the group."""
 
 
 class Refresh(NamedTuple):

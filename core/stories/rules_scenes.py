@@ -32,7 +32,7 @@ class BreakLimits(NamedTuple):
 
     @property
     def last(self) -> int:
-        """Return the highest allowed index; below `first` if no break is allowed."""
+        """Return the highest index at which a break is allowed; the index is below `first` if no break is allowed."""
         return self.newest - OFFSET
 
     def allow(self, index: int) -> bool:

@@ -28,7 +28,7 @@ from .section_running import fit_version
 
 
 class RunningRecapVersion(TypedDict):
-    """One version of a running recap. The order of keys is fixed."""
+    """One version of a running recap. JSON keys appear in this order."""
 
     version: int
     timestamp: int
@@ -45,7 +45,7 @@ class RunningRecapVersion(TypedDict):
 
 
 class RunningRecapStorage(TypedDict):
-    """The running recap of a conversation. The order of keys is fixed."""
+    """The running recap of a conversation. JSON keys appear in this order."""
 
     chat_id: str
     """Key of the conversation."""
@@ -274,7 +274,7 @@ def switch_stories(on: bool, conversation: object = None, **options: Unpack[Call
 
 
 class Refreshed(TypedDict):
-    """The result of `refresh_memory`. The order of keys is fixed."""
+    """The result of `refresh_memory`. JSON keys appear in this order."""
 
     hidden: list[tuple[int, int]]
     """Ranges of indexes that this call hid."""

@@ -60,7 +60,7 @@ def read_layout(reader: Reader, persona: str, conversation: str) -> Layout:
 
 
 class SceneInfo(TypedDict):
-    """One scene in the result of `list_scenes`. The order of keys is fixed."""
+    """One scene in the result of `list_scenes`. JSON keys appear in this order."""
 
     id: int
     message: int | None

@@ -40,7 +40,7 @@ def set_data(
     """Store an additional value of a message, such as its recap, for the message's current alternative.
 
     Args:
-        key: such as `memory` or `exclude`; the error for an unknown one lists all.
+        key: such as `memory` or `exclude`; the error for an unknown key lists all keys.
         value: a text or switch, depending on the key; None removes it.
         provenance: origin of a recap.
         counter: `text -> int` for the tokens of a recap; by default that of LLM_MODEL.

@@ -29,7 +29,7 @@ TAG_BYTES = 255
 """Maximum number of UTF-8 bytes of a stored tag."""
 
 FUZZY_SCORE = 91.0
-"""Similarity (100 is equal) at which a misspelt word counts as a known tag, such as one of seven letters left out."""
+"""Similarity (100 is equal) at which a misspelt word counts as a known tag: one of seven letters may be missing."""
 EXPANDED_LIMIT = 24
 """Maximum number of tags in one search, linked tags included: more make it slower, not better."""
 _SHORT_NAME = 2

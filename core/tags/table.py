@@ -122,7 +122,7 @@ COLUMNS: tuple[tuple[Any, Any, Any], ...] = (
 
 
 def build_vocabulary(rows: Iterable[Any]) -> Vocabulary:
-    """Return the vocabulary of rows `(index in COLUMNS, *values of these columns)`."""
+    """Build the vocabulary from rows, each `(index in COLUMNS, *values of these columns)`."""
     known: dict[str, int] = {}
     aliases: dict[str, str] = {}
     links: dict[str, dict[str, float]] = {}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 CHAT = SOURCES.index("chat_history")
 """Number of the source of messages."""
 FOLDED_CHARS = 4000
-"""Number of characters of a row that are searched after reading, if the search has no exact terms."""
+"""Number of leading characters of a loaded row that are searched, if the search has no exact terms."""
 PERSONA = "persona"
 """Role of the persona's own messages."""
 UNKNOWN = -1

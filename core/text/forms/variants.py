@@ -34,7 +34,7 @@ SHORTEST_HEAD = 4
 
 
 def languages_of_word(word: str, languages: Sequence[str]) -> list[str]:
-    """Return the given languages that a word's script allows; if none are, the language that the script suggests."""
+    """Return those of `languages` that a word's script allows; if it allows none, the language that it suggests."""
     own = script_language(word)
     if not own:
         return [code for code in languages if code not in _OF_SCRIPT]

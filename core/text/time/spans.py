@@ -17,7 +17,7 @@ Range = tuple[datetime, datetime]
 """Local times without a zone, half-open."""
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 YEARS = (1900, 2100)
-"""First and last number that is read as a year."""
+"""Smallest and largest number that is parsed as a year."""
 RECENT_DAYS, COMING_DAYS = 14, 7
 PART_HOURS = {
     "morning": (5, 12), "noon": (11, 14), "afternoon": (12, 18), "evening": (17, 23), "night": (21, 29),
