@@ -66,7 +66,7 @@ def search_memories(
         limit: maximum number of hits, 1 to 200.
         ranking: `relevance` or `recency`; None follows MEMORY_RANKING.
         exclude: rows to leave out: `(source, id)` pairs, or a conversation's key for all its chat rows.
-        since, until: first time, and end: a day or a word such as `last week` is included as an end, a time is not.
+        since, until: start and end. As `until`, a day or words such as `last week` are included, a moment is excluded.
         mode: `best` returns the `limit` hits with the best scores, newest first. `all`, for lists and counts, returns
             `limit` of the best 200 matches, oldest first; `explain_search` reports the number of matches as `total`.
         offset: in mode `all`, number of matches to skip.

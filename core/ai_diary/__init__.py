@@ -41,7 +41,7 @@ def add_diary_entry(
     message_id: object = None,
     **options: Unpack[CallOptions],
 ) -> WriteResult:
-    """Store an entry in the scope's conversation, else of interface, chat and thread, else without a conversation.
+    """Store an entry in the scope's conversation, or that of interface, chat and thread, or without a conversation.
 
     Args:
         content, personal_thought, interaction_summary, user_message: texts of at most 16 MB.

@@ -171,7 +171,7 @@ class HistoryBuilder:
         return list(dict.fromkeys(filter(None, names)))
 
     def _write_line(self, entry: HistoryEntry, names: NameLabels, titles: dict[str, str]) -> ChatLine:
-        """Return a message as a line of the prompt; lines of other conversations begin with the conversation's name."""
+        """Format a message as a line of the prompt; lines of other conversations begin with the conversation's name."""
         name = names.label_entry(entry)
         if (reply := entry.reply) is not None:
             entry = replace(entry, reply=replace(reply, name=names.label_reply(reply, entry.conversation)))

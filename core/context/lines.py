@@ -62,7 +62,7 @@ def is_persona(entry: HistoryEntry) -> bool:
 
 
 def stamp(time: datetime | None, zone: tzinfo, shown_time: str = "") -> str:
-    """Return the time in brackets that begins a line; "" without a time."""
+    """Format the time in brackets that begins a line; "" without a time."""
     if time is None:
         text = one_line(shown_time) if shown_time else ""
         return f"[{text}]" if text.strip() else ""
@@ -105,7 +105,7 @@ def reply_note(name: str, text: str) -> str:
 
 
 def body(entry: HistoryEntry, *, zone: tzinfo, now: datetime | None, name: str = "") -> str:
-    """Return a message as a line, without its conversation's name; it shows no age if `now` is None."""
+    """Format a message as a line, without its conversation's name, and without its age if `now` is None."""
     said = name or sender(entry)
     if entry.reply is not None:
         said = f"{said} {reply_note(entry.reply.name, entry.reply.text)}"
@@ -278,13 +278,13 @@ def identity_of(conversation: str, sender_id: str, name: str) -> Identity:
 
 
 def read_persona_name(persona: str, *names: str) -> str:
-    """Return the first of `names` that can be a name: not blank, `self` or the persona's id; "" if there is none."""
+    """Return the first of `names` that can be a name: not blank, `self` or the persona's id; "" without a name."""
     no_names = ("", PERSONA_SENDER, known_name(persona) if persona[:1].islower() or re.search(r"\d", persona) else "")
     return next((name for each in names if (name := known_name(each)) not in no_names), "")
 
 
 def choose_persona_name(persona: str, names: Sequence[str], text: str) -> str:
-    """Return the persona's own name: its id if that is among the names, else the first in its text, else the newest."""
+    """Choose the persona's own name: its id if that is in `names`, else the first in its text, else the newest."""
     own = name_after_id(persona)
     like = [name for name in names if name_form(name) == name_form(own)]
     told = {name: re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for name in {*names, own} - {NAMELESS_PERSONA}}

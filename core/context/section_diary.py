@@ -46,7 +46,7 @@ def shown_text(text: str) -> str:
 
 
 def diary_line(entry: DiaryEntry, zone: tzinfo) -> str:
-    """Return one diary entry as one line, "" if it is empty."""
+    """Format a diary entry as one line; "" if the entry is empty."""
     parts = (("", entry.content), ("summary: ", entry.interaction_summary), ("thought: ", entry.personal_thought))
     shown_parts: list[str] = []
     before: list[str] = []

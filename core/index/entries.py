@@ -1,4 +1,4 @@
-"""Makes the search index entries of rows, both of new rows and of stored ones."""
+"""Builds the search index entries of new rows and of stored rows."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class VectorPart:
 
 
 def build_part(rows: Sequence[_Vector], dimensions: int) -> VectorPart:
-    """Return these stored vectors as one sorted array; vectors with another number of dimensions are left out."""
+    """Join stored vectors into one sorted array; vectors with another number of dimensions are left out."""
     fitting = [row for row in rows if len(row[4]) == dimensions]
     source, row_id, at_us, stamp = (
         np.array([row[n] for row in fitting], kind) for n, kind in enumerate((np.uint8, np.int64, np.int64, np.int64))

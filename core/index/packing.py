@@ -45,7 +45,7 @@ class Packed(NamedTuple):
 
 
 def pack_due(connection: Connection, audience: int) -> int:
-    """Move an audience's fresh rows into segments, merge and purge these, each if due; return the number of rows."""
+    """Pack an audience's fresh rows, merge segments and purge one, each if due; return how many rows were moved."""
     done = pack_fresh(connection, audience, table.PACK_FROM)
     while merged := merge_due(connection, audience, partial(choose_merge, most=MOST_IN_A_WRITE)):
         done += merged

@@ -161,7 +161,7 @@ class Seen:
     def double_of(self, message: NewMessage) -> int | None:
         """Return the id of the newest message that this message repeats; None if it repeats no message.
 
-        Messages with different ids are different; if one has no id, sender, text and time decide.
+        Messages with different ids are different; if either has no id, sender, text and time are compared.
         """
         if message.message_id is not None and message.message_id in self._ids:
             return self._ids[message.message_id]

@@ -188,7 +188,7 @@ def move_recap(connection: Connection, persona: str, row_id: int, source: int, t
 
 
 def set_include(connection: Connection, persona: str, rows: Collection[int], include: str | None) -> int:
-    """Set `include` of these messages' current recaps (stale ones are only set to None); return how many changed."""
+    """Set `include` of these messages' current recaps (of stale recaps only to None); return how many changed."""
     wanted = _R.include.is_not(None) if include is None else (_R.include.is_(None) | (_R.include != include))
     where = [_R.persona_id == persona, _R.alternative == OWN, wanted]
     if include is not None:
@@ -237,11 +237,11 @@ class Alternative:
     is_current: bool = False
     metadata: Mapping[str, Any] = field(default_factory=dict)
     recap: Recap | None = None
-    """Recap of the alternative, if it was read too."""
+    """Recap of the alternative; None if there is no recap, or it was not loaded."""
 
 
 def read_alternatives(reader: Reader, persona: str, row_id: int) -> list[Alternative]:
-    """Return the alternatives of a message, in order; none for a message with a single version."""
+    """Return the alternatives of a message, in order; [] for a message with a single version."""
     mine = (_A.persona_id == persona, _A.message_row == row_id)
     stored = select(_A.alternative, _A.text, _A.is_current, _A.metadata).where(*mine).order_by(_A.alternative)
     rows = reader(stored, {})

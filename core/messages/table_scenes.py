@@ -59,7 +59,7 @@ def read_scenes(read: Reader, persona: str, conversation: str) -> list[Scene]:
 
 
 def find_scene(read: Reader, persona: str, break_row: int) -> Scene | None:
-    """Return the scene that ends with a message, None if the message has no break."""
+    """Return the scene that ends with the message `break_row`; None if that message has no break."""
     ended = _WHOLE.where(_S.persona_id == persona, _S.break_row == break_row)
     return next((_scene(r) for r in read(ended, {})), None)
 

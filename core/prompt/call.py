@@ -44,7 +44,7 @@ SHORTEST_LINE, LONGEST_LINE = 60, 150
 """Bounds of the line length by which the character limit is divided to get the number of memories to search for."""
 MAX_MESSAGE_CHARS = 500
 STORED = ("chat_history_cache", "memories", "ai_diary")
-"""Tables of a prompt's sections, as the report names them if none of them can be read."""
+"""Tables of a prompt's sections, as the report names them if no table can be read."""
 
 SIZES = ("limit", "limit_tokens", "size", "tokens", "over_limit", "counter")
 
@@ -293,7 +293,7 @@ def with_asker_zone(call: PromptCall) -> PromptCall:
 
 
 def put_under_key(message: IncomingMessage, live: LiveHistory, key: str | None) -> tuple[IncomingMessage, LiveHistory]:
-    """Return message and live messages with the stored conversation key `key` in place of the host's."""
+    """Return message and live messages with the stored conversation key `key` in place of the host's key."""
     path = message.interface_path
     if path is None or key is None or path == key:
         return message, live

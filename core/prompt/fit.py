@@ -218,7 +218,7 @@ def _cut_long(items: list[Item], room: int, is_best: Collection[int], cut: Cut) 
 
 
 def rank_items(items: Sequence[Item], places: Mapping[tuple[str, str | int], int]) -> list[int]:
-    """Return the indexes of memories, and of other items that `places` (see `fit`) ranks, best first."""
+    """Return the indexes of memories, and of other items that `places` (ranks, see `fit`) has, best first."""
     firsts = {item.section: n for n, item in reversed([*enumerate(items)])}
     ranked = []
     for n, item in enumerate(items):

@@ -35,7 +35,7 @@ MARGIN = 6
 REPLACED_ROWS = 40
 """Minimum number of rows read of a conversation with a replaced message, to find the answers to that message."""
 MOST_HIDDEN = 1000
-"""Maximum number of rows read of a conversation if the oldest ones are hidden and no scene hides them."""
+"""Maximum number of rows loaded of a conversation if the oldest rows are hidden, but not by a scene."""
 DEEPER, ROUNDS = 4, 6
 """Factor by which each further read asks for more rows, and maximum number of further reads in a call."""
 

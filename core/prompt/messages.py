@@ -106,7 +106,7 @@ def _alternate(parts: list[MessagePart]) -> list[MessagePart]:
 
 
 def read_turns(context: Mapping[str, Any], asker: str, persona: str) -> list[MessagePart]:
-    """Return the lines of this conversation as messages, with names of people or of the persona if it has several."""
+    """Return this conversation's lines as messages; names are added if there are several people, or persona names."""
     turns = [line.turn for line in context.get(CURRENT, ()) if isinstance(line, ChatLine)]
     names = {False: {asker}, True: {persona}}
     for turn in turns:

@@ -71,7 +71,7 @@ def start_search(
 
 
 def _list_turns(call: PromptCall, lists: HistoryLists) -> list[HistoryEntry]:
-    """Return the last turns here of the asker and the persona, newest first."""
+    """Return the last turns of the asker and the persona in this conversation, newest first."""
     asker, here, oldest = call.message.sender, call.message.interface_path, call.message.date - TALK
     turns = [e for e in reversed(lists.visible) if e.conversation == here and (e.time or oldest) >= oldest]
     return [e for e in turns if e.role == "persona" or e.sender_id == asker.id][:MOST_TURNS]

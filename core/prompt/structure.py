@@ -121,7 +121,7 @@ def _write_instructions(call: PromptCall, gathered: Gathered, renderer: Renderer
 
 
 def render_line(call: PromptCall, gathered: Gathered, renderer: Renderer, template: str) -> str:
-    """Return the instruction line; a persona whose lines have other names too, as a narrator's, may use them."""
+    """Render the instruction line; if the persona's lines also have other names, as a narrator's do, it allows them."""
     turns = [line.turn for line in gathered.context.get(CURRENT, ()) if isinstance(line, ChatLine)]
     has_characters = any(turn.is_persona and turn.name != gathered.names.persona for turn in turns)
     lite = bool(call.settings.prompt_lite_mode)

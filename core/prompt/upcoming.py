@@ -105,7 +105,7 @@ def _is_goodbye(text: str, begin: int, end: int, people: str, languages: Sequenc
 
 
 def _find_rows(call: PromptCall, db: Database, viewer: Viewer, index: IndexState) -> Iterator[tuple[str, int, RowId]]:
-    """Yield (day, time, row) for rows about one of the next days, said before it; after a year only yearly days."""
+    """Yield (day, time, row) for rows about a coming day, said before it; rows over a year old only for yearly days."""
     today = call.message.date.astimezone(call.zone).date()
     days = [today + timedelta(days=step) for step in range(DAYS + 1)]
     terms = {(DAY, name): str(day) for day in days for name in (str(day), *name_yearly(day))}

@@ -328,7 +328,7 @@ def _build_hit(search: Search, row: FoundRow) -> Hit:
 def describe_missed(selection: Selection, missed: Iterable[Span]) -> list[str]:
     """Return, for each time of a question without rows, a sentence that nothing is stored of it.
 
-    There is none for a day whose number is in a row read of the weeks around it: `so the 28th then`.
+    A day gets no sentence if a loaded row of the weeks around it has its number: `so the 28th then`.
     """
     rows = [*(one.row for one in selection.chosen), *(c.row for c, why in selection.left if why != "echo")]
     zone, sentences = times.zone(selection.read.search.settings.timezone) or UTC, dict[str, None]()

@@ -178,7 +178,7 @@ def _find_words(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> 
 
 
 def _is_beside(word: str, text: str) -> bool:
-    """Return whether a word begins with a text but is too short to be a compound with it: `corner` for `corn`."""
+    """Return whether a word begins with `text` but is too short to be a compound with it: `corner` for `corn`."""
     if not word.startswith(text) or word == text or script_language(text) in SYLLABLES:
         return False
     return text.isalpha() and len(word) < len(text) + SHORTEST_REST

@@ -67,7 +67,7 @@ class Matches:
 def match(
     search: Search, left_out: Sequence[RowId], *, every: bool = False, question: Question | None = None
 ) -> Matches:
-    """Return the rows that match in the index; `left_out` may not be hits. `every`: also audiences without a match.
+    """Return the rows that match in the index; rows in `left_out` are no hits. `every`: also audiences without a match.
 
     Rows about the days of `question` match too; if the question is limited, rows outside its spans do not match.
     """

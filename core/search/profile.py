@@ -87,7 +87,7 @@ def read_person(search: Search, db: Database, keys: Collection[str]) -> list[Sta
 
 
 def _judge(settings: Settings, row: FoundRow, audience: int) -> StatementRow | None:
-    """Return a row as a statement; None for a message without one, and for a feeling."""
+    """Return a row as a statement; None for a message without a statement, and for a feeling."""
     if row.kind in PASSING:
         return None
     text = row.texts[0]

@@ -122,7 +122,7 @@ _SIGN = lazy_pattern(r"[^\W_]|[^\x00-\x7f]")
 
 
 def shorten_asked(text: str) -> str:
-    """Return the text to search for: without ids before it, and thanks after a question; of a long one, both ends."""
+    """Return the text to search for, without ids before it or thanks after a question; of a long text, both ends."""
     text = question_words.MENTIONS_BY_ID.sub("", text)
     if len(text) > MOST_ASKED_CHARS:
         text = f"{text[: MOST_ASKED_CHARS // 2 - 1]} {text[-MOST_ASKED_CHARS // 2 :]}"
@@ -274,7 +274,7 @@ def add_earlier(query: Query, turns: Iterable[HistoryEntry], names: Collection[s
 
 
 def _names_others(text: str, masked: str, languages: Sequence[str]) -> bool:
-    """Return whether a question may be about a third person: `masked` (times removed) has a name; no `I` or `you`."""
+    """Return whether `text` may ask about a third person: `masked` (times removed) has a name, and no `I` or `you`."""
     if _NAME.search(masked) is None:
         return False
     said = question_words.asked_words(text)

@@ -78,7 +78,7 @@ class Question:
     wants_list: bool = False
     """Whether the question asks for several things or their number."""
     is_hint: bool = False
-    """Whether the spans do not limit the rows: times of a plan, a duration, a name, an aside, or a feast with gifts."""
+    """Whether the spans do not exclude rows, for instance if they are part of a name or of a statement before."""
     is_present: bool = False
     """Whether the question asks about the present."""
     languages: tuple[str, ...] = ()
@@ -145,7 +145,7 @@ def read_question(text: str, *, now: datetime, zone: tzinfo, languages: Sequence
 
 
 def find_spoken(text: str, languages: Sequence[str]) -> tuple[tuple[str, ...], bool, bool]:
-    """Return the language of a text, else the given languages; whether it was detected; and whether that is certain."""
+    """Return (language of a text, or else `languages`; whether it was detected; whether the detection is certain)."""
     found, is_sure = read_language(clean(text[: question_words.LOOKED_AT]))
     return (found,) if found else tuple(dict.fromkeys(code.lower() for code in languages)), bool(found), is_sure
 
@@ -246,7 +246,7 @@ _DAY = timedelta(days=1)
 def list_days(spans: Sequence[Span], now: datetime, zone: tzinfo) -> tuple[str, ...]:
     """Return the days, weeks, months and years in spans. A span without start or end is SOON_DAYS long.
 
-    A span since a past time gives none. One of up to a week that is not over also gives weekdays and yearly dates.
+    A span since a past time gives no days; one of up to a week, not over yet, also gives weekdays and yearly dates.
     """
     days: dict[str, None] = {}
     for span in spans:

@@ -54,7 +54,7 @@ LEAST_SPREAD = 0.25
 
 
 def read_rows(ranked: Ranked, db: Database) -> Ranked:
-    """Return the candidates with their rows; rows that are read already are not read again."""
+    """Return the candidates with their rows; rows that were loaded before are not loaded again."""
     missing = [key for c in ranked.candidates if (key := (c.source, c.id)) not in ranked.rows]
     search = ranked.search
     values = table.read_values(search.viewer, db, search.chars, search.searched_chars)

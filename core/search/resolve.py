@@ -135,7 +135,7 @@ def read_index(viewer: Viewer, db: Database) -> tuple[IndexState | None, StoreRe
 
 
 def leave_persona(query: Query, persona: str, index: IndexState | None) -> Query:
-    """Remove the persona's id and names from a query where they only address the persona (`Iris, where am I?`)."""
+    """Remove the persona's id and names from a query where they only address the persona: `Iris, where am I?`"""
     views = [] if index is None else [one.view for one in index.audiences.values()]
     names = {view.speakers[n].name for view in views for n in view.find_speakers("role", (PERSONA,))}
     text = leave_call(query.text, {persona, *names} - {""}, query.languages)

@@ -30,7 +30,7 @@ MOST_OUTSIDE = 3
 
 
 def start(search: Search, db: Database, before: Selection | None = None, *, extra: int = 0) -> Ranked:
-    """Read the rows of the round after `before`, with `extra` more rows, as the caller may leave some out."""
+    """Load the rows of the round after `before`, and `extra` more rows, since the caller may leave some rows out."""
     if before is None:
         current = Round(search, rank.question_of(search, search.query.now or db.clock()), extra=extra)
     else:

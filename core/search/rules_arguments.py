@@ -106,7 +106,7 @@ def read_keywords(value: object) -> tuple[list[str], list[str]]:
 
 
 def read_time(value: object, field: Bound, read_words: ReadWords) -> datetime | None:
-    """Return the time as aware UTC, or None. A day or longer gives its start; its end for `until`, an excluded time."""
+    """Return the time as aware UTC, None for None. A period gives its start, or as `until` its (exclusive) end."""
     if value is None:
         return None
     moment = parse_time(value)

@@ -286,7 +286,7 @@ class Repeated(NamedTuple):
     conversation: str
     digest: bytes
     stay: frozenset[int]
-    """Ids of the messages that stay candidates: originals, and the one with the best score."""
+    """Ids of the messages that stay candidates: originals, and the message with the best score."""
 
 
 def list_repeated(read: Iterable[tuple[FoundRow, float, str]]) -> list[Repeated]:

@@ -36,7 +36,7 @@ def embed_rows(limit: int | None = None, *, embedder: Any = None, **options: Unp
 
     Args:
         limit: number of rows after which to stop, rounded up to whole batches of 128; None for all.
-        embedder: the embedder to use; None for the one of `configure`, or the one that EMBEDDER names.
+        embedder: the embedder to use; None for the embedder of `configure`, or else the one that EMBEDDER names.
 
     Raises:
         ConfigError: there is no embedder, or the one that EMBEDDER names cannot be used.

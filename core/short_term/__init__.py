@@ -1,7 +1,6 @@
 """Short-term memory: the latest messages of this and other channels.
 
-After each answered turn the last messages are stored per person, channel and persona, until they expire. No model is
-called.
+The last messages of each answered turn are stored per person, channel and persona until they expire, without a model.
 """
 
 from __future__ import annotations

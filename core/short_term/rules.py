@@ -34,7 +34,7 @@ def slice_turn(messages: Sequence[Item | None], answers: Sequence[Item], most: i
 
 
 def cut_text(text: str) -> str:
-    """Return a line as it is stored: up to `MESSAGE_CHARS` characters, longer ones cut with three dots."""
+    """Cut a line to `MESSAGE_CHARS` characters for storage, and mark a cut with three dots."""
     return text if len(text) <= MESSAGE_CHARS else text[:MESSAGE_CHARS] + CUT_MARK
 
 

@@ -72,7 +72,7 @@ class NewEntry:
     parent_channel: str | None = None
     lineage: str = ""
     names: dict[str, str] = field(default_factory=dict)
-    """Display name of each participant key."""
+    """Display name by participant key."""
     items: tuple[Item, ...] = ()
     """Lines whose `who` and `answers` are participant keys."""
     at: datetime | None = None

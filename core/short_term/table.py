@@ -56,7 +56,7 @@ def build_stored(items: Iterable[Item]) -> list[dict[str, Any]]:
 
 
 def read_items(stored: Any) -> tuple[Item, ...]:
-    """Return the lines of a row; unreadable ones are skipped."""
+    """Parse the lines of a row; unreadable lines are skipped."""
     return tuple(
         Item(
             role="model" if each.get("role") == "model" else "user",
@@ -152,7 +152,7 @@ def hold_place(
     held = {"people": sorted({*people, *(key for keys in others.values() for key in keys)})}
 
     def find_silent() -> tuple[set[str], set[str]]:
-        """Lock the people's rows; return the people that have no row, and those at level full."""
+        """Lock the people's rows; return the people that have no row, and the people at privacy level full."""
         rows = connection.execute(_HOLD_PEOPLE, held).all()
         ranks: dict[str, int] = {}
         for row in rows:

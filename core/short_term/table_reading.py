@@ -34,7 +34,7 @@ class Lookup:
     owner: str
     """Participant key, or server id."""
     channel: str = ""
-    """The channel to leave out; for `channel`, the one to read."""
+    """The channel to leave out; for `channel`, the channel to read."""
     most: int = _ALL
     server: str = ""
     """For `channel`: the server whose entries are read besides the user's."""

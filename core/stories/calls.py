@@ -87,7 +87,7 @@ def no_such_message() -> MessageError:
 
 
 def _see(call: Call, key: str, *, is_named: bool) -> StoryCall:
-    """Return a call about `key`, with a place if the caller sees it; `is_named` admits a scope without conversation."""
+    """Return a call about conversation `key`, with `place` if the caller sees it; `is_named`: the host named `key`."""
     named = replace(call, scope=replace(call.scope, conversation=key))
     viewer = load_viewer(call, key if is_named else None)
     place = table_conversations.find_among(call.db.read, call.persona, [key]).get(key)

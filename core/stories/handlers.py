@@ -76,7 +76,7 @@ class Task(StoryCall):
         return max(1, math.floor(self.settings.context_tokens * SHARE))
 
     def read_lines(self, rows: Sequence[int]) -> list[Line]:
-        """Return these messages with speaker names, except excluded ones and those of people at level full."""
+        """Load these messages with speaker names, except excluded messages and messages of people at level full."""
         lines = table_lines.read_lines(self.db.read, self.persona, rows)
         with self.db.connection(source="participants") as connection:
             lines = table_participants.keep_allowed(connection, self.persona, lines, self.settings.privacy_default)

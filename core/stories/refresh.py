@@ -187,7 +187,7 @@ def update_message_inclusion_flags(
     counter: Counter | None = None,
     **options: Unpack[CallOptions],
 ) -> tuple[int, ...]:
-    """Compute which recaps are included, and return the row ids of their messages, oldest first.
+    """Compute and store which recaps prompts include; return the row ids of their messages, oldest first.
 
     Args:
         disabled, counter: as for `check_message_exclusion`.
@@ -206,7 +206,7 @@ def update_message_inclusion_flags(
 def concatenate_recap(
     recap: str, message: object, *, interface_path: object = None, **options: Unpack[CallOptions]
 ) -> str:
-    """Return the text `recap` with the recap of an older message put in front of it.
+    """Put the recap of an older message in front of the text `recap`, and return the new text.
 
     Args:
         recap: the recaps so far, oldest first, one per line.

@@ -122,7 +122,7 @@ def add_running_recap_version(
 
 
 def get_running_recap_storage(conversation: object = None, **options: Unpack[CallOptions]) -> RunningRecapStorage:
-    """Return the running recap of a conversation with all its versions; without any, `versions` is empty.
+    """Return the running recap of a conversation with all its versions; `versions` is empty without a recap.
 
     Args:
         conversation: its key; None is the scope's.
@@ -146,7 +146,7 @@ def get_running_recap_storage(conversation: object = None, **options: Unpack[Cal
 def get_running_recap_versions(
     conversation: object = None, **options: Unpack[CallOptions]
 ) -> list[RunningRecapVersion]:
-    """Return the versions of a running recap, except deleted ones, lowest number first.
+    """Return the versions of a running recap, except deleted versions, lowest number first.
 
     Args:
         conversation: its key; None is the scope's.

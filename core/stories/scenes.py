@@ -33,7 +33,7 @@ class Layout:
     """Index of the last message of each scene."""
 
     def range_of(self, scene: Scene) -> tuple[int, int]:
-        """Return a scene's first and last message index; it begins after the nearest earlier break that has a recap."""
+        """Return a scene's first and last message index; the first is after the last earlier break with a recap."""
         last = self.ends[self.scenes.index(scene)]
         earlier = (
             end for each, end in zip(self.scenes, self.ends, strict=True) if each.recap_index is not None and end < last

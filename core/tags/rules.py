@@ -54,7 +54,7 @@ _LEADING = lazy_pattern(r"^\W+")
 
 
 def normal(tag: str) -> str:
-    """Return the tag in lower case, without control characters and outer blanks, with single spaces; "" if blank."""
+    """Normalize a tag: lower case, single spaces, no control characters or outer blanks; "" if the tag is blank."""
     # Control characters are removed first: one between a letter and its accent keeps the two apart.
     text, folded = "", _CONTROLS.sub("", clean(tag))
     # Folding can leave a letter before a mark that joins it (`ß` and an accent); folding again must change nothing.

@@ -140,7 +140,7 @@ def build_vocabulary(rows: Iterable[Any]) -> Vocabulary:
 
 
 def load(db: Database, persona: str) -> Vocabulary:
-    """Return the vocabulary of one persona, with links in both directions."""
+    """Load the vocabulary of one persona, with links in both directions."""
     return _read(db.read, persona)
 
 

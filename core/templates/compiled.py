@@ -140,7 +140,7 @@ def environment(overlay: str | None, kind: Kind) -> TemplateEnvironment:
 
 
 def run(env: TemplateEnvironment, name: str, values: Mapping[str, Any]) -> Any:
-    """Return the result of a template: a text, or the parsed JSON."""
+    """Render a template; return the text, or the parsed JSON."""
     template = None
     written: list[Any] = []
     token, steps = VALUES.set(written), STEPS.set([0])

@@ -63,7 +63,7 @@ class _Sentence:
 def build_extract(
     texts: Sequence[str], *, speakers: Sequence[str] = (), most_sentences: int = 3, most_chars: int = 600
 ) -> str:
-    """Return the most informative sentences, in the order they were said; "" if none is useful."""
+    """Return the most informative sentences, in the order they were said; "" if no sentence is useful."""
     useful = _useful(texts, speakers)
     counts = Counter(word for each in useful for word in each.words)
     rarity = {word: math.log1p(len(useful) / rows) for word, rows in counts.items()}

@@ -18,7 +18,7 @@ _ONE_LETTER = {
     "آ": "ا", "أ": "ا", "إ": "ا", "ٱ": "ا", "ؤ": "و", "ئ": "ي", "ى": "ي", "ی": "ي", "ې": "ي", "ک": "ك",
     "ة": "ه", "ۀ": "ه", "ە": "ه", "ۃ": "ه", "\u02bb": "'", "\u02bc": "'", "\u2018": "'", "\u2019": "'",
 }  # fmt: skip
-"""From a letter to the letter that replaces it: people write both for the same sound, but neither has an accent."""
+"""Replacement of each letter: people write either letter for the same sound, although neither has an accent."""
 _LEFT_OUT = "591-5bd 5bf 5c1-5c2 5c4-5c5 5c7 610-61a 640 64b-65f 670 6d6-6dc 6df-6e8 6ea-6ed 93c"
 """Code points that most writers omit: Hebrew and Arabic vowel signs, the Arabic stretching line, the Hindi dot."""
 _ZEROS = (0x660, 0x6F0, 0x966, 0x9E6, 0xA66, 0xAE6, 0xB66, 0xBE6, 0xC66, 0xCE6, 0xD66, 0xE50)

@@ -1,4 +1,4 @@
-"""Read values of hosts: objects, dicts, and nested ones."""
+"""Read values of hosts: objects, dicts, and nestings of these."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def text_at(value: Any, *names: str) -> str:
 
 
 def word_at(value: Any, name: str) -> str:
-    """Return a field's string, enum value or enum name in lower case; "" if neither."""
+    """Return a field's string, enum value or enum name in lower case; "" for other values."""
     found = get(value, name)
     if isinstance(found, Enum):
         found = found.value if isinstance(found.value, str) else found.name

@@ -19,7 +19,7 @@ MOST_CLASSES = 3
 
 @lru_cache(maxsize=16)
 def _read_classes(language: str) -> Mapping[str, frozenset[str]]:
-    """Return the folded kinds of each general noun, by noun and by stem; a stem that is such a noun is left out."""
+    """Return the folded kinds of each general noun, by noun and by stem; stems that are general nouns are left out."""
     classes: dict[str, set[str]] = {}
     for nouns, kinds in read_lists(f"kinds/{language}").items():
         for noun in () if nouns.startswith("#") else fold(nouns).split():

@@ -62,7 +62,7 @@ def _known() -> Mapping[str, Mapping[str, float]]:
 
 @lru_cache(maxsize=64)
 def common_words(language: str) -> frozenset[str]:
-    """Return the commonest words of a Latin-script language, without accents; none for other languages."""
+    """Return the commonest words of a Latin-script language, without accents; no words for other languages."""
     return frozenset(read_lists("common_words").get(language, "").split())
 
 
@@ -123,7 +123,7 @@ def _rank_latin(said: str) -> list[tuple[float, str]]:
 
 
 def likely_languages(text: str, languages: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the languages a text may be in, the likeliest first; if none is certain, `languages` are appended."""
+    """Return the languages a text may be in, the likeliest first; without a certain one, `languages` follow."""
     said = text[:LOOKED_AT]
     found = _by_script(said)
     if found:

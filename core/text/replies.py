@@ -297,7 +297,7 @@ def _strip_channels(reply: str) -> str:
 
 
 def _find_behind_marks(reply: str, begin: int) -> int | None:
-    """Return the position after a pair of tags with thoughts that begins at `begin`; None if none begins there."""
+    """Return the position after a pair of tags with thoughts that begins at `begin`; None if no pair begins there."""
     opening = _OPENING.match(reply, begin)
     if opening is None or re.fullmatch(read_lists("lines")["no_thoughts"], opening["name"], re.IGNORECASE):
         return None

@@ -37,7 +37,7 @@ def _list_affixes(language: str, name: str) -> tuple[str, ...]:
 
 
 def _ending_of(word: str, endings: Sequence[str], shortest: int) -> str:
-    """Return the first ending that leaves at least `shortest` letters of a word, "" if none does."""
+    """Return the first ending that leaves at least `shortest` letters of a word; "" if no ending does."""
     return next((each for each in endings if word.endswith(each) and len(word) - len(each) >= shortest), "")
 
 

@@ -24,7 +24,7 @@ _PLAIN_KEY = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]{0,39}\Z")
 
 
 def make_strict(value: Any) -> tuple[Any, list[str]]:
-    """Return the value as plain JSON values, and a note for each change."""
+    """Convert a value to plain JSON values; return them and a note for each change."""
     reader = _Reader()
     plain, more = reader.read(value, ""), reader.more
     return plain, [*reader.notes, f"{more} more values were changed"] if more else reader.notes

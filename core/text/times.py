@@ -63,7 +63,7 @@ def parse_time(value: Any) -> datetime | None:
 
 
 def read_time_or_now(value: object, name: str, now: datetime, notes: list[str]) -> datetime:
-    """Return a time; `now` if it is missing or unreadable. Changes are added to `notes`."""
+    """Parse a time; return `now` if it is missing or unreadable. Each change adds a note to `notes`."""
     if value is None:
         return now
     moment, clamped = read_time(value)

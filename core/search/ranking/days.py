@@ -127,7 +127,7 @@ def are_short(question: Question) -> bool:
 
 
 def list_inside(audiences: Sequence[AudienceMatches], question: Question) -> list[ViewRows]:
-    """Return, by audience, the sorted rows in the times that the question names; of too many, the longest ones."""
+    """Return, by audience, the sorted rows in the times that the question names; of too many rows, the longest."""
     inside = []
     for one in audiences:
         if question.is_limited:  # only rows within the spans are readable

@@ -94,7 +94,7 @@ class Ranking:
 def rank_rows(
     audiences: Sequence[AudienceMatches], query: RankingQuery, offered: Sequence[ViewRows], count: int
 ) -> Ranking:
-    """Return the best rows, at most `count`, of those that match or are offered, and the number of matching rows."""
+    """Return at most `count` of the rows that match or are in `offered`, the best, and the number of matching rows."""
     if not audiences:
         return Ranking()
     held = read_words(audiences, query, offered)

@@ -32,7 +32,7 @@ _LENGTHS = np.array([math.log(max(1, words) / USUAL_LENGTH) for words in range(M
 MOST_RANKED = 10_000
 """Maximum number of matching rows of an audience that are ranked by all reasons: those with the best own words."""
 CLEARLY_MORE = 1.05
-"""Factor by which a row of somebody else must match better than all rows of the named person to come before them."""
+"""Factor by which a row of somebody else must match better than all rows of the named person to be placed first."""
 FULL = 0.9
 """A row counts as complete if its share of the terms is at least this fraction of the best row's share."""
 

@@ -113,7 +113,7 @@ def _list_columns(reasons: Sequence[Mapping[str, float]]) -> dict[str, Vector]:
 
 
 def _list_without_quotes(rows: Sequence[ScoredRow], kept: Sequence[int], query: RankingQuery) -> list[int]:
-    """Return the rows without a phrase that the question quotes; none if no row has it."""
+    """Return the rows without a phrase that the question quotes; [] if no row has the phrase."""
     # An exact term of one word, such as `hi-fi`, may be a split word; a quotation has several words.
     quoted = {i for i, term in enumerate(query.terms) if term.is_exact and term.is_keyword and " " in term.text}
     without = [n for n in kept if not quoted <= rows[n].matched.keys()]
@@ -232,7 +232,7 @@ def read_closely(rows: Sequence[ScoredRow], query: RankingQuery) -> list[dict[st
 
 
 def space_rows(ordered: Sequence[ScoredRow]) -> list[ScoredRow]:
-    """Sort the rows by score; each row loses a little of it for every better row of its session."""
+    """Sort the rows by score, after lowering each row's score a little for every better row of its session."""
     off: defaultdict[object, float] = defaultdict(float)
     less: dict[object, float] = {}
     left = [(-row.score, n) for n, row in enumerate(ordered[:SPACED])]

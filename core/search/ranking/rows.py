@@ -40,7 +40,7 @@ class RankingQuery:
     weights: Sequence[float]
     """Weight of each term's group."""
     total: float
-    """Score of a row that holds every term and tag; above 0."""
+    """Score of a row that contains every term and tag; above 0."""
     mean_words: float
     question: Question = field(default_factory=Question)
     asker: Collection[str] = ()

@@ -110,7 +110,7 @@ def list_joined(text: str) -> dict[str, list[str]]:
 
 
 def split_figures(word: str) -> list[str]:
-    """Return the letters and the digits of a word as separate texts; [] if it does not have both."""
+    """Return the letters and the digits of a word as separate texts; [] if the word lacks letters or digits."""
     parts = _MIXED.findall(word)
     return parts if 1 < len(parts) <= MOST_PARTS and "".join(parts) == word else []
 

@@ -212,7 +212,7 @@ def _find_month_of_list(parts: Sequence[TimePart], n: int) -> int | None:
 
 
 def _apply(m: Moment, line: _Line, rules: Sequence[Rule]) -> Sequence[TimePart]:
-    """Merge adjacent parts of a line wherever one of `rules` matches; return the same list if none does."""
+    """Merge adjacent parts of a line wherever one of `rules` matches; return the same list if no rule does."""
     parts, begins = line.parts, set[str]().union(*[rule.begins for rule in rules])
     made, at, is_same = list[TimePart](), 0, True
     while at < len(parts):

@@ -57,7 +57,7 @@ class Moment:
     is_told: bool = False
     """Whether the text is a stored one without a word for a plan."""
     is_past: bool = False
-    """Whether the text has a word for the past, and none for a plan."""
+    """Whether the text has a word for the past, and no word for a plan."""
     is_unsure: bool = False
     """Whether a weekday may be the last or the next one: `She told me Sunday`."""
     is_verbless: bool = False
@@ -384,7 +384,7 @@ def _next_day(day: Time) -> Time:
 
 
 def _either(one: str, others: str, read: Read) -> Table:
-    """Return the patterns for `one` before and after `others`; in both, `read` gets the value of `one` first."""
+    """Return patterns for `one` before and after `others`; in either order, `read` gets the value of `one` first."""
     return (f"{one} x* {others}", read), (f"{others} x* {one}", lambda m, v: read(m, (v[-1], *v[:-1])))
 
 

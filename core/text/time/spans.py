@@ -238,7 +238,7 @@ def easter(year: int) -> date:
 
 
 def in_utc(moment: datetime | None, zone: tzinfo) -> datetime | None:
-    """Return a local time in UTC; None, an open end, if it is outside the calendar."""
+    """Convert a local time to UTC; return None, an open end, if it is outside the calendar."""
     if moment is None:
         return None
     try:
