@@ -85,7 +85,7 @@ def exchange(
 
 
 def _follow(connection: Connection, source: SourceTable, old: Sequence[Stored], new: Sequence[Stored]) -> None:
-    """Delete vectors of deleted, edited, hidden or unhidden rows; move those of rows with a new audience or time."""
+    """Delete vectors of deleted, edited, hidden or unhidden rows; move vectors of rows with a new audience or time."""
     after = {row.id: row for row in new}
     changed = []
     for was in old:

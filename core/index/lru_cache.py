@@ -1,4 +1,4 @@
-"""A cache of parsed search tables: keeps the values in use, and of the others the most recently used."""
+"""A cache of parsed search tables: it keeps the values in use, and the most recently used other values."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ _COLUMNS = (
     _C.sender_name, _C.participant_key, _C.triggered_by, _C.hidden, _C.excluded, _C.metadata, _C.content_hash,
 )  # fmt: skip
 FACTS = (*_COLUMNS, literal("").label("message_text"))
-"""Columns for `build_line` without the text, which may hold megabytes."""
+"""Columns for `build_line` except the message's text, which may have megabytes."""
 LINE = (*_COLUMNS, _C.message_text)
 
 

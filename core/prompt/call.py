@@ -107,9 +107,9 @@ class Guard:
     def __init__(self, report: Report) -> None:
         self.report = report
         self.db: Database | None = None
-        """The database; None if it could not be opened: the prompt then has live messages only."""
+        """The database; None if it could not be opened, so that the prompt has live messages only."""
         self.down: bool = False
-        """True after the database failed to answer: this call then reads nothing more from it."""
+        """Whether the database failed to answer, after which this call reads nothing more from it."""
         self.last: Exception | None = None
 
     def __call__(self, source: str, work: Callable[[], T], otherwise: T) -> T:

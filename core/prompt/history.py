@@ -215,7 +215,7 @@ def find_replaced(call: PromptCall, lines: StoredLines) -> Replaced | None:
 
 
 def describe_replied(call: PromptCall, names: NameLabels) -> dict[str, Any]:
-    """Return text, time and name of the replied-to message, as far as known; {} if there is none to show."""
+    """Return text, time and name of the replied-to message, as far as known; {} if there is no such message to show."""
     facts, reply = describe_reply(call.message.raw), read_reply(call.message.raw)
     if reply is None:
         return facts

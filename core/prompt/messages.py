@@ -30,7 +30,7 @@ VOLATILE: Final = (
     "relationship",
     "message_recaps",
 )
-"""Sections that change with every message; of the other keys of `context`, all but HISTORY are static."""
+"""Sections that change with every message; all other keys of `context`, except HISTORY, are static."""
 LEFT_OUT: Final = ("tags_placeholder",)
 """Keys without content for the model."""
 

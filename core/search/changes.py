@@ -139,7 +139,7 @@ def _leave_sentences(row: FoundRow, told: Collection[str], languages: Sequence[s
 
 @lru_cache(maxsize=1)
 def _list_telling() -> frozenset[str]:
-    """Return the longest word of each phrase of a change or of news, in all languages with spaces."""
+    """Return the longest word of each phrase in the lists `changes` and `news`, in all languages with spaces."""
     phrases = (each for code in ABOUT for name in ("changes", "news") for each in list_phrases(name, code))
     return frozenset(max(bare(phrase).split("_"), key=len) for phrase in phrases)
 
@@ -151,7 +151,7 @@ def _list_words(row: FoundRow, languages: Sequence[str]) -> set[str]:
 
 
 def _read_beside(row: FoundRow, word: str, words: Collection[str]) -> dict[int, tuple[str, bool]]:
-    """Return those of `words` before (0) and after (1) a word in its last clause, each with whether it is adjacent."""
+    """Return the `words` right before (0) and after (1) `word` in its last clause, and whether each is adjacent."""
     beside: dict[int, tuple[str, bool]] = {}
     for clause in _CLAUSE_END.split(row.folded) if words else ():
         if word in clause:
@@ -163,7 +163,7 @@ def _read_beside(row: FoundRow, word: str, words: Collection[str]) -> dict[int, 
 
 
 def _may_mean(row: FoundRow, plan: FoundRow, languages: Sequence[str], least: int) -> bool:
-    """Return whether a message may refer to a plan: they share two words, or one that is not part of another name.
+    """Return whether a message may refer to a plan: they share two words, or a word that is not part of another name.
 
     They must share `least` words.
 
@@ -195,7 +195,7 @@ def _list_names(row: FoundRow, words: Collection[str]) -> dict[str, set[str]]:
 
 @lru_cache(maxsize=64)
 def _list_small(language: str) -> frozenset[str]:
-    """Return the words that name no plan: stop words, and those of time and of a change."""
+    """Return the words that name no plan: stop words, words of time and words of a change."""
     phrases = (*list_phrases("changes", language), *list_phrases("news", language))
     changes = {word for phrase in phrases for word in phrase.split("_")}
     return stop_words(language) | may_name_time(language) | changes

@@ -51,9 +51,9 @@ from .table import Repeated, list_repeated
 Drop = Callable[[FoundRow], str]
 """Returns the reason to leave out a row, in addition to the reasons of the search; "" to keep it."""
 FIRST_HITS = 10
-"""Number of first hits; if the question is about the present, the last of them is the newest match."""
+"""Number of hits that count as first; if the question is about the present, the last of these is the newest match."""
 MOST_EQUAL = 3
-"""Maximum number of hits with the same text if no count is asked for; of each person if a list is asked for."""
+"""Maximum number of hits with the same text, unless a count is asked for; if a list is asked for, of each person."""
 UNREAD_TIME = "Words of time in the question could not be read; no span of time was looked for."
 
 
@@ -271,7 +271,7 @@ def _order_by_time(best: Sequence[ScoredRow], *, is_first: bool) -> list[ScoredR
 
 
 def _place_kept(ordered: Sequence[ScoredRow], limit: int) -> list[ScoredRow]:
-    """Move rows kept as `others` or `person` behind the best row, and later `newest` ones to the end of the first ten.
+    """Move rows kept as `others` or `person` behind the best row, and later `newest` rows to the end of the first ten.
 
     Each correction or change moves right after the row that it corrects or changes.
     """

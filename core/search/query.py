@@ -327,7 +327,7 @@ def _list_asked_words(text: str, masked: str, languages: Sequence[str], *, is_as
 
 
 def choose_words(words: Sequence[str], languages: Sequence[str], index: IndexState | None) -> list[str]:
-    """Return words in the form in which they are searched; of too many words, only the rarest."""
+    """Return words in the form in which they are searched; if there are too many, only the rarest."""
     if index is not None and len(words) > KEYWORD_LIMIT:
         rows = {word: _count_rows(word, index.lexicon, languages) for word in words}
         words = search_words.choose_rarest(words, rows, KEYWORD_LIMIT)

@@ -66,7 +66,7 @@ class Question:
     has_unread_time: bool = False
     """Whether the question has words of time that cannot be read as a span."""
     is_limited: bool = False
-    """Whether rows outside the spans do not match. False if a third person is named, whom others may mention later."""
+    """Whether rows outside the spans do not match. False if a third person is named: others may mention them later."""
     order: Literal["", "first", "last"] = ""
     """"first" or "last" if the question asks for the first or last of something; "" if not."""
     beside: question_words.Side = ""

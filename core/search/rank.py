@@ -92,7 +92,7 @@ class Round:
     extra: int = 0
     """Number of additional rows to read, since the caller leaves some rows out."""
     copies: Sequence[RowId] = ()
-    """Copies of messages that were read before; they are not candidates."""
+    """Copies of messages that earlier rounds loaded; the copies are not candidates."""
     missed: Sequence[Span] = ()
     """Spans of the question in which nothing is stored."""
 
@@ -220,7 +220,7 @@ def _list_times(languages: tuple[str, ...]) -> frozenset[str]:
 
 @lru_cache(maxsize=16)
 def _list_now(spoken: tuple[str, ...], languages: tuple[str, ...]) -> frozenset[str]:
-    """Return the words such as `now` of the spoken languages, and their stems in `languages`."""
+    """Return words such as `now` in the spoken languages, and their stems in `languages`."""
     now = {fold(word) for language in spoken for word in list_phrases("now", language)}
     return frozenset(now | {stem(word, languages) for word in now})
 
@@ -370,7 +370,7 @@ def _offer_changes(ranked: Ranked, found: dict[RowId, FoundRow]) -> Ranked:
 def _list_telling_rows(
     search: Search, query: RankingQuery, said: Matches, most: int, weight: float, db: Database
 ) -> list[tuple[FoundRow, float]]:
-    """Return, with values, those of the `most` newest messages of the people asked about that have the rarest words."""
+    """Return, with values, the messages with the rarest words among the `most` newest of the people asked about."""
     if search.index is None:
         return []
     ids = [(CHAT, row_id) for row_id, _ in match.list_rows_of_person(said, query, most)]
@@ -452,7 +452,7 @@ def fill_with_person(ranked: Ranked) -> Ranked:
 
 
 def _add_messages(candidates: Sequence[Candidate], rows: Iterable[tuple[int, int]], tier: int = 2) -> list[Candidate]:
-    """Add to the candidates those of the messages, each (id, time), that are not among them yet."""
+    """Add messages, each (id, time), to the candidates unless they are candidates already."""
     known = {c.key for c in candidates}
     offered = (Candidate(CHAT, *row, is_offered=True, tier=tier) for row in rows if (CHAT, row[0]) not in known)
     return [*candidates, *offered]

@@ -46,9 +46,9 @@ class Search:
     index: IndexState | None
     """Index; None if it cannot be read."""
     index_error: StoreReadError | ValueError | None
-    """Error reading the index; plain SQL predicates are used then."""
+    """Error reading the index, after which plain SQL predicates are used; None without an error."""
     embedder: Embedder | None = None
-    """Embedder for the message; None if there is none."""
+    """Embedder for the message; None without an embedder."""
 
     @cached_property
     def proofs(self) -> Sequence[tuple[int, str, QueryTerm]]:

@@ -90,7 +90,7 @@ class Entry:
     items: tuple[Item, ...] = ()
     """Lines, oldest first."""
     summary: str = ""
-    """Summary; "" if there is none, or it has expired."""
+    """Summary; "" without a summary, or if it has expired."""
     summary_at: datetime | None = None
     channel_name: str = ""
     turns: int = 0
@@ -107,7 +107,7 @@ class ShortTermMessage(TypedDict):
     content: str
     speaker: str
     timestamp: str
-    """Time, ISO 8601, UTC; "" if there is none."""
+    """Time, ISO 8601, UTC; "" without a time."""
 
 
 class ShortTermEntry(TypedDict):

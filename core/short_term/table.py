@@ -184,7 +184,7 @@ def _inherit_privacy(connection: Connection, new: NewEntry) -> Scope:
 
 
 def _hold_entry(connection: Connection, scope: Scope, since: Since) -> Any:
-    """Delete expired entries, then lock the entry of the scope; None if there is none."""
+    """Delete expired entries, then lock and return the scope's entry; None without an entry."""
     delete_expired(connection, scope.persona, since)
     values = {"persona": scope.persona, "user": scope.participant, "channel": scope.conversation}
     return connection.execute(_HOLD_ENTRY, values).first()

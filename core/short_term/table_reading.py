@@ -142,7 +142,7 @@ _ENTRY = Shape(
     server_name=(_NAME, _C.server_name),
 )  # fmt: skip
 _SHAPES = tuple(_ENTRY.numbered(FIRST + 30 + place) for place in range(3))
-"""Shapes of the rows of a prompt's queries, one for each query, in the order of the queries."""
+"""Row shape of each query of a prompt, in the order of the queries."""
 
 
 @lru_cache(maxsize=64)

@@ -297,7 +297,7 @@ def refresh_memory(
     counter: Counter | None = None,
     **options: Unpack[CallOptions],
 ) -> Refreshed:
-    """Hide and show messages, compute which recaps are included; return the changes with the running recap.
+    """Hide and show messages, choose the recaps that prompts include; return the changes and the running recap.
 
     Call it after changing a setting, a break or a recap by hand; operations call it themselves. A second call changes
     nothing.

@@ -143,7 +143,7 @@ def edit_memory(
 def get_data(
     message: object, key: str | None = None, *, interface_path: object = None, **options: Unpack[CallOptions]
 ) -> Any:
-    """Return a value stored with a message, or None.
+    """Return a value stored with a message; None if it is not set.
 
     Args:
         key: as for `set_data`, or `stale` or `provenance`; None returns a dict of all values, in a fixed order.
@@ -175,7 +175,7 @@ def _read_all(call: StoryCall, row_id: int, key: str | None) -> dict[str, Any]:
 
 
 def get_memory(message: object, *, interface_path: object = None, **options: Unpack[CallOptions]) -> str | None:
-    """Return the recap of a message's current alternative, stale or not, or None."""
+    """Return the recap of a message's current alternative, even if stale; None without a recap."""
     memory: str | None = get_data(message, "memory", interface_path=interface_path, **options)
     return memory
 

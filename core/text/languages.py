@@ -185,7 +185,7 @@ class SpokenCounts:
         self.rows: defaultdict[tuple[str, bool], float] = defaultdict(float)
         """Number of rows with counted words by (language, is it common); rows are split among a word's languages."""
         self.words: defaultdict[tuple[str, bool], int] = defaultdict(int)
-        """Number of different counted words by (language, is the word common)."""
+        """Number of different counted words, by (language, whether the word is common)."""
         found, lists = set(docs), _list_words().items()
         owners = group((w, (code, w in common)) for code, (common, words) in lists for w in words & found)
         for word, count in docs.items():

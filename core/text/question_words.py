@@ -104,7 +104,7 @@ def begins_with(words: str, name: str, languages: Sequence[str]) -> bool:
 
 
 def asks_about_now(words: str, languages: Sequence[str]) -> bool:
-    """Return whether a question asks about the present: it has no words for the past, or has a word such as `now`.
+    """Return whether a question asks about the present: it has a word such as `now`, or no words for the past.
 
     `What did we decide?` asks for what holds now, too.
     """

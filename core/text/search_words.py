@@ -68,7 +68,7 @@ def _find_accented(text: str) -> frozenset[str]:
 
 
 def _find_salient(text: str, languages: Sequence[str], accented: frozenset[str]) -> tuple[list[str], set[str]]:
-    """Return (words that may be salient, the stop words among them that are salient all the same)."""
+    """Return (words that may be salient, the stop words among these words that count as salient)."""
     said = clean(text)
     folded = fold(said)
     # With an accent, a word of two letters may be a noun: `gà`, `kő`.

@@ -30,7 +30,7 @@ SHORT_US = 8 * DAY_US
 MOST_OF_DAYS = 400
 """Maximum number of rows of an audience within the spans that are ranked; the longest texts are used."""
 MOST_IN_ORDER = 24
-"""Maximum number of first or last rows: of the matches, or of each audience if the question names nothing else."""
+"""Maximum number of first or last rows among the matches, or in each audience if the question names nothing else."""
 
 
 NAMES_EVENT, AS_WELL = 0.5, 0.9

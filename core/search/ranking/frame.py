@@ -173,7 +173,7 @@ class GroupHits(NamedTuple):
     weight: float
     rows: MatchRows
     times: Floats
-    """Number of times each row holds a term of the group; letters inside other words count less than 1."""
+    """How often each row contains a term of the group; a match inside another word counts less than 1."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -109,7 +109,7 @@ class FoundRow:
 
 FILLING, FILLING_LAST = 3, 4
 Matched = Mapping[int, tuple[int, bool]]
-"""Matches of a row: (number of times, whether as a whole word) by term id."""
+"""Matches of a row: (number of occurrences, whether as a whole word) by term id."""
 
 
 @dataclass(slots=True, eq=False)  # never changed, but creating a frozen one takes four times as long

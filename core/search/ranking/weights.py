@@ -88,7 +88,7 @@ REPEAT_AGAIN = 0.25
 """Factor from one deduction for a session to the next: the fourth row loses little more than the third."""
 
 LEAST_CONTEXT, LEAST_REFERRED = 0.1, 0.25
-"""Values of `RankingQuery.least_context`: of most questions, and of one that refers to the turns before it."""
+"""Values of `RankingQuery.least_context`: for most questions, and for a question that refers to earlier turns."""
 
 SHORT_TURNS, LONG_TURNS = 40.0, 100.0
 """Mean words of a turn up to which turns are short, and from which they are long."""

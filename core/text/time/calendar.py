@@ -241,7 +241,7 @@ def _iter_forms(name: str, listed: str) -> Iterator[tuple[str, Any]]:
 
 
 def _phrase(form: str) -> tuple[str, ...]:
-    """Return the words of a form, or its characters in scripts that are read character by character."""
+    """Split a form into words, or into characters in scripts that are read character by character."""
     if form.isascii() and form.isalpha():  # most forms
         return (form.lower(),)
     return tuple(_SPLIT.findall(bare(form.rstrip("*"))))

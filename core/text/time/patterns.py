@@ -94,7 +94,7 @@ class Moment:
 
 
 def choose_unit(m: Moment, unit: str, step: int) -> Time | None:
-    """Return the week, month ... `step` units from now; for weekends, -1 is the last one that is over."""
+    """Return the week, month ... `step` units from now; for weekends, -1 is the last weekend that is over."""
     if unit in ("minute", "hour") or (unit == "day" and step):
         return None
     if unit == "weekend" and m.today.weekday() < 5 and (step > 0 or (step == 0 and m.is_this_over)):
