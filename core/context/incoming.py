@@ -1,4 +1,4 @@
-"""Reads messages in the formats of hosts: incoming messages, live ones of `context_memory`, and replies.
+"""Parses messages in the formats of hosts: incoming messages, live messages of `context_memory`, and replies.
 
 Messages may be objects, dicts or nestings of these. Their fields have the names in NAMES, in snake or camel case.
 """
@@ -353,7 +353,7 @@ def _read_text(message: Any, notes: list[str]) -> str:
 
 
 def _read_privacy(said: Any, chat_type: str | None, notes: list[str]) -> bool | None:
-    """Return whether the host calls the chat private, None if it does not; `said_privacy` reads the chat type later."""
+    """Return whether the host calls the chat private, None if the host does not say (`said_privacy` reads its type)."""
     if isinstance(said, int) and said in (0, 1):
         return bool(said)
     if said is not None:
@@ -372,7 +372,7 @@ MOST_NAME_CHARS = 100
 
 
 def input_facts(raw: Any, image_data: Any = None, attachments: Any = None) -> dict[str, Any]:
-    """Return the optional fields of the prompt's `input.payload`; missing ones are blank."""
+    """Return the optional fields of the prompt's `input.payload`; missing fields are blank."""
     return {
         "input_source": "voice" if get(raw, "voice") else "",
         "image": dict(image_data) if isinstance(image_data, Mapping) else {},

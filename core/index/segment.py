@@ -125,7 +125,7 @@ def rows_of(entries: Sequence[Entry]) -> Rows:
 
 
 def _pack_terms(kind: int, rows_terms: Sequence[Mapping[str, int]]) -> Blocks:
-    """Return the postings of all terms of one kind; `rows_terms` holds, for each row, how often it has each term."""
+    """Return the postings of all terms of one kind; `rows_terms` has, by row, the count of each term in the row."""
     numbers: defaultdict[str, int] = defaultdict(count().__next__)
     of = np.array([numbers[term] for terms in rows_terms for term in terms], np.int64)
     places = np.repeat(np.arange(len(rows_terms)), np.array([len(terms) for terms in rows_terms], np.int64))

@@ -32,7 +32,7 @@ from .table import decode, is_place
 from .visible import Block, Postings, Visible, add_fresh, build_table
 
 READ_AGAIN = 3
-"""Maximum number of attempts to read the index if it changes during the read."""
+"""Maximum number of attempts to load the index if it changes meanwhile."""
 _SEGMENT, _FRESH, _GONE = range(3)
 FreshRow = tuple[int, int, int, object, object]
 """Unpacked row: (audience, source, id, digest, content)."""

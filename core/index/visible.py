@@ -184,7 +184,7 @@ class FreshOffsets:
     """Converts positions in the table to positions among all rows, by adding the number of fresh rows before them."""
 
     before: Ints
-    """For each unpacked row, in order, the packed row after it."""
+    """Packed row that follows each unpacked row, in order."""
     ids: Sequence[RowId] = ()
     """Source and id of each unpacked row."""
 

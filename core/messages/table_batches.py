@@ -1,4 +1,4 @@
-"""Stores many messages, such as those of an import, PART messages per transaction."""
+"""Stores many messages, for instance of an import, with PART messages per transaction."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def clear_excluded(connection: Connection, persona: str, conversation: str) -> i
 
 
 def read_digest(db: Database, persona: str) -> int | None:
-    """Return the hash of the settings with which a persona's stories were last refreshed; None if they never were."""
+    """Return the hash of the settings of the last refresh of a persona's stories; None if there was no refresh."""
     c = counters.c
     rows = db.read(select(c.value).where(c.persona_id == persona, c.name == _MARK), source=counters.name)
     return int(rows[0].value) if rows else None

@@ -183,7 +183,7 @@ class PromptCall:
     replacing: str | None = None
     """Id of the stored message that the new message replaces."""
     room: Room | None = None
-    """Size of the prompt, which the number of hits follows if MEMORY_ITEMS is not set; None uses CONTEXT_VERBOSITY."""
+    """Size of the prompt, which sets the number of hits unless MEMORY_ITEMS does; None: CONTEXT_VERBOSITY sets it."""
 
     @property
     def report(self) -> Report:

@@ -455,7 +455,7 @@ def _list_asked(prompt: Mapping[str, Any]) -> list[str]:
 
 
 def _drop_context(prompt: dict[str, Any], items: Sequence[Item], space: Space) -> Fitted:
-    """Return the prompt with an empty context, and note the limit that it still exceeds."""
+    """Return the prompt with an empty context; `Fitted.broken` names the limit that it still exceeds, if any."""
     rest = {key: {} if key == "context" else value for key, value in prompt.items()}
     bare = without_base64(rest)
     text = write_json(bare)

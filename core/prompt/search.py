@@ -1,4 +1,4 @@
-"""The search of a prompt: its first round before the history is read, its hits once the history lists are known."""
+"""The search of a prompt: the first round runs before the history is loaded, the hits are chosen after it."""
 
 from __future__ import annotations
 

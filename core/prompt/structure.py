@@ -71,7 +71,7 @@ def shape_actions(actions: Any, lite: bool, note: Callable[[str], None]) -> dict
 
 
 def assemble(call: PromptCall, gathered: Gathered, actions: Actions) -> dict[str, Any]:
-    """Return the prompt before it is fitted, as a strict JSON copy of the host's data."""
+    """Build the prompt that is fitted later, as a strict JSON copy of the host's data."""
     renderer = Renderer(call.settings.templates_dir, call.report.note)
     shown = gathered.context.items()
     context = {key: map_texts(value, mark_lines) if key in MARKED else value for key, value in shown}

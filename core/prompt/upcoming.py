@@ -42,7 +42,7 @@ AT_ONCE, MOST_READ = 24, 240
 """Number of rows read at once, and maximum in total, to choose the section from; the nearest days come first."""
 _CLAUSE_END, _DIGIT = lazy_pattern(r"[,.;:!?\n\u3001\u3002\uff01\uff1f]"), lazy_pattern(r"\d")
 OLDEST = timedelta(days=366)
-"""Greatest age of a row without a birthday: older ones seldom mean the coming days."""
+"""Greatest age of a row without a birthday: older rows seldom mean the coming days."""
 
 
 def build_upcoming(

@@ -147,7 +147,7 @@ def _complete(search: Search, found: Sequence[tuple[Candidate, FoundRow]], alone
 
 
 def _leave_other_words(search: Search, matched: Matched, texts: Sequence[str]) -> Matched:
-    """Drop matches of words that the row has only with other tone marks; return {} if too few character pairs match."""
+    """Drop matches of words that the row only has with other tone marks; return {} if too few character pairs match."""
     terms = search.terms
     kept = {
         i: found

@@ -33,7 +33,7 @@ from .terms import QueryTerm
 MOST_READ = 300
 """Maximum number of rows of a person with a word of `_list_anchors` that are read from each audience.
 
-Half are the newest, half the older ones with the rarest of these words."""
+Half are the newest rows, half the older rows with the rarest of these words."""
 GROUPS = ABOUT_PERSON | {"wishes"}
 PASSING = frozenset({"Emotions", "Mood"})
 """Kinds of memories that are no statements: how somebody felt, such as `joy`."""

@@ -52,7 +52,7 @@ class Question:
     people: frozenset[str] = frozenset()
     """Speaker names that the question mentions, as given."""
     called: frozenset[str] = frozenset()
-    """Speaker names that the question addresses and does not mention otherwise: `Iris, what did I say?`."""
+    """Speaker names that the question only addresses, as in `Iris, what did I say?`."""
     self_person: bool = False
     """Whether the question speaks of the asker: I, my, me."""
     other: bool = False
@@ -355,7 +355,7 @@ def named(text: str, names: Collection[str], languages: Sequence[str]) -> frozen
 
 
 def find_called(text: str, names: Collection[str], languages: Sequence[str]) -> frozenset[str]:
-    """Return the names that a question addresses and does not mention otherwise."""
+    """Return the names that a question only addresses, and does not mention a second time."""
     if not names:
         return frozenset()
     words, said, called = question_words.asked_words(text), bare(text), set()

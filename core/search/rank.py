@@ -90,7 +90,7 @@ class Round:
     depth: int = 0
     """Number of rounds before this one."""
     extra: int = 0
-    """Number of additional rows to read, since the caller leaves some rows out."""
+    """Number of additional rows to load, since the caller leaves some rows out."""
     copies: Sequence[RowId] = ()
     """Copies of messages that earlier rounds loaded; the copies are not candidates."""
     missed: Sequence[Span] = ()
@@ -462,7 +462,7 @@ def _add_messages(candidates: Sequence[Candidate], rows: Iterable[tuple[int, int
 
 
 def question_of(search: Search, now: datetime) -> Question:
-    """Return the question of the message, without the people it names: the speakers are not loaded yet."""
+    """Parse the question of the message, without the people it names, since the speakers are not loaded yet."""
     text, languages = search.query.text, search.query.languages
     if not text or search.query.ranking != "relevance":
         return Question()

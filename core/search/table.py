@@ -290,7 +290,7 @@ class Repeated(NamedTuple):
 
 
 def list_repeated(read: Iterable[tuple[FoundRow, float, str]]) -> list[Repeated]:
-    """Return the texts that many messages share, from rows with their score and the reason they were left out."""
+    """Return the texts that many messages share; `read` has each row's score and the reason why it was left out."""
     found: defaultdict[tuple[str, bytes], list[tuple[float, int, str]]] = defaultdict(list)
     for row, score, reason in read:
         if row.source == _CHAT and row.digest is not None and row.folded.strip():

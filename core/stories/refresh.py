@@ -217,7 +217,7 @@ def concatenate_recap(
 
 
 def auto_hide_plan(count: int | None = None, conversation: object = None, **options: Unpack[CallOptions]) -> HidePlan:
-    """Return which messages the next refresh would hide or show, as ranges of indexes; nothing is changed.
+    """Return which messages the next refresh would hide or show, as ranges of indexes, without changing anything.
 
     Args:
         count: number of newest scenes that stay visible, including the unfinished scene. 1 and 0 hide all messages up

@@ -1,4 +1,4 @@
-"""The section `message_recaps`: the included recaps of this conversation, oldest first, one a line."""
+"""The section `message_recaps`: the included recaps of this conversation, oldest first, one per line."""
 
 from __future__ import annotations
 

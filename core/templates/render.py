@@ -1,4 +1,4 @@
-"""Renders the templates of `prompts/`; single files in TEMPLATES_DIR replace the shipped ones."""
+"""Renders the templates of `prompts/`; single files in TEMPLATES_DIR replace shipped files."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def _load_shipped(code: str) -> Phrases:
 def load_phrases(
     language: str, overlay: Phrases | None = None, templates_dir: str | Path | None = None
 ) -> dict[str, tuple[str, ...]]:
-    """Return the phrases of a language by group; groups in the overlay replace the shipped ones."""
+    """Load the phrases of a language by group; groups in the overlay replace the shipped groups."""
     code = language.lower()
     known = _read(f"remember/{code}.yaml", templates_dir, _parse_phrases) if code.isalpha() else None
     groups = dict(known) if known else dict.fromkeys(GROUPS, tuple[str, ...]())

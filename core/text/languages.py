@@ -42,7 +42,7 @@ SCRIPTS = {
 """Scripts by language; the first one found in a text decides: Kana before Han, unique before shared letters."""
 
 _WIDER = {"uk": SCRIPTS["ru"], "fa": SCRIPTS["ar"], "ja": lazy_pattern("[\u3040-\u30ff\u3400-\u9fff]")}
-"""All letters of the languages that SCRIPTS identifies by a few of their letters."""
+"""The whole alphabets of the languages that SCRIPTS identifies by only a few letters."""
 
 _LATIN = lazy_pattern("[a-z\u00e0-\u024f\u1e00-\u1eff]")
 

@@ -85,7 +85,7 @@ _NOTHING = object()
 
 
 def _iter_objects(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the readable part of each object in the text, outer ones before those inside them."""
+    """Yield the readable part of each object in the text, outer objects before inner objects."""
     at = text.find("{")
     while at >= 0:
         reader = _Reader(text, at)
@@ -246,7 +246,7 @@ _CHANNEL = lazy_pattern(
 """Channels of gpt-oss from servers that do not separate them: thoughts, and the tokens around the answer."""
 _BARE_CHANNEL = lazy_pattern(r"\s*(?:assistant)?(?:analysis|commentary)(?=\S)|\s*assistantanalysis")
 _BARE_FINAL = "assistantfinal"
-"""Word before the answer from servers that drop special tokens."""
+"""Word that comes before the answer on servers that drop special tokens."""
 
 
 def strip_thoughts(reply: str) -> str:

@@ -128,7 +128,7 @@ def _stems(word: str, languages: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def stems(word: str, languages: Sequence[str]) -> tuple[str, ...]:
-    """Return the word's stems in the order of the languages, unique; the word itself if there are none."""
+    """Return the word's stems in the order of the languages, unique; the word itself if it has no stem."""
     return (word,) if len(word) > LONGEST_WORD else _stems(word, tuple(languages))
 
 

@@ -1,4 +1,4 @@
-"""Ranking reasons that need the texts or vectors of rows, and a lower score for several rows of one session."""
+"""Ranking reasons that need the texts or vectors of rows; lowers the score of further rows of one session."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class RankingQuery:
     here: str = ""
     """Conversation key of the asker."""
     reach: int = 4
-    """Number of rows around a match in which an answer is searched; 0 for none."""
+    """Number of rows on each side of a match that may have the answer; 0 looks at matches only."""
     least_context: float = LEAST_CONTEXT
     """Minimum score of the words around a row without a match; below it, the row is not shown."""
     by_words: bool = False

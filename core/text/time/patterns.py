@@ -55,7 +55,7 @@ class Moment:
     lexicon: Lexicon
     is_plan: bool = False
     is_told: bool = False
-    """Whether the text is a stored one without a word for a plan."""
+    """Whether the text is a stored text without a word for a plan."""
     is_past: bool = False
     """Whether the text has a word for the past, and no word for a plan."""
     is_unsure: bool = False

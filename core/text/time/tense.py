@@ -56,7 +56,7 @@ def _load(language: str) -> tuple[dict[str, str], list[tuple[str, re.Pattern[str
 
 
 def read_tenses(parts: Sequence[TimePart], text: str, language: str) -> list[Tense | None]:
-    """Return the tense of each part; None if the language has no list of verbs and the sentence no known verb."""
+    """Return the tense of each part; None if the language has no verb list and the sentence no known verb."""
     tenses: list[Tense | None] = []
     is_listed = bool(_load(language)[0])
     ends = [*(each.begin for each in parts[1:]), len(text)]  # a part of words without a meaning ends with its first
