@@ -49,7 +49,7 @@ def shown_name(*names: str) -> str:
 
 
 def name_asker(message: IncomingMessage) -> str:
-    """Return the sender's name, user name or id, whichever is known first, else `the user`; never a label."""
+    """Return the sender's name, user name or id, whichever is known first, else `the user`; no label (`Ann (2)`)."""
     return known_name(message.sender.name, message.sender.username, message.sender.id) or "the user"
 
 

@@ -14,9 +14,9 @@ from .numbers import Column
 from .shapes import DAY, TAG, WORD, Entry, IndexTerm
 
 MOST_WORDS = 160
-"""Maximum number of words returned for one prefix: the commonest."""
+"""Maximum number of words returned for one prefix; commoner words are preferred."""
 MOST_INNER = 64
-"""Maximum number of words returned for one substring: the commonest."""
+"""Maximum number of words returned for one substring; commoner words are preferred."""
 SMALL = 8_192
 """Texts shorter than this (bytes) are first searched as a whole, since most words are missing in them."""
 _BREAK = 10

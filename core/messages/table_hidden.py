@@ -30,7 +30,7 @@ class MessagePosition(NamedTuple):
 
 
 def read_breaks(read: Reader, persona: str, conversation: str, newest: int | None = None) -> list[MessagePosition]:
-    """Return the positions of visible scene breaks, oldest first: all, or only the last `newest` ones."""
+    """Return the positions of visible scene breaks, oldest first: all, or only the last `newest` breaks."""
     joined = scenes.join(chat_history_cache, and_(_C.persona_id == _S.persona_id, _C.id == _S.break_row))
     breaks = (
         select(_C.timestamp, _C.id)

@@ -215,7 +215,7 @@ def read_stats(db: Database, persona: str, audiences: Sequence[int], *, local: b
 def read_pages(
     read: Reader, persona: str, conversation: str, audiences: Collection[int], *, with_text: bool = True
 ) -> Iterator[list[Line]]:
-    """Yield all messages of a conversation in pages, oldest first; hidden and excluded ones are included."""
+    """Yield all messages of a conversation in pages, oldest first; hidden and excluded messages are included."""
     here = (_C.persona_id == persona, _C.interface_path == conversation, _C.audience_id.in_(sorted(audiences)))
     chosen = select(*(LINE if with_text else FACTS)).where(*here).order_by(_C.timestamp, _C.id).limit(PAGE)
     page = [build_line(row) for row in read(chosen, {})]

@@ -163,7 +163,7 @@ class Room(NamedTuple):
     chars: int
     """Limit in characters; 0 for none."""
     is_list: bool
-    """Whether the message asks for a list or a count: memories are cut short."""
+    """Whether the message asks for a list or a count, so that memories are cut short."""
 
     def count_lines(self, line_chars: float = SHORTEST_LINE) -> int:
         """Return how many memories to search for if their lines have this many characters."""

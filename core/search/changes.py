@@ -184,7 +184,7 @@ def _may_mean(row: FoundRow, plan: FoundRow, languages: Sequence[str], least: in
 
 
 def _list_names(row: FoundRow, words: Collection[str]) -> dict[str, set[str]]:
-    """Return the last names after each first name: those among `words` and written in capitals."""
+    """Return, by first name, the last names that follow it; both names are capitalized and in `words`."""
     names = defaultdict[str, set[str]](set)
     capitals = [word if word[0].isupper() else "" for word in _WORD_OR_END.findall(row.shown_text)]
     for one, two in [(fold(one), fold(two)) for one, two in pairwise(capitals) if one and two]:

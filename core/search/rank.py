@@ -114,7 +114,7 @@ class Round:
 
     @property
     def plain_pool(self) -> int:
-        """Return how many of the newest matching rows of a source are read by plain SQL, in relevance mode."""
+        """Return how many of the newest matching rows of a source plain SQL loads, in relevance mode."""
         return int(max(self.search.query.pool, PLAIN_POOL) * 8**self.depth)
 
 
@@ -350,7 +350,7 @@ def add_changes(ranked: Ranked, db: Database) -> Ranked:
 
 
 def keep_changes(ranked: Ranked, before: Ranked) -> Ranked:
-    """Add to the candidates the changes that the round before found."""
+    """Add to the candidates the changes found by the previous round, `before`."""
     return _offer_changes(ranked, {c.changes: before.rows[c.key] for c in before.candidates if c.changes is not None})
 
 

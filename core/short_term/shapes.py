@@ -160,7 +160,7 @@ class _Counted(NamedTuple):
 
 
 class TurnResult(_Counted):
-    """The result of `write_turn`: `(stored, reason)`, where `stored` counts the entries written."""
+    """The result of `write_turn`: `(stored, reason)`; `stored` is the number of entries written."""
 
     summary_due: bool
     """Whether the host should ask a model for a new summary of the channel."""

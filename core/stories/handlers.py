@@ -315,7 +315,7 @@ def _ask_break(task: Task, story: Layout, limits: BreakLimits) -> _Detection:
 
 
 def _choose_window(task: Task, story: Layout, indexes: range, first: int) -> tuple[list[dict[str, object]], int]:
-    """Return the messages from index `first` on that fit into one question to a model, and the index of the last one.
+    """Return the messages from index `first` on that fit into one question to a model, and the last message's index.
 
     Messages from `first` on get three quarters of the tokens, earlier messages the rest.
     """

@@ -20,7 +20,7 @@ FEWEST_WORDS = 3
 AGAIN = 0.3
 """Factor for the rarity of a word that an already chosen sentence contains."""
 _PERSONAL, _TELLS, _ASKS, _ONE_WORD = 1.35, 1.15, 0.5, 0.3
-"""Score factors for a sentence in the first person, one with a number or name, a question, and a single word."""
+"""Score factors of a sentence: in the first person, with a number or name, as a question, of a single word."""
 
 _WIDE = "。！？｡"
 _CLOSING = "\"'”’»›)\\]}」』）】"

@@ -48,7 +48,7 @@ class Seen(NamedTuple):
     first_session: int
     """Number of the audience's first session, counted over all audiences."""
     long: Floats
-    """Scale of turn length in each conversation, from 0 for short turns to 1 for long ones."""
+    """Scale of turn length in each conversation, from 0 (short turns) to 1 (long turns)."""
     near: Floats
     """Nearness of each conversation to the asker (`Visible.nearness`)."""
     person: Floats | None

@@ -130,7 +130,7 @@ class Candidate:
     """Session number, unique in a search."""
     session_rows: int = 0
     long: float = 0.0
-    """Scale of turn length in the row's conversation, from 0 for short turns to 1 for long ones."""
+    """Scale of turn length in the row's conversation, from 0 (short turns) to 1 (long turns)."""
     tag_worth: float = 0.0
     """Score of the row's tags."""
     reasons: Mapping[str, float] = field(default_factory=dict)

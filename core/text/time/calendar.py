@@ -69,9 +69,9 @@ _TELLING = frozenset("MWSUD{HERgT1")
 """Kinds of words that always mean a time."""
 _NAMING = frozenset("MWD{E")
 _UNSURE = {"M": "m", "W": "w", "S": "$", "F": "!", "D": "!", "U": "!", "P": "!", "H": "!", "E": "!"}
-"""Kind for ambiguous words of a kind: a month, weekday or season that counts only next to certain words, or "!".
+"""Kind of an ambiguous word, by its usual kind. m, w, $: a time only next to certain words. !: a homonym.
 
-A weekday or month with "!" = "homonym" too: only a date, an hour or another weekday beside it proves it (`mer 5 mars`).
+If a weekday or month also has "!", only a date, an hour or another weekday beside it proves it: `mer 5 mars`.
 """
 _MAY_END = frozenset("MWSUFPDE")
 SHORTEST_STEM = 3

@@ -59,7 +59,7 @@ class Moment:
     is_past: bool = False
     """Whether the text has a word for the past, and no word for a plan."""
     is_unsure: bool = False
-    """Whether a weekday may be the last or the next one: `She told me Sunday`."""
+    """Whether a weekday may mean the last or the next such day: `She told me Sunday`."""
     is_verbless: bool = False
     """Whether a sentence has no verb, in a language whose verbs are listed: `ugh, Monday`."""
 

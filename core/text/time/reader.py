@@ -167,7 +167,7 @@ def _find_only_day(span: Found) -> date | None:
 
 
 def read_moment(text: str, now: datetime, zone: tzinfo, languages: Sequence[str]) -> Span | None:
-    """Return the one span that a text such as `last week` names; None if it names no span or several."""
+    """Return the span that a text such as `last week` names; None if the text names no span or several."""
     spans = [span for span in read_spans(text, now, zone, languages) if span.role in ("said", "about")]
     return spans[0] if len({span.words for span in spans}) == 1 else None
 
