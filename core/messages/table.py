@@ -37,7 +37,7 @@ from .new_message import SAME_WITHIN, NewMessage
 from .table_lines import Line
 
 CONSOLIDATION = "CONSOLIDATION"
-"""Operation that makes memory items of a conversation's new messages, and of the messages in its payload."""
+"""Operation that creates memory items from a conversation's new messages and the messages in its payload."""
 _C = chat_history_cache.c
 
 

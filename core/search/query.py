@@ -301,7 +301,7 @@ def read_mode(value: object, settings: Settings) -> tuple[str, str]:
 
 
 def list_words(text: str, languages: Sequence[str], *, is_asking: bool, reads_times: bool = True) -> list[str]:
-    """Return the words of a message to search for; if there are none, its stop words or symbols.
+    """Return the words of a message to search for; if it has only stop words or symbols, return these.
 
     If the question names only a time, words of the other sentences are not searched for.
     """

@@ -21,7 +21,7 @@ NUMBERS = ("en", "de", "fr", "es", "it", "pt", "nl", "ru", "ko", "ar", "he", "el
 """Languages with a list `numbers`."""
 
 ABOUT = (*NUMBERS, "ja", "zh", "th", "pl", "cs", "uk", "sv", "da", "no", "fi", "hu", "tr", "ro")
-"""Languages with a list `about`; they are all tried, as a few words seldom show their language."""
+"""Languages with a list `about`; all are tried, since a few words seldom show their language."""
 
 WITHOUT_SPACES = frozenset({"ja", "zh", "th"})
 WHO = "@"

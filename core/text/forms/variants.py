@@ -114,7 +114,7 @@ def _list_beginnings(letters: str) -> list[str]:
 
 
 def list_patterns(written: str, language: str, paradigm: Paradigm) -> dict[str, frozenset[str]]:
-    """Return the possible forms of a word: from each folded stem, maybe with a prefix, to its possible endings."""
+    """Return the possible forms of a word: a map of each folded stem, with or without prefix, to possible endings."""
     made: dict[str, frozenset[str]] = {}
     for word in dict.fromkeys((fold_case(written), *_list_spelt(written, language))):
         for stem, ending in _list_stems(to_letters(word, language), paradigm):

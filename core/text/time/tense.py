@@ -147,7 +147,7 @@ def _tell_tenses(verbs: Sequence[_Verb]) -> list[_Verb]:
 
 
 def _is_moved(sentence: Sequence[TimePart]) -> bool:
-    """Return whether a sentence reschedules something, or prepares for a time: `bought tickets for Friday`."""
+    """Return whether a sentence reschedules or prepares something for a time: `bought tickets for Friday`."""
     kinds = [each.kinds for each in sentence if not each.kinds or each.kinds.keys() - _SMALL]
     starts = [n for n, each in enumerate(kinds) if n == 0 or "-" in each]
     return any(_tells_move(kinds[begin:end]) for begin, end in pairwise([*starts, len(kinds)]))
