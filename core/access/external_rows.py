@@ -47,7 +47,7 @@ def index_before_search(db: Database, persona: str, numbers: Iterable[int]) -> N
 
 
 def index_all_rows(db: Database, progress: Progress | None = None) -> int:
-    """Index the rows that other programs inserted for any persona; return how many there were."""
+    """Index the rows that other programs inserted for any persona; return the number of these rows."""
     total = 0
     for source in sources.ALL:
         c = source.table.c
@@ -110,7 +110,7 @@ def _conversation_of(source: SourceTable, row: Mapping[str, Any]) -> str:
 
 
 def _find_places(connection: Connection, db: Database, persona: str, keys: set[str]) -> dict[str, AudienceRow]:
-    """Return, by conversation key, the audience for its rows: the whole persona's if the conversation is unknown."""
+    """Return the audience for each conversation key's rows; an unknown conversation gets the whole persona's."""
     facts = table_conversations.find_among(connection.execute, persona, keys) if keys else {}
     places = {key: AudienceRow(one.audience_id, one.local_only) for key, one in facts.items()}
     if keys <= places.keys():
@@ -120,7 +120,7 @@ def _find_places(connection: Connection, db: Database, persona: str, keys: set[s
 
 
 def participant_of(conversation: str, sender: str | None, name: str) -> str | None:
-    """Return the speaker's participant key; None for the persona, an unknown speaker or interface, or a long key."""
+    """Build the speaker's participant key; None for the persona, an unknown speaker or interface, or a too long key."""
     interface = split_key(conversation)[0]
     if not interface or sender == PERSONA_SENDER:
         return None

@@ -206,7 +206,7 @@ _SEEN: Any = table("seen", column("audience_id", ID), column("kind"), column("se
 
 
 def _row(part: int, *, n: Sequence[Any] = (), k: Sequence[Any] = (), x: Any = None) -> list[Any]:
-    """Return the columns of SELECT number `part` of the union: four numbers, three keys, one text; NULL if missing."""
+    """Build the columns of SELECT number `part` of the union: four numbers, three keys, one text; NULL if missing."""
     numbers = [*n, *[null()] * (4 - len(n))]
     keys = [*k, *[null()] * (3 - len(k))]
     return [
@@ -218,12 +218,12 @@ def _row(part: int, *, n: Sequence[Any] = (), k: Sequence[Any] = (), x: Any = No
 
 
 def _raw(key: Any) -> Any:
-    """Return a key column without its type, since a union mixes key columns with other types; the reader decodes it."""
+    """Remove a key column's type, since a union mixes keys with other types; the reader decodes the value."""
     return type_coerce(key, NullType())
 
 
 def _as_text(moment: Any, family: str) -> Any:
-    """Return a time as text, so that it fits into a UNION with a column of keys."""
+    """Convert a time to text in SQL, so that it fits into a UNION with a column of keys."""
     return cast(moment, String(32)) if family == "mysql" else type_coerce(moment, NullType())
 
 
@@ -306,14 +306,14 @@ def _select_always(family: str) -> tuple[CompiledStatement, ...]:
 
 @lru_cache(maxsize=2)
 def _select_level(family: str) -> CompiledStatement:
-    """Return the SELECT of the asking person's privacy level, as a rank; it has no row if the scope names no person."""
+    """Return the SELECT of the asking person's privacy level as a rank; it finds no row if the scope has no person."""
     rank = func.coalesce(table_participants.strictest_rank(_WHO), bindparam("default_rank", type_=Integer()))
     return CompiledStatement(select(*_row(LEVEL, n=[rank])).where(literal("", Key(255)) != _WHO), family)
 
 
 @lru_cache(maxsize=2)
 def _select_spoken_in(family: str) -> CompiledStatement:
-    """Return the SELECT of the public audiences of those servers in which the participant spoke last."""
+    """Return the SELECT of the public audiences of the servers in which the participant spoke last."""
     m, c, a = chat_history_cache.c, conversations.c, audiences.c
     lines = select(m.id, m.interface_path).where(m.persona_id == _P, m.participant_key == _WHO)
     newest = lines.order_by(m.id.desc()).limit(NEWEST_LINES).subquery("newest")
@@ -337,7 +337,7 @@ def _select_spoken_in(family: str) -> CompiledStatement:
 
 @lru_cache(maxsize=4)
 def _select_inserted(numbers: tuple[int, ...], family: str) -> CompiledStatement:
-    """Return the SELECT that checks whether rows that other programs inserted into these sources wait to be indexed."""
+    """Return the SELECT that checks whether rows of other programs in these sources are still not indexed."""
     tables = [BY_NUMBER[number].table for number in numbers]
     waiting = [exists(t.c.id).where(t.c.persona_id == _P, t.c.indexed == 0) for t in tables]
     return CompiledStatement(select(*_row(INSERTED)).where(or_(*waiting)), family)
@@ -345,7 +345,7 @@ def _select_inserted(numbers: tuple[int, ...], family: str) -> CompiledStatement
 
 @lru_cache(maxsize=2)
 def _select_vocabulary(family: str) -> tuple[CompiledStatement, ...]:
-    """Return the SELECTs of the persona's tags; they have no rows if the caller's copy of the tags is up to date."""
+    """Return the SELECTs of the persona's tags; they find no rows if the caller's cached tags are up to date."""
     is_version = (counters.c.persona_id == _P, counters.c.name == literal("tag_vocabulary", Key(64)))
     version = select(counters.c.value).where(*is_version)
     stale = func.coalesce(version.scalar_subquery(), 0) != bindparam("version", type_=Integer())
@@ -359,7 +359,7 @@ def _select_vocabulary(family: str) -> tuple[CompiledStatement, ...]:
 
 @lru_cache(maxsize=4)
 def _select_recent(all_of_server: bool, family: str) -> tuple[CompiledStatement, ...]:
-    """Return the SELECTs of those other conversations that have the newest messages in their audience."""
+    """Return the SELECTs of the other conversations that have the newest messages in their audience."""
     a, c = audiences.c, conversations.c
     known = select(c.server_id).where(c.persona_id == _P, c.conversation_key == _KEY).scalar_subquery()
     person = select(participants.c.person_key).where(
@@ -384,7 +384,7 @@ def _select_recent(all_of_server: bool, family: str) -> tuple[CompiledStatement,
 
 @lru_cache(maxsize=2)
 def _select_recent_inserted(family: str) -> CompiledStatement:
-    """Return the SELECT of conversations known only from rows of other programs, which the whole persona sees."""
+    """Return the SELECT of conversations that only rows of other programs name; the whole persona sees them."""
     a, c, m = audiences.c, conversations.c, chat_history_cache.c
     everywhere = select(a.audience_id).where(
         a.persona_id == _P, a.kind == literal("persona", Key(12)), a.server_id == literal("", Key(191))

@@ -82,7 +82,7 @@ def choose_persona(db: Database, wanted: str) -> str:
 
 
 def count_places(db: Database, persona: str) -> list[PlaceCount]:
-    """Return the number of rows for each kind and server of audiences, the greatest first."""
+    """Return row counts for each kind and server of audiences, the greatest first."""
     rows = union_all(
         *(
             select(table.c.audience_id).where(table.c.persona_id == persona)
@@ -99,7 +99,7 @@ def count_places(db: Database, persona: str) -> list[PlaceCount]:
 
 
 def name_near(db: Database, persona: str, kind: str, key: str) -> str:
-    """Return a sentence that says that a key is unknown and names the most similar known ones; "" for a known key."""
+    """Build a sentence that calls `key` unknown and names the most similar known keys; "" if `key` is known."""
     from difflib import get_close_matches  # noqa: PLC0415 - only mistakes need it
 
     people = _P.participant_key, memories.c.participant_key  # a memory may be of somebody who has not spoken
@@ -120,7 +120,7 @@ def name_near(db: Database, persona: str, kind: str, key: str) -> str:
 
 
 def name_other_personas(db: Database, persona: str) -> str:
-    """Return "" if the persona has rows; otherwise names of other personas, since the given name may be mistyped."""
+    """Return a sentence that names other personas if `persona` has no rows, since its name may be mistyped; else ""."""
     if choose_persona(db, persona) == persona:
         return ""
     from difflib import get_close_matches  # noqa: PLC0415 - as above
@@ -154,7 +154,7 @@ def _count(
 
 
 def _holds_words(words: str, name: Any, key: Any) -> list[Any]:
-    """Return the conditions for rows whose name or key contains the words; none for ""."""
+    """Return the conditions for rows whose name or key contains `words`; [] if `words` is ""."""
     pattern = like_pattern(words)
     return [or_(has_keyword(name, pattern), has_keyword(type_coerce(key, String()), pattern))] if words else []
 
@@ -258,7 +258,7 @@ def read_identities(db: Database, persona: str, key: str) -> list[PersonCount]:
 
 
 def read_names(db: Database, persona: str, keys: Iterable[str]) -> dict[str, str]:
-    """Return the names of participants by key; nameless ones are absent."""
+    """Return the names of participants by key; participants without a name are left out."""
     named = select(_P.participant_key, _P.display_name).where(
         _P.persona_id == persona, _P.participant_key.in_(IDS), _P.display_name != ""
     )

@@ -34,12 +34,12 @@ PRIVATE_CHAT_TYPES: Mapping[str, Privacy] = {
 PUBLIC_CHAT_TYPES = frozenset({"group", "channel", "supergroup", "guild"})
 
 _KIND = re.compile(r"/%([a-z]+)-")
-"""Kind of a conversation in a key of the proxy or a transcript: `room` in `proxy/%room-kitchen`."""
+"""Matches the kind of a conversation in a key of the proxy or a transcript: `room` in `proxy/%room-kitchen`."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class AudienceKey:
-    """The key of an audience within its persona."""
+    """An audience within its persona: kind, server, and `ref`, the key of its person or conversation."""
 
     kind: AudienceKind
     server: str = ""
@@ -47,7 +47,7 @@ class AudienceKey:
 
 
 def stored_privacy(state: int, direct_person: str | None) -> Privacy:
-    """Return the privacy that the columns `is_private` and `direct_person_key` mean."""
+    """Return the privacy that the values of the columns `is_private` and `direct_person_key` stand for."""
     if not state or direct_person is None:
         return "restricted" if state else "public"
     return "separate" if state == SEPARATE else "direct"
@@ -56,7 +56,7 @@ def stored_privacy(state: int, direct_person: str | None) -> Privacy:
 def said_privacy(
     is_private: bool | None, chat_type: str | None, chat_id: str | None, sender_id: str | None, server: str
 ) -> Privacy | None:
-    """Return the privacy that these values of the host's message state; None if they do not state it."""
+    """Derive a conversation's privacy from these values of the host's message; None if they do not state it."""
     kind = (chat_type or "").lower()
     is_own, of_type = bool(chat_id) and chat_id == sender_id, PRIVATE_CHAT_TYPES.get(kind)
     if is_private is False or (is_private is None and kind in PUBLIC_CHAT_TYPES):
@@ -102,17 +102,17 @@ SERVER_MARK = "\x1f"
 
 
 def mark_server(conversation: str, server: str) -> str:
-    """Return a conversation key with its server added, to store a room whose key another server uses too."""
+    """Add the server to a conversation key, to store a room whose key another server uses too."""
     return f"{conversation}{SERVER_MARK}{blake2b(server.encode(), digest_size=8).hexdigest()}"
 
 
 def plain_key(conversation: str) -> str:
-    """Return a stored conversation key as the host knows it, without the server that `mark_server` added."""
+    """Remove the server that `mark_server` added to a stored conversation key, so that the host knows the key."""
     return conversation.partition(SERVER_MARK)[0]
 
 
 def show_key(key: str) -> str:
-    """Return a stored conversation key in a form for people.
+    """Format a stored conversation key for people.
 
     >>> show_key("proxy/%room-the%2Fkitchen")
     'proxy room the/kitchen'
@@ -121,14 +121,14 @@ def show_key(key: str) -> str:
 
 
 def split_key(conversation: str) -> tuple[str, str, str]:
-    """Return interface, chat id and thread id of a conversation key `interface/chat[/thread]`."""
+    """Split a conversation key `interface/chat[/thread]` into interface, chat id and thread id."""
     interface, _, rest = plain_key(conversation).partition("/")
     chat, _, thread = rest.partition("/")
     return interface, chat, thread
 
 
 def is_own_chat(conversation: str | None, participant: str | None) -> bool:
-    """Return whether a chat's id is that of the person, as in direct messages."""
+    """Return whether the chat id of `conversation` is the id of `participant`, as in direct messages."""
     interface, chat, _ = split_key(conversation or "")
     return bool(chat) and participant == f"{interface}/{chat}"
 
@@ -138,7 +138,7 @@ KEY_PARTS = {"interface": 64, "chat_id": 255, "thread_id": 255}
 
 
 def check_key(conversation: object) -> str:
-    """Return a conversation key after checking that its parts fit their columns."""
+    """Check that the parts of a conversation key fit their columns, and return the key."""
     key = key_text(conversation, "interface_path", KEY_BYTES["conversation"], required=True)
     for (name, limit), part in zip(KEY_PARTS.items(), split_key(key), strict=True):
         key_text(part, f"{name} of interface_path", limit)
@@ -146,7 +146,7 @@ def check_key(conversation: object) -> str:
 
 
 def named_participant(interface: str, name: str) -> str | None:
-    """Return a participant key made from a name, cut to the bytes of its column; None without a name."""
+    """Build a participant key from a name, cut to the bytes of its column; None without a name."""
     prefix = f"{interface}/" if interface else ""
     room = max(KEY_BYTES["participant"] - len(prefix.encode()), 0)
     own = one_line(name).strip().encode()[:room].decode("utf-8", "ignore")
@@ -161,5 +161,5 @@ def parent_key(conversation: str) -> str | None:
 
 
 def mark_participant(participant: str) -> str:
-    """Return the digest of a participant key, which stored rows have instead of the key: 20 hexadecimal digits."""
+    """Return the digest of a participant key, stored in rows in place of the key: 20 hexadecimal digits."""
     return blake2b(participant.encode("utf-8", "replace"), digest_size=10).hexdigest() if participant else ""

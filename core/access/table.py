@@ -23,7 +23,7 @@ _HOLD = _FIND.with_for_update()
 
 
 def find_or_make(connection: Connection, db: Database, persona: str, key: AudienceKey) -> int:
-    """Return the id of an audience, inserting it if it is new; it is locked if forgetting might delete it meanwhile."""
+    """Return the id of an audience, inserting a new one; the row is locked if forgetting might delete it meanwhile."""
     audience_id = find(connection, persona, key, lock=key.kind != "persona")
     if audience_id is not None:
         return audience_id
@@ -55,7 +55,7 @@ def read_keys(db: Database, persona: str) -> dict[int, AudienceKey]:
 
 
 def is_foreign(db: Database, viewer: Viewer, row_id: int) -> bool:
-    """Return whether a visible row is neither the viewer's own nor of the viewer's direct conversation."""
+    """Return whether a visible row is outside the viewer's own audience and the viewer's direct conversation."""
     own = viewer.own if viewer.privacy in ("direct", "separate") else None
     for source in ALL:
         c = source.table.c

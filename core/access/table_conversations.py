@@ -31,7 +31,7 @@ TITLE_CHARS = 200
 SHARED_KINDS = ("saved", "instruction")
 """Kinds of memory that a person asked for; the person's private conversations share them."""
 UNKNOWN_PERSON = ""
-"""direct_person_key of a direct message whose person has not spoken yet; NULL means no direct message."""
+"""direct_person_key of a direct message whose person has not spoken yet; NULL means that it is no direct message."""
 
 MOVED = ("conversations", "chat_history_cache", "memories", "ai_diary", *(table.name for table, _ in FOLLOWING))
 """Tables whose rows move with their conversation."""
@@ -116,7 +116,7 @@ def ensure(
 
 
 def _said(scope: Scope, sender: str | None) -> Privacy | None:
-    """Return the host's privacy; without one, `direct` or `restricted` if the chat's id is the sender's, else None."""
+    """Return the host's privacy; without one, `direct` or `restricted` if the chat id is the sender's id, else None."""
     is_own = rules.is_own_chat(scope.conversation, sender or scope.participant)
     return scope.privacy or (("restricted" if scope.server else "direct") if is_own else None)
 
@@ -184,7 +184,7 @@ def _privacy_of_new(
 
 
 def check_server(scope: Scope, facts: ConversationFacts) -> None:
-    """Raise if another server has inserted a room with this key meanwhile; the retry then chooses another key."""
+    """Raise DuplicateKeyError if another server has inserted a room with this key; a retry chooses another key."""
     if scope.server and facts.server not in ("", scope.server) and facts.direct_person is None:
         raise DuplicateKeyError(DUPLICATE_KEY, source="conversations")
 
@@ -225,7 +225,7 @@ def choose_place(connection: Connection, db: Database, scope: Scope, place: Audi
 
 
 def list_seen(connection: Connection, persona: str, facts: ConversationFacts | None) -> list[int]:
-    """Return the ids of the audiences that prompts in a conversation see; for None, only the whole persona's."""
+    """Return the ids of the audiences that prompts in a conversation see; without `facts`, only the persona's."""
     keys = [rules.AudienceKey("persona")]
     if facts is not None:
         person = participants.person_of(connection, persona, facts.direct_person) or facts.direct_person
@@ -301,7 +301,7 @@ _CLOSED = "\x00"
 
 
 def _owner(row: Any) -> str:
-    """Return a conversation's owner: its server id; without a server NO_SERVER (direct), _CLOSED (restricted) or ""."""
+    """Return the owner of a conversation key: its server id, else NO_SERVER (direct), _CLOSED (restricted) or ""."""
     if row.server_id or row.direct_person_key is not None:
         return row.server_id or NO_SERVER  # a server's room that was made direct stays the server's
     return _CLOSED if row.is_private == rules.STATES["restricted"] else ""
@@ -363,7 +363,7 @@ def relocate(
 
 
 def said_in(source: SourceTable, facts: ConversationFacts) -> Any:
-    """Return the SQL condition for a source's rows from a conversation."""
+    """Return the SQL condition that selects a conversation's rows in the table of `source`."""
     if source is CHAT:
         return chat_history_cache.c.interface_path == facts.key
     if source is MEMORIES:
@@ -375,7 +375,7 @@ def said_in(source: SourceTable, facts: ConversationFacts) -> Any:
 
 
 def hold_threads(connection: Connection, persona: str, above: str) -> list[ConversationFacts]:
-    """Lock the threads of a conversation, and return them in the order of their keys."""
+    """Lock the threads of the conversation `above`, and return them in the order of their keys."""
     below = select(*FACTS).where(
         _C.persona_id == persona,
         _C.conversation_key >= rules.plain_key(above) + "/",
@@ -387,7 +387,7 @@ def hold_threads(connection: Connection, persona: str, above: str) -> list[Conve
 
 
 def is_of_another(parent: str | None, thread: str | None) -> bool:
-    """Return whether a direct message with a thread-like key belongs to another person than its parent conversation."""
+    """Return whether a direct message that looks like a thread belongs to another person than its parent."""
     return bool(parent and thread and parent != thread)
 
 

@@ -56,7 +56,7 @@ _NAMES = select(_P.participant_key, _P.display_name).where(
 
 
 def strictest_rank(key: Any) -> Any:
-    """Return a subquery for the strictest privacy rank of a participant's linked identities; NULL if none is stored."""
+    """Build a subquery for the strictest privacy rank of a participant's linked identities; NULL without a rank."""
     ranks = select(func.max(LEVEL_RANK)).select_from(_LEVELS)
     return ranks.where(MINE.c.participant_key == key).scalar_subquery()
 
@@ -79,13 +79,13 @@ def select_identities(persona: Any, key: Any) -> Select[tuple[str]]:
 
 
 def read_persons(db: Database, persona: str, keys: Collection[str]) -> dict[str, str]:
-    """Return the person key of each stored participant; linked identities have the same one."""
+    """Return the person key of each stored participant; linked identities share one person key."""
     persons = select(_P.participant_key, _P.person_key).where(_P.persona_id == persona, _P.participant_key.in_(IDS))
     return {row[0]: row[1] for row in read_parts(partial(db.read, source="participants"), persons, {}, keys)}
 
 
 def is_name_of_person(db: Database, persona: str, name: str) -> bool:
-    """Return whether a stored participant's name begins with the word `name`, which is folded."""
+    """Return whether a stored participant's name begins with the folded word `name`."""
     begins = func.lower(_P.display_name).startswith(name, autoescape=True)
     return bool(
         db.read(select(_P.participant_key).where(_P.persona_id == persona, begins).limit(1), source="participants")
@@ -93,12 +93,12 @@ def is_name_of_person(db: Database, persona: str, name: str) -> bool:
 
 
 def read_bare_ids(keys: Iterable[str]) -> set[str]:
-    """Return participant keys without their interfaces, as messages without an interface are stored."""
+    """Strip the interfaces from participant keys, as messages without an interface are stored."""
     return {bare for key in keys if (bare := key.partition("/")[2])}
 
 
 def build_own_id(column: Any) -> Any:
-    """Return the SQL expression for the id part of a participant key column; a key without interface is an id."""
+    """Build the SQL expression for the id part of a participant key column; a key without interface is an id."""
     return func.substr(column, func.instr(column, "/") + 1, type_=Key(255))
 
 
@@ -116,7 +116,7 @@ def find_on_interfaces(connection: Connection, keys: Iterable[str]) -> dict[str,
 def keep_allowed(
     connection: Connection, persona: str, lines: Sequence[Line], default: str, *, levels: Collection[str] = LEVELS[:2]
 ) -> list[Line]:
-    """Return the lines that a new text may use: lines of people at one of these levels, and answers to these people."""
+    """Choose the lines that a new text may use: lines of people at one of `levels`, and answers to these people."""
     names = {name for line in lines for name in (line.participant, line.triggered_by) if name}
     people = known(connection, persona, names, default) if names else {}
     refused = {name for name, person in people.items() if person.level not in levels}
@@ -143,7 +143,7 @@ def delete_levels(connection: Connection, keys: Iterable[str]) -> int:
 
 
 def person_of(connection: Connection, persona: str, participant: str | None) -> str | None:
-    """Lock a participant, and return the key of the person it is linked to, else its own key."""
+    """Lock a participant, and return the person key it is linked to; the participant's own key if it is not stored."""
     if not participant:
         return None
     person = connection.execute(_PERSON, {"persona": persona, "key": participant}).scalar()

@@ -26,7 +26,7 @@ _LOCK = threading.Lock()
 def note(
     db: Database, persona: str, cutoff: int, *, people: Iterable[str] = (), conversations: Iterable[str] = ()
 ) -> None:
-    """Record in this process a deletion of people or conversations: their rows with ids below `cutoff` are refused."""
+    """Record in this process that people or conversations were deleted; rows with ids below `cutoff` are rejected."""
     with _LOCK:  # the id below which rows are too late, by digest of the forgotten person or conversation
         before: dict[bytes, int] = db.caches.get(_NAME, {})
         if len(before) >= _MOST:

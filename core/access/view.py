@@ -1,4 +1,4 @@
-"""The access rights of one call: `load` computes them, and all reads of the call use them."""
+"""The permissions of one call: `load` computes them, and all reads of the call use them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ConversationFacts:
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Who asks and where (scope, privacy, destination), which audiences they may see, and their conversations."""
+    """The scope, privacy and destination of a call, the audiences that it may see, and their conversations."""
 
     scope: Scope
     destination: str
@@ -70,7 +70,7 @@ class Viewer:
 
     @property
     def bound(self) -> dict[str, Any]:
-        """Return the parameter values of statements for this viewer."""
+        """Return the parameter values that statements for this viewer bind."""
         return {"persona": self.scope.persona, "audiences": self.audiences, "local_only": int(self.sees_local_only)}
 
 
@@ -87,12 +87,12 @@ class Request:
     inserted_into: tuple[int, ...] = ()
     """Numbers of the sources whose externally inserted rows are indexed first."""
     is_prompt: bool = False
-    """Whether a prompt or search reads: SERVER_IN_DIRECT then adds audiences, level `full` allows only public ones."""
+    """Whether this is a prompt or search: SERVER_IN_DIRECT adds audiences, and level `full` allows only public ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recent:
-    """A visible conversation other than the scope's, with messages."""
+    """A visible conversation with messages, other than the scope's."""
 
     key: str
     title: str
@@ -108,7 +108,7 @@ class AccessSnapshot:
     vocabulary: Vocabulary | None = None
     """Tag vocabulary; None if the caller's version is current."""
     notes: tuple[str, ...] = ()
-    """Notes on rows that are not visible yet, and the remedy."""
+    """Notes on rows that are not visible yet, each with a remedy."""
 
 
 def is_seen(row: Any, audiences: Collection[int], local: bool) -> bool:

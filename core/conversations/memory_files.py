@@ -64,7 +64,7 @@ class State(NamedTuple):
     lines: frozenset[str] = frozenset()
     """Digests of the saved memories in the file."""
     left: frozenset[str] = frozenset()
-    """Digests of lines that a person added but that could not be stored; they stay in the file."""
+    """Digests of lines that a person added but that could not be stored; the lines stay in the file."""
 
 
 class Section(NamedTuple):
@@ -206,7 +206,7 @@ def _iter_lines(text: str) -> Iterator[str]:
 
 
 def _take_sections(call: Call, folder: Path) -> None:
-    """Add the conversations of a file that another program wrote in this format; refuse a file in another format."""
+    """Add the conversations of a file that another program wrote; raise TransferError for another format."""
     text = _read(folder / RECENT)
     sections = read_sections(text)
     if _write_sections(sections).split() != text.split():
@@ -232,7 +232,7 @@ def _take_edits(call: Call, folder: Path, state: State) -> None:
 
 
 def _iter_new(items: Iterable[T], read_text: Callable[[T], str], stored: Iterable[str]) -> Iterator[tuple[int, T]]:
-    """Yield (position in the file, entry) for each entry whose text is not in `stored`; of equal texts only one."""
+    """Yield (position in the file, entry) for each entry whose text is not in `stored`; equal texts only once."""
     texts = set(map(fold, stored))
     for number, item in enumerate(items, 1):
         text = fold(read_text(item))
@@ -308,7 +308,7 @@ def _lock(folder: Path, *, make: bool = False) -> Iterator[None]:
 
 
 def _read(path: Path) -> str:
-    """Return the text of a file, or "" if it does not exist."""
+    """Return the text of a file; "" if the file does not exist."""
     with _as_transfer_error(path, "read"), contextlib.suppress(FileNotFoundError):
         if path.stat().st_size > MAX_BYTES:
             raise TransferError(
@@ -357,7 +357,7 @@ def write_files(call: Call) -> None:
 
 
 def read_state(folder: Path) -> State:
-    """Return the state that this program stored in a folder; an empty state if there is none."""
+    """Return the state that this program stored in a folder; an empty state if the folder has none."""
     try:
         held = json.loads(_read(folder / STATE))
         return State(Scope(*held["scope"]), frozenset(held.get("lines", ())), frozenset(held.get("left", ())))

@@ -31,7 +31,7 @@ _escape = partial(html.escape, quote=False)
 
 
 def get_user_memory_prompt(**options: Unpack[CallOptions]) -> str | None:
-    """Return recent conversations, then saved memories, each between two marker lines; None if there are none.
+    """Build a text of recent conversations, then saved memories, each between two marker lines; None without both.
 
     The text has at most 10 conversations, and as many saved memories as SAVED_CHARS allows, oldest first. A part that
     cannot be read is left out and logged.
@@ -104,7 +104,7 @@ def _switches(settings: Settings) -> tuple[bool, bool]:
 
 @contextmanager
 def _logged(source: str) -> Iterator[None]:
-    """Log a read error in the block; the prompt is built without this part."""
+    """Log a read error in the block, so that the prompt is built without this part."""
     try:
         yield
     except StoreError as error:

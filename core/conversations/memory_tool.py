@@ -56,7 +56,7 @@ _WHY = {
 
 
 def memory_tools(form: ToolForm = "openai", **options: Unpack[CallOptions]) -> list[dict[str, Any]]:
-    """Return the tools to offer to the model: the memory tool, or an empty list while it is switched off.
+    """Return the tools to offer to the model: the memory tool, or [] while the memory tool is switched off.
 
     Args:
         form: `openai` and `anthropic` for native tool calling, `xml` for calls written into the reply.
@@ -74,7 +74,7 @@ def is_offered(settings: Settings) -> bool:
 
 
 def parse_tool_call(reply: Any, **options: Unpack[CallOptions]) -> list[ToolCall]:
-    """Return the calls of the memory tool in a model's reply, in order; calls of other tools are left out.
+    """Parse the calls of the memory tool in a model's reply, in order; calls of other tools are left out.
 
     Args:
         reply: the text; or for native tool calling the message, its `tool_calls`, or its content blocks.
@@ -167,7 +167,7 @@ def build_definition(form: str) -> dict[str, Any]:
 
 
 def _build_tag(word: str, slash: str = "") -> re.Pattern[str]:
-    """Return a pattern for an element's tag, with optional spaces, which models add."""
+    """Compile a pattern for an element's tag; it allows extra spaces, which models add."""
     return re.compile(rf"<{slash}[ \t]{{0,8}}{word}[ \t]{{0,8}}>")
 
 
@@ -177,7 +177,7 @@ def read_text_calls(text: str) -> list[ToolCall]:
 
 
 def _read_element(part: str, word: str, at: int = 0) -> tuple[str | None, int]:
-    """Return content and end of the first element with this name; None if one of its tags is missing."""
+    """Return (content, end) of the first element with this name; the content is None if one of its tags is missing."""
     first = _build_tag(word).search(part, at)
     last = _build_tag(word, "/").search(part, first.end()) if first else None
     return (part[first.end() : last.start()], last.end()) if first and last else (None, at)
@@ -205,7 +205,7 @@ def _broken(form: ToolForm, reason: str, call_id: str = "") -> ToolCall:
 
 
 def read_native_calls(given: Any) -> list[ToolCall]:
-    """Return the calls of the memory tool in a message: in its `tool_calls`, its content blocks, or a list of calls."""
+    """Parse the calls of the memory tool in a message: in its `tool_calls`, its content blocks, or a list of calls."""
     if isinstance(given, Mapping):
         calls = next((c for key in ("tool_calls", "content") if (c := given.get(key)) and _is_list(c)), None)
         given = [given] if calls is None else calls
@@ -220,7 +220,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _read_native_call(given: Mapping[str, Any]) -> ToolCall | None:
-    """Return a call in OpenAI's or Anthropic's form; None if it is a call of another tool."""
+    """Parse a call in OpenAI's or Anthropic's form; None if it calls another tool."""
     function = given.get("function")
     form: ToolForm = "openai"
     if isinstance(function, Mapping):
@@ -250,7 +250,7 @@ def _read_native_call(given: Mapping[str, Any]) -> ToolCall | None:
 
 
 def build_answer(call: ToolCall, success: bool, message: str) -> Any:
-    """Return `{success, message}` in the form of the call, ready for the model."""
+    """Build the answer `{success, message}` in the form of the call, ready for the model."""
     if call.form == "xml":
         shown, word = html.escape(message, quote=False), "true" if success else "false"
         return f"<tool_result><name>{NAME}</name><success>{word}</success><message>{shown}</message></tool_result>"

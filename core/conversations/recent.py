@@ -1,4 +1,4 @@
-"""Recent conversations: report an end, make title and summary, and list them."""
+"""Recent conversations: report the end of a conversation, make its title and summary, and list conversations."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TEMPLATE = "conversation_summary.txt.j2"
 MODEL_TRIES = 3
 """Maximum number of tries with a failing model; after the last one the extract is stored."""
 _HANDED_IN = ("text", "sender_name", "participant", "triggered_by", "role")
-"""Fields of an unstored message that the operation's payload keeps."""
+"""Fields of a message passed in that the operation's payload keeps if the message is not stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class End:
     id: int
     """Id of the summary."""
     last: int
-    """Number of the end, as made by `rules_summaries.number_end`."""
+    """Number that identifies the end, from `rules_summaries.number_end`."""
     at: datetime
     rows: tuple[int | None, ...] | None = None
     """Row id of each message passed in, None if unstored. None instead of a tuple: all stored messages up to `last`."""
@@ -59,7 +59,7 @@ class End:
 
 
 def read_end(payload: Mapping[str, Any], now: datetime) -> End | None:
-    """Return the end described by an operation's payload; None if the payload is invalid."""
+    """Parse the end described by an operation's payload; None if the payload is invalid."""
     summary_id, last, rows = (payload.get(name) for name in ("summary", "last", "rows"))
     if not isinstance(summary_id, int) or not isinstance(last, int):
         return None
@@ -157,7 +157,7 @@ def close_conversation(
 def _report_end(
     connection: Connection, call: Call, lines: Sequence[Line] | None, summary_id: int, *, queue: bool
 ) -> End | WriteResult:
-    """Return the reported end, or a result with reason empty, privacy or duplicate; `queue`: also queue its summary."""
+    """Return the reported end, or a result with reason empty, privacy or duplicate; `queue` also queues its summary."""
     scope = call.scope
     key = scope.conversation or ""
     if lines is not None:
@@ -219,7 +219,7 @@ def _finish_report(call: Call, end: End | WriteResult, model: Any, *, wait: bool
 
 
 def gather_lines(call: Call, end: End) -> list[Line]:
-    """Return the messages to summarise, oldest first; empty if none of them may still be read."""
+    """Return the messages to summarise, oldest first; [] if no message may be read any more."""
     db, persona, key = call.db, call.persona, call.scope.conversation or ""
     if end.rows is None:
         lines = table_summaries.read_lines_up_to(db, persona, key, end.last, end.at)
@@ -234,7 +234,7 @@ def gather_lines(call: Call, end: End) -> list[Line]:
 
 
 def choose_model(call: Call, model: Any) -> Any:
-    """Return the model to ask; None if there is none, or if it is remote and the conversation must stay local."""
+    """Return the model to ask; None without a model, or if the model is remote and the conversation must stay local."""
     asked = llm.resolve(model, call.settings, call.db)
     if asked is None or call.destination == "local" or not call.scope.conversation:
         return asked
@@ -244,7 +244,7 @@ def choose_model(call: Call, model: Any) -> Any:
 
 
 def make_summary(settings: Settings, lines: Sequence[Line], model: Any, *, retries: bool = False) -> Summary:
-    """Return the model's title and summary; an extract if there is no model or it fails.
+    """Return title and summary: the model's, or an extract if there is no model or the model fails.
 
     Raises:
         ModelError: only with `retries`: the model failed, and a later try may succeed.
@@ -265,7 +265,7 @@ def make_summary(settings: Settings, lines: Sequence[Line], model: Any, *, retri
 
 
 def store_summary(connection: Connection, call: Call, end: End, lines: Sequence[Line], summary: Summary) -> WriteResult:
-    """Store a summary in the caller's transaction: an extract if some of its messages may no longer be kept."""
+    """Store a summary in the caller's transaction; store an extract if some messages may no longer be kept."""
     persona, key = call.persona, call.scope.conversation
     place = table_summaries.find_place(connection, call)
     if place is None:

@@ -40,7 +40,7 @@ class Summary:
 
 
 def read_messages(messages: object, conversation: str | None, participant: str | None = None) -> list[Line]:
-    """Return the messages that a host passes in, except blank ones and texts that nobody said, such as tool results."""
+    """Parse the messages that a host passes in, without blank ones and texts that nobody said, such as tool results."""
     if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable):
         raise TypeError(f"messages is of type {type(messages).__name__}. Pass a list of messages.")
     interface = split_key(conversation)[0] if conversation else ""
@@ -82,7 +82,7 @@ def _line(given: Any, conversation: str, interface: str, order: int) -> Line | N
 
 
 def keep_newest(lines: Sequence[Line]) -> list[Line]:
-    """Return the newest messages that a model can read at once, in order, but at least the newest one."""
+    """Return the newest lines that fit into one question to a model, in order; at least the newest line."""
     kept: list[Line] = []
     room = MOST_CHARS
     for line in reversed(lines[-MOST_MESSAGES:]):
@@ -98,7 +98,7 @@ def cut(line: Line) -> Line:
 
 
 def number_end(line: Line) -> int:
-    """Return a number that identifies the end of a conversation: the last message's row id, else its negative hash."""
+    """Return the number that identifies a conversation's end: the last message's row id, else its negative hash."""
     if line.row_id:
         return line.row_id
     identity = "\x1f".join((line.message_id or "", line.sender_id or line.sender_name, line.text, iso_text(line.at)))
@@ -107,19 +107,19 @@ def number_end(line: Line) -> int:
 
 
 def read_title(value: object) -> str:
-    """Return a title: one line without leading `#`, at most 200 characters, or ""."""
+    """Normalise a title: one line without leading `#`, at most 200 characters; "" if `value` is unusable."""
     if not isinstance(value, str):
         return ""
     return " ".join(clean(value).split()).lstrip("# ")[:TITLE_CHARS].rstrip()
 
 
 def read_summary(value: object) -> str:
-    """Return a summary: one paragraph of at most 2,000 characters; "" for another type."""
+    """Normalise a summary: one paragraph of at most 2,000 characters; "" if `value` is not a text."""
     return " ".join(clean(value).split())[:SUMMARY_CHARS].rstrip() if isinstance(value, str) else ""
 
 
 def name_speakers(lines: Sequence[Line]) -> list[str]:
-    """Return the speaker of each line; [] if only one person speaks: the summary is about that person anyway."""
+    """Return the speaker of each line; [] if only one person speaks, since the summary is about that person anyway."""
     people = {(line.participant or line.sender_name) for line in lines if not line.is_persona}
     if len(people) < 2:
         return []
@@ -127,7 +127,7 @@ def name_speakers(lines: Sequence[Line]) -> list[str]:
 
 
 def show_lines(lines: Iterable[Line], zone: tzinfo | None = None) -> list[str]:
-    """Return each line as JSON with its speaker, for the model; with `zone` also with its number, from 1, and day."""
+    """Format each line as JSON with its speaker, for the model; with `zone`, also with its number (from 1) and day."""
     shown = []
     for number, line in enumerate(lines, 1):
         dated = {"n": number, "day": stamp_day(line.at, zone).strip("[]")} if zone else {}
@@ -137,7 +137,7 @@ def show_lines(lines: Iterable[Line], zone: tzinfo | None = None) -> list[str]:
 
 
 def extract_summary(lines: Sequence[Line]) -> Summary:
-    """Return title and summary without a model: rare words of a person's first useful message, and chosen sentences."""
+    """Build title and summary without a model: rare words of a person's first useful message, and chosen sentences."""
     texts = [line.text for line in lines]
     by_people = (line.text for line in lines if not line.is_persona)
     words = next(
@@ -148,12 +148,12 @@ def extract_summary(lines: Sequence[Line]) -> Summary:
 
 
 def build_substitute(lines: Sequence[Line]) -> Summary:
-    """Return the summary to store if the model gave no usable answer."""
+    """Build the summary to store if the model gave no usable answer."""
     return replace(extract_summary(lines), title=UNTITLED)
 
 
 def read_reply(reply: str, lines: Sequence[Line], *, patterns: Sequence[str]) -> Summary:
-    """Return title and summary from a model's reply; without a summary an extract, without a title UNTITLED."""
+    """Parse title and summary of a model's reply; an extract replaces a missing summary, UNTITLED a missing title."""
 
     def usable(text: str) -> str:
         return "" if judge_refusal(text, "", patterns=patterns) else text
@@ -171,5 +171,5 @@ def read_reply(reply: str, lines: Sequence[Line], *, patterns: Sequence[str]) ->
 
 
 def format_time(moment: datetime | None, zone_name: str) -> str:
-    """Return a time as `YYYY-MM-DD HH:MM` in the zone; "" for None."""
+    """Format a time as `YYYY-MM-DD HH:MM` in the zone; None becomes ""."""
     return stamp(moment, zone(zone_name) or UTC)[1:-1]

@@ -85,7 +85,7 @@ def save_memory(
 
 
 def _read_fact(settings: Settings, text: object, said: object, kind: str) -> str | WriteResult:
-    """Return the text to save, or a result with the reason why it is not saved."""
+    """Return the text to save, or a WriteResult with the reason why nothing is saved."""
     for name, value in (("text", text), ("said", said)):
         if not isinstance(value, str) and not (name == "said" and value is None):
             raise MessageError.of_type(name, value, "a text")

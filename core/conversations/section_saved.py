@@ -50,7 +50,7 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
 
 
 def write_lines(rows: Sequence[SavedText], own: Collection[str | None], labels: NameLabels, zone: tzinfo) -> list[str]:
-    """Return the texts with their days, and with names if anybody but the person asking saved one of them."""
+    """Format memories with their days, and with names if anybody but the asking person (`own`) saved one of them."""
     with_names = any(row.participant and row.participant not in own for row in rows)
     lines = []
     for row in rows:
@@ -78,7 +78,7 @@ def choose_saved(rows: Sequence[SavedText], words: Sequence[str], settings: Sett
 
 
 def _count_words(text: str, words: Sequence[str]) -> int:
-    """Return how many of `words` a text contains: at the beginning of a word, or anywhere in scripts without spaces."""
+    """Count the `words` that a text contains: at the beginning of a word, or anywhere in scripts without spaces."""
     folded = fold(text)
     starts = {word: re.escape(word) if word[0] > "\u052f" else rf"(?<!\w){re.escape(word)}" for word in words}
     return sum(re.search(start, folded) is not None for start in starts.values())

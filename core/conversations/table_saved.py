@@ -43,7 +43,7 @@ def build_memory(
     provenance: Provenance = "host",
     source_message_ids: list[int | str] | None = None,
 ) -> NewMemory:
-    """Return a saved memory to store, pinned so that it is not pruned; `text` must not be blank."""
+    """Build a saved memory to store, pinned so that it is not pruned; `text` must not be blank."""
     memory = new_item.read(
         text, now=now, author=AUTHOR, source=source, tags=[], kind=SAVED, pinned=True, provenance=provenance,
         source_message_ids=source_message_ids,
@@ -64,7 +64,7 @@ def insert_memory(call: Call, memory: NewMemory) -> WriteResult:
 def _find_equal(
     connection: Connection, persona: str, audience_id: int, participant: str | None, digest: bytes, local_only: bool
 ) -> int | None:
-    """Return the id of the oldest saved memory with this text, or None; skip local_only rows unless `local_only`."""
+    """Return the id of the oldest saved memory with this text, or None; without `local_only`, skip local_only rows."""
     whose = _C.participant_key == participant if participant else _C.participant_key.is_(None)
     there = (_C.persona_id == persona, _C.audience_id == audience_id, _C.local_only <= int(local_only))
     # no ORDER BY: SQLite would read all memories of the audience in order of time, not the few with this digest
@@ -74,7 +74,7 @@ def _find_equal(
 
 
 def set_archived(db: Database, viewer: Viewer, row_id: int, *, archived: bool) -> WriteResult:
-    """Archive or restore a saved memory or instruction; reason `unchanged` if the viewer sees none with this id.
+    """Archive or restore a saved memory or instruction; reason `unchanged` if the viewer sees no row with this id.
 
     A restored instruction replaces a newer one; a restored memory replaces nothing.
     """
@@ -109,7 +109,7 @@ def set_archived(db: Database, viewer: Viewer, row_id: int, *, archived: bool) -
 
 
 def read_items(db: Database, viewer: Viewer, *, kind: str = SAVED) -> list[KeptItem]:
-    """Return the saved memories that a viewer sees, or instructions of the person asking; oldest first, ties by id."""
+    """Return the saved memories that a viewer sees, or the asking person's instructions; oldest first, ties by id."""
     where, values = [*match_seen(db.family), *match_in_force(kind)], viewer.bound
     if kind == INSTRUCTION:
         is_known, person = table_instructions.describe_person(viewer)

@@ -36,12 +36,12 @@ class NewSummary(NamedTuple):
 
     id: int
     conversation_key: str
-    """Key of the conversation; blank for a summary without one."""
+    """Key of the conversation; "" for a summary without a conversation."""
     title: str
     summary: str
     occurred_at: datetime
     last_message_row: int
-    """Number of the conversation's end, as made by `rules_summaries.number_end`."""
+    """Number that identifies the conversation's end, from `rules_summaries.number_end`."""
     provenance: str
 
 
@@ -51,7 +51,7 @@ class StoredSummary(NamedTuple):
     summary: str
     at: datetime | None
     conversation: str = ""
-    """Key of the conversation; this field and the following ones are not read for prompts."""
+    """Key of the conversation; prompts do not read this field and the following fields."""
     provenance: str = ""
 
 
@@ -155,7 +155,7 @@ def close_conversation(connection: Connection, persona: str, conversation: str, 
 
 
 def _select_lines(persona: str, conversation: str) -> Select[Any]:
-    """Return the SELECT of what was said in a conversation, newest first."""
+    """Return the SELECT of a conversation's spoken messages, newest first."""
     here = (_M.persona_id == persona, _M.interface_path == conversation)
     said = select(*LINE).where(*here, _M.excluded == 0, _M.role.not_in(_NOT_SAID))
     return said.order_by(_M.timestamp.desc(), _M.id.desc())
@@ -174,7 +174,7 @@ def read_lines_up_to(db: Database, persona: str, conversation: str, last: int, a
 
 
 def find_stored_rows(connection: Connection, scope: Scope, lines: Sequence[Line], now: datetime) -> list[int | None]:
-    """Return the row of each message passed in; None for a message that is not stored."""
+    """Return the row id of each message passed in; None for a message that is not stored."""
     messages = [
         new_message.read_message(
             scope,

@@ -64,7 +64,7 @@ def dialect_of(family: str) -> Dialect:
 
 
 def hide_from_index(column: Any, family: str) -> Any:
-    """Return the column in a form for which SQLite uses no index, so that it finds rows by other conditions."""
+    """Wrap the column so that SQLite uses no index on it and finds the rows by the other conditions."""
     if family != "sqlite":
         return column
     return UnaryExpression(column, operator=operators.custom_op("+"), type_=column.type)
@@ -92,7 +92,7 @@ class CompiledStatement:
         self._order = [(columns.index(name), process) for name, process, *_ in self._names if name in columns]
 
     def text(self, values: Values, into: list[Any]) -> str:
-        """Return the SQL text for these values; the values are appended to `into` in the order of the text."""
+        """Return the SQL text for these values; append the values to `into` in the order of the text's placeholders."""
         sizes: dict[str, int] = {}
         for name, process, is_list, constant in self._names:
             if name is None:
@@ -174,7 +174,7 @@ class Kind(NamedTuple):
 
 KEY = Kind(False, read_text)
 _NUMBER = Kind(True, read_whole)
-"""A whole number in a text column, where it arrives as a text."""
+"""Kind of a whole number: selected into a text column, and parsed from text."""
 _KINDS = {
     StoredText: Kind(True, read_text), Key: KEY, Time: Kind(False, read_time), JsonText: Kind(False, read_object),
     StoredBytes: Kind(False, None),
@@ -183,7 +183,7 @@ _AS_THEY_COME = (None, read_text)
 
 
 class Shape(Generic[R]):
-    """Columns of one kind of row in a UNION: an id, up to five texts or numbers, up to six of other types."""
+    """Columns of one kind of row in a UNION: an id, up to five texts or numbers, up to six values of other types."""
 
     __slots__ = ("_given", "_others", "_take", "_texts", "columns", "number", "row")
 
@@ -239,6 +239,6 @@ class Branch:
     values: Mapping[str, Any]
     """Parameters besides `persona`, `audiences`, `local_only` and `now`, which every branch may use."""
     source: str
-    """Table that the report names if it fails."""
+    """Table that the report names if the SELECT fails."""
     of_persona: bool = False
-    """Whether its rows belong to the persona and to no audience: it is read even if the scope sees no audience."""
+    """Whether the rows belong to no audience but to the persona: they are read even if the scope sees no audience."""

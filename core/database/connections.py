@@ -69,7 +69,7 @@ class Target:
 
     @property
     def is_local(self) -> bool:
-        """Whether the server is this machine: encryption then costs 24 ms per connect and protects nothing."""
+        """Whether the server runs on this machine, where encryption costs 24 ms per connect and protects nothing."""
         host = self.url.host
         if "unix_socket" in self.url.query or host in (None, "", "localhost"):
             return True
@@ -140,7 +140,7 @@ def find_source(url: str) -> Target:
 
 
 def check_new_file(target: Target) -> None:
-    """Raise if a missing SQLite file has left a journal: SQLite would apply it to a new file of that name."""
+    """Raise StoreError if a missing SQLite file left a journal: SQLite would apply it to a new file of that name."""
     for ending in ("-wal", "-shm", "-journal") if target.is_missing else ():
         left = Path(os.path.realpath(str(target.url.database)) + ending)
         if left.exists():
@@ -321,7 +321,7 @@ def _sqlite_engines(target: Target, timeout_seconds: float, pool_size: int) -> t
 
 
 def _read_on_full_disk(reading: Engine, target: Target) -> None:
-    """Open the file without SQLite's shared file if a full disk has no room for that, each time for one use."""
+    """Let `reading` open the file as immutable, for one use, if the disk is too full for SQLite's `-shm` file."""
 
     def connect(dialect: Any, record: Any, positional: Any, named: dict[str, Any]) -> Any:
         connection = dialect.loaded_dbapi.connect(*positional, **named)

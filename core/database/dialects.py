@@ -49,7 +49,7 @@ class _Numeric(_Plain, Numeric[Any]):
 
 
 class _Stored(TypeDecorator[T]):
-    """A type stored in one form on SQLite, another on servers; it reads any value, as SQLite stores any type."""
+    """A column type stored in one form on SQLite and another on servers; it can read any type that SQLite stored."""
 
     impl: Any = Text
     on_sqlite: TypeEngine[Any] = Text()
@@ -165,7 +165,7 @@ class StoredBytes(_Given[bytes]):
 
 
 def microseconds(moment: datetime | None) -> int:
-    """Return a time in microseconds since 1970 (NEVER_US for None), as the search tables store it."""
+    """Convert a time to microseconds since 1970, as the search tables store it; None becomes NEVER_US."""
     if moment is None:
         return NEVER_US
     delta = moment - EPOCH
@@ -173,7 +173,7 @@ def microseconds(moment: datetime | None) -> int:
 
 
 def from_microseconds(value: int) -> datetime | None:
-    """Return the time for a number of microseconds since 1970, None for NEVER_US."""
+    """Convert microseconds since 1970 to a time; NEVER_US becomes None."""
     return None if value == NEVER_US else EPOCH + timedelta(microseconds=value)
 
 
@@ -224,7 +224,7 @@ def has_keyword(column: ColumnElement[str], pattern: Any) -> ColumnElement[bool]
 
 
 def as_key(text: str, family: str) -> Any:
-    """Return a key in the driver's type: text on SQLite, bytes on servers."""
+    """Convert a key to the driver's type: text on SQLite, bytes on servers."""
     return text if family == "sqlite" or not text else text.encode("utf-8")
 
 

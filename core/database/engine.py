@@ -34,7 +34,7 @@ _JOURNAL = "{}-wal: SQLite's journal, which others are reading; close what has i
 
 
 class RollbackError(Exception):
-    """Raised by a transaction's work: nothing is stored, and the transaction returns `result`."""
+    """Raised by `work` to roll its transaction back: nothing is stored, and `transaction` returns `result`."""
 
     def __init__(self, result: Any) -> None:
         super().__init__("nothing is to be stored")
@@ -483,7 +483,7 @@ class Database:
                 raise
 
     def _check_version(self, connection: Connection) -> None:
-        """Refuse to write to a database migrated by a newer version: this version would leave columns out."""
+        """Raise StoreWriteError if a newer version migrated the database: new columns would stay empty."""
         sql = "SELECT MAX(version_num) FROM schema_version WHERE version_num < ':'"  # not the marker row of `db copy`
         version = connections.run_driver(connection, sql, ())[0][0]
         if str(version or "") > self.version:

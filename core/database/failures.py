@@ -1,4 +1,4 @@
-"""Classifies driver errors: which are retried, and what their messages tell people."""
+"""Classifies driver errors: which errors are retried, and what their messages tell people."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CROWDED = frozenset({1040, 1203, 1226})
 NO_LOGIN = 2059
 """Error number of a login that needs a missing package."""
 IN_THE_WAY = frozenset({1213, 1020, 1180, 3101})
-"""Error numbers of conflicts between two writers that are reported without waiting."""
+"""Error numbers of conflicts with another writer, which the server reports at once, without a lock wait."""
 ENDED = frozenset({1053, 1927, 4031})
 """Error numbers of a connection that the server ends: shutdown, killed, idle for too long."""
 LOST = frozenset({2003, 2006, 2013, 2055, 0}) | ENDED
@@ -71,14 +71,14 @@ _SAID: tuple[tuple[int | None, str, str], ...] = (
     (None, "No space left on device", _REMEDY[1021]),
     (2003, "CERTIFICATE", "Its certificate cannot be verified: name its authority by &tls_ca=FILE, or use ?tls=on."),
 )
-"""Error number (None: any), words in the server's message, and a remedy that replaces the one for the number."""
+"""Error number (None: any), words in the server's message, and the remedy used instead of the error number's remedy."""
 NO_FILE = (
     "The database file cannot be opened: it must be there, and this user must be able to write it and its folder. One "
     "on a read-only medium is opened with ?immutable=1."
 )
 DISK_FULL = "The disk is full: free space and try again."
 NO_SHARED_FILE = "SQLITE_IOERR_SHMSIZE"
-"""Name of SQLite's error on a full disk for the file that readers and writers share, and that the first one makes."""
+"""Name of SQLite's error if a full disk has no room for the `-shm` file, which the first connection creates."""
 _SQLITE: tuple[tuple[str, int | None, str], ...] = (
     ("no such table", 1146, ""),
     ("no such column", 1054, ""),

@@ -9,7 +9,7 @@ from ..errors import StoreError
 
 
 def check_folder(url: str) -> None:
-    """Refuse an SQLite file in a missing folder; other addresses are not checked."""
+    """Raise StoreError if the folder of an SQLite file does not exist; URLs of servers are not checked."""
     scheme, _, rest = url.partition(":")
     file = unquote(rest.removeprefix("///").partition("?")[0])
     if scheme.partition("+")[0] == "sqlite" and file not in ("", "//", ":memory:"):

@@ -31,7 +31,7 @@ class Registered:
 
     table: str
     persona: Literal["persona_id", "audience_id", ""]
-    """Column by which a persona's rows are found, in the search index the audience's; "" for tables of no persona."""
+    """Column that selects a persona's rows: the persona's key, or its audience in search tables; "" for neither."""
     texts: tuple[str, ...]
     """Columns with texts of people or models; after forgetting, they contain no text of the forgotten person."""
     participant: tuple[str, ...]

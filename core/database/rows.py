@@ -31,7 +31,7 @@ INT_RANGE = (-(2**31), 2**31 - 1)
 
 
 def text(value: object, field: str) -> str:
-    """Return a text in its stored form: without U+0000 and lone surrogates; None becomes blank."""
+    """Normalise a text for storing: remove U+0000 and lone surrogates; None becomes ""."""
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -55,7 +55,7 @@ def check_size(made: str, field: str) -> None:
 
 
 def name(value: object, field: str, chars: int, notes: list[str]) -> str:
-    """Return a name as text, cut to `chars` with a note in `notes`; None becomes blank, a number its decimal text."""
+    """Normalise a name: cut to `chars`, with a note in `notes`; None becomes "", a number becomes decimal text."""
     if (number := find_whole(value)) is not None:
         if abs(number) >= 10**DIGITS:
             raise MessageError(f"{field} is a number of more than {DIGITS} digits. Pass a name.", fields=(field,))
@@ -68,7 +68,7 @@ def name(value: object, field: str, chars: int, notes: list[str]) -> str:
 
 
 def number(value: object, field: str) -> int | None:
-    """Return `value` after checking that it is a whole number that fits its column; None stays None."""
+    """Check that `value` is a whole number that fits its column, and return it; None stays None."""
     if value is None:
         return None
     if isinstance(value, float) and math.isfinite(value) and value.is_integer():
@@ -82,7 +82,7 @@ def number(value: object, field: str) -> int | None:
 
 
 def row_id(value: object) -> int:
-    """Return `value` if it can be the id of a row, else 0."""
+    """Return `value` if it is a possible row id, else 0."""
     if (number := find_whole(value)) is None:
         raise MessageError.of_type("id", value, "a whole number")
     return number if 0 < number < 2**63 else 0

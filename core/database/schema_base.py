@@ -33,7 +33,7 @@ def key(name: str, length: int, *, default: str = "", nullable: bool = False) ->
 
 
 def row_id(*, by_server: bool = False) -> Column[Any]:
-    """Return a primary key column `id`; with `by_server`, the server makes ids for rows of other programs."""
+    """Return a primary key column `id`; with `by_server`, the server makes ids for rows that other programs insert."""
     return Column("id", ID, primary_key=True, nullable=False, autoincrement=by_server)
 
 

@@ -31,7 +31,7 @@ class SourceTable:
     def findable(self) -> ColumnElement[bool]:
         """Return the condition for rows that are in the search index and may be found.
 
-        It is hidden from SQLite's index of rows that wait to be indexed, which would read all other rows of a persona.
+        SQLite must not use its index of rows waiting to be indexed here: it would read all other rows of a persona.
         """
         return and_(hide_from_index(self.table.c.indexed, "sqlite") == 1, self.visible)
 

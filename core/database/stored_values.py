@@ -44,7 +44,7 @@ def _replace(error: UnicodeError) -> tuple[str, int]:
 
 codecs.register_error("prompt_engine.repaired", _replace)
 READ_UTF8 = partial(str, encoding="utf-8", errors="prompt_engine.repaired")
-"""Decodes bytes; invalid UTF-8 becomes U+FFFD. SQLite calls it for every text, so it is no Python function."""
+"""Decodes bytes; invalid UTF-8 becomes U+FFFD. Not a Python function, since SQLite calls it for every text."""
 
 
 def decode_row(row: Iterable[Any]) -> list[Any]:

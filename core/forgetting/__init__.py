@@ -143,7 +143,7 @@ def forget(
 def _read_target(
     call: Call, participant: object, conversation: object, memory: object, server: object, *, unnamed: Sequence[object]
 ) -> tuple[str, str | int]:
-    """Return the kind of the target (participant, conversation, memory or server) and its key."""
+    """Return (kind, key) of the target: its kind is participant, conversation, memory or server."""
     if unnamed:
         value = shown(unnamed[0])
         raise MessageError(
@@ -169,7 +169,7 @@ def _read_target(
 
 
 def _check_bare_id(call: Call, key: str) -> None:
-    """Raise an error if a participant id without interface has no rows, but somebody on an interface has this id."""
+    """Raise MessageError if an id without interface has no rows, but a participant on an interface has this id."""
     if table.is_on_interface(call.db, call.persona, key):
         raise MessageError(
             f"participant is {key!r}, an id without its interface, and nothing is stored under it alone. "
@@ -179,7 +179,7 @@ def _check_bare_id(call: Call, key: str) -> None:
 
 
 def _delete_rows(call: Call, kind: str, key: str | int) -> Done:
-    """Delete the target's rows, then those that other writers stored meanwhile; return the counts of both."""
+    """Delete the target's rows, then the rows that other writers stored meanwhile; return the sums of all counts."""
     db, persona, cutoff = call.db, call.persona, call.db.ids.one()
     if kind == "participant":
         tombstones.note(db, persona, cutoff, people=[str(key)])
@@ -197,7 +197,7 @@ def _delete_rows(call: Call, kind: str, key: str | int) -> Done:
 
 
 def _empty_caches(call: Call, forgotten: Collection[str]) -> None:
-    """Empty this process's caches of a persona's texts, words and ids; `forgotten`: rows as `source number/id`."""
+    """Empty this process's caches of a persona's texts, words and ids; `forgotten` holds rows as `source number/id`."""
     db, persona = call.db, call.persona
     shown_texts.forget_turns(db, persona, forgotten)
     db.caches.get(tags_table.CACHE, {}).pop(persona, None)

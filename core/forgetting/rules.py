@@ -18,9 +18,9 @@ _NAMES = ("sender_name", "username", "full_name", "name")
 _MESSAGE_IDS = ("message_id", "id")
 _QUOTES = ("text", "message_text", "content", "caption")
 _CUT_QUOTE = 12
-"""Minimum length of a quote that counts as a quote of every message that begins with it: platforms cut long quotes."""
+"""Length from which a quote matches every message that begins with it, since platforms cut long quotes."""
 _ALPHABETIC = re.compile(r"[a-z0-9_\u00c0-\u052f]")
-"""Letter of a script with spaces between words; in other scripts a name may be part of a longer word."""
+"""A letter of a script with spaces between words; in other scripts a name can be inside a longer word."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Person:
     names: frozenset[str] = frozenset()
     """Names of these identities, as stored in rows."""
     is_known: bool = True
-    """Whether rows have one of the keys; the id of an unknown key may be the name of somebody else."""
+    """Whether rows have one of the keys; if not, the key's id may be the name of somebody else."""
     folded: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -46,7 +46,7 @@ class Person:
         return isinstance(value, str) and fold(value).strip().removeprefix("@") in self.folded
 
     def is_in(self, text: str | None) -> bool:
-        """Return whether a text contains a name, part of a name or key of the person (as whole words, if spaced)."""
+        """Return whether a text contains the person's name, a part of it, or key (as whole words in spaced scripts)."""
         if not text:
             return False
         low = fold(text)
@@ -81,7 +81,7 @@ def left_involved(involved: Sequence[Any], interfaces: Iterable[str], person: Pe
 def without_reply(
     metadata: Mapping[str, Any], conversation: str, person: Person, message_ids: Collection[str], texts: Collection[str]
 ) -> dict[str, Any] | None:
-    """Return the metadata of a message without its reply note about the person; None if it has no such note."""
+    """Return a message's metadata without the reply note about the person; None if it has no such note."""
     interface = split_key(conversation)[0]
     answers = [
         name for name in REPLIES if name in metadata and _is_of(metadata[name], interface, person, message_ids, texts)
@@ -107,7 +107,7 @@ def _is_of(note: Any, interface: str, person: Person, message_ids: Collection[st
 def change_quote(
     metadata: Mapping[str, Any], message_id: str | None, old: str, new: str | None
 ) -> dict[str, Any] | None:
-    """Return a reply's metadata with the quote `old` replaced by `new` (None removes it); None if unchanged."""
+    """Return a reply's metadata with quote `old` replaced by `new`, or removed if `new` is None; None if unchanged."""
     changed = dict(metadata)
     for name in REPLIES:
         note = metadata.get(name)
@@ -134,7 +134,7 @@ def _quotes(note: Any, message_id: str | None, text: str) -> bool:
 
 
 def without_lines(payload: Mapping[str, Any], keys: Collection[str], rows: Collection[int]) -> dict[str, Any] | None:
-    """Return an operation's payload without the person's texts and row ids; None if that changes nothing."""
+    """Return an operation's payload without the person's texts and row ids; None if nothing has to be removed."""
     texts, listed = payload.get("texts"), payload.get("rows")
     held = texts if isinstance(texts, list) else []
     theirs = [
@@ -154,7 +154,7 @@ def without_lines(payload: Mapping[str, Any], keys: Collection[str], rows: Colle
 
 
 def moved_breaks(order: Sequence[int], breaks: Mapping[int, int], deleted: Collection[int]) -> dict[int, int | None]:
-    """Return, by scene id, the message that gets the break of a deleted message; None if its whole scene is deleted."""
+    """Return, by scene id, the message that gets the break of a deleted message; None if the whole scene is deleted."""
     moved: dict[int, int | None] = {}
     last: int | None = None
     for row in order:

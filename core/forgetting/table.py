@@ -56,7 +56,7 @@ NOBODY = Person(frozenset())
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whose rows are deleted: a person (with direct conversations), a conversation, or a server's conversations."""
+    """The rows to delete belong to an owner: a person (with direct conversations), a conversation, or a server."""
 
     person: Person = NOBODY
     conversations: frozenset[str] = frozenset()
@@ -68,9 +68,9 @@ class Done(NamedTuple):
     """Number of rows deleted or changed, for every table of the registry."""
     operations: int
     owner: Owner
-    """Owner of the deleted rows; empty for a memory item."""
+    """Owner of the deleted rows; has no keys if a memory item was deleted."""
     shown: frozenset[str] = frozenset()
-    """Deleted rows, as `source number/id`; answers made with them are withdrawn."""
+    """Deleted rows, as `source number/id`; answers whose prompts contained them are withdrawn."""
 
 
 def forget_target(db: Database, persona: str, kind: str, key: str | int, *, dry_run: bool = False) -> Done:
@@ -143,7 +143,7 @@ def finish(removal: Removal) -> None:
 
 
 class Owned(NamedTuple):
-    """Those rows of an owner from which other rows may have been made."""
+    """Rows of an owner from which other rows may have been made."""
 
     messages: dict[int, str]
     """Conversation of each message, by row id of the message."""
@@ -189,7 +189,7 @@ def _delete_owned(removal: Removal, owner: Owner) -> None:
 def _delete_rows(
     removal: Removal, owner: Owner, owned: Owned, before: int | None = None, cleaned: Collection[int] = ()
 ) -> None:
-    """Delete rows and all rows made from them; withdraw answers whose prompts showed them or entries `cleaned`."""
+    """Delete `owned` rows and rows made from them; withdraw answers whose prompts showed them or entries `cleaned`."""
     messages, entries = owned.messages, set(owned.entries)
     # 1. rows from which nothing else was made
     _delete_plain_rows(removal, owner, before)
@@ -252,7 +252,7 @@ def _delete_plain_rows(removal: Removal, owner: Owner, before: int | None) -> No
 
 
 def _delete_empty_audiences(removal: Removal, rooms: Collection[int]) -> None:
-    """Delete those of these audiences that have no rows left, and their entries in the search tables."""
+    """Delete the audiences of `rooms` that have no rows left, and their entries in the search tables."""
     connection, persona = removal.connection, removal.persona
     tables = [table for table in _TABLES.values() if "audience_id" in table.c and table is not audiences]
     for room in sorted(rooms):
@@ -285,7 +285,7 @@ def find_owner(removal: Removal, kind: str, key: str) -> Owner:
 
 
 def _find_person(removal: Removal, participant: str) -> Owner:
-    """Return a person with all linked identities as an owner; repeat if other writers add rows before all is locked."""
+    """Find a person with all linked identities, and lock their rows; repeat if other writers add rows meanwhile."""
     locked: set[str] = set()
     for _ in range(_TRIES):
         keys = _find_identities(removal, participant)
@@ -330,14 +330,14 @@ def _find_conversations(removal: Removal, keys: Collection[str]) -> set[str]:
 
 
 def _find_direct(removal: Removal, keys: Collection[str]) -> tuple[frozenset[str], frozenset[int]]:
-    """Return (a person's direct conversations, the audiences of these and of the person's saved memories)."""
+    """Return (keys of a person's direct conversations, ids of their audiences and of the person's saved memories')."""
     rooms = find_audiences(removal, "direct", keys) | find_audiences(removal, "saved", keys)
     by_person = _find_in(removal, _K.conversation_key, _K.direct_person_key, keys)
     return frozenset(by_person | _find_in(removal, _K.conversation_key, _K.audience_id, rooms)), rooms
 
 
 def find_audiences(removal: Removal, kind: str, refs: Collection[str]) -> frozenset[int]:
-    """Return the ids of the audiences of a kind with these keys."""
+    """Return the ids of the audiences of a kind whose keys are in `refs`."""
     return frozenset(_find_in(removal, _A.audience_id, _A.ref, refs, _A.kind == bindparam("kind", kind)))
 
 
@@ -354,7 +354,7 @@ def lock_conversations(removal: Removal, keys: Iterable[str]) -> None:
 def find_rows(
     removal: Removal, table: Table, owner: Owner, before: int | None = None, *more: str
 ) -> set[tuple[Any, ...]]:
-    """Return the id, and the columns `more`, of an owner's rows in a table; with `before`, only of smaller ids."""
+    """Return (id, columns `more`) of an owner's rows in a table; with `before`, only of rows with smaller ids."""
     late = () if before is None else (table.c.id < before,)
     chosen = select(table.c.id, *(table.c[name] for name in more)).where(table.c.persona_id == removal.persona, *late)
     conditions = build_conditions(removal, BY_TABLE[table.name], owner)

@@ -59,7 +59,7 @@ _M, _D, _C = memories.c, ai_diary.c, chat_history_cache.c
 
 
 def delete_message(call: Call, viewer: Viewer, conversation: str, row_id: int) -> WriteResult:
-    """Delete a visible message and everything made from it; reason `not_found` if there is no such message."""
+    """Delete a visible message and everything made from it; reason `not_found` if the viewer sees no such message."""
 
     def work(removal: Removal, line: Line) -> WriteResult:
         removal.keeps_names = True
@@ -77,7 +77,7 @@ def delete_message(call: Call, viewer: Viewer, conversation: str, row_id: int) -
 
 
 def _hide_answers(removal: Removal, line: Line, languages: Sequence[str]) -> None:
-    """Withdraw answers with a rare word of the message: the next one, and those whose prompts showed the message."""
+    """Withdraw answers with a rare word of the message: the next answer, and answers whose prompts showed it."""
     here = (_C.persona_id == removal.persona, _C.interface_path == line.conversation, _C.id > line.row_id)
     columns = (*table_quotes.ANSWER, _C.metadata)
     answers = select(*columns).where(*here, _C.role == "persona", _C.timestamp >= (line.at or EPOCH))
@@ -90,7 +90,7 @@ def _hide_answers(removal: Removal, line: Line, languages: Sequence[str]) -> Non
 
 
 def _find_usual_words(removal: Removal, line: Line, languages: Sequence[str]) -> set[str]:
-    """Return the words (without numbers) of many earlier messages; later ones may repeat this message's secret."""
+    """Return words that many earlier messages have, without numbers; later messages may repeat the deleted secret."""
     here = (_C.persona_id == removal.persona, _C.interface_path == line.conversation, _C.id != line.row_id)
     earlier = select(_C.message_text).where(*here, _C.hidden < WITHDRAWN, _C.timestamp <= (line.at or EPOCH))
     texts = removal.read_rows(earlier.order_by(_C.timestamp.desc(), _C.id.desc()).limit(EARLIER))
@@ -194,7 +194,7 @@ def _change(
 
 
 def _is_seen(connection: Connection, viewer: Viewer, persona: str, conversation: str, audience_id: int) -> bool:
-    """Return whether a viewer may see an audience, and may see this conversation even if it is local_only."""
+    """Return whether a viewer may see an audience and, if it is local_only, this conversation."""
     if audience_id not in viewer.audiences:
         return False
     if viewer.sees_local_only or viewer.scope.conversation == conversation:
@@ -225,7 +225,7 @@ def clear_conversation(call: Call, viewer: Viewer, conversation: str) -> int:
 
 
 def _change_followers(removal: Removal, message: Line, text: str | None) -> None:
-    """Update the rows made from a message for its new text, or delete them if `text` is None (a deletion)."""
+    """Update the rows made from a message for its new text; if `text` is None, delete them, as after a deletion."""
     key = message.conversation
     if text is None:
         table_stories.delete_parts(removal, key, {message.row_id})
@@ -239,7 +239,7 @@ def _change_followers(removal: Removal, message: Line, text: str | None) -> None
 
 
 def _drop_summaries(removal: Removal, message: Line) -> None:
-    """Delete the conversation's summaries that were made after this message was stored."""
+    """Delete the conversation's summaries that are newer than this message."""
     key = message.conversation
     short_term_table.drop_summaries(removal.connection, removal.persona, key, message.at or EPOCH)
     table_items.remove_summaries(removal, key, [message.row_id])
@@ -248,7 +248,7 @@ def _drop_summaries(removal: Removal, message: Line) -> None:
 def _find_standing(
     removal: Removal, source: SourceTable, message: Line, here: Any, *columns: Any
 ) -> list[tuple[Any, tuple[int | str, ...]]]:
-    """Return the rows that were made from a message, each with the other messages that it was made from."""
+    """Return the rows made from a message, each with the ids of its other source messages."""
     c = source.table.c
     names = {message.row_id, message.message_id or message.row_id}
     listed = cast(c.source_message_ids, String)
@@ -310,7 +310,7 @@ def _change_items(removal: Removal, message: Line, text: str | None) -> None:
 
 
 def _reword(removal: Removal, row_id: int, text: str) -> None:
-    """Give a memory item that repeats a message the message's new text."""
+    """Replace the text of a memory item that repeats a message by the message's new text."""
     old = indexed.lock(removal.connection, MEMORIES, removal.persona, [row_id])
     derived = index_entries.derive_columns([text])
     change = update(memories).where(_M.persona_id == removal.persona, _M.id == row_id)

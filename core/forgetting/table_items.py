@@ -83,7 +83,7 @@ def _release_replaced(removal: Removal, deleted: Collection[int], withdrawn: Col
 
 
 def _find_ending(removal: Removal, row: Any, withdrawn: Collection[int]) -> int | None:
-    """Return another message that ends an instruction, and was not edited since it was read."""
+    """Return the id of another message that ends an instruction and was not edited since it was read, or None."""
     noted = (read_object(row.metadata) or {}).get(table_instructions.ENDINGS, {})
     others = {int(each) for each in noted} - {*withdrawn} if row.superseded_by in withdrawn else ()
     rows = removal.read_in(select(_C.id, _C.edited_at), _C.id, others)

@@ -26,7 +26,7 @@ ANSWER = (_C.id, _C.interface_path, _C.timestamp, _C.message_text)
 
 
 def _pages(removal: Removal, statement: Any, column: Any) -> Iterator[Any]:
-    """Yield the rows of a SELECT in the order of their ids, some hundreds per query."""
+    """Yield the rows of a SELECT in the order of their ids, loading some hundred rows per query."""
     above = -1
     page = statement.order_by(column).limit(2 * AT_ONCE)
     while rows := removal.connection.execute(page.where(column > above)).all():
@@ -102,11 +102,11 @@ def find_entries_on(removal: Removal, messages: Collection[int], names: Mapping[
 
 
 def find_answers(removal: Removal, names: set[str], first: int) -> list[Any]:
-    """Return the persona's answers whose prompts contained one of the rows `names`, except withdrawn ones.
+    """Return the persona's answers, except withdrawn ones, whose prompts contained one of the rows `names`.
 
     Args:
         names: the rows, as `source number/id`.
-        first: the lowest of their ids; an answer has a higher one.
+        first: the lowest id of these rows; answers have higher ids.
     """
     made = (_C.persona_id == removal.persona, _C.made_with.is_not(None), _C.hidden < WITHDRAWN)
     later = _pages(removal, select(*ANSWER, _C.made_with).where(*made, _C.id > first), _C.id)
@@ -175,7 +175,7 @@ def _change_metadata(
 
 
 def _quotable(removal: Removal, deleted: Collection[int]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
-    """Return (the platform ids of deleted messages, their texts), both by conversation."""
+    """Return (platform ids of deleted messages, texts of deleted messages), each grouped by conversation."""
     ids: dict[str, set[str]] = {}
     texts: dict[str, set[str]] = {}
     chosen = select(_C.interface_path, _C.message_id, func.substr(_C.message_text, 1, 1000).label("said"))

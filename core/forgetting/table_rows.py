@@ -37,7 +37,7 @@ class Removal:
     operations: int = 0
     """Number of queued operations."""
     shown: set[str] = field(default_factory=set)
-    """Deleted rows, as `source number/id`; answers made with them are withdrawn."""
+    """Deleted rows, as `source number/id`; answers whose prompts contained them are withdrawn."""
     keeps_names: bool = False  # whether scenes keep their names
     _tags: Counter[str] = field(default_factory=Counter)
     _audiences: set[int] = field(default_factory=set)
@@ -119,7 +119,7 @@ class Removal:
     # The end
 
     def note_gone(self) -> None:
-        """Let `purge_index` clean every audience that ever lost rows: its index may still hold the deleted words."""
+        """Let `purge_index` also clean audiences that lost rows earlier: their index may still hold deleted words."""
         a, gone = audiences.c, search_gone.c
         found = select(a.audience_id).join(search_gone, gone.audience_id == a.audience_id).distinct()
         self._audiences.update(self.connection.execute(found.where(a.persona_id == self.persona)).scalars())
@@ -147,7 +147,7 @@ class Removal:
         self.counts[counters.name] += 1
 
     def _drop_tags(self, deleted: Collection[str]) -> list[str]:
-        """Delete aliases and links of deleted tags; also delete and return tags that only such links used."""
+        """Delete aliases and links of deleted tags; also delete, and return, tags that only these links used."""
         t, a, n, persona = tag_table.c, tag_aliases.c, tag_links.c, self.persona
         self.delete_in(tag_aliases, a.tag, deleted)
         near: set[str] = set()

@@ -54,7 +54,7 @@ def delete_parts(removal: Removal, conversation: str, messages: Collection[int],
 
 
 def _read_story(removal: Removal, conversation: str) -> Layout:
-    """Return a conversation's messages and scenes in order; nothing if it has neither scenes nor a running recap."""
+    """Return a conversation's messages and scenes in order; an empty layout without scenes and running recap."""
     scene = select(_S.id).where(_S.persona_id == removal.persona, _S.conversation_key == conversation).limit(1)
     version = select(_V.version).where(_V.persona_id == removal.persona, _V.conversation_key == conversation).limit(1)
     if not removal.read_rows(scene) and not removal.read_rows(version):
@@ -63,7 +63,7 @@ def _read_story(removal: Removal, conversation: str) -> Layout:
 
 
 def _find_first(story: Layout, messages: Collection[int]) -> int | None:
-    """Return the lowest index that one of the messages ever had; None if none of them is in the conversation.
+    """Return the lowest index that any of the messages ever had; None if the conversation has none of the messages.
 
     The index may be higher now: an import of an older chat inserts messages before them.
     """
@@ -75,7 +75,7 @@ def _find_first(story: Layout, messages: Collection[int]) -> int | None:
 
 
 def _scenes_with(removal: Removal, story: Layout, messages: Collection[int]) -> list[Scene]:
-    """Return the scenes that contain one of the messages, now or when their first recap was made.
+    """Return the scenes that contain one of the messages now, or contained one when their first recap was made.
 
     A scene begins after the nearest earlier scene with a recap. If that earlier scene got its first recap later, this
     scene's recap covers the messages of both.
@@ -150,7 +150,7 @@ def _drop_versions(removal: Removal, conversation: str, first: int, *, edited: b
 
 
 def _show_scenes(removal: Removal, conversation: str, story: Layout, changed: Collection[Scene]) -> None:
-    """If no running recap is left, make one of the unchanged scenes' recaps, to be shown until a new one is made."""
+    """Without a running recap, store one made of the unchanged scenes' recaps, shown until a new one is made."""
     connection, persona = removal.connection, removal.persona
     if table_running.find_current_number(connection.execute, persona, conversation) is not None:
         return
@@ -166,7 +166,7 @@ def _show_scenes(removal: Removal, conversation: str, story: Layout, changed: Co
 
 
 def _queue(removal: Removal, key: str, breaks: Sequence[int], before: Sequence[int | None], *, running: bool) -> None:
-    """Queue the recaps of scenes after the operations `before`, each after the one before, then the running recap."""
+    """Queue the recaps of scenes, each after the previous one, the first after `before`; then the running recap."""
     persona, connection = removal.persona, removal.connection
     off = select(_K.stories_off).where(_K.persona_id == persona, _K.conversation_key == key)
     if not (breaks or running) or connection.execute(off).scalar() != 0:

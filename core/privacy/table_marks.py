@@ -1,4 +1,4 @@
-"""Lists and sets the privacy of stored conversations, and the flag local_only of conversations and their rows."""
+"""Lists and sets the privacy of stored conversations, and the flag `local_only` of conversations and their rows."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class PrivacyRow(TypedDict):
 
 
 def list_privacy(db: Database, persona: str) -> list[PrivacyRow]:
-    """Return the privacy levels of people, then the persona's conversations that are not public or stay here."""
+    """Return privacy levels of people, then the persona's conversations that are not public or are local_only."""
     v = privacy_levels.c
     levels = select(v.participant_key, v.level, v.updated_at).order_by(v.participant_key)
     rows = [
@@ -59,7 +59,7 @@ def list_privacy(db: Database, persona: str) -> list[PrivacyRow]:
 
 
 def set_privacy(db: Database, scope: Scope, conversation: object, privacy: Privacy) -> dict[str, int]:
-    """Give a conversation, with all its rows and threads, another privacy in one transaction."""
+    """Set the privacy of a conversation and its threads and move all their rows, in one transaction."""
     if privacy not in STATES:
         raise MessageError(
             f"privacy is {shown(privacy)}. It must be public, direct, separate or restricted.", fields=("privacy",)
@@ -83,8 +83,8 @@ def set_privacy(db: Database, scope: Scope, conversation: object, privacy: Priva
 
 
 def _find_person(connection: Connection, scope: Scope, facts: ConversationFacts) -> str | None:
-    """Return the person of a direct conversation: the stored one, else the speaker whose chat its key names, or the
-    only speaker.
+    """Return the person of a direct conversation: the stored person, else the speaker whose chat the conversation key
+    names, else the only speaker.
     """
     if facts.direct_person:
         return facts.direct_person

@@ -35,7 +35,7 @@ _C, _P = chat_history_cache.c, participants.c
 def set_privacy(
     db: Database, persona: str, participant: object, level: str
 ) -> tuple[str, dict[str, int], dict[str, int]]:
-    """Set a person's privacy level; return the level that applies, rows removed, and rows that remain."""
+    """Set a person's privacy level; return (level that applies, counts of removed rows, counts of remaining rows)."""
     if level not in table_participants.LEVELS:
         raise MessageError(f"level is {shown(level)}. It must be none, partial or full.", fields=("level",))
     key = full_key(participant)
@@ -108,7 +108,7 @@ def _fill_counts(changed: Mapping[str, int]) -> dict[str, int]:
 def _assign_person(
     connection: Connection, db: Database, persona: str, group: list[str], keys: list[str], target: str, person: str
 ) -> dict[str, int]:
-    """Move identities (`keys`) of `person` to the person `target`, with their direct messages and private rows."""
+    """Move the identities `keys` of `person` to the person `target`, with their direct messages and private rows."""
     c, m = conversations.c, memories.c
     everybody = set(group) <= set(keys)
     moved = update(participants).where(_P.persona_id == persona, _P.participant_key.in_(sorted(keys)))
@@ -147,7 +147,7 @@ def _assign_person(
 
 
 def _find_identity(connection: Connection, persona: str, facts: ConversationFacts, group: list[str]) -> str | None:
-    """Return the person's identity in a direct conversation: the one that wrote there, else one on its interface."""
+    """Return which identity in `group` a direct conversation belongs to: by its messages or key; None if unclear."""
     c = chat_history_cache.c
     spoke = select(c.participant_key).where(
         c.persona_id == persona, c.interface_path == facts.key, c.participant_key.in_(group)
@@ -162,11 +162,11 @@ def _find_identity(connection: Connection, persona: str, facts: ConversationFact
 
 
 _INNER = frozenset({"text_folded", "content_hash", "token_hash", "audience_id", "version"})
-"""Columns left out of a person's report: they mean nothing to people."""
+"""Columns left out of a person's report: internal values that mean nothing to people."""
 
 
 def read_rows(db: Database, persona: str, participant: str) -> dict[str, list[dict[str, Any]]]:
-    """Return, by table, the rows that name a person by any linked key, and the rows that belong to those rows.
+    """Return, by table, the rows that name a person by any linked key, and the rows attached to them.
 
     Tables without such rows are left out. Diary entries may name the person by name instead, except those of chats with
     one other person. Each message comes with its alternatives and recaps, each memory with its previous texts.

@@ -23,7 +23,7 @@ _DAY = timedelta(days=1)
 
 
 class Relationship(TypedDict):
-    """The persona's relationship to one person. The order of keys is fixed."""
+    """The persona's relationship to one person. JSON keys appear in this order."""
 
     user_id: str
     """Participant key."""
@@ -40,7 +40,7 @@ class Relationship(TypedDict):
 
 
 class RelationshipInPrompt(TypedDict):
-    """The section `relationship` of a prompt. The order of keys is fixed."""
+    """The section `relationship` of a prompt. JSON keys appear in this order."""
 
     affinity: int
     trust: int
@@ -54,7 +54,7 @@ class RelationshipResult(WriteResult):
 
 
 def inactive_days(last_interaction: datetime | None, now: datetime, counted: int = 0) -> int:
-    """Return the whole days since the last interaction, less the days `counted` in the stored affinity already."""
+    """Return the whole days since the last interaction, minus the days `counted` in the stored affinity already."""
     if last_interaction is None:
         return 0
     return max(0, (now - last_interaction) // _DAY - counted)
@@ -68,7 +68,7 @@ def decay(base: int, days: int, decay_days: int) -> int:
 
 
 def read_delta(value: object, field: str) -> int:
-    """Return a change of affinity or trust as a whole number from -MOST_MOVED to MOST_MOVED."""
+    """Check a change of affinity or trust, and limit it to -MOST_MOVED to MOST_MOVED."""
     if (whole := find_whole(int(value) if isinstance(value, float) and value.is_integer() else value)) is None:
         raise MessageError(
             f"{field} is {shown(value)}. It must be a whole number, such as 5 or -5. Round it before the call.",
@@ -78,7 +78,7 @@ def read_delta(value: object, field: str) -> int:
 
 
 def read_name(value: object, field: str) -> str:
-    """Return a name cut to 255 characters; "" if none was given, which keeps the old name."""
+    """Cut a name to 255 characters; None becomes "", which keeps the old name."""
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -87,7 +87,7 @@ def read_name(value: object, field: str) -> str:
 
 
 def key_of(user_id: object, scope: Scope) -> str:
-    """Return the participant key of a user id; an id without an interface gets the scope's interface."""
+    """Build the participant key of a user id; an id without an interface gets the scope's interface."""
     if user_id is None:
         if not scope.participant:
             raise MessageError("user_id is missing and the scope names no participant. Name one.", fields=("user_id",))

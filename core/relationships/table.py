@@ -25,7 +25,7 @@ SOURCE = "user_relationships"
 _U = user_relationships.c
 PERSONA, USER = bindparam("persona", type_=Key(64)), bindparam("user", type_=Key(255))
 _NEWEST = (_U.last_interaction.desc(), _U.user_id.desc())
-"""Order of the list, people never met last; of a person's several rows, the first is used."""
+"""Order by latest interaction, people never met last; of several rows of one person, the first is used."""
 
 
 class Row(NamedTuple):
@@ -59,7 +59,7 @@ HELD = ROWS.with_for_update()
 
 
 def identities(people: Sequence[Any], key: str) -> tuple[str, list[str]]:
-    """Return a person's own key and the keys of all identities; for an unknown person, only the given key."""
+    """Return (a person's own key, sorted keys of all identities); an unknown person has only the given key."""
     person = people[0].person_key if people else key
     return person, sorted({key, person, *(row.participant_key for row in people)})
 
