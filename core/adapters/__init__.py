@@ -13,7 +13,7 @@ from ..scope import Scope
 
 
 def missing(framework: str, extra: str) -> ImportError:
-    """Return the error for a framework that is not installed.
+    """Build the error for a framework that is not installed.
 
     >>> str(missing("langgraph", "langgraph"))
     "This adapter needs langgraph, which is not installed. Run: pip install 'prompt-engine[langgraph]'"
@@ -24,6 +24,6 @@ def missing(framework: str, extra: str) -> ImportError:
 
 
 def scope_on_server(server: object, scope: Scope | None, settings: GivenSettings) -> Scope:
-    """Return persona and destination of a scope, on the server of a message that names its own conversation."""
+    """Return the scope for a message that names its conversation: `server`, and persona and destination of `scope`."""
     given = scope_for(scope, settings_for(settings))
     return Scope(given.persona, server=str(server or ""), destination=given.destination)

@@ -34,7 +34,7 @@ _DEEPEST = 2
 
 
 def _changes(command: Callable[..., str]) -> Callable[..., str]:
-    """Return a method that runs a command in one transaction, which locks the scope's files."""
+    """Decorate a command of the memory tool: it runs in one transaction, which locks the scope's files."""
 
     def run(self: _Files, *args: Any) -> str:
         try:
@@ -184,7 +184,7 @@ class AsyncMemoryTool(_Files, BetaAsyncAbstractMemoryTool):
 
 
 def _read_path(path: str) -> Path:
-    """Return the parts of a path below `/memories`, () for `/memories` itself; a ToolError for another path."""
+    """Split a path below `/memories` into parts, () for `/memories` itself; raise ToolError for another path."""
     if not path.startswith(ROOT):
         raise ToolError(f"Path must start with {ROOT}, got: {path}")
     parts = posixpath.normpath(path[len(ROOT) :].lstrip("/")).split("/")
@@ -194,7 +194,7 @@ def _read_path(path: str) -> Path:
 
 
 def _new_folders(change: Change, path: Path) -> list[NewValue]:
-    """Return the folders of a path that are missing; a ToolError if a part of the path is a file."""
+    """Return the missing folders of a path; raise ToolError if a part of the path is a file."""
     above = [path[: depth + 1] for depth in range(len(path))]
     values = change.find(above)
     for each in values.values():

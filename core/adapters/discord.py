@@ -23,7 +23,7 @@ INTERFACE = "discord"
 
 
 def message_of(message: discord.Message) -> dict[str, Any]:
-    """Return a Discord message in the form that `build_json_prompt` and `save_message` take.
+    """Convert a Discord message to the form that `build_json_prompt` and `save_message` take.
 
     These are private: direct and group messages, private threads, threads of an unknown channel, and channels that
     @everyone cannot view, with their threads. Mentions become names. The bot's own messages are the persona's.

@@ -175,7 +175,7 @@ class Store(BaseStore):
         return NewValue(path, value, self._read_text(op), ttl)
 
     def _read_text(self, op: PutOp) -> str:
-        """Return the searchable text of a value; "" for `index=False`."""
+        """Return the searchable text of a value; "" if the operation has `index=False`."""
         if op.index is False:
             return ""
         paths = self._fields if op.index is None else op.index

@@ -100,8 +100,8 @@ class Session:
     async def recall(self, history: list[Any], new_input: list[Any]) -> list[Any]:
         """Return a run's input with one message before the new input: the recalled memories, marked as data.
 
-        A `session_input_callback`: `RunConfig(session_input_callback=session.recall)`. The inserted message is never
-        stored. If nothing can be read, the run continues without it.
+        Pass it as `session_input_callback`: `RunConfig(session_input_callback=session.recall)`. The inserted message is
+        never stored. If nothing can be read, the run continues without it.
         """
         asked = next((_read_text(item) for item in reversed(new_input) if _role_of(item) == "user"), "")
         call = self._call(None)

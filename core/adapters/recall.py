@@ -25,7 +25,7 @@ RECALL_CHARS = 8000
 
 
 def find_scope(context: Any) -> Scope | None:
-    """Return the scope of a framework's run: its context if that is a Scope, or the context's attribute `scope`."""
+    """Return the scope of a framework's run: `context` if it is a Scope, else its attribute `scope`."""
     scope = context if isinstance(context, Scope) else getattr(context, "scope", None)
     return scope if isinstance(scope, Scope) else None
 
@@ -39,7 +39,7 @@ def build_recall(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> str:
-    """Return the memories for a message, at most `max_chars` characters, or ""; they do not repeat what is `shown`."""
+    """Return the memories for a message, at most `max_chars` characters, without the texts `shown`; or ""."""
     if not text.strip() or not max_chars:
         return ""
     known_settings = defaults.settings_for(settings)

@@ -25,7 +25,7 @@ _MEDIA = ("video", "video_note", "voice", "audio", "document", "animation", "sti
 
 
 def message_of(update: Update | Message) -> dict[str, Any]:
-    """Return a Telegram update's message in the form that `build_json_prompt` and `save_message` take.
+    """Convert a Telegram update's message to the form that `build_json_prompt` and `save_message` take.
 
     A private chat is a direct conversation, a group is a server of its own, a topic is a thread of its group.
 

@@ -10,7 +10,7 @@ V = TypeVar("V")
 
 
 def group(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
-    """Return the values of each key; keys and values stay in their order."""
+    """Group values by key; keys and values keep their order."""
     groups: dict[K, list[V]] = {}
     for key, value in pairs:
         groups.setdefault(key, []).append(value)

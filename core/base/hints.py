@@ -24,7 +24,7 @@ _SHOWN_CHARS = 60
 
 
 def shown(value: object) -> str:
-    """Return `repr` of a value, short enough for a sentence."""
+    """Format a value with `repr`, shortened for use in a sentence."""
     if isinstance(value, str):
         return repr(value[:_SHOWN_CHARS] if len(value) <= _SHOWN_CHARS else value[: _SHOWN_CHARS - 1] + "...")
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 128:

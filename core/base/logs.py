@@ -8,7 +8,7 @@ logger: logging.Logger = logging.getLogger("prompt_engine")
 
 
 def event(level: int, name: str, **fields: object) -> None:
-    """Log `name key=value ...`, each value by `repr`."""
+    """Log `name key=value ...`, with each value formatted by `repr`."""
     if logger.isEnabledFor(level):
         logger.log(level, "%s %s", name, " ".join(f"{key}={value!r}" for key, value in fields.items()))
 

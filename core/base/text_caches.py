@@ -12,7 +12,7 @@ _clears: list[Callable[[], None]] = []
 
 
 def cache_texts(maxsize: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Decorate a function of people's texts as `lru_cache` does."""
+    """Decorate a function as `lru_cache` does, so that `forget_texts` can empty the cache of people's texts."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         cached = lru_cache(maxsize=maxsize)(function)

@@ -27,7 +27,7 @@ def split_pieces(text: str, speaker: str = "") -> list[str]:
 
 
 def pack_vector(vector: Iterable[float]) -> bytes | None:
-    """Pack a vector for storage, one signed byte for each number; None if it is empty, zero, too long or not finite."""
+    """Pack a vector into one signed byte per number; None if the vector is empty, zero, too long or not finite."""
     numbers = [float(each) for each in vector]
     most = max(map(abs, numbers), default=0.0)
     if not 0 < len(numbers) <= MOST_DIMENSIONS or not all(map(math.isfinite, numbers)) or most <= 0.0:

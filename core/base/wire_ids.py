@@ -12,12 +12,12 @@ MOST_EXACT = 2**53
 
 
 def find_whole(value: object) -> int | None:
-    """Return a whole number of any type, such as numpy's, as int; None for any other value, also for a bool."""
+    """Convert a whole number of any type, such as numpy's, to int; None for other values and for a bool."""
     return None if isinstance(value, bool) or not isinstance(value, Integral) else int(value)
 
 
 def find_id(value: object) -> int | None:
-    """Return the row id in a whole number or text of digits, None for another value."""
+    """Convert a whole number, or a text of digits, to a row id; None for other values."""
     try:
         return read_id(value)
     except ValueError:
@@ -25,7 +25,7 @@ def find_id(value: object) -> int | None:
 
 
 def read_id(value: object, name: str = "id") -> int:
-    """Return a row id given as a whole number or a text of digits."""
+    """Convert a whole number, or a text of digits, to a row id; raise ValueError for other values."""
     row_id = find_whole(value)
     if isinstance(value, str):
         is_digits = value.isascii() and value.isdigit() and len(value) <= len(str(LARGEST_ID))

@@ -9,7 +9,7 @@ MAX_DEPTH = 20
 
 
 class YamlError(ValueError):
-    """A text is not YAML, or contains unsupported YAML; `problem` completes the sentence "line N ..."."""
+    """Raised if a text is not YAML, or contains unsupported YAML; `problem` completes the sentence "line N ..."."""
 
     def __init__(self, line: int, problem: str) -> None:
         super().__init__(f"line {line} {problem}")
@@ -18,7 +18,7 @@ class YamlError(ValueError):
 
 
 def compose(text: str, *, aliases: bool = True) -> tuple[Any, Any]:
-    """Return a loader and the root node of a text (None for an empty one); `dispose` the loader afterwards."""
+    """Return (loader, root node) of a YAML text; the node is None for an empty text. Then `dispose` the loader."""
     import yaml  # noqa: PLC0415 - 14 ms, which only YAML needs
 
     kind: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -36,7 +36,7 @@ def compose(text: str, *, aliases: bool = True) -> tuple[Any, Any]:
 
 
 def _check_events(yaml: Any, events: Any, aliases: bool) -> None:
-    """Refuse aliases, several documents and deep nesting before nodes are built."""
+    """Raise YamlError for aliases, several documents and deep nesting, before nodes are built."""
     depth = documents = 0
     for event in events:
         line = event.start_mark.line + 1 if event.start_mark else 1
@@ -51,7 +51,7 @@ def _check_events(yaml: Any, events: Any, aliases: bool) -> None:
 
 
 def _check_keys(root: Any) -> None:
-    """Refuse a mapping with a duplicate key: one of its values would be lost."""
+    """Raise YamlError for a mapping with a duplicate key, since one of its values would be lost."""
     nodes = [root]
     for node in nodes:
         if node is None or node.id == "scalar":
@@ -65,7 +65,7 @@ def _check_keys(root: Any) -> None:
 
 
 def construct(loader: Any, node: Any) -> Any:
-    """Return the Python value of a node; YamlError for an impossible value, such as 30 February."""
+    """Convert a node to a Python value; raise YamlError for an impossible value, such as 30 February."""
     import yaml  # noqa: PLC0415 - as above
 
     try:
@@ -82,7 +82,7 @@ def write_value(value: Any) -> str:
 
 
 def read_value(text: str) -> Any:
-    """Return the value of a YAML text without aliases; else YamlError."""
+    """Parse a YAML text without aliases; raise YamlError if it is invalid."""
     loader, node = compose(text, aliases=False)
     try:
         _check_keys(node)

@@ -42,7 +42,7 @@ class Call:
 
 
 class CallOptions(TypedDict, total=False):
-    """Arguments of every public function, by keyword; without them, those of the process are used."""
+    """Keyword arguments of every public function; missing ones use the defaults of the process."""
 
     db: Database | None
     settings: GivenSettings
@@ -70,7 +70,7 @@ def settings_of(options: CallOptions) -> Settings:
 
 
 def _refuse(unknown: Iterable[str]) -> None:
-    """Raise Python's error for an unknown argument, with the name of the function that the host called."""
+    """Raise TypeError for an unknown argument, with the name of the function that the host called."""
     for name in unknown:
         package, called = __name__.partition(".")[0], ""
         frame: FrameType | None = sys._getframe(2)
@@ -97,7 +97,7 @@ def load_access(call: Call, request: Request = Request()) -> AccessSnapshot:  # 
 
 
 def load_viewer(call: Call, conversation: str | None = None) -> Viewer:
-    """Return the viewer of the call's scope; if it names no conversation, it sees what `conversation` sees."""
+    """Return the viewer of the call's scope; a scope without a conversation sees what `conversation` sees."""
     if conversation is not None and call.scope.conversation is None:
         call = replace(call, scope=replace(call.scope, conversation=conversation))
     return load_access(call).viewer

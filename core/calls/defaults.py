@@ -131,14 +131,14 @@ def default_database() -> Database:
 
 
 def open_bare(url: str | None = None, *, settings: GivenSettings = None, **options: Any) -> Database:
-    """Return a handle for the URL passed, else DATABASE_URL, else the embedded file; no tables are created."""
+    """Return a handle for `url`, else DATABASE_URL, else the embedded file; no tables are created."""
     known = resolve(settings)
     url = url or known.database_url or f"sqlite:///{_find_embedded()}"
     return Database(url, timeout_seconds=known.db_timeout_seconds, **options)
 
 
 def _find_embedded() -> Path:
-    """Return the path of the embedded file; refuse to create it in / or in a folder that was removed."""
+    """Return the path of the embedded file; raise if it would be in / or in a folder that was removed."""
     with suppress(OSError):  # the folder was removed
         folder = Path.cwd()
         if folder != folder.parent or (folder / EMBEDDED_FILE).exists():
@@ -151,7 +151,7 @@ def _find_embedded() -> Path:
 
 
 def open_database(url: str | None = None, *, settings: GivenSettings = None, **options: Any) -> Database:
-    """Return a handle on a database; an empty one gets its tables, and an older SQLite file is migrated."""
+    """Open a database; an empty one gets its tables, and an older SQLite file is migrated."""
     from ..upkeep import migration as migrating  # noqa: PLC0415 - needed where a database is opened, not where one is passed
 
     db = open_bare(url, settings=settings, **options)
@@ -164,7 +164,7 @@ def handle(db: Any = None) -> Any:
 
 
 def check_handle(db: Any) -> Any:
-    """Return a database handle after checking that it is one; raise for a URL or any other object."""
+    """Check that `db` is a database handle and return it; raise for a URL or any other object."""
     if db is not None and not hasattr(type(db), "read"):
         raise TypeError(
             f"db is of type {type(db).__name__}. Pass what open_database(url) returned, or leave it out for the "
@@ -174,32 +174,32 @@ def check_handle(db: Any) -> Any:
 
 
 def settings_for(settings: GivenSettings = None) -> Settings:
-    """Return the settings of one call: those passed, else of `configure`; they override environment and config.yaml."""
+    """Return `settings`, else those of `configure`, for one call; they override environment and config.yaml."""
     return resolve(_process.settings if settings is None else settings)
 
 
 def scope_for(scope: Scope | None, settings: Settings) -> Scope:
-    """Return the scope passed, else the scope of `use_scope`, else one with only the persona of PERSONA_ID."""
+    """Return `scope`, else the scope of `use_scope`, else a scope with only the persona PERSONA_ID."""
     if scope is None and _current.get() is None:
         return Scope(settings.persona_id)
     return current_scope(scope)
 
 
 def find_handle(db: Database | None = None) -> Database | None:
-    """Return the handle passed, else the process's, None if that is not open."""
+    """Return `db`, else the process's handle; None if the process has not opened one."""
     return _process.db if db is None else check_handle(db)
 
 
 def clock(db: Database | None = None) -> Callable[[], datetime]:
-    """Return the clock of the handle passed, else of the process's database, else the operating system's."""
+    """Return the clock of `db`, else of the process's database, else of the operating system."""
     known = find_handle(db)
     return known.clock if known is not None else now_utc
 
 
 def scope_of(message: IncomingMessage, scope: Scope | None, settings: Settings) -> Scope:
-    """Return the scope of a message; conversation, speaker, server or privacy missing there are taken from `scope`.
+    """Build the scope of a message; `scope` supplies conversation, speaker, server and privacy that the message lacks.
 
-    A scope that calls the message's conversation private is believed before the message.
+    If `scope` calls the message's conversation private, its privacy replaces that of the message.
     """
     given = scope_for(scope, settings)
     conversation = message.interface_path or given.conversation
@@ -231,9 +231,9 @@ def scope_of(message: IncomingMessage, scope: Scope | None, settings: Settings) 
 
 
 def _find_participant(message: IncomingMessage, given: Scope) -> str | None:
-    """Return the speaker's key: from the message's id, else from the scope, else from the name.
+    """Return the speaker's participant key: from the message's id, else from the scope, else from the name.
 
-    A line of the persona has no speaker of its own: it answers the scope's participant.
+    In a line of the persona, which has no participant, this is the scope's participant, whom the line answers.
     """
     sender = message.sender
     if read_role(message.raw) == "persona":

@@ -94,7 +94,7 @@ def load(
 
 
 def _apply(values: Values, base: Settings) -> Settings:
-    """Return the settings `base` changed by `values`; log each problem of these values once per process."""
+    """Apply `values` to the settings `base`; log each problem of these values once per process."""
     for problem in values.problems:
         _warn_once(problem)
     return base.under(values.values, values.sources)
@@ -199,7 +199,7 @@ def set_in_file(name: str, value: object, path: str | os.PathLike[str] = "config
 
 
 def _replaced(text: str, declared: Flag, line: str) -> str:
-    """Return the text with `line` in place of the flag's line or commented line, else at the end; comments stay."""
+    """Replace the flag's line or commented line by `line`, or append it at the end; comments stay."""
     lines, end = text.splitlines(keepends=True), "\r\n" if "\r\n" in text else "\n"
     for mark in ("", "#"):
         for at, old in enumerate(lines):
@@ -210,7 +210,7 @@ def _replaced(text: str, declared: Flag, line: str) -> str:
 
 
 def _comment(line: str) -> str:
-    """Return the trailing comment of a line with the blanks before it; a `#` in quotes does not begin a comment."""
+    """Return the trailing comment of a line with the spaces before it; a `#` in quotes does not begin a comment."""
     for match in _COMMENT.finditer(line):
         value = line[: match.start()]
         if value.count('"') % 2 == value.count("'") % 2 == 0:
@@ -219,7 +219,7 @@ def _comment(line: str) -> str:
 
 
 def _said(file: Path, text: str, declared: Flag) -> list[Any]:
-    """Return every value that a configuration text gives the flag; [] if the text is not a configuration."""
+    """Return every value that a configuration text has for the flag; [] if the text cannot be parsed."""
     try:
         entries = list(read_entries(str(file), text.encode()))
         return [declared.kind.read(entry.value) for entry in entries if flag_name(entry.key) == declared.name]

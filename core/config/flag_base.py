@@ -42,7 +42,7 @@ class Flag:
     """Whether the value is shown as dots, never written to a file, and also read from a file (variable <name>_FILE)."""
 
     def shown(self, value: Any) -> str:
-        """Return the value as text; dots for a secret, and for the user, password and query of a URL."""
+        """Format the value as text: dots for a secret, and for the user, password and query of a URL."""
         return DOTS if self.secret and value else _IN_URL.sub(DOTS, self.kind.write_text(value))
 
     def shown_default(self) -> str:
@@ -50,7 +50,7 @@ class Flag:
         return f"{value} ({self.default_means})" if value and self.default_means else self.default_means or value
 
     def read(self, value: object) -> Any:
-        """Return a value that code or a command gives; raise ConfigError for a bad one."""
+        """Convert a value from code or a command to the flag's type; raise ConfigError if it is invalid."""
         try:
             return self.kind.read(value)
         except BadValueError as bad:
@@ -59,7 +59,7 @@ class Flag:
     def refusal(
         self, value: object, source: ValueSource, where: str, *, line: int | None = None, hint: str = ""
     ) -> ConfigError:
-        """Return the error for a bad value: the problem, its place, the allowed values, and what to do."""
+        """Build the error for an invalid value: the problem, its place, the allowed values, and what to do."""
         place = f"{where}, line {line}" if line else where
         seen = DOTS if self.secret else _IN_URL.sub(DOTS, shown(value))
         helped = f" {hint}" if hint and not self.secret else ""
@@ -132,7 +132,7 @@ class FlagValues:
         return made
 
     def replace(self, **changes: object) -> Self:
-        """Return these settings with changed values; names are in lower case."""
+        """Return these settings with changed values; flag names are in lower case."""
         values = {}
         for name, value in changes.items():
             if name.upper() not in self.declared() or name != name.lower():

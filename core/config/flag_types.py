@@ -27,7 +27,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 class BadValueError(ValueError):
-    """Raised for a value of the wrong type or out of range. Its text is one more helpful sentence, or blank."""
+    """Raised for a value of the wrong type or out of range. Its message is an extra sentence of help, or ""."""
 
 
 class Frozen(dict[str, Any]):
@@ -49,14 +49,14 @@ class Kind:
     """One kind of value. Kinds are plain classes: ten dataclasses would add 5 ms to every start."""
 
     allowed: str
-    """Ending of the sentence "It must be ..."."""
+    """End of the sentence "It must be ...", which describes the allowed values."""
 
     def read(self, value: object) -> Any:
-        """Return a value, given as itself or as text, in the type that is stored; raise BadValueError for a bad one."""
+        """Convert a value, or its text, to the stored type; raise BadValueError if it is invalid."""
         raise NotImplementedError
 
     def write_text(self, value: Any) -> str:
-        """Return the text that `read` turns back into the value."""
+        """Format the value so that `read` parses it again."""
         return "" if value is None else str(value)
 
 
@@ -76,7 +76,7 @@ class Switch(Kind):
 
 
 class Number(Kind):
-    """A number from `low` to `high`: an integer or a finite float; also None if optional. A bool is refused."""
+    """A number from `low` to `high`: an integer or a finite float; None if optional. A bool is an error."""
 
     def __init__(
         self, low: float, high: float, unit: str = "", *, is_whole: bool = True, is_optional: bool = False

@@ -23,7 +23,7 @@ SECRET_FILES = {f"{name}_FILE": name for name, declared in FLAGS.items() if decl
 """Variables that name the file of a secret, and the secret's flag."""
 
 IF_BAD = {"PRIVACY_DEFAULT": "full"}
-"""Values that replace bad ones; other flags then have their default."""
+"""Values that replace invalid ones; invalid values of other flags are replaced by the default."""
 _VARIABLES = frozenset([*FLAGS, *SECRET_FILES, CONFIG_FILE])
 _SECRET_BYTES = 65536
 MAX_BYTES = 1_000_000
@@ -60,7 +60,7 @@ class Values:
         self.problems: list[Problem] = []
 
     def read(self, declared: Flag, value: object, source: ValueSource, where: str, line: int | None = None) -> None:
-        """Validate and add one value; if `value` is a BadValueError, it could not be read from its source."""
+        """Validate and add one value; a BadValueError as `value` means that its source could not be read."""
         try:
             if isinstance(value, BadValueError):
                 raise value
@@ -73,7 +73,7 @@ class Values:
             self.problems.append(Problem.of(declared.refusal(seen, source, where, line=line, hint=hint)))
 
     def read_file(self, name: str, content: bytes, found: list[Problem] | None = None) -> None:
-        """Read the settings in a file; an unknown key becomes a problem that names the most similar flag."""
+        """Add the flags in a file; an unknown key becomes a problem that names the most similar flag."""
         for entry in read_entries(name, content, found):
             flag = flag_name(entry.key)
             if flag in FLAGS:
@@ -132,16 +132,16 @@ class Entry(NamedTuple):
     key: str
     line: int
     value: Any
-    """Value of the key; a BadValueError where YAML cannot build one, for instance for an impossible date."""
+    """Value of the key; a BadValueError if YAML cannot convert it, for instance an impossible date."""
 
 
 def flag_name(key: str) -> str:
-    """Return a key in upper snake case: `contextVerbosity` and `context_verbosity` give the same."""
+    """Convert a key to upper snake case: `contextVerbosity` and `context_verbosity` become `CONTEXT_VERBOSITY`."""
     return _HUMPS.sub("_", key).upper() if key.isascii() else key
 
 
 def read_file(path: str | os.PathLike[str] | None, variables: Iterable[tuple[str, str]]) -> tuple[str, bytes]:
-    """Return name and content of the file: `path`, else CONFIG_FILE, else `config.yaml`; blank if there is none."""
+    """Return (name, content) of the file `path`, else CONFIG_FILE, else `config.yaml`; blank if no file exists."""
     named = os.fspath(path) if path is not None else dict(variables).get(CONFIG_FILE)
     name = named or "config.yaml"
     try:
@@ -163,7 +163,7 @@ def read_file(path: str | os.PathLike[str] | None, variables: Iterable[tuple[str
 
 
 def read_entries(name: str, content: bytes, found: list[Problem] | None = None) -> Iterator[Entry]:
-    """Yield the top-level keys of a file, with values for flags only. A repeated key is added to `found`, or raised."""
+    """Yield a file's keys (values only for flags); append duplicates to `found`, or without it raise ConfigError."""
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -211,7 +211,7 @@ def _refused(name: str, line: int, what: str) -> ConfigError:
 
 
 def known_flag(name: object) -> Flag:
-    """Return the flag with a name in upper, lower or camel case; raise ConfigError for an unknown name."""
+    """Return the flag with a name in upper, lower or camel case; raise ConfigError if the name is unknown."""
     declared = FLAGS.get(flag_name(name)) if isinstance(name, str) else None
     if declared is None:
         near = find_nearest(flag_name(name), FLAGS) if isinstance(name, str) else None
@@ -224,7 +224,7 @@ LEAST_TOKEN = 16
 
 
 def describe_bad_token(token: str) -> str:
-    """Return why ADMIN_TOKEN cannot be used, or ""; the token is not quoted."""
+    """Describe why ADMIN_TOKEN cannot be used, without quoting it; "" if it can."""
     how = "Make one with `python -c 'import secrets; print(secrets.token_urlsafe(32))'` and set it in the environment."
     if not token:
         return f"ADMIN_TOKEN is unset. The admin server does not start without one. {how}"

@@ -68,7 +68,7 @@ def _stands_in(name: str, text: str) -> bool:
 
 
 def left_involved(involved: Sequence[Any], interfaces: Iterable[str], person: Person, *, by_name: bool) -> list[Any]:
-    """Return the list of people in a diary entry without the forgotten person; names and ids alone need `by_name`."""
+    """Return a diary entry's `involved` without the forgotten person; `by_name` also removes names and bare ids."""
     known = tuple(interfaces)
     return [
         each

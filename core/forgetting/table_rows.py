@@ -70,7 +70,7 @@ class Removal:
         )
 
     def queue(self, kind: str, conversation: str, **more: Any) -> int | None:
-        """Queue an operation that makes a deleted text again; return its id. `more`: as for `jobs.table.enqueue`."""
+        """Queue an operation that makes a deleted text again; return its id. `more` goes to `jobs.table.enqueue`."""
         self.operations += 1
         return jobs_table.enqueue(self.connection, self.db, self.persona, kind, conversation=conversation, **more)
 

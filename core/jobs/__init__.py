@@ -148,7 +148,7 @@ def retry_operation(
     id: int,  # noqa: A002 - the name of the specification,
     **options: Unpack[CallOptions],
 ) -> WriteResult:
-    """Put a failed operation of the scope's persona back into the queue, with all its tries left.
+    """Put a failed operation of the scope's persona back into the queue, and reset its number of tries.
 
     Returns `(True, id, "")`; reason `unchanged` if no such operation has failed; reason `refused` if the operation was
     queued with texts, because these were deleted when it failed.

@@ -30,7 +30,7 @@ class Tools:
     now: datetime
     """Start of the try, by the database's clock."""
     notes: list[str] = field(default_factory=list)
-    """Reasons why the result is poorer than possible, in the form of `rules.error_text`; stored as `error`."""
+    """Reasons why the result is worse than it could be, in the form of `rules.error_text`; stored as `error`."""
     results: list[Any] = field(default_factory=list)
     """Results for a caller that waits for the operation."""
 
@@ -70,7 +70,7 @@ def operation_call(operation: Operation, tools: Tools) -> Call:
 
 
 def list_types(settings: Settings | None = None) -> tuple[str, ...]:
-    """Return the types that this process can run: EMBED only if there is an embedder."""
+    """Return the operation types that this process can run: EMBED only if there is an embedder."""
     from ..llm import embedder  # noqa: PLC0415 - a process that only queues does without
 
     embeds = embedder.resolve(None, settings) is not None
@@ -78,7 +78,7 @@ def list_types(settings: Settings | None = None) -> tuple[str, ...]:
 
 
 def load(text: str | Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function named by `module:function`, or the function itself."""
+    """Import the function named by `module:function`; a function is returned unchanged."""
     if not isinstance(text, str):
         return text
     module, _, name = text.partition(":")

@@ -37,26 +37,26 @@ def number_of(priority: str) -> int:
 
 
 def name_of(number: int) -> OperationPriority:
-    """Return the name of a stored priority; a number out of range counts as the nearest valid one."""
+    """Return the name of a stored priority; a number out of range becomes the nearest valid priority."""
     return PRIORITIES[max(0, min(number, len(PRIORITIES) - 1))]
 
 
 def wait_seconds(tries: int, asked_seconds: float = 0.0) -> float:
-    """Return the pause after failed try number `tries`: 10 s, doubled up to 300 s; up to an hour if the server asks."""
+    """Return the pause after failed try number `tries`: 10 s, doubled up to 300 s; longer if the server asks (1 h)."""
     doublings = min(max(tries, 1) - 1, 10)  # a large number of tries would make a power with thousands of digits
     wait: float = min(FIRST_WAIT_SECONDS * 2**doublings, LONGEST_WAIT_SECONDS)
     return max(wait, min(asked_seconds, MOST_ASKED_SECONDS))
 
 
 def is_final(failure: Exception) -> bool:
-    """Return whether a retry is useless: bad input and refused log-ins are final, all other failures are not."""
+    """Return whether a retry is useless: invalid input and rejected log-ins are final, all other failures are not."""
     if isinstance(failure, ModelError):
         return failure.reason == "auth"
     return isinstance(failure, ConfigError | MessageError | ScopeError | TransferError | PromptTooLargeError)
 
 
 def error_text(kind: str, reason: str = "", number: int | None = None, cause: str = "") -> str:
-    """Return the text to store for a failure: error class, reason, cause, and the server's error number."""
+    """Format a failure for storing: error class, reason, cause, and the server's error number."""
     text = f"{kind}: {reason}" if reason else kind
     facts = [cause] if cause else []
     facts += [str(number)] if number is not None else []
@@ -82,16 +82,16 @@ class Waiting(NamedTuple):
 
 
 class Turns(NamedTuple):
-    """Open operations by what to do next: begin them, or fail them because a dependency failed or their worker died."""
+    """Open operations by the next step: begin them, or fail them because a dependency failed or their worker died."""
 
     ready: tuple[Waiting, ...]
-    """Operations that may begin now, the next one first."""
+    """Operations that may begin now, in order of execution."""
     failed: tuple[tuple[int, int], ...]
     """Pairs of an operation's id and the id of its failed dependency."""
     lost: tuple[int, ...]
-    """Ids of operations whose last allowed try ended with the loss of its worker."""
+    """Ids of operations whose worker died during the last allowed try."""
     total: int
-    """Number of waiting operations, also of those that wait for others."""
+    """Number of waiting operations, including those that wait for other operations."""
 
 
 def choose_turns(waiting: Sequence[Waiting], states: Mapping[int, str]) -> Turns:

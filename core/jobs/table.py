@@ -20,7 +20,7 @@ from . import rules
 
 KEPT_DAYS = 7
 FAILED_KEPT_DAYS = 30
-"""Days for which failed operations are kept; longer than other ended ones, so that somebody can look at them."""
+"""Days for which failed operations are kept: longer than other ended operations, so that somebody can inspect them."""
 PART = 500
 """Maximum number of rows changed in one transaction."""
 _J = memory_jobs.c
@@ -50,7 +50,7 @@ def enqueue(
     depends_on: Sequence[int] = (),
     once: bool = False,
 ) -> int | None:
-    """Insert an operation within a transaction and return its id; None if `once` is set and an equal one is waiting."""
+    """Insert an operation within a transaction and return its id; with `once`, None if an equal one is waiting."""
     if once:
         hold_conversation(connection, persona, conversation)
         values = {"persona": persona, "conversation": conversation, "type": type}
@@ -140,7 +140,7 @@ def end(db: Database, persona: str, ids: Sequence[int], status: OperationState, 
 
 
 def retry(db: Database, persona: str, job_id: int) -> bool | None:
-    """Reset an operation from failed to pending; return whether it was failed, None if its texts were deleted."""
+    """Reset a failed operation to pending; return whether it had failed, None if its texts were deleted."""
     rows = db.read(_FOUND, {"persona": persona, "id": job_id}, source="memory_jobs")
     if rows and (read_object(rows[0].payload) or {}).get(rules.TEXTS) == "":
         return None

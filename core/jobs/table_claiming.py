@@ -58,7 +58,7 @@ _STATES = select(_J.id, _J.status).where(_J.persona_id == _P, _J.id.in_(bindpara
 
 @lru_cache(maxsize=1)
 def _next() -> Any:
-    """Return one SELECT per open state, joined by UNION: each reads in index order, so the server sorts nothing."""
+    """Build one SELECT per open state, joined by UNION: each reads in index order, so the server sorts nothing."""
     due = or_(_J.available_at.is_(None), _J.available_at <= NOW)
     branches = []
     for status in OPEN_STATES:
@@ -77,7 +77,7 @@ def _next() -> Any:
 
 
 def claim(db: Database, persona: str, job_id: int, *, lease_seconds: float) -> Claim | None:
-    """Claim an operation and return the claim; None if another worker was faster or the operation has ended."""
+    """Claim an operation and return the claim; None if another worker claimed it first or it has ended."""
     mine = {"persona": persona, "id": job_id, "token": _make_token()}
     return db.transaction(
         lambda c: _claim(c, db, mine, lease_seconds), source=_SOURCE, confirm=lambda c, _: _is_mine(c, mine)
@@ -93,7 +93,7 @@ def begin(
     payload: Mapping[str, Any],
     lease_seconds: float,
 ) -> Claim | None:
-    """Claim a waiting or new operation of type `kind` and set its payload; None while one of the types `alone` runs."""
+    """Claim a waiting or new operation of type `kind` and set its payload; None while a type in `alone` is running."""
     mine: dict[str, Any] = {"persona": persona, "token": _make_token(), "id": 0}
     now = {"now": db.clock()}
     running = select(_J.id).where(_J.persona_id == persona, IS_RUNNING, _J.type.in_(alone))
@@ -169,14 +169,14 @@ _MINE = select(*(column for column in _J if column.name != "depends_on")).where(
 
 
 def renew_lease(db: Database, claimed: Claim, *, lease_seconds: float) -> bool:
-    """Extend the time that a claim is valid; return False if it was lost already."""
+    """Extend the lease of a claim; return False if the claim was already lost."""
     # `updated_at` stays the start of the run; extending the lease twice is harmless
     change = _change(claimed).values(lease_until=db.clock() + timedelta(seconds=lease_seconds))
     return db.idempotent_transaction(lambda c: c.execute(change).rowcount == 1, source=_SOURCE)
 
 
 def _change(claimed: Claim) -> Any:
-    """Return an UPDATE of the claimed operation that changes nothing once the claim is no longer valid."""
+    """Build an UPDATE of the claimed operation that changes no row once the claim is lost."""
     operation = claimed.operation
     mine = (_J.id == operation.id, _J.status == "in_progress", _J.claimed_by == claimed.token)
     return update(memory_jobs).where(_J.persona_id == operation.persona, *mine)
@@ -192,7 +192,7 @@ def settle(
     until: datetime | None = None,
     is_try: bool = True,
 ) -> bool:
-    """Run `effect`, which stores the result, and end the claim, in one transaction; False if the claim was lost before.
+    """Run `effect`, which stores the result, and end the claim, in one transaction; return False if the claim was lost.
 
     `until` is the earliest time of the next try; with `is_try` False this run does not count as a try.
     """

@@ -48,7 +48,7 @@ PRUNE_SECONDS = 600.0
 _FIRST_LOOK = 16
 """Number of operations in the first read. While none of them may begin, each further read takes eight times as many."""
 _TRIES = 4
-"""Number of reads after which a worker gives up, if other workers claim every operation before it."""
+"""Number of reads after which a worker gives up, if other workers claim every operation first."""
 EMBED_EVERY = timedelta(seconds=5)
 """Shortest time between two searches for rows without vectors, per database handle and persona."""
 
@@ -125,7 +125,7 @@ class Worker:
         return begun
 
     def _round(self) -> int:
-        """Run operations of each persona in turn for about a second, and return their number."""
+        """Run operations of each persona in turn for about a second, and return the number of operations."""
         llm.resolve(self._model, settings_for(self._settings), self._db)  # report a bad model before work is queued
         waiting = list(self._only) or table_claiming.read_personas(self._db)
         until = time.monotonic() + POLL_SECONDS
@@ -184,7 +184,7 @@ def queue_embedding(db: Database, settings: Settings, personas: Sequence[str], *
 
 
 def claim_next(db: Database, persona: str, types: Collection[str], *, lease_seconds: float) -> Claim | None:
-    """Claim and return the next operation of a persona; None if none may begin now."""
+    """Claim and return the next operation of a persona; None if no operation may begin now."""
     most, tries = _FIRST_LOOK, 0
     while tries < _TRIES:
         turns = table_claiming.read_turns(db, persona, types, most)
@@ -205,7 +205,7 @@ def claim_next(db: Database, persona: str, types: Collection[str], *, lease_seco
 
 
 def run_next(db: Database, persona: str, settings: GivenSettings, model: Any) -> OperationRun | None:
-    """Run the next operation of a persona and return its report; None if none may begin now."""
+    """Run the next operation of a persona and return its report; None if no operation may begin now."""
     current = settings_for(settings)
     current_model = llm.resolve(model, current, db)
     claimed = claim_next(db, persona, handlers.list_types(current), lease_seconds=LEASE_SECONDS)
@@ -246,7 +246,7 @@ def run_operation(
 
 @contextmanager
 def keep_lease(db: Database, claimed: Claim, lease_seconds: float) -> Iterator[None]:
-    """While the block runs, renew the claim from a thread, three times in `lease_seconds`."""
+    """While the block runs, a thread renews the claim three times per `lease_seconds`."""
     done = threading.Event()
 
     def renew() -> None:

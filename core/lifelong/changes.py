@@ -32,7 +32,7 @@ def edit_item(
     Args:
         id: the item's id.
         new_content: the text, not blank, at most 16 MB.
-        editor: the name that the history notes for this change.
+        editor: the name that the history stores for this change.
         operator: allow all items of the persona, also in audiences that the scope does not see.
 
     Returns:
@@ -90,7 +90,7 @@ def delete_items(ids: Sequence[int], *, operator: bool = False, **options: Unpac
 
 
 def restore_items(ids: Sequence[int], *, operator: bool = False, **options: Unpack[CallOptions]) -> BulkResult:
-    """Restore archived or replaced items; expired items live SESSION_TTL_SEC again. Otherwise as `delete_items`.
+    """Restore archived or replaced items; expired items live SESSION_TTL_SEC longer. Otherwise like `delete_items`.
 
     >>> from prompt_engine import lifelong, open_database
     >>> db = open_database("sqlite://")
@@ -120,7 +120,7 @@ def purge_items(ids: Sequence[int], *, operator: bool = False, **options: Unpack
 def pin_items(
     ids: Sequence[int], pinned: bool = True, *, operator: bool = False, **options: Unpack[CallOptions]
 ) -> BulkResult:
-    """Pin items, or unpin them with `pinned=False`; otherwise as `delete_items`.
+    """Pin items, or unpin them with `pinned=False`; other arguments, result and errors are those of `delete_items`.
 
     >>> from prompt_engine import lifelong, open_database
     >>> db = open_database("sqlite://")

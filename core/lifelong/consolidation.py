@@ -64,7 +64,7 @@ Items = Sequence[tuple[int, Fact, NewMemory]]
 
 
 def consolidate(call: Call, model: Any, rows: Collection[int] = ()) -> Outcome:
-    """Consolidate the oldest new messages of the scope's conversation, and again the messages with the ids `rows`.
+    """Consolidate the oldest unconsolidated messages of the scope's conversation, and `rows` (message ids) again.
 
     Raises ModelError, or ChangedError if messages of `rows` change while the model is asked.
     """
@@ -102,7 +102,7 @@ def _attempt(call: Call, window: Window, model: Any, *, deep: bool = False) -> O
 
 
 def _consolidate_window(call: Call, window: Window, model: Any, *, deep: bool) -> Outcome:
-    """Make the items of a window and store them; a window without usable lines is only marked as consolidated."""
+    """Store items made from a window's messages; a window without usable lines is only marked as consolidated."""
     outcome = Outcome(messages=len(window.lines), conversations=1)
     with call.db.connection(source="participants") as connection:
         lines = _allowed_now(connection, call, window.lines)
@@ -136,7 +136,7 @@ def _allowed_now(connection: Connection, call: Call, lines: Sequence[Line]) -> l
 
 
 def ask(settings: Settings, model: Any, lines: Sequence[Line], *, deep: bool = False) -> list[Fact] | None:
-    """Return the facts that a model finds in these lines, or None if one of its answers is unreadable."""
+    """Ask a model for facts in these lines; None if one of its answers is unreadable."""
     renderer = Renderer(settings.templates_dir)
     patterns = refused_patterns(settings.templates_dir)
     zone = times.zone(settings.timezone) or UTC

@@ -279,7 +279,7 @@ def handle_consolidation(operation: Operation, tools: Tools) -> Effect:
 
 
 def handle_deep_consolidation(operation: Operation, tools: Tools) -> Effect:
-    """Archive expired items, prune if that was asked for, and extract the facts of the newest messages again."""
+    """Archive expired items, prune if settings or payload ask for it, and extract the newest messages' facts again."""
     call = operation_call(operation, tools)
     pruned = _archive_expired(call)
     if call.settings.prune_by_itself or operation.payload.get("prune") is True:
@@ -329,7 +329,7 @@ def queue_due(db: Database, persona: str, settings: Settings) -> None:
 
 
 def _full(db: Database, persona: str, most: int) -> list[str]:
-    """Return the conversations with at least `most` messages that are new since they were last returned here."""
+    """Return the conversations with at least `most` messages that are newer than their last listing by this process."""
     if not most:
         return []
     newest_seen: dict[str, int] = db.caches.setdefault(__name__, {})

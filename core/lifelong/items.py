@@ -41,7 +41,7 @@ MOST_ENTRIES = 10_000
 def open_persona_call(
     conf_uid: str | None = None, history_uid: str | None = None, **options: Unpack[CallOptions]
 ) -> Call:
-    """Return the call for a persona and conversation; for another persona, only the scope's destination is kept."""
+    """Open the call for a persona and conversation; a `conf_uid` other than the scope's keeps only its destination."""
     call = open_call(**options)
     own = call.scope
     if conf_uid is not None and (named := Scope(conf_uid, destination=own.destination)).persona != own.persona:
@@ -52,7 +52,7 @@ def open_persona_call(
 
 
 def find_seen(call: Call, operator: bool) -> ReadScope:
-    """Return which items the call may read; an operator reads all audiences of the persona."""
+    """Return which items the call may read: those its scope sees; for an operator all audiences of the persona."""
     if rows.yes_no(operator, "operator"):
         return ReadScope(call.persona)
     viewer = load_viewer(call)
@@ -68,7 +68,7 @@ def add_facts_with_meta(
     message_id: object = None,
     **options: Unpack[CallOptions],
 ) -> Added:
-    """Store facts as memory items, each once, and return how many were new.
+    """Store facts as memory items, each once, and return the number of new items.
 
     Args:
         entries: texts, or mappings with `text` and any of kind, tier, importance (0 to 1), tags, emotion, timestamp,
@@ -122,7 +122,7 @@ def _store(call: Call, entries: Sequence[NewMemory]) -> Added:
 
 
 def _read_entries(call: Call, entries: object, default_kind: str, at: datetime | None) -> list[NewMemory]:
-    """Return the items to store for a list of facts, without blank facts; `at` is the time of facts without a time."""
+    """Build the items to store from a list of facts, without blank facts; `at` is the time of facts without a time."""
     if isinstance(entries, (str, bytes, Mapping)) or not isinstance(entries, Iterable):
         raise MessageError.of_type("entries", entries, "a list of texts or mappings")
     kind = rules.kind_of(default_kind)
@@ -154,7 +154,7 @@ def _read_item(call: Call, given: object, kind: str, at: datetime | None) -> New
 
 
 def find_similar_item(text: str, **options: Unpack[CallOptions]) -> SimilarMemory | None:
-    """Return the long-term item of the scope's person with the same subject as a text, or None.
+    """Return the long-term item of the scope's person on the same subject as `text`, or None.
 
     Items must share at least half of the words of the shorter text; the item that shares most words is returned.
 
@@ -240,7 +240,7 @@ def search_items(
 
 
 def _list_wanted(values: Iterable[str], name: str, what: str = "entries") -> tuple[str, ...]:
-    """Return the values of a filter without repetitions, or raise MessageError if there are too many."""
+    """Remove repeated values of a filter; raise MessageError if more than MOST_WANTED remain."""
     wanted = tuple(dict.fromkeys(all_items(values, name)))
     if len(wanted) > MOST_WANTED:
         raise MessageError(
@@ -269,7 +269,7 @@ def get_item(
     operator: bool = False,
     **options: Unpack[CallOptions],
 ) -> Item:
-    """Return one item, archived or not.
+    """Return one item, even an archived one.
 
     Args:
         id: the item's id.

@@ -27,7 +27,7 @@ def read_limits(settings: Settings) -> Limits:
 def prune_session_by_ttl(
     ttl_sec: int | None = 0, exclude_history_uid: str | None = None, **options: Unpack[CallOptions]
 ) -> Pruned:
-    """Archive the expired session items of the persona, and return how many.
+    """Archive the expired session items of the persona, and return their number.
 
     Args:
         ttl_sec: age in seconds; 0 and None mean SESSION_TTL_SEC, 1 to 59 become 60 with a note.
@@ -70,7 +70,7 @@ def prune_ltm(
     dry_run: bool = False,
     **options: Unpack[CallOptions],
 ) -> Pruned:
-    """Archive the long-term items of the persona that are too old or too unimportant, and return how many.
+    """Archive the long-term items of the persona that are too old or too unimportant, and return their number.
 
     Pinned items, saved memories, instructions, and items of importance 0.7 and above stay.
 
@@ -78,7 +78,7 @@ def prune_ltm(
         conf_uid: the persona; the scope's by default.
         max_age_days, max_importance: prune items at least this old (1 to 36,500), and below this importance (0 to 1);
         PRUNE_MAX_AGE_DAYS and PRUNE_MAX_IMPORTANCE by default.
-        mode: any (one of the two is enough) or all; PRUNE_MODE by default.
+        mode: any (too old or too unimportant) or all (too old and too unimportant); PRUNE_MODE by default.
         protect_importance: items of at least this importance stay; 0 to 1.01 (no item is protected), 0.7 by default.
         dry_run: change nothing.
 

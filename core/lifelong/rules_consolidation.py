@@ -51,7 +51,7 @@ class Fact:
     sources: tuple[int, ...] = ()
     """Row ids of the messages that the fact was made from."""
     number: int | None = None
-    """Number of the message that a model named as the one that states the fact."""
+    """Number of the message that states the fact, as the model named it."""
     at: datetime | None = None
     """Time of the message that states the fact."""
     other_text: str = ""
@@ -59,14 +59,14 @@ class Fact:
 
 
 def window(limit: object, default: int) -> int:
-    """Return how many messages to consolidate at once: `limit` (`default` if it is no number), within 20 and 500."""
+    """Return how many messages to consolidate at once: `limit` within 20 and 500; `default` if it is no number."""
     if isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit != limit:
         limit = default
     return int(min(max(limit, WINDOW[0]), WINDOW[1]))
 
 
 def read_reply(reply: str, *, patterns: Sequence[str], deep: bool = False) -> list[Fact] | None:
-    """Return the facts of a model's reply in the order of LISTS, or None if the reply is unreadable.
+    """Parse the facts of a model's reply, in the order of LISTS; None if the reply is unreadable.
 
     Deep consolidation asks for key facts and facts about the user only.
     """
@@ -79,7 +79,7 @@ def read_reply(reply: str, *, patterns: Sequence[str], deep: bool = False) -> li
 
 
 def _entries(value: object) -> list[object]:
-    """Return a value of a reply as a list; a single text or object becomes a list of one."""
+    """Convert a value of a reply to a list: a single text or object becomes a list of one, other values []."""
     if isinstance(value, list):
         return value
     return [value] if isinstance(value, (str, dict)) else []
@@ -106,10 +106,10 @@ def _fact(key: str, given: object, patterns: Sequence[str], missing: float) -> F
 
 
 def date_facts(facts: Sequence[Fact], lines: Sequence[Line]) -> list[Fact]:
-    """Return the facts that a model found in these lines, each with the time of the line that states it.
+    """Add to each fact that a model found in these lines the time of the line that states it.
 
-    It is the line whose number the model gave, if line and fact share a word. Otherwise it is the line that shares most
-    words with the fact (rare words count more), and among equal lines the newest.
+    This is the line whose number the model gave, if line and fact share a word. Otherwise it is the line that shares
+    most words with the fact (rare words count more); the newest one in a tie.
     """
     held = [frozenset(words(line.text)) for line in lines]
     rows = Counter(word for each in held for word in each)
@@ -125,7 +125,7 @@ def date_facts(facts: Sequence[Fact], lines: Sequence[Line]) -> list[Fact]:
 def choose_facts(
     lines: Sequence[Line], phrases_for: Callable[[str], Sequence[Phrases]], *, deep: bool = False
 ) -> list[Fact]:
-    """Return people's statements about themselves and their requests to remember, with the source messages."""
+    """Choose people's statements about themselves and their requests to remember, with the source messages."""
     facts = []
     names = name_speakers(lines) or [""] * len(lines)
     for name, line in zip(names, lines, strict=True):

@@ -41,7 +41,7 @@ def _is_archived(row: Any) -> bool:
 
 
 def edit(call: Call, seen: ReadScope, row_id: int, text: str, *, editor: str, operator: bool) -> WriteResult | None:
-    """Replace the text of an item, as described at `edit_item`; return None if there is no such item."""
+    """Replace the text of an item, as described at `edit_item`; return None if the item does not exist."""
     db, settings = call.db, call.settings
     columns: dict[str, Any] = {"content": text, **index_entries.derive_columns([text])}
     rows.check_size(columns["text_folded"], "new_content in its folded form")
@@ -74,11 +74,11 @@ def edit(call: Call, seen: ReadScope, row_id: int, text: str, *, editor: str, op
 
 
 Change = Callable[[Connection, Database, str, Sequence[Any]], int]
-"""Changes locked rows of a persona, and returns how many it changed."""
+"""Changes locked rows of a persona, and returns the number of changed rows."""
 
 
 def change_items(db: Database, seen: ReadScope, ids: Sequence[int], change: Change) -> BulkResult:
-    """Change the visible items of these ids in one transaction."""
+    """Apply `change` to the visible items with these ids, in one transaction."""
 
     def work(connection: Connection) -> BulkResult:
         rows = items.lock_items(connection, seen, ids)
@@ -124,7 +124,7 @@ def set_pinned(connection: Connection, db: Database, persona: str, rows: Sequenc
 def retag(
     connection: Connection, db: Database, persona: str, rows: Sequence[Any], *, add: Sequence[str], remove: set[str]
 ) -> int:
-    """Remove tags, then add those that are missing."""
+    """Remove the tags `remove`, then add the tags `add` that are missing."""
     changed = {}
     for row in rows:
         old = stored_tags(row.tags)

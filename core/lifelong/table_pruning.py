@@ -61,7 +61,7 @@ def archive_expired(
 
 
 def prunable(persona: str, now: datetime, limits: Limits) -> Any:
-    """Return the SQL condition for long-term items that are to be pruned under these limits."""
+    """Build the SQL condition for long-term items that these limits prune."""
     old = _C.timestamp <= now - timedelta(days=limits.max_age_days)
     low = _C.importance < limits.max_importance
     which = and_(old, low) if limits.mode == "all" else or_(old, low)
@@ -69,7 +69,7 @@ def prunable(persona: str, now: datetime, limits: Limits) -> Any:
 
 
 def prune(db: Database, persona: str, limits: Limits, *, dry_run: bool = False) -> list[Found]:
-    """Archive the long-term items of a persona that the limits prune; return ids and reasons."""
+    """Archive the long-term items of a persona that the limits prune; return their ids and reasons."""
     now = db.clock()
     rows = _archived(db, persona, prunable(persona, now, limits), dry_run=dry_run)
     return [(row.id, _reasons(row, now, limits)) for row in rows]
@@ -82,7 +82,7 @@ def _reasons(row: Any, now: datetime, limits: Limits) -> tuple[str, ...]:
 
 
 def _archived(db: Database, persona: str, where: Any, *, dry_run: bool = False) -> Iterator[Any]:
-    """Archive the items that match a condition in batches, and yield them; a dry run only reads them."""
+    """Archive the items that match a condition in batches, and yield them; a dry run yields them without archiving."""
     matching = select(_C.id, _C.timestamp, _C.importance).where(where).order_by(_C.id).limit(BATCH)
 
     def archive_batch(connection: Connection, *, above: int) -> list[Any]:

@@ -72,7 +72,7 @@ def read_runs(db: Database, persona: str, most: int) -> list[Any]:
 
 
 def begin_interval(db: Database, persona: str, interval_seconds: int) -> bool:
-    """Return whether the interval of a persona is over, and if so begin the next one."""
+    """If the persona's interval is over, begin the next one and return True; else return False."""
     now = int((db.clock() - EPOCH) // timedelta(seconds=1))
     mine = (_C.persona_id == persona, _C.name == TICK)
     is_due = (*mine, _C.value <= now - interval_seconds)

@@ -24,23 +24,23 @@ _MOST_LOOKED_AT = 10_000
 class Window:
     conversation: str
     mark: int
-    """Consolidation mark when the window was read; 0 if the conversation had none."""
+    """Consolidation mark when the window was read; 0 if the conversation had no mark."""
     lines: tuple[Line, ...] = ()
     """Messages with their original text, oldest first."""
     last: int = 0
-    """Row id to which the consolidation mark moves, that of a blank message too; 0 if the mark stays."""
+    """Row id to which the consolidation mark moves, even if it is a blank message's; 0 if the mark stays."""
     is_full: bool = False
     """Whether a second read returns the same messages: the window has its maximum size, or was read by row ids."""
 
 
 def _select(persona: str, conversation: str | None, *where: Any, columns: Sequence[Any] = LINE) -> Select[Any]:
-    """Return the SELECT of the messages that can give items, of one conversation or of all."""
+    """Return the SELECT of the messages that can become items: of one conversation, or of all if it is None."""
     here = () if conversation is None else (_C.interface_path == conversation,)
     return select(*columns).where(_C.persona_id == persona, *here, _SAID, *where)
 
 
 def read(db: Database, persona: str, conversation: str, most: int) -> Window:
-    """Return the oldest unconsolidated messages of a conversation that can give items (`_SAID`)."""
+    """Return the oldest unconsolidated messages of a conversation that can become items (`_SAID`)."""
     mark = _read_mark(db, persona, conversation)
     here = (_C.persona_id == persona, _C.interface_path == conversation, _C.id > mark)
     last = db.read(select(func.max(_C.id)).where(*here))[0][0]
@@ -52,7 +52,7 @@ def read(db: Database, persona: str, conversation: str, most: int) -> Window:
 
 
 def read_again(db: Database, persona: str, conversation: str, rows: Collection[int]) -> Window:
-    """Return those of these messages that are consolidated already, as a window to consolidate once more."""
+    """Return the messages `rows` that are consolidated already, as a window to consolidate once more."""
     mark = _read_mark(db, persona, conversation) if rows else 0
     chosen = _select(persona, conversation, _C.id.in_(IDS))
     lines = read_parts(db.read, chosen, {}, [row for row in rows if row <= mark])
@@ -70,7 +70,7 @@ def _in_order(rows: Iterable[Any]) -> tuple[Line, ...]:
 
 
 def read_newest(db: Database, persona: str, conversation: str | None, most: int) -> list[Window]:
-    """Return, grouped by conversation, the newest messages of one conversation, or of all the persona's."""
+    """Return the newest messages of a conversation, or for None of the whole persona, grouped by conversation."""
     newest = [_C.id.desc()] if conversation is None else [_C.timestamp.desc(), _C.id.desc()]
     chosen = _select(persona, conversation).order_by(*newest).limit(most)
     by_key = group((row.interface_path, row) for row in db.read(chosen))
@@ -78,7 +78,7 @@ def read_newest(db: Database, persona: str, conversation: str | None, most: int)
 
 
 def read_waiting(db: Database, persona: str) -> list[str]:
-    """Return the conversations with unconsolidated messages, the one with the oldest last message first."""
+    """Return the conversations with unconsolidated messages, in ascending order of their last message."""
     here = (_C.persona_id == _K.persona_id, _C.interface_path == _K.conversation_key)
     waiting = exists().where(*here, _C.id > func.coalesce(_K.consolidated_to, 0))
     chosen = select(_K.conversation_key).where(_K.persona_id == persona, waiting)
@@ -86,7 +86,7 @@ def read_waiting(db: Database, persona: str) -> list[str]:
 
 
 def read_active(db: Database, persona: str, above: int) -> tuple[list[str], int]:
-    """Return the conversations with messages above a row id, and the highest row id seen."""
+    """Return (conversations with messages above a row id, the highest row id read)."""
     chosen = select(_C.id, _C.interface_path).where(_C.persona_id == persona, _C.id > above)
     rows = db.read(chosen.order_by(_C.id).limit(_MOST_LOOKED_AT))
     return sorted({row.interface_path for row in rows}), int(rows[-1].id) if rows else above
@@ -95,7 +95,7 @@ def read_active(db: Database, persona: str, above: int) -> tuple[list[str], int]
 def count_new(db: Database, persona: str, conversation: str, most: int, *, above: int = 0) -> tuple[int, int]:
     """Return (number of unconsolidated messages with ids above `above`, at most `most`; highest id of these messages).
 
-    If there are none, the id is the consolidation mark, or `above` if that is higher.
+    Without such messages, the id is the consolidation mark, or `above` if that is higher.
     """
     mark = max(above, _read_mark(db, persona, conversation))
     newer = _select(persona, conversation, _C.id > mark, columns=(_C.id,))
@@ -104,7 +104,7 @@ def count_new(db: Database, persona: str, conversation: str, most: int, *, above
 
 
 def move_mark(connection: Connection, persona: str, window: Window) -> bool:
-    """Record that messages up to the window's newest are consolidated; return False if another writer was faster."""
+    """Record that messages up to `window.last` are consolidated; return False if another writer moved the mark."""
     stood = _K.consolidated_to == window.mark if window.mark else func.coalesce(_K.consolidated_to, 0) == 0
     change = (
         update(conversations)
@@ -115,9 +115,9 @@ def move_mark(connection: Connection, persona: str, window: Window) -> bool:
 
 
 def are_there(connection: Connection, persona: str, window: Window, lines: Sequence[Line]) -> bool:
-    """Return whether these messages of a window are all still open to consolidation.
+    """Return whether these messages of a window all exist and can still become items.
 
-    If the window moves the mark, all its messages must still be open, with no message added between them.
+    If the window moves the mark, this applies to all its messages, and no message was added between them.
     """
     rows = [line.row_id for line in (window.lines if window.last else lines)]
     where = (_C.id > window.mark, _C.id <= window.last) if window.last else (_C.id.in_(rows),)

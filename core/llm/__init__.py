@@ -29,11 +29,11 @@ __all__ = ["ChatClient", "Completes", "MeteredModel", "Model", "ask"]
 
 
 class Completes(Protocol):
-    """An object with a method `complete(messages, ...)` that returns a text, or an awaitable of one."""
+    """An object with a method `complete(messages, ...)` that returns a text, or an awaitable text."""
 
     @property
     def complete(self) -> Callable[..., Any]:
-        """Return the function that is called with the messages and those options that its signature accepts."""
+        """Return the function to call with the messages and with those options that its signature accepts."""
 
 
 Model: TypeAlias = Completes | Callable[..., Any] | MeteredModel
@@ -42,7 +42,7 @@ that has both is called by `complete`."""
 
 
 def resolve(model: Model | None, settings: Settings, db: Database | None = None) -> Model | None:
-    """Return the model to ask: the given one, else the process's, else the server of LLM_BASE_URL.
+    """Return the model to ask: `model`, else the model of `configure`, else the server of LLM_BASE_URL.
 
     With a database, calls are counted. The server's model is LLM_MODEL, else that of the latest proxied chat; if
     neither is known, the result is None.
@@ -77,7 +77,7 @@ def _warn_unnamed() -> None:
 
 
 def ask(model: Model, messages: Sequence[Mapping[str, Any]], settings: Settings, **options: Any) -> str:
-    """Return the model's answer: a text that is not blank. Raises ModelError."""
+    """Return the model's answer, which is not blank; raise ModelError on failure."""
     metered = model if isinstance(model, MeteredModel) else None
     own: Any = metered.model if metered else model
     if metered:
@@ -104,7 +104,7 @@ def ask(model: Model, messages: Sequence[Mapping[str, Any]], settings: Settings,
 
 
 def _judge(error: Exception) -> ModelError:
-    """Return the ModelError for a foreign exception, without the exception's text."""
+    """Build the ModelError for a foreign exception, without the exception's text."""
     name = type(error).__name__
     status = getattr(error, "__dict__", {}).get("status_code")  # attribute of errors in the clients of model providers
     if isinstance(error, TimeoutError) or type(status) is not int:

@@ -34,7 +34,7 @@ _STATUS = re.compile("[1-5][0-9]{2}")
 
 
 class ChatClient:
-    """A model that is asked by `POST {base_url}/chat/completions`."""
+    """A model behind the route `POST {base_url}/chat/completions`."""
 
     def __init__(self, base_url: str, *, model: str = "", api_key: str = "", timeout_seconds: float = 60.0) -> None:
         self._url = read_endpoint(base_url)
@@ -52,7 +52,7 @@ class ChatClient:
 
 
 def ask_server(url: str, body: Mapping[str, Any], api_key: str, timeout_seconds: float) -> dict[str, Any]:
-    """Return the JSON object that a server answers to a JSON body; raise ModelError, also if the object is an error."""
+    """Post a JSON body and return the server's JSON object; raise ModelError, also if that object reports an error."""
     text = clean(json.dumps(body, ensure_ascii=False))
     status, headers, content = _post(url, text.encode(), api_key, timeout_seconds)
     if 200 <= status < 300:
@@ -102,7 +102,7 @@ def _post(url: str, body: bytes, api_key: str, timeout_seconds: float) -> tuple[
 
 
 def read_endpoint(base_url: str, endpoint: str = _ENDPOINT, flag: str = "LLM_BASE_URL", without: str = "") -> str:
-    """Return the URL of an endpoint of `base_url`; raise ConfigError for a bad URL, or without the extra `llm`."""
+    """Build the URL of an endpoint of `base_url`; raise ConfigError for an invalid URL, or without the extra `llm`."""
     base, otherwise = base_url.strip(), without or "remove it to work without a model"
     parts, usable = urlsplit(""), False
     with suppress(ValueError):
@@ -145,7 +145,7 @@ def read_text(answer: Mapping[str, Any]) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds of `Retry-After`; None if the header is missing or not a number."""
+    """Parse `Retry-After` in seconds; None if the header is missing or not a number."""
     text = (headers.get("retry-after") or "").strip()[:64]
     if not text.isascii() or not text.replace(".", "", 1).isdecimal():
         return None

@@ -54,7 +54,7 @@ class Embedder(Protocol):
 
 
 def resolve(embedder: Any = None, settings: Settings | None = None) -> Any:
-    """Return the embedder to ask: the given one, else the process's, else the server of EMBEDDER."""
+    """Return the embedder to ask: `embedder`, else the embedder of `configure`, else the server of EMBEDDER."""
     if embedder is not None:
         defaults.check_embedder(embedder)
         return embedder
@@ -72,7 +72,7 @@ def check(embedder: Any) -> str:
 
 
 def is_local(embedder: Any) -> bool:
-    """Return whether an embedder may get rows marked local_only: it promises that texts stay on this machine."""
+    """Return whether an embedder may get local_only rows: its `is_local` says that texts stay on this machine."""
     return getattr(embedder, "is_local", False) is True
 
 

@@ -45,7 +45,7 @@ class MeteredModel:
 
 
 def count_call(metered: MeteredModel, daily_calls: int, characters: int) -> None:
-    """Count a call before it is made; ModelError `budget` if all models and processes made `daily_calls` today."""
+    """Count a call before it is made; raise ModelError `budget` if all models together made `daily_calls` today."""
     db, now = metered.db, metered.db.clock()
     row = {"day": f"{now:%Y-%m-%d}", "asker": "worker", "model": _cut(metered.name), "last_at": now}
     total = update(model_usage).where(_U.day == row["day"], _U.asker == "total")

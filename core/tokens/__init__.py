@@ -1,4 +1,4 @@
-"""Tokens, by which other programs authenticate.
+"""Tokens, with which client programs authenticate.
 
 A token is shown once, when it is created; the database stores only its hash. `web.guard` decides which kinds a route
 accepts. The token's scope limits which items a request may see, like the scope of any caller.
@@ -94,7 +94,7 @@ def issue_token(db: Database, token: AccessToken) -> NewToken:
 
 
 def find_token(text: str, *, db: Database | None = None) -> AccessToken | None:
-    """Return the access token that a program sent as `text`; None if it is unknown, revoked or expired.
+    """Return the access token that a client sent as `text`; None if the token is unknown, revoked or expired.
 
     >>> from prompt_engine import open_database, tokens
     >>> tokens.find_token("no token", db=open_database("sqlite://")) is None
@@ -149,7 +149,7 @@ def narrow_scope(
 
 
 def may_change(row_id: int, *, db: Database | None, settings: GivenSettings, scope: Scope) -> bool:
-    """Return whether the scope's person may change a row; True for one that the scope does not see."""
+    """Return whether the scope's person may change a row; True if the scope does not see the row."""
     call = open_call(db, settings, scope)
     return not is_foreign(call.db, load_viewer(call), row_id)
 
@@ -180,7 +180,7 @@ def revoke_token(
     admin: bool = False,
     **options: Unpack[CallOptions],
 ) -> bool:
-    """Revoke a token; False if it is unknown, was revoked before, or belongs to another persona.
+    """Revoke a token; return False if it is unknown, was revoked before, or belongs to another persona.
 
     Args:
         id: a whole number, as in `list_tokens`.

@@ -35,7 +35,7 @@ class AccessToken:
     expires_at: datetime | None = None
     """Time when the token expires; None if it never does."""
     resource: str = ""
-    """Only address that accepts the token; blank if every route of its kind does."""
+    """Only URL that accepts the token; "" if every route of its kind accepts it."""
 
     def may_speak_as(self, persona: str) -> bool:
         others = {each.strip() for each in self.personas.split(",")} if self.kind == "host" else set()
@@ -53,7 +53,7 @@ class AccessToken:
 
 
 class ListedToken(TypedDict):
-    """A token in lists, without its text and hash. The order of keys is part of the contract."""
+    """A token in lists, without its text and hash. JSON keys appear in this order."""
 
     id: int
     kind: TokenKind
@@ -64,7 +64,7 @@ class ListedToken(TypedDict):
     personas: str
     label: str
     resource: str
-    """Only address that accepts the token; blank if every route of its kind does."""
+    """Only URL that accepts the token; "" if every route of its kind accepts it."""
     created_at: str
     """Time of creation: ISO 8601, UTC."""
     expires_at: str
@@ -83,12 +83,12 @@ MOST_ID = 2**63 - 1
 
 
 def write_token(token_id: int, secret: str) -> str:
-    """Return the text of a token; its prefix is recognised by people and secret scanners."""
+    """Format a token as text, with a prefix that people and secret scanners recognise."""
     return f"pe_{token_id}_{secret}"
 
 
 def read_token_id(text: str) -> int | None:
-    """Return the id in the text of a token; None if the text is not a token."""
+    """Parse the id in the text of a token; None if the text is not a token."""
     parts = _FORM.fullmatch(text)
     number = int(parts[1]) if parts else 0
     return number if 0 < number <= MOST_ID else None

@@ -33,7 +33,7 @@ __all__ = ["TranscriptSaved", "save_transcript"]
 
 MOST_LINES = 1000
 ANSWER_WITHIN = timedelta(minutes=10)
-"""Time in which a line that is sent again counts as waiting for its answer; later it counts as a new line."""
+"""Time in which a repeated line is taken as waiting for its answer; later it is stored as a new line."""
 ALONE = "after "
 """Prefix of `before` in `make_message_id` for a line sent alone, followed by the row id of the newest stored line."""
 _ROLES: Mapping[str, rules.LineRole] = {
@@ -91,7 +91,7 @@ def save_transcript(
 
 
 def find_replaced(messages: Sequence[Mapping[str, Any]], **options: Unpack[CallOptions]) -> frozenset[int]:
-    """Return the row ids of stored lines that the list edits, and of missing ones after the list's last user line."""
+    """Return the row ids of stored lines that the list edits, or that it lacks after its last user line."""
     call = open_call(**options)
     lines = _read_lines(messages)
     return _Transcript(call, lines).find_replaced() if call.scope.conversation and lines else frozenset()
@@ -113,7 +113,7 @@ def save_turn(
     settings: GivenSettings = None,
     scope: Scope,
 ) -> list[WriteResult]:
-    """Store a message and the persona's reply, all or none, and then one short-term entry for both."""
+    """Store a message and the persona's reply in one transaction, then one short-term entry for both."""
     asking: dict[str, Any] = {"db": db, "settings": settings}
     results = chat_history_cache.save_together([(message, scope), (reply, scope)], **asking)
     text = message.get("text") or ""
@@ -205,7 +205,7 @@ class _Transcript:
         )
 
     def _find_cut(self) -> set[int | None]:
-        """Return the indexes of stored lines of a branch that the list cut off: an edited line replaced its first."""
+        """Return the indexes of stored lines of an abandoned branch: another line replaced its first line."""
         cut = set[int | None]()
         for before, index in pairwise(self._matches if self._is_named else []):
             if before is not None and index is not None and index > before + 1:
@@ -215,7 +215,7 @@ class _Transcript:
         return cut
 
     def _find_answered(self, at: int) -> int | None:
-        """Return the index of the stored line equal to line `at`, or before it if line `at` is new; None if unknown."""
+        """Return the stored index of line `at`, or if that line is new, of the line before it; None if unknown."""
         before = next((each for each in range(at, -1, -1) if self._matches[each] is not None), at)
         index = self._matches[before]
         if before == at or index is None:
@@ -223,14 +223,14 @@ class _Transcript:
         return index + at - before - 1 if self._is_named else None
 
     def _is_single_line(self) -> bool:
-        """Return whether the front end sends single lines: this list is one line, and one sent alone is stored."""
+        """Return whether the front end sends single lines: the list has one line, and a line sent alone is stored."""
         return len(self._lines) == 1 and any(
             line.message_id == rules.make_message_id(f"{ALONE}{before.row_id}", "user", line.text)
             for before, line in pairwise(self._stored)
         )
 
     def _find_waiting(self, said: Spoken) -> int | None:
-        """Return the index of a stored line with these words that still waits for its answer; other lines follow it."""
+        """Return the index of a stored line equal to `said` whose answer is missing, though lines follow; or None."""
         for index, (line, following) in enumerate(pairwise(self._stored)):
             is_same = (line.role, line.text) == said and line.at and self._now - line.at < ANSWER_WITHIN
             answer_id = rules.make_message_id(str(line.row_id), "answer", "")
@@ -273,8 +273,8 @@ class _Transcript:
         return TranscriptSaved(self._saved, self._edited, self._alternatives)
 
     def _may_be_deleted(self, at: int, sender: str | None, before: str) -> bool:
-        """Return whether a new line may have been deleted here: it is not of the last turn, and after the stored line
-        before it, rows of its sender or of the conversation were deleted.
+        """Return whether a new line may have been deleted before: it precedes the last turn, and rows of its sender or
+        conversation were deleted after the preceding stored line was made.
         """
         if self._after or self._turn is None or at >= self._turn:
             return False
@@ -296,7 +296,7 @@ class _Transcript:
         return done
 
     def _choose_time(self, at: int) -> datetime:
-        """Return the time of a new line: just before the next stored line of the list, or else now."""
+        """Choose the time of a new line: just before the next stored line of the list, or now if none follows."""
         for later in range(at + 1, len(self._matches)):
             index = self._matches[later]
             if index is not None:
@@ -305,14 +305,14 @@ class _Transcript:
         return self._now + timedelta(microseconds=at - len(self._matches))
 
     def _choose_sender(self, line: _Said) -> str | None:
-        """Return the sender of a line by another character or person; None for the current speaker."""
+        """Return the sender id of a line by another character or person; None for the current speaker."""
         if line.is_character:  # no participant's id begins with this prefix
             return "%char-" + line.name.replace("%", "%25").replace("/", "%2F")
         current = "" if self._turn is None else self._lines[self._turn].name
         return line.name if line.name and current and line.name != current else None
 
     def _choose(self, row_id: int, text: str) -> bool:
-        """Choose the alternative with this text; return whether it exists."""
+        """Make the alternative with this text current; return False if no alternative has this text."""
         for each in stories.list_alternatives(row_id, **self._asking):
             if each["text"] == text:
                 self._alternatives += stories.choose_alternative(row_id, each["number"], **self._asking).stored
@@ -320,7 +320,7 @@ class _Transcript:
         return False
 
     def _is_after_other(self, line: Line, before: str, role: str = "answer", text: str = "") -> bool:
-        """Return whether a line was stored after another line than `before`: of another chat, or at the same time."""
+        """Return whether a line was stored after a line other than `before`, by another chat or request."""
         others = {f"{prefix}{each.row_id}" for each in self._stored for prefix in ("", ALONE)} - {before}
         return any(line.message_id == rules.make_message_id(other, role, text) for other in others)
 

@@ -25,7 +25,7 @@ class Spoken(NamedTuple):
 
 
 def match_lines(lines: Sequence[Spoken], stored: Sequence[Spoken], *, is_whole: bool = False) -> Matches:
-    """Return the index of the stored line that each line equals or edits, or None; `is_whole`: neither list is cut."""
+    """Return for each line the index of the stored line that it equals or edits; `is_whole`: neither list is cut."""
     lines, stored = list(lines), list(stored)
     if not lines:
         return []
@@ -48,7 +48,7 @@ def match_lines(lines: Sequence[Spoken], stored: Sequence[Spoken], *, is_whole: 
 
 
 def _match_equal(lines: list[Spoken], stored: list[Spoken]) -> Matches:
-    """Return matches of equal lines: all of them in the latest piece, or else as many as possible.
+    """Match equal lines: all of them in the latest possible piece of `stored`, or else as many as possible.
 
     The list may go on after the end of the stored lines, have changed lines, or lack some of the stored lines.
     """
@@ -63,7 +63,7 @@ def _match_equal(lines: list[Spoken], stored: list[Spoken]) -> Matches:
     counts = Counter(stored)
 
     def rank(matches: Matches) -> tuple[int, int]:
-        """Return (number of lines without a match, number of matches of lines that were said more than once)."""
+        """Return the rank of a match: (number of lines without a match, number of matches of repeated lines)."""
         return matches.count(None), sum(index is not None and counts[stored[index]] > 1 for index in matches)
 
     return min(piece, unchanged, _match_single(lines, stored), key=rank)
@@ -72,7 +72,7 @@ def _match_equal(lines: list[Spoken], stored: list[Spoken]) -> Matches:
 def _match_single(lines: list[Spoken], stored: list[Spoken]) -> Matches:
     """Match lines that are stored only once, and then equal lines next to them.
 
-    Other lines that repeat, such as "ok", are no evidence of a place; thousands of them would also take minutes.
+    Other repeated lines, such as "ok", do not show a place, and comparing thousands of them would take minutes.
     """
     matches: Matches = [None] * len(lines)
     repeated = {line for line, count in Counter(stored).items() if count > 1}
@@ -89,8 +89,8 @@ def _list_pairs(matches: Matches) -> list[tuple[int, int]]:
 def _is_certain(lines: list[Spoken], matches: Matches, stored: list[Spoken], is_whole: bool) -> bool:
     """Return whether equal lines show where the list belongs, so that it may edit a person's line.
 
-    They do if the list begins with the first stored line, or if a person said one of them only once. An answer given
-    only once is enough if no more lines are stored; else it may be a greeting, with which another chat begins too.
+    They do if the list begins with the first stored line, or if an equal line of a person is stored only once. An
+    answer stored only once is enough if the list is longer than the stored lines; else it may greet in another chat.
     """
     equal = [lines[at] for at, _ in _list_pairs(matches)]
     said = [line for line in equal if line.role == "user"]
@@ -102,7 +102,7 @@ def _pair_edited(lines: list[Spoken], matches: Matches, stored: list[Spoken]) ->
     """Between two pairs of equal lines, pair new lines, as edits, with unmatched stored lines of the same roles.
 
     There must be as many equal lines as edited lines or more; otherwise the list may be another chat with this key.
-    A person's line that is also stored elsewhere is no edit: the missing one may have been deleted.
+    A person's line that is also stored elsewhere is no edit: the unmatched line may have been deleted.
     """
     equal = [(at, index) for at, index in _list_pairs(matches) if lines[at] == stored[index]]
     for (left, first), (right, last) in pairwise([(-1, -1), *equal]):
@@ -114,9 +114,9 @@ def _pair_edited(lines: list[Spoken], matches: Matches, stored: list[Spoken]) ->
 
 
 def _pair_answer(lines: list[Spoken], matches: Matches, stored: list[Spoken], is_whole: bool) -> None:
-    """Pair a changed answer before the last line with the newest stored answer if it follows the same line.
+    """Match a changed answer before the last line to the newest stored answer, if both follow the same line.
 
-    In a list that is not cut it may be any answer, since every answer is stored when it is made.
+    With `is_whole` any stored answer is allowed, since every answer is stored when it is made.
     """
     at = len(lines) - 2
     before = matches[at - 1] if at > 0 and lines[at].role == "persona" else None

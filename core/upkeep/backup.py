@@ -25,9 +25,9 @@ CLIENTS = ("mariadb", "mysql")
 DUMP_OPTIONS = ("--single-transaction", "--no-tablespaces", "--hex-blob", "--skip-add-locks")
 """Options of the dump tool. Restoring a dump with table locks would need the right LOCK TABLES."""
 OWN_OPTIONS = {"loose-set-gtid-purged": "OFF", "loose-column-statistics": "0"}
-"""Options without which mysqldump needs server-wide rights or MySQL's tables; `loose-` lets other tools skip them."""
+"""Options without which mysqldump needs server-wide permissions or MySQL's tables; other tools skip `loose-` ones."""
 DUMP_ENDS, _TAIL = b"-- Dump completed", 200
-"""Prefix of the last line of every dump, and the number of bytes at the end of a dump that contain this line."""
+"""Prefix of the last line of every dump, and the number of bytes at its end in which to look for this line."""
 
 SQLITE_BEGINS = b"SQLite format 3\0"
 _OTHER_KIND = {
@@ -112,7 +112,7 @@ def _copy_file(source: Path, part: Path) -> None:
 
 
 def _compare_files(file: Path, target: Path) -> None:
-    """Raise if a table that SQLite reads from `target` is not that of `file`."""
+    """Raise if a table of `target` differs from the same table of the backup `file`."""
     with closing(sqlite3.connect(file)) as original, closing(sqlite3.connect(target)) as copy:
         original.text_factory = copy.text_factory = bytes
         for (name,) in original.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
@@ -151,7 +151,7 @@ def _address(target: Target) -> dict[str, str]:
 
 @contextmanager
 def _login_file(target: Target) -> Iterator[str]:
-    """Yield an option file with address, password and encryption: other processes could read them in a command line."""
+    """Yield an option file with address, password and encryption, since other processes can read command lines."""
     options = _address(target)
     if target.url.password:  # with `password` but no value, a client asks for one
         options["password"] = str(target.url.password)

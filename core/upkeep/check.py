@@ -1,4 +1,4 @@
-"""Find problems of a database and their repairs: server, rights, tables, rows, index. Changes nothing."""
+"""Find problems of a database and their repairs: server, permissions, tables, rows, index. Changes nothing."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SETTINGS: tuple[tuple[Severity, str, tuple[str, ...], str, str], ...] = (
     ("warning", "innodb_flush_log_at_trx_commit", ("0", "2"), "1",
      "up to a second of stored writes is lost in a power cut (innodb_flush_log_at_trx_commit)"),
 )  # fmt: skip
-"""Server settings to check: severity, name, bad values, good value, and the sentence of the finding."""
+"""Server settings to check: severity, name, wrong values, right value, and the sentence of the finding."""
 
 
 def check_server(db: Database) -> list[Finding]:
@@ -107,7 +107,7 @@ def _is_whole(db: Database) -> bool:
 
 
 def product_of(version: str, comment: str = "") -> tuple[str, tuple[int, ...]]:
-    """Return the product and the version number from a server's version texts."""
+    """Parse a server's version texts into (product, version number)."""
     both = f"{version} {comment}"
     name = next((n for n in ("MariaDB", "OceanBase", "TiDB") if n.lower() in both.lower()), "MySQL")
     if name == "MariaDB":
@@ -174,7 +174,7 @@ def check_packet(size: int) -> list[Finding]:
 
 
 def check_rights(grants: Iterable[str], database: str, user: str, *, is_empty: bool = False) -> list[Finding]:
-    """Return a finding for missing rights, with the GRANT that adds them; an empty database needs CREATE."""
+    """Return a finding for missing permissions, with the GRANT that adds them; an empty database needs CREATE."""
     held: set[str] = set()
     for line in grants:
         match = re.match(r"GRANT (.+?) ON (\S+) TO ", line, re.IGNORECASE)
@@ -287,7 +287,7 @@ def _choose_kind(column: Column[Any]) -> _Kind:
 
 
 def _walk(db: Database, table: Table, keys: list[str], kinds: Mapping[str, _Kind]) -> Iterator[tuple[Any, ...]]:
-    """Yield key and columns of all rows as the driver returns them, page by page if the key is `id`."""
+    """Yield key and columns of all rows as the driver returns them, in pages if the key is `id`."""
     columns = [ddl.quote(name, db.family) for name in keys]
     for name, kind in kinds.items():
         quoted = ddl.quote(name, db.family)
@@ -318,7 +318,7 @@ def _check_index(db: Database) -> Iterator[Finding]:
 
 
 def _count_findings(db: Database) -> Iterator[Finding]:
-    """Yield findings for rows that wait to be indexed, belong to nothing, or have expired."""
+    """Yield findings for rows that are not indexed yet, are orphaned, or have expired."""
     for severity, counted, what, where, remedy in _list_counts(db):
         count = int(db.read(counted, source=where)[0][0])
         if count:

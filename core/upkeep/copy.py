@@ -36,7 +36,7 @@ INDEX = ("search_fresh", "search_segment", "search_block", "search_gone")
 ROWS_AT_ONCE = 500
 CHARACTERS_AT_ONCE = 4_000_000
 MOST = {FLAG: 127, SMALL: 127, INTEGER: 2**31 - 1, memories.c.importance.type: 9.999, tag_links.c.weight.type: 999.999}
-"""Largest number of a column's type on a server; a SQLite file takes any."""
+"""Largest number that each column type can store on a server; a SQLite file can store any number."""
 Row = tuple[Any, ...]
 
 
@@ -48,14 +48,14 @@ class Copied:
     target: str
     """Connection string of the target; like `source`, with dots for the password."""
     rows: Mapping[str, int]
-    """Number of rows per table, equal in number and content in both databases."""
+    """Number of rows per table; number and content are equal in source and target."""
     repaired: int
-    """Number of unreadable values of the source, which were stored as prompts read them."""
+    """Number of unreadable values in the source, which were stored as they are repaired for prompts."""
 
 
 @dataclass(slots=True)
 class Digest:
-    """Number of rows and sum of their hashes, independent of the order of rows: servers sort keys differently."""
+    """Number of rows and sum of their hashes, which do not depend on row order, since servers sort keys differently."""
 
     count: int = 0
     total: int = 0
@@ -96,7 +96,7 @@ def copy_database(
 
 
 def _identify(target: Target) -> str:
-    """Return a digest of a database's place, with which a copy is marked."""
+    """Return a digest of a database's address, which marks an unfinished copy with its source."""
     name = str(target.url.database)
     place = str(Path(name).resolve()) if target.family == "sqlite" else f"{target.server} {name}"
     return hashlib.blake2b(place.encode(), digest_size=8).hexdigest()
@@ -112,7 +112,7 @@ def _check_source(db: Database) -> None:
 
 
 def _begin(db: Database, tables: Sequence[Table], source: Connection, mark: str) -> bool:
-    """Create the target's tables, and mark it as an unfinished copy of a source; return False if it is complete."""
+    """Create the target's tables, and mark them as an unfinished copy; return False if the copy is already complete."""
     url = db.target.url
     if db.target.is_missing and not url.query:  # a parameter may forbid a new file
         with (
@@ -199,7 +199,7 @@ def _read_chunks(connection: Connection, table: Table) -> Iterator[list[Row]]:
 
 
 def _read_rows(connection: Connection, table: Table) -> Iterator[Row]:
-    """Yield the rows of a table in the order of the primary key, each value in a form that every server can store."""
+    """Yield a table's rows in the order of the primary key, with values in a form that every server can store."""
     rows = select(table).order_by(*table.primary_key.columns)
     for row in connection.execute(rows.execution_options(stream_results=True)):
         yield tuple(_read_value(column, value, row) for column, value in zip(table.columns, row, strict=True))

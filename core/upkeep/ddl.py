@@ -19,7 +19,7 @@ _OPTIONS = f" ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE={COLLATION} ROW_FORM
 
 @lru_cache(maxsize=1)
 def build_fingerprint() -> str:
-    """Return a hash (16 hexadecimal digits) of tables, columns, types, defaults and indexes, whatever their order."""
+    """Return a hash (16 hexadecimal digits) of tables, columns, types, defaults and indexes; their order is ignored."""
     parts = []
     for table in TABLES.values():
         keys = [table.primary_key.columns.keys(), list_indexes(table), table.dialect_options["sqlite"]["with_rowid"]]
@@ -104,6 +104,6 @@ def run_script(connection: Connection, text: str) -> None:
 
 
 def split_statements(text: str) -> list[str]:
-    """Return a script's statements without comments and closing semicolons."""
+    """Split a script into statements without comments and closing semicolons."""
     lines = [line.split("-- ")[0].rstrip() for line in text.splitlines() if line.strip() != "--"]
     return [part.strip() for part in "\n".join(line for line in lines if line).split(";") if part.strip()]

@@ -78,7 +78,7 @@ def list_names(facts: Facts) -> set[str]:
 
 @lru_cache(maxsize=512)
 def plain_type(text: str) -> str:
-    """Return a column type in one spelling for all servers of a family."""
+    """Normalise a column type to one spelling for all servers of a family."""
     text = re.sub(r" (character set|collate) \w+", "", text.lower())
     text = re.sub(r"^(tinyint|smallint|int|integer|bigint)\(\d+\)", r"\1", text)
     return re.sub(r"^numeric", "decimal", re.sub(r"^integer", "int", text)).replace(", ", ",").strip()

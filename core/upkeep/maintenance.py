@@ -28,7 +28,7 @@ _GIVEN = ("DROP TABLE IF EXISTS temp.given;", "CREATE TEMP TABLE given AS SELECT
 """Lines that precede the script's variables in a script for SQLite."""
 _CHANGED = re.compile(r"(?:UPDATE|DELETE FROM|(?:INSERT|REPLACE)(?: OR \w+| IGNORE)? INTO) (\w+)")
 PRUNE = "prune"
-"""Name of the script with which this program also removes rows from the packed search index."""
+"""Name of the script after which this program also removes rows from the packed search index."""
 _FRAME = frozenset({"START TRANSACTION", "BEGIN IMMEDIATE", "COMMIT"})
 """Transaction statements for plain clients, skipped here: the database handle has its own transaction."""
 
@@ -76,7 +76,7 @@ def get_script(name: str, family: str) -> Script:
 def run_script(
     db: Database, name: str, *, values: Mapping[str, Value | datetime] | None = None, apply: bool = False
 ) -> Ran:
-    """Run a script in one transaction and return its counts and changes. The default of `now` is the present time."""
+    """Run a script in one transaction and return its counts and changes. Its variable `now` defaults to now."""
     script = get_script(name, db.family)
     given = {"now": db.clock()} | dict(values or {}) | ({"apply": 1} if apply and "apply" in script.values else {})
     bound: dict[str, Value] = {}
@@ -111,7 +111,7 @@ def run_script(
 
 
 def _unindex_expired(connection: Connection, db: Database, values: Mapping[str, Value]) -> None:
-    """Remove the rows that the script will delete, and their words, from the search index: SQL alone cannot do so."""
+    """Remove rows that the script will delete, and their words, from the search index: plain SQL cannot do so."""
     persona, m = str(values["persona"]), memories.c
     expired, archived = (
         bindparam(each, values[each], type_=String()) for each in ("expired_before", "archived_before")

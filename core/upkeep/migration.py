@@ -72,7 +72,7 @@ def list_revisions() -> list[str]:
 
 
 def read_versions(db: Database) -> dict[str, str] | None:
-    """Return `{version: fingerprint}` of `schema_version`; None if it is missing or of another form. One round trip."""
+    """Return `{version: fingerprint}` of `schema_version`; None if that table is missing or has other columns."""
     v = schema_version.c
     try:
         rows = db.read(select(v.version_num, v.fingerprint), source="schema_version")
@@ -84,7 +84,7 @@ def read_versions(db: Database) -> dict[str, str] | None:
 
 
 def find_version(versions: Mapping[str, str] | None) -> str:
-    """Return the latest applied revision, or ""."""
+    """Return the latest applied revision; "" if no revision was applied."""
     return max((one for one in versions or () if len(one) == len(UNFINISHED) and one.isdigit()), default="")
 
 
@@ -100,7 +100,7 @@ def _list_pending(versions: Mapping[str, str] | None) -> list[str]:
 
 
 def find_mismatch(versions: Mapping[str, str] | None) -> Finding | None:
-    """Return the reason why a database needs a migration or cannot be used; None if it is empty or current."""
+    """Return why a database needs a migration or cannot be used; None if the database is empty or current."""
     if COPYING in (versions or ()):
         what = "a copy into the database is under way, or was cut off"
         return Finding("error", what, "schema_version", "Run `prompt-engine db copy` again, with the same source")
@@ -117,7 +117,7 @@ def find_mismatch(versions: Mapping[str, str] | None) -> Finding | None:
 
 
 def ensure_present(db: Database) -> None:
-    """Create missing tables, migrate a SQLite file, refuse a server's older tables; one round trip if current."""
+    """Create missing tables, migrate a SQLite file, raise for a server's older tables; one round trip if current."""
     versions = read_versions(db)
     mismatch = find_mismatch(versions)
     if mismatch is not None and (db.family != "sqlite" or db.target.read_only or mismatch.remedy != MIGRATE):
@@ -133,7 +133,7 @@ def _refusal(finding: Finding) -> StoreError:
 
 
 def list_foreign(found: Container[str], versions: Mapping[str, str] | None) -> list[str]:
-    """Return this package's table names that another program uses. `found` must be read before `versions`."""
+    """Return this package's table names that another program uses. Read `found` before `versions`."""
     if find_version(versions):
         return []
     names = [name for name in TABLES if name in found]
@@ -151,7 +151,7 @@ def migrate(db: Database, *, copying: bool = False) -> Migrated:
 
 
 def _work_beside_others(db: Database, work: Callable[[], object]) -> None:
-    """Run `work`; if it fails because another process does the same work, retry until either has succeeded."""
+    """Run `work`; if another process may be doing the same work, retry until either has succeeded."""
     for pause in PAUSES:
         try:
             work()
@@ -209,7 +209,7 @@ def _migrate(db: Database, patient: Database, copying: bool) -> Migrated:
 
 
 def mark_unfinished(db: Database, *marks: str) -> None:
-    """Create the first table, with rows for UNFINISHED and `marks`."""
+    """Create the table `schema_version` before all others, with rows for UNFINISHED and `marks`."""
 
     def mark(connection: Connection) -> None:
         ddl.create_tables(connection, db.family, [schema_version])
@@ -220,7 +220,7 @@ def mark_unfinished(db: Database, *marks: str) -> None:
 
 
 def _create(db: Database, marks: Sequence[str]) -> Migrated:
-    """Create every table, the first one with rows for UNFINISHED and `marks`; safe to run again and concurrently."""
+    """Create every table, `schema_version` first, with rows for UNFINISHED and `marks`; safe to repeat."""
     names = list_revisions()
     row = {"version_num": names[-1], "fingerprint": ddl.build_fingerprint()}
 

@@ -38,7 +38,7 @@ _T = TypeVar("_T")
 
 
 def write_namespace(parts: Sequence[str], field: str = "namespace") -> str:
-    """Return a namespace as one text for its column; the text is a prefix of exactly the namespaces below it."""
+    """Format a namespace as one text for its column; the text is a prefix of exactly the namespaces below it."""
     stored = "".join(part.replace(_ESCAPE, _ESCAPE + "0").replace(_END, _ESCAPE + "1") + _END for part in parts)
     return key_text(stored, field, schema.NAMESPACE_BYTES)
 
@@ -73,7 +73,7 @@ class StoredValue:
 
 
 class RefusedError(Exception):
-    """Ends a transaction: the speaker opted out of storage or was just forgotten."""
+    """Raised to end a transaction: the speaker opted out of storage or was just forgotten."""
 
 
 _JOINED = schema.stored_values.outerjoin(schema.memories, and_(_M.persona_id == _V.persona_id, _M.id == _V.memory_id))
@@ -91,7 +91,7 @@ class Values:
         self.now: datetime = call.db.clock()
 
     def find(self, paths: Iterable[Path], *, expired: bool = False) -> dict[Path, StoredValue]:
-        """Return the values with these paths, by path; if a path occurs twice, the newest value."""
+        """Return the stored values by path, for the paths that exist; of several values with one path, the newest."""
         by_namespace: dict[str, set[str]] = {}
         for namespace, name in map(write_path, paths):
             by_namespace.setdefault(namespace, set()).add(name)
@@ -131,7 +131,7 @@ class Values:
             self.call.db.idempotent_transaction(work, source=SOURCE)
 
     def change(self, work: Callable[[Change], _T]) -> _T:
-        """Run a change in one transaction and return its result; `work` runs again if the transaction is retried."""
+        """Run `work` in one transaction and return its result; a retried transaction runs `work` again."""
         started = self.call.db.ids.one()  # drawn first, so that it is older than a later call of `forget`
         return self.call.db.idempotent_transaction(
             lambda connection: work(Change(connection, self.call, self.kind, started)), source=SOURCE
@@ -193,7 +193,7 @@ class Values:
 
 
 class Change(Values):
-    """A transaction over a scope's values, which locks their audience."""
+    """The values of a scope within a transaction, which locks their audience."""
 
     def __init__(self, connection: Connection, call: Call, kind: Kind, started: int) -> None:
         super().__init__(call, kind, connection.execute)
@@ -203,7 +203,7 @@ class Change(Values):
         audience_table.lock(connection, call.persona, self._place.audience_id)
 
     def write(self, new: Sequence[NewValue], *, archive: bool = False) -> None:
-        """Store values, replacing those with the same paths; `archive` keeps the replaced ones as previous versions."""
+        """Store values; they replace values with the same paths, which `archive` keeps as previous versions."""
         scope, db = self.call.scope, self.call.db
         default = self.call.settings.privacy_default
         if memories_table.is_private(self.connection, scope, "long_term", default, False) or tombstones.is_late(
