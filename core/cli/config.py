@@ -69,7 +69,7 @@ def check(run: Run) -> None:
 
 
 def _find_unusable(settings: Settings) -> Iterator[Problem]:
-    """Yield values of the right type that cannot be used, such as a bad address. Opens no connection."""
+    """Yield values of the right type that cannot be used, such as an invalid URL. Opens no connection."""
     from ..database.connections import check_url
     from ..llm import embedder as embedders
     from ..llm.client import read_endpoint

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 20
 _APART = ("errors", "error_count", "notes", "dry_run")
-"""Fields of a result that are left out of the printed table of fields."""
+"""Fields of a result that the printed table leaves out."""
 
 
 @command("import", creates=True)
@@ -139,7 +139,7 @@ def import_(
 
 
 def _holds_chats(file: Path) -> bool:
-    """Return whether `import_file` should read the file: it holds chats, or is unreadable, which it then reports."""
+    """Return whether `import_file` should read the file: it holds chats, or its read error must be reported."""
     from ..transfer.formats import find_export
 
     try:
@@ -149,7 +149,7 @@ def _holds_chats(file: Path) -> bool:
 
 
 def _names_people(file: Path) -> bool:
-    """Return whether an item of the file names a participant or a conversation, as exported ones do."""
+    """Return whether an item of the file names a participant or a conversation, as exported items do."""
     from ..transfer.items.formats import read_items
 
     with suppress(TransferError):  # the import reports it
@@ -161,7 +161,7 @@ def _names_people(file: Path) -> bool:
 def _print_result(
     result: ImportResult | ItemImport, problems: Sequence[Mapping[str, Any]], next_step: str = ""
 ) -> None:
-    """Print the fields of a result that are not empty, the first refused rows, and what to do next."""
+    """Print the non-empty fields of a result, the first rejected rows, and what to do next."""
     values = {name: getattr(result, name) for name in result.__dataclass_fields__ if name not in _APART}
     output.show({name: value for name, value in values.items() if value})
     for note in result.notes:
@@ -178,7 +178,7 @@ def _print_result(
 
 
 def _end(result: ImportResult | ItemImport, file: Path, taken: int) -> None:
-    """Print the number of rows that were not imported; exit with 1 if none was imported."""
+    """Print the number of rows that were not imported; exit with code 1 if no row was imported."""
     if result.error_count:
         output.note(
             f"Not taken: {output.count(result.error_count, 'row')}; the answer gives the reasons.", style="yellow"

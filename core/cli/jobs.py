@@ -73,7 +73,7 @@ def work(
         output.say(f"{done.type}{where} {how}{f': {done.error}' if done.error else ''}", style=_STYLES[done.state])
 
     def is_other(record: logging.LogRecord) -> bool:
-        """Leave out the log's lines about operations, which `report` prints."""
+        """Return whether a log record is not about an operation, which `report` prints."""
         return not record.getMessage().startswith("operation ")
 
     worker = Worker(run.db, personas=personas or (), on_done=report)

@@ -28,7 +28,7 @@ _MOST = 10
 
 
 def console(stream: TextIO) -> Console:
-    """Return the console of a stream: with colour on a terminal, elsewhere plain lines that programs can search."""
+    """Return the console of a stream: coloured on a terminal, elsewhere plain lines that programs can search."""
     from rich.console import Console
 
     width = None if stream.isatty() or "COLUMNS" in os.environ else _WIDE
@@ -36,7 +36,7 @@ def console(stream: TextIO) -> Console:
 
 
 def clean(text: object) -> str:
-    """Return a text without control characters, on one line."""
+    """Remove control characters from a text, and join its lines."""
     return " ".join(str(text).translate(_UNREADABLE).split())
 
 
@@ -86,7 +86,7 @@ def indented(text: str, style: str = "") -> None:
 def table(
     columns: Sequence[str], rows: Iterable[Sequence[object]], nothing: str = "", *, right: Iterable[int] = ()
 ) -> None:
-    """Print rows, or the sentence `nothing` if there are none; `right` has the numbers of right-aligned columns."""
+    """Print rows, or the sentence `nothing` without rows; `right` has the indexes of right-aligned columns."""
     rows = list(rows)
     if nothing and not rows:
         say(nothing)
@@ -172,7 +172,7 @@ def bar() -> Iterator[Progress]:
 
 
 def count(number: int, noun: str) -> str:
-    """Return a number with its noun, such as `1 row` and `2,000 rows`."""
+    """Format a number with its noun, such as `1 row` and `2,000 rows`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 

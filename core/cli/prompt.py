@@ -54,7 +54,7 @@ def explain(run: Run, options: MessageOptions) -> None:
 
 
 def _explain(run: Run, options: MessageOptions) -> tuple[Any, dict[str, Any]]:
-    """Return the prompt or the chat messages, and the report."""
+    """Return (prompt or chat messages, report)."""
     from ..prompt_engine import explain_json_prompt, explain_messages
 
     message, asking = _read_options(run, options)
@@ -118,7 +118,7 @@ def _print_report(run: Run, report: Mapping[str, Any]) -> None:
 
 
 def _print_memories(run: Run, title: str, reasons: Mapping[str, str]) -> None:
-    """Print the first memories, each with its reason and text; `reasons` has `source/id` as keys."""
+    """Print the first memories, each with its reason and text; the keys of `reasons` are `source/id`."""
     from .. import memories, messages
 
     if not reasons:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def read_url(given: str | None) -> str | None:
-    """Return a database address, also one that `env:NAME` or `file:PATH` hold: `ps` shows passwords in arguments."""
+    """Return a database URL, also from `env:NAME` or `file:PATH`, which hide the password from `ps`."""
     kind, _, name = (given or "").partition(":")
     if kind not in ("env", "file"):
         return given
@@ -104,7 +104,7 @@ class Run:
 
     @property
     def db(self) -> Database:
-        """Return the database, which is opened and migrated on first use."""
+        """Return the database, opening and migrating it on first use."""
         from ..upkeep.migration import ensure_present
 
         db = self._db or self.open_bare()
@@ -113,7 +113,7 @@ class Run:
         return db
 
     def find_db(self) -> Database | None:
-        """Return the database; None if tables are missing or unreadable, since a dry run creates no database."""
+        """Return the database; None if tables are missing or unreadable. A dry run must not create a database."""
         from ..upkeep.migration import list_pending
 
         db = self.open_bare()
@@ -122,7 +122,7 @@ class Run:
         return None
 
     def open_bare(self, url: str | None = None) -> Database:
-        """Open the database without migrating it; refuse a missing file unless `creates` is set."""
+        """Open the database without migrating it; raise if its file is missing, unless `creates` is set."""
         from ..calls import defaults
 
         self._db = bare = defaults.open_bare(url or self.url)
@@ -170,7 +170,7 @@ def command(path: str, *, without: Collection[str] = (), creates: bool = False) 
     """Register a function, whose first argument is a `Run`, as a subcommand with its own and the common options.
 
     A parameter whose type is a NamedTuple is replaced by the options that its fields declare. `without` names common
-    options that this subcommand lacks; with `creates`, a missing SQLite file is created rather than refused.
+    options that this subcommand lacks; with `creates`, a missing SQLite file is created, else it is an error.
     """
 
     def add(function: _Function) -> _Function:
@@ -210,7 +210,7 @@ def command(path: str, *, without: Collection[str] = (), creates: bool = False) 
 
 
 def participant(conversation: str | None, user: str | None) -> str | None:
-    """Return the participant key of a user id; an id without interface takes the conversation's.
+    """Build the participant key of a user id; an id without interface gets the conversation's interface.
 
     >>> participant("telegram_bot/42", "7"), participant("telegram_bot/42", "telegram_bot/7")
     ('telegram_bot/7', 'telegram_bot/7')
@@ -235,7 +235,7 @@ def start_log(level: str | None) -> None:
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Report a ValueError in the block as wrong usage."""
+    """Turn a ValueError in the block into an error of wrong usage."""
     try:
         yield
     except ValueError as error:
@@ -243,7 +243,7 @@ def refusals() -> Iterator[None]:
 
 
 def warn_of_persona(run: Run, persona: str) -> None:
-    """Name the personas that have rows if this one has none."""
+    """Print the names of personas that have rows, if `persona` has none."""
     from ..access import overview
 
     if names := overview.name_other_personas(run.db, persona):
@@ -251,7 +251,7 @@ def warn_of_persona(run: Run, persona: str) -> None:
 
 
 def warn_of_scope(run: Run, scope: Scope) -> None:
-    """Tell the user which other scopes have rows: a wrong scope looks like an empty memory."""
+    """Print which other scopes have rows, since a wrong scope looks like an empty memory."""
     from ..access import overview
 
     sentences = []

@@ -35,7 +35,7 @@ STREAM_SECONDS = 25
 WORKER_SECONDS = 5.0
 """Longest wait at shutdown for the worker's operation; if it does not end, the next worker repeats it."""
 KEPT_SECONDS = 75
-"""Seconds after which an idle connection is closed: clients give it up earlier, so that none uses a closed one."""
+"""Seconds after which an idle connection is closed; clients drop it earlier, so that no client uses a closed one."""
 
 
 @command("serve", without={"persona_id", "as_json"}, creates=True)
@@ -108,7 +108,7 @@ def serve(
 
 
 def _warm_up(settings: Settings) -> None:
-    """Load and compile what the first request needs: it would take longer than PROXY_MEMORY_SECONDS."""
+    """Load and compile what the first request needs, which would take longer than PROXY_MEMORY_SECONDS."""
     from ..chat_history_cache import save_message
     from ..db import open_database
     from ..prompt_engine import build_messages
@@ -158,7 +158,7 @@ def _terminated_as_interrupted() -> Iterator[None]:
 def _make_application(
     db: Database, asked: dict[str, Any] | None, allowed: Collection[str], *, public_url: str = "", **served: bool
 ) -> Starlette:
-    """Return the application; exit if an extra, a token or the proxy's model server is missing."""
+    """Build the application; exit if an extra, a token or the proxy's model server is missing."""
     try:
         import uvicorn  # noqa: F401 - an extra of its own
 
@@ -234,7 +234,7 @@ def _print_place(settings: Settings) -> None:
 
 
 def _check_place(participant: str | None, conversation: str | None, privacy: Privacy | None) -> None:
-    """Refuse keys without an interface, and a privacy without a conversation."""
+    """Raise for keys without an interface, and for a privacy without a conversation."""
     for option, key, form in (
         ("--participant", participant, "interface/id, such as web/ann"),
         ("--conversation", conversation, "interface/chat, such as web/42"),

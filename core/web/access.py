@@ -77,7 +77,7 @@ def read_scope(token: AccessToken, **said: Any) -> Scope:
 
 
 def read_header(headers: Mapping[str, str], name: str) -> str:
-    """Return a header with a name or id, or "". Servers decode headers as Latin-1, but these headers are UTF-8."""
+    """Return a header that holds a name or id; "" if missing. Servers decode headers as Latin-1; these are UTF-8."""
     try:
         return headers.get(name.lower(), "").encode("latin-1").decode("utf-8")
     except UnicodeError:
@@ -87,7 +87,7 @@ def read_header(headers: Mapping[str, str], name: str) -> str:
 
 
 def is_token(given: str, token: str) -> bool:
-    """Return whether `given` is the token; the time of comparing reveals nothing about it."""
+    """Return whether `given` equals `token`, in a time that reveals nothing about the token."""
     return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), token.encode("utf-8", "surrogatepass"))
 
 
@@ -132,12 +132,12 @@ class WebContext:
     allowed_hosts: frozenset[str] = frozenset()
     """Accepted Host names in lower case, besides loopback and ADMIN_HOST; `*` accepts all."""
     admin_token: str = field(default="", repr=False)
-    """Value of ADMIN_TOKEN when the application was created; blank if the operator's routes are not served."""
+    """Value of ADMIN_TOKEN when the application was created; "" if the operator's routes are not served."""
     has_proxy: bool = False
     has_mcp: bool = False
     sessions: Sessions = field(default_factory=Sessions)
     oauth: Any = None
-    """OAuth provider (`mcp.oauth.Provider`) for remote programs; None without a public address."""
+    """OAuth provider (`mcp.oauth.Provider`) for remote MCP clients; None without a public address."""
 
     def database(self) -> Database:
         db: Database = defaults.handle(self.db)
@@ -151,7 +151,7 @@ class WebContext:
 
 
 class AdminCall:
-    """One request of an operator about one persona."""
+    """The context and persona of an operator's request."""
 
     def __init__(self, context: WebContext, persona: str) -> None:
         self.context, self.db, self.settings = context, context.database(), context.values()

@@ -30,7 +30,7 @@ class RelationshipChanged(Relationship):
 
     stored: bool
     reason: str
-    """unchanged; privacy, if nothing may be stored about the person; else blank."""
+    """unchanged; privacy, if nothing may be stored about the person; "" if it was stored."""
 
 
 class PrunedItem(BaseModel):

@@ -70,7 +70,7 @@ class ItemSearch(ItemList):
 
 
 def _key_of(name: str) -> BeforeValidator:
-    """Return the validator of the id field `name`, which checks its type and its length (ID_BYTES)."""
+    """Build the validator of the id field `name`, which checks type and length (ID_BYTES)."""
 
     def read(value: object) -> object:
         try:
@@ -128,14 +128,14 @@ def _open_memory_call(admin: Admin) -> AdminCall:
 
 
 MemoryAdmin = Annotated[AdminCall, Depends(_open_memory_call)]
-"""Call of an operator's route; refused with 503 if memory is switched off."""
+"""Call of an operator's route; the response is 503 if memory is switched off."""
 
 _NOTHING = frozenset({b"", b"{}", b"null"})
-"""Bodies that count as none, since some clients always send one."""
+"""Bodies that count as no body, since some clients always send one."""
 
 
 async def check_known(request: Request) -> None:
-    """Refuse unknown parameters and bodies; a dependency of every route of the API."""
+    """Raise RequestValidationError for unknown parameters and bodies; a dependency of every route of the API."""
     route = request.scope.get("route")
     if not isinstance(route, APIRoute):
         return
@@ -156,7 +156,7 @@ async def check_known(request: Request) -> None:
 
 
 async def pass_on(request: Request, error: Exception) -> Any:
-    """Re-raise an error for the guard; status 405 gets the methods of the path, an unknown field the known fields."""
+    """Re-raise an error for the guard; add allowed methods to status 405, and known fields to an unknown field."""
     if isinstance(error, HTTPException) and error.status_code == 405 and not isinstance(error, Refused):
         methods = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
         allowed = [each for each in methods if find_route({**request.scope, "method": each}) is not None]
@@ -173,7 +173,7 @@ async def pass_on(request: Request, error: Exception) -> Any:
 
 
 def _list_fields(kind: Any, path: Sequence[str | int]) -> list[str]:
-    """Return the field names of one part of a body, which `path` names."""
+    """Return the field names of the part of a body that `path` leads to."""
     for name in path:
         if isinstance(name, str):
             kind = kind.model_fields[name].annotation

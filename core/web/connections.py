@@ -1,4 +1,4 @@
-"""Connections of the server; one whose request headers stay incomplete is closed."""
+"""Connections of the server; a connection whose request headers stay incomplete is closed."""
 
 from __future__ import annotations
 

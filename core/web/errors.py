@@ -1,4 +1,4 @@
-"""Map every failure to one refusal: status, error code and sentence."""
+"""Map every failure to one error response: status, error code and sentence."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .problems import describe_problem
 
 
 class ErrorAnswer(BaseModel):
-    """The answer of a failed request. Never contains a stored text or a trace."""
+    """The answer of a failed request. It never contains a stored text or a traceback."""
 
     error: str = Field(description="Error code for programs, one word.", examples=["not_found"])
     message: str = Field(
@@ -57,7 +57,7 @@ FAILED = "Something went wrong that should not have. The log names its class; no
 
 
 class Refused(HTTPException):
-    """Error with the sentence of a refusal, which does not depend on stored content."""
+    """Error response to a refused request; its message never depends on stored content."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class CutOffError(Exception):
 
 @contextmanager
 def refuse_bad_values() -> Iterator[None]:
-    """Turn a ValueError in the block into a refusal with status 422."""
+    """Turn a ValueError in the block into an error response with status 422."""
     try:
         yield
     except ValueError as error:
@@ -92,19 +92,19 @@ def refuse_bad_values() -> Iterator[None]:
 
 
 def find_route(scope: Scope) -> str | None:
-    """Return the template of the path of the route that answers a request, or None."""
+    """Return the path template of the route that handles a request, or None."""
     routes = iter_route_contexts(scope["app"].routes)
     return next((each.path for each in routes if each.matches(scope)[0] is Match.FULL), None)
 
 
 def name_route(scope: Scope) -> str:
-    """Return a request's method and the template of its path for the log: the path itself holds ids."""
+    """Return a request's method and path template for the log, since the path itself contains ids."""
     path = find_route(scope)
     return "unknown" if path is None else f"{scope['method']} {path}"
 
 
 def judge(error: Exception, scope: Scope) -> Refused:
-    """Return the refusal for a failed request; only errors of this package show their texts."""
+    """Map an exception to an error response; only errors of this package show their messages."""
     if isinstance(error, Refused):
         return error
     if isinstance(error, errors.CoreError):
@@ -127,7 +127,7 @@ def judge(error: Exception, scope: Scope) -> Refused:
 
 
 def _judge_bad_values(problems: Sequence[Any]) -> Refused:
-    """Return the refusal of bad parameters; it names all of them and explains three."""
+    """Build the error response for invalid parameters; it names all of them and explains three."""
     paths = [() if problem["type"] == "json_invalid" else problem["loc"][1:] for problem in problems]
     names = [".".join(map(str, path)) or "body" for path in paths]
     # a misspelt name is described first: it explains why the right one is missing

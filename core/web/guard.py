@@ -59,7 +59,7 @@ HEADERS = {
     "x-frame-options": "DENY",
 }
 PROXY_HEADERS = {name: HEADERS[name] for name in ("cache-control", "x-content-type-options", "referrer-policy")}
-"""Headers added to answers of the model server that lack them; no other headers are added to its pages."""
+"""Headers added to the model server's responses if missing; its pages get no other headers."""
 
 _NO_LOGIN = "A token is needed. Send it as `Authorization: Bearer TOKEN`, or log in on the page."
 WRONG_LOGIN = "The token is wrong, or the log-in has ended. Send the value of ADMIN_TOKEN, or log in again."
@@ -71,7 +71,7 @@ _OPERATOR = "prompt_engine.operator"
 
 
 class Guard:
-    """Middleware that refuses forbidden requests and turns exceptions into answers."""
+    """Middleware that rejects forbidden requests and turns exceptions into error responses."""
 
     def __init__(self, app: ASGIApp, context: WebContext, own_paths: Collection[str]) -> None:
         self._app, self._context, self._own_paths = app, context, frozenset(own_paths)
@@ -113,7 +113,7 @@ class Guard:
                 await self._respond(refused, scope, area)(scope, receive, send_with_headers)
 
     def _respond(self, refused: errors.Refused, scope: Scope, area: Area) -> Response:
-        """Return a refusal as a response in the form that the clients of this area expect."""
+        """Format an error response as the clients of this area expect it."""
         path, status, answer = path_below(scope), refused.status_code, refused.answer
         if area == "proxy":  # clients of the OpenAI dialect show only `error.message`
             field = answer.fields[0] if answer.fields else None
@@ -205,13 +205,13 @@ def is_public(path: str, method: str) -> bool:
 
 
 def lead_to_login(scope: Scope, wanted: str = "", *, failed: bool = False) -> HTMLResponse:
-    """Return a 401 page that redirects a browser to the log-in form, which then leads to the wanted page."""
+    """Build a 401 page that redirects a browser to the log-in form, which then redirects to the wanted page."""
     query = urlencode({name: value for name, value in (("failed", failed and "1"), ("next", wanted)) if value})
     return lead_to(f"{admin_root(scope)}/login{'?' if query else ''}{query}", "Log in", 401)
 
 
 def lead_to(address: str, words: str, status: int = 200) -> HTMLResponse:
-    """Return a page that redirects by `refresh`: the security policy forbids a redirect in answer to a form."""
+    """Build a page that redirects by `refresh`, since the security policy forbids a redirect in answer to a form."""
     place = escape(address)
     page = (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{words}</title>'
@@ -222,7 +222,7 @@ def lead_to(address: str, words: str, status: int = 200) -> HTMLResponse:
 
 
 def _ask_to_log_in(scope: Scope) -> HTMLResponse:
-    """Return a page for a form sent after the log-in has ended; reloading it sends the form again, with its texts."""
+    """Build a page for a form sent after the log-in expired; reloading it sends the form again, with its texts."""
     root = admin_root(scope)
     page = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Log in</title>'
@@ -272,7 +272,7 @@ def _max_bytes(path: str) -> int:
 
 
 async def read_body(receive: Receive, max_bytes: int, seconds: float) -> bytes:
-    """Return the whole body; raise ClientDisconnect if the connection ends before it is complete."""
+    """Read the whole body; raise ClientDisconnect if the connection ends before the body is complete."""
     body, more = bytearray(), True
     try:
         async with asyncio.timeout(seconds):
@@ -290,7 +290,7 @@ async def read_body(receive: Receive, max_bytes: int, seconds: float) -> bytes:
 
 
 def give_body(body: bytes, receive: Receive) -> Receive:
-    """Return an ASGI `receive` function that gives the body already read, then the connection's further messages."""
+    """Build an ASGI `receive` function that yields the body already read, then the connection's further messages."""
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive_next() -> Message:
@@ -304,7 +304,7 @@ def give_body(body: bytes, receive: Receive) -> Receive:
 _ANY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
 _PORTS = {"http": 80, "https": 443}
 _NOT_IN_HOSTS = frozenset("@/\\?#")
-"""Characters that separate a host from the rest of an address."""
+"""Characters that separate a host from the rest of a URL."""
 
 
 def is_known_host(host: str, listening_on: str, allowed: Collection[str] = ()) -> bool:
@@ -334,7 +334,7 @@ def _parse_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address |
 
 
 def judge_origin(headers: Mapping[str, str], scheme: str) -> Literal["own", "foreign", "none"]:
-    """Return the sender of a request: a page of this application, a page of another site, or none known."""
+    """Return who sent a request: "own" for a page of this application, "foreign" for another site, else "none"."""
     fetched = headers.get("sec-fetch-site", "").strip().lower()
     if fetched not in ("", "same-origin", "none"):
         return "foreign"
@@ -357,7 +357,7 @@ def _parse_place(url: str) -> tuple[str, int] | None:
 
 
 def require_operator(request: Request) -> Any:
-    """Return the context of a request with the operator's token or log-in; refuse other requests."""
+    """Return the context for a request with the operator's token or log-in; raise Refused (401) for other requests."""
     if not request.scope.get(_OPERATOR):
         raise errors.Refused(401, _NO_LOGIN)
     return request.app.state.context

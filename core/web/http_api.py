@@ -88,7 +88,7 @@ def save_turn(host: Host, body: bodies.TurnBody) -> answers.SavedAnswer:
 
 
 def _read_lines(host: HostCall, new: bodies.NewMessage, inside: str = "message.") -> list[tuple[dict[str, Any], Scope]]:
-    """Return a message with its conversation filled in, and the persona's reply as a message, each with its scope."""
+    """Return (message, scope) for a message with its conversation filled in, and for the persona's reply if given."""
     message, scope = host.read_message(new.message)
     path = message.get("interface_path") or scope.conversation
     if not path:

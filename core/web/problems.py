@@ -22,13 +22,13 @@ def _refuse_bool(value: Any) -> Any:
 
 
 NOT_BOOL = BeforeValidator(_refuse_bool)
-"""Validator for numbers that refuses booleans: pydantic would read true as 1."""
+"""Validator for numbers that rejects booleans: pydantic would convert true to 1."""
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,30}(\.[0-9]{1,30})?")
 
 
 def describe_problem(name: str, problem: Mapping[str, Any]) -> str:
-    """Return the sentences about one validation problem; a given text is never quoted.
+    """Describe one validation problem in sentences, which never quote a given text.
 
     >>> describe_problem("limit", {"type": "less_than_equal", "input": 501, "msg": "Input should be less than 500"})
     'limit is 501: input should be less than 500.'

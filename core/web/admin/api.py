@@ -60,7 +60,7 @@ def export(
 
 
 def chunks(pieces: Iterable[str]) -> Iterator[str]:
-    """Yield the same text in chunks of about CHUNK_CHARS characters."""
+    """Regroup the pieces of a text into chunks of about CHUNK_CHARS characters."""
     part = ""
     for piece in pieces:
         part += piece
@@ -94,7 +94,7 @@ def import_file(
 # Pruning and consolidation
 
 MOST_SHOWN = 1000
-"""Maximum number of items that the answer of a pruning names; further ones are only counted."""
+"""Maximum number of pruned items listed in the response; further items are only counted."""
 
 
 @router.post("/memory/prune_session_ttl")

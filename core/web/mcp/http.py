@@ -26,7 +26,7 @@ NO_PERSON = (
 )
 _SPEAKER = "prompt_engine_mcp_speaker"
 _ANY_BYTES = 2**40
-"""Body limit passed to the SDK: in effect none, since the guard limits bodies."""
+"""Body limit passed to the SDK: practically no limit, since the guard limits bodies."""
 
 
 class McpEndpoint:

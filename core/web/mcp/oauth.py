@@ -1,4 +1,4 @@
-"""OAuth for remote MCP clients: a program registers, the operator consents, and the program gets a token of one person.
+"""OAuth for remote MCP clients: a client registers, the operator consents, and the client gets a token of one person.
 
 The SDK implements the protocol (metadata, PKCE, validation); this module stores and issues.
 
@@ -10,7 +10,7 @@ The SDK implements the protocol (metadata, PKCE, validation); this module stores
 | refresh token | nowhere: its signature covers the token's hash, so that each renewal invalidates it |
 
 A code or refresh token that is used twice was stolen: its row is revoked.
-"""
+A code or refresh token that is used twice was stolen: the access token's row is revoked."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ REFRESH = timedelta(days=90)
 CONSENT = timedelta(minutes=10)
 CODE_SECONDS = 60
 MOST_ADDRESSES, MOST_CHARS = 5, 2000
-"""Maximum number of addresses, and of characters, of a registration: every later request of the program carries it."""
+"""Maximum number of addresses, and of characters, of a registration: every later request of the client contains it."""
 MOST_ASKED = 5_500
-"""Maximum number of characters of a request for consent, which the address of the log-in page repeats."""
+"""Maximum number of characters of a request for consent, which the URL of the log-in page repeats."""
 FOREIGN = "This server gives tokens for {} alone."
 KEPT = {"redirect_uris", "client_name", "token_endpoint_auth_method", "grant_types", "scope"}
 
@@ -73,7 +73,7 @@ _REFRESH_FORM = re.compile(r"pr_([0-9]{1,19})_([0-9a-f]{64})_([0-9a-f]{64})")
 
 
 class Asked(NamedTuple):
-    """A program's request for consent."""
+    """A client's request for consent."""
 
     client: OAuthClientInformationFull
     params: AuthorizationParams
@@ -84,13 +84,13 @@ class Asked(NamedTuple):
 
     @property
     def goes_to(self) -> str:
-        """Return the origin that the browser is sent to, for the operator to judge."""
+        """Return the origin that the browser is redirected to, for the operator to judge."""
         parts = urlsplit(str(self.params.redirect_uri))
         return f"{parts.scheme}://{parts.netloc}"
 
 
 class Grant(NamedTuple):
-    """An authorization code, the token it gives, and the task that issues this token, once begun."""
+    """An authorization code, the token it is exchanged for, and the task that issues the token, if begun."""
 
     code: AuthorizationCode
     token: shapes.AccessToken
@@ -123,7 +123,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         return [*own, *create_protected_resource_routes(both.resource_server_url, [both.issuer_url])]
 
     def _check_resource(self, app: ASGIApp) -> ASGIApp:
-        """Return the token route with a check of the parameter `resource`, which the SDK does not pass on."""
+        """Wrap the token route with a check of the parameter `resource`, which the SDK does not pass on."""
 
         async def check(scope: Scope, receive: Receive, send: Send) -> None:
             body = await read_body(receive, FORM_BYTES, BODY_SECONDS)
@@ -139,7 +139,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
     # Registration
 
     async def register_client(self, client_info: OAuthClientInformationFull) -> None:
-        """Give a program an id that contains its signed registration."""
+        """Give a client an id that contains its signed registration."""
         addresses = [str(each) for each in client_info.redirect_uris or ()]
         if refused := next(filter(None, map(_describe_bad_address, addresses)), ""):
             raise RegistrationError("invalid_redirect_uri", refused)
@@ -183,7 +183,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         return construct_redirect_uri(f"{self.url}{ADMIN}/page/programs", ask=text)
 
     def find_request(self, text: str) -> Asked | None:
-        """Return the request for consent in a signed text; None if it is forged, answered or expired."""
+        """Parse a request for consent from a signed text; None if it is forged, answered or expired."""
         ask = self._read("ask", text)
         if ask is None or text in self._answered or ask["until"] < self._context.now().timestamp():
             return None
@@ -197,7 +197,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         return self._answered.setdefault(text, mine) is mine
 
     def allow(self, asked: Asked, persona: str, participant: str) -> str:
-        """Return the redirect address with a code for a token of this person."""
+        """Return the redirect URL with a code for a token of this person."""
         client, params = asked.client, asked.params
         code = AuthorizationCode(
             **params.model_dump(exclude={"state", "scopes"}),
@@ -224,7 +224,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
     async def load_authorization_code(
         self, client: OAuthClientInformationFull, authorization_code: str
     ) -> AuthorizationCode | None:
-        """Return an unused code; the SDK compares client, address and challenge."""
+        """Return an unused code; the SDK then compares client, redirect URL and challenge."""
         grant = self._grants.get(authorization_code)
         if grant is None or grant.code.client_id != client.client_id:
             return None
@@ -237,7 +237,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
     async def exchange_authorization_code(
         self, client: OAuthClientInformationFull, authorization_code: AuthorizationCode
     ) -> OAuthToken:
-        """Return the first token of a program in exchange for its code."""
+        """Exchange a client's code for its first token."""
         grant = self._grants[authorization_code.code]
         if grant.issued:
             raise TokenError("invalid_grant", "The code was used before.")
@@ -260,7 +260,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         return RefreshToken(token=refresh_token, client_id=client.client_id, scopes=scopes) if found else None
 
     def _find_row(self, client: OAuthClientInformationFull, text: str) -> tuple[shapes.AccessToken, bytes] | None:
-        """Return the access token that the refresh token `text` renews, with its stored hash; None if it is invalid."""
+        """Return (access token, stored hash) that the refresh token `text` renews; None if `text` is invalid."""
         parts = _REFRESH_FORM.fullmatch(text)
         if parts is None or int(parts[1]) > shapes.MOST_ID:
             return None
@@ -281,7 +281,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         refresh_token: RefreshToken,
         scopes: list[str],  # noqa: ARG002 - tokens have no scopes
     ) -> OAuthToken:
-        """Return the next access token of a program; the program's earlier tokens become invalid."""
+        """Return the client's next access token; its earlier tokens become invalid."""
         return await run_in_threadpool(self._renew, client, refresh_token.token)
 
     def _renew(self, client: OAuthClientInformationFull, refresh_text: str) -> OAuthToken:
@@ -307,7 +307,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         return None
 
     async def revoke_token(self, token: AccessToken | RefreshToken) -> None:
-        """Do nothing: programs have no revocation route, and the operator revokes on the page."""
+        """Do nothing: clients have no revocation route, and the operator revokes tokens on the admin page."""
 
     # Signed texts
 
@@ -319,7 +319,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         return f"{body}.{self._sign(f'{purpose} {body}')}"
 
     def _read(self, purpose: str, text: str) -> dict[str, Any] | None:
-        """Return the values of a signed text; None if the signature is wrong."""
+        """Verify and parse a signed text; None if its signature is invalid."""
         body, _, signature = text.partition(".")
         if not hmac.compare_digest(self._sign(f"{purpose} {body}").encode(), signature.encode("utf-8", "replace")):
             return None
@@ -339,7 +339,7 @@ def _describe_bad_address(address: str) -> str:
 
 
 def check_public_url(url: str) -> str:
-    """Return the normalised public address; ConfigError unless it is `https://name`, or `http` on this machine."""
+    """Normalise the public URL; raise ConfigError unless it is `https://name`, or `http` on this machine."""
     try:
         parts = urlsplit(str(AnyHttpUrl(url)))  # normalised as clients write it: lower case, no default port
         raw = urlsplit(url)

@@ -23,7 +23,7 @@ from ...errors import CoreError
 from .speaker import Speaker
 
 FindSpeaker = Callable[[Any], Speaker]
-"""Returns the speaker of an HTTP request, or the one speaker of standard input for None; called in a thread."""
+"""Returns the speaker of an HTTP request; for None, the speaker of standard input. Called in a thread."""
 Context = ServerRequestContext[Any, Any]
 
 NAME = "prompt-engine"

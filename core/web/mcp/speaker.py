@@ -1,4 +1,4 @@
-"""The speaker: the scope of all calls. The server's start sets it, or over HTTP the token, never a call's arguments."""
+"""The speaker, whose scope all calls use: set when the server starts, or over HTTP by the token, never by arguments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ...database.engine import Database
 
 UNNAMED = "mcp/me"
-"""Participant of a server that was started without one."""
+"""Participant of a server that was started without a participant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Speaker:
     db: Database | None = None
     settings: GivenSettings = None
     is_host: bool = False
-    """Whether nobody was named at the start: the host's own process may change every row that it sees."""
+    """Whether the server was started without a participant: its own process may change every row that it sees."""
 
     @property
     def asking(self) -> Mapping[str, Any]:
@@ -38,7 +38,7 @@ class Speaker:
         return self.name or (self.scope.participant or "").rpartition("/")[2]
 
     def name_person(self, key: str) -> str:
-        """Return the speaker's name for the speaker's key or the key's last part; return other keys unchanged."""
+        """Return the speaker's name if `key` is the speaker's key or its last part; else `key`."""
         own = self.scope.participant or ""
         return self.shown_name if own and key in (own, own.rpartition("/")[2]) else key
 
@@ -52,7 +52,7 @@ def build_scope(
     privacy: Privacy | None = None,
     destination: Destination | None = None,
 ) -> Scope:
-    """Return the scope of a connection; without a conversation, that of the participant's direct messages.
+    """Build the scope of a connection; without a conversation, the scope of the participant's direct messages.
 
     >>> build_scope("iris").conversation, build_scope("iris").privacy
     ('mcp/me', 'direct')

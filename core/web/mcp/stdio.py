@@ -1,4 +1,4 @@
-"""MCP over standard input and output: every request is answered, even one in progress when the input ends."""
+"""MCP over standard input and output: every request is answered, even a request in progress when the input ends."""
 
 from __future__ import annotations
 

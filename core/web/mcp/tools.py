@@ -1,4 +1,4 @@
-"""The tools: each validates its arguments and calls one function. A refusal is an answer with its reason.
+"""The tools: each validates its arguments and calls one function. An error is an answer with its reason.
 
 Errors about arguments never quote a given text.
 """
@@ -129,7 +129,7 @@ class TurnArguments(Arguments):
 
 
 def flatten_schema(schema: Any, defined: Mapping[str, Any] | None = None) -> Any:
-    """Return a JSON Schema with `$ref` resolved and `additionalProperties` removed, which some models refuse."""
+    """Resolve `$ref` in a JSON Schema and remove `additionalProperties`, which some models reject."""
     if isinstance(schema, list):
         return [flatten_schema(each, defined) for each in schema]
     if not isinstance(schema, dict):
@@ -145,10 +145,10 @@ Model = TypeVar("Model", bound=Arguments)
 
 
 def read_arguments(model: type[Model], given: Mapping[str, Any]) -> Model:
-    """Return the validated arguments of a tool; null counts as missing.
+    """Validate the arguments of a tool; null counts as missing.
 
     Raises:
-        MessageError: some do not fit; its sentences and `fields` name all of them.
+        MessageError: some arguments are invalid; its sentences and `fields` name all of them.
 
     >>> read_arguments(DeleteArguments, {"id": 7}).id, read_arguments(SearchArguments, {"limit": "5"}).limit
     (7, 5)

@@ -11,7 +11,7 @@ from ...text.replies import strip_thoughts
 from .messages import read_words
 
 MAX_BYTES = 16_000_000
-"""Largest answer that is stored; a larger one is only passed on."""
+"""Largest answer that is stored; a larger answer is only passed on."""
 _TEXT_EVENTS = ("response.output_text.delta", "response.refusal.delta")
 _FAILURES = ("error", "response.failed")
 _ENDS = ("response.completed", "response.incomplete")
@@ -58,7 +58,7 @@ class AnswerReader:
         return self._is_done if self._is_stream else self._size == self._length
 
     def text(self) -> str | None:
-        """Return the answer's text; "" if it is only a tool call, None if it failed or is incomplete.
+        """Return the answer's text; "" if it is only a tool call, None if the answer failed or is incomplete.
 
         An answer is whole once its finish_reason has arrived.
         """
@@ -95,7 +95,7 @@ class AnswerReader:
                 self._is_done = self._is_done or each.get("finish_reason") in _ENDS
 
     def _read_choice(self, data: bytes) -> dict[str, Any] | None:
-        """Return the first choice of an event, None if it cannot be read; note whether the event reports a failure."""
+        """Parse the first choice of an event, None if it is invalid; record whether the event reports a failure."""
         try:
             value = json.loads(data)
             self._has_failed = self._has_failed or bool(value.get("error"))
@@ -109,7 +109,7 @@ class AnswerReader:
 
 
 def read_choice(value: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the first choice of an answer or event, also of the Responses API; None if it has none."""
+    """Return the first choice of an answer or event, also of the Responses API; None without a choice."""
     kind = value.get("type")
     if kind in _TEXT_EVENTS:
         return {"delta": value["delta"]}

@@ -58,7 +58,7 @@ def read_identity(
     *,
     shared_memory: bool = False,
 ) -> tuple[Scope, str | None]:
-    """Return the scope of a request, and the speaker's name. A user who is not named is never guessed.
+    """Build (scope of a request, the speaker's name or None); a missing user is never guessed.
 
     A user's named conversation has its own memory, unless `shared_memory` is set or the request's privacy is `direct`.
     """
@@ -105,7 +105,7 @@ def _choose_persona(header: str, in_model: str, persona_line: str, token: Access
 
 
 def split_model(body: Mapping[str, Any]) -> tuple[str, str]:
-    """Return model and persona of a name `model@persona`; the persona is blank in other names.
+    """Split a name `model@persona` into model and persona; the persona is "" in other names.
 
     Providers' own uses of `@` are not personas: a version (`m@20240620`), a path (`@cf/meta/llama`).
     """
@@ -129,7 +129,7 @@ def _refuse_value(field: str, sentence: str) -> Refused:
 
 
 def _check_own(ids: _Ids, token: AccessToken) -> None:
-    """Raise if the request names another user than the participant of its scope token."""
+    """Raise ScopeError if the request names another user than the participant of its scope token."""
     own = token.participant or ""
     if ids.user and own not in (ids.user, ids.participant) and own.partition("/")[2] != ids.user:
         raise Refused(
@@ -165,7 +165,7 @@ def _first_text(values: Mapping[str, Any], *names: str) -> str:
 
 
 def _escape(part: str) -> str:
-    """Return an id as part of a key, with slashes escaped, and also `self`, which is the id of the persona."""
+    """Escape an id for use in a key: its slashes, and the whole id `self`, which is the persona's."""
     if part == PERSONA_SENDER:
         return f"%{part}"
     return part.replace("%", "%25").replace("/", "%2F")

@@ -49,7 +49,7 @@ class Turn:
     scope: Scope
     name: str | None
     model: str = ""
-    """Model of the request, which workers without LLM_MODEL use."""
+    """Model of the request, for workers without LLM_MODEL."""
     after: str = ""
     """Id of the preceding response, if the model server holds the earlier lines; else blank."""
 
@@ -66,7 +66,7 @@ class TurnMemory:
         """Number of consecutive requests whose memories were not ready in time."""
 
     async def build(self, turn: Turn, question: str, said: Sequence[str], settings: Settings) -> str:
-        """Return the text to insert before a person's message; raises TimeoutError after PROXY_MEMORY_SECONDS.
+        """Build the text to insert before a person's message; raise TimeoutError after PROXY_MEMORY_SECONDS.
 
         The time begins when fewer than PLACES requests are running. While the database hangs, that wait is limited too.
         """
@@ -89,7 +89,7 @@ class TurnMemory:
     def save(
         self, turn: Turn, answer: str | None, settings: Settings, after: asyncio.Task[None] | None = None
     ) -> asyncio.Task[None]:
-        """Start storing a turn after the task `after` ends; with answer None, store only its lines."""
+        """Start storing a turn after the task `after` ends; if `answer` is None, store only the person's lines."""
         task = asyncio.get_running_loop().create_task(self._save(turn, answer, settings, after))
         self._tasks[task] = turn.scope
         task.add_done_callback(self._tasks.pop)
@@ -126,7 +126,7 @@ class TurnMemory:
 
 
 class OpenTurn:
-    """A turn whose answer is being read. If that is streamed, the lines are stored first, the answer when it ends.
+    """A turn whose answer is being read. A streamed answer is stored when it ends, and the person's lines before.
 
     `length` is the number of bytes of an uncompressed answer, None if unknown.
     """
@@ -158,7 +158,7 @@ class OpenTurn:
 
 
 def build_opening(turn: Turn, settings: Settings) -> str:
-    """Return the system message for a request without one: the persona's text and instructions, or ""."""
+    """Build the system message for a request without one: the persona's text and instructions, or ""."""
     try:
         text = get_persona_text(settings=settings, scope=turn.scope)
     except ConfigError as error:
@@ -175,7 +175,7 @@ def build_opening(turn: Turn, settings: Settings) -> str:
 
 
 def build_block(context: WebContext, settings: Settings, turn: Turn, text: str, said: Sequence[str] = ()) -> str:
-    """Return the text with the memories for a person's message, or ""."""
+    """Build the text with the memories for a person's message; "" without memories."""
     scope, db = turn.scope, context.database()
     message: dict[str, Any] = {"message_id": None, "date": None, "text": text, "interface_path": scope.conversation}
     if turn.name and scope.participant and turn.name != NOBODY:

@@ -25,7 +25,7 @@ _INSERTED = re.compile(
 )
 """Text that Open WebUI, LibreChat and AnythingLLM put before the person's words: instructions and documents."""
 _GUIDELINE = re.compile(r"\A(?:- [^\n]*|(?:Use the context|In your response,|Given the context)[^\n]*)\s*")
-"""A line with an instruction after the inserted documents."""
+"""A line with an instruction that follows the inserted documents."""
 _QUERY = re.compile(r"\A<user_query>(.*)</user_query>\s*\Z", re.DOTALL)
 _ASKED = re.compile(
     r"\A\s*(?:Use|Based on|Given) the following\b.*\n\s*(?:Query|Question):\s*(\S.*?)"
@@ -58,7 +58,7 @@ def read_messages(body: Mapping[str, Any], key: MessagesKey) -> Any:
 
 
 def write_messages(body: Mapping[str, Any], said: Sequence[Any], key: MessagesKey) -> dict[str, Any]:
-    """Return a request with these messages in place of its own; an `input` that was a text stays one if possible."""
+    """Replace the messages of a request by `said`; an `input` that was a text stays a text if possible."""
     if key == "messages":
         return {**body, key: said}
     instructions = [each for each in said if isinstance(each, dict) and each.get("type") == _INSTRUCTIONS]
@@ -84,7 +84,7 @@ def read_previous(body: Mapping[str, Any]) -> str:
 
 
 def split_persona_line(messages: Any) -> tuple[str, Any]:
-    """Return the persona named by a line of a system message, or "", and the messages without that line.
+    """Return (persona named by a line of a system message, or ""; the messages without that line).
 
     Front ends insert the line by a macro. A message that contains nothing else is removed.
     """
@@ -99,7 +99,7 @@ def split_persona_line(messages: Any) -> tuple[str, Any]:
 
 
 def is_own_name(name: object, persona: str) -> bool:
-    """Return whether the name on an assistant's line is the persona's, or missing; `Mira_Vale` equals Mira Vale."""
+    """Return whether an assistant's line has the persona's name or no name; `Mira_Vale` equals Mira Vale."""
     return not isinstance(name, str) or not name.strip() or _fold_name(name) == _fold_name(persona)
 
 
@@ -108,7 +108,7 @@ def _fold_name(name: str) -> str:
 
 
 def find_last_user(messages: Any, persona: str = "") -> int | None:
-    """Return the index of the person's last message; None if it was answered.
+    """Return the index of the person's last message; None if the messages after it answer it.
 
     Tool calls and lines of other characters are not answers. A front end's note is chosen only if the person wrote
     nothing else.
@@ -133,7 +133,7 @@ def find_last_user(messages: Any, persona: str = "") -> int | None:
 
 
 def read_text(content: Any) -> str:
-    """Return the text of a message's content; each text part becomes a line."""
+    """Join the text parts of a message's content, one line each."""
     if isinstance(content, list):
         return "\n".join(part["text"] for part in content if _is_text(part))
     return content if isinstance(content, str) else ""
@@ -154,7 +154,7 @@ def read_words(message: Any) -> str:
 
 
 def read_question(content: Any) -> str:
-    """Return the person's own words without text that a front end added; in doubt the whole text."""
+    """Return the person's own words, without text that a front end added; if unsure, the whole text."""
     text = read_text(content)
     own = _INSERTED.sub("", text)
     if own != text:
@@ -173,13 +173,13 @@ def is_note(message: Any) -> bool:
 
 
 def strip_name(text: str, name: str) -> str:
-    """Return a text without its speaker's name, which some front ends put before it: `Ann: Hello.`"""
+    """Remove the speaker's name, which some front ends put before the text: `Ann: Hello.`"""
     head, colon, said = text.partition(": ")
     return said if colon and said.strip() and _fold_name(head) == _fold_name(name) else text
 
 
 def read_lines(messages: Sequence[Any], persona: str, speaker: str = "") -> list[dict[str, Any]]:
-    """Return the lines of people (`speaker`, if no name is given), persona and characters, as a transcript."""
+    """Convert messages of people (named `speaker` if they have no name), persona and characters to transcript lines."""
     lines = []
     people = [each for each in messages if isinstance(each, dict) and each.get("role") == "user"]
     has_words = not all(is_note(each) for each in people)
@@ -202,7 +202,7 @@ def _is_text(part: Any) -> bool:
 
 
 def put_before(messages: Sequence[Any], index: int, text: str) -> list[Any]:
-    """Return the messages with a text inserted before one message's content, or before its first text part."""
+    """Insert a text before the content of one message, or before its first text part; return all messages."""
     content = messages[index]["content"]
     if isinstance(content, str):
         content = text + content

@@ -30,7 +30,7 @@ from .memory import OpenTurn, Turn, TurnMemory, build_opening
 from .messages import MessagesKey
 
 MEMORY_HEADER = "x-memory"
-"""Header of every answer to a chat: `used`, `empty` (no memory fits), `skipped; REASON` (not a turn), or `failed`."""
+"""Header of each answer to a chat: `used`, `empty` (no memory found), `skipped; REASON` (not a turn), or `failed`."""
 CHATS: Mapping[str, MessagesKey] = {"/chat/completions": "messages", "/responses": "input"}
 """Routes of chats, and the field of their body with the messages."""
 NO_MEMORY = "/completions"
@@ -38,7 +38,7 @@ NO_MEMORY = "/completions"
 END_SECONDS = 1.0
 """Longest wait at shutdown for interrupted requests."""
 FORM_REFUSED = (400, 422)
-"""Statuses with which a model server refuses the form of a request."""
+"""Statuses with which a model server rejects the form of a request."""
 
 ANSWER_SECONDS = 600.0
 """Longest wait for the next bytes of an answer; some models think for minutes."""
@@ -56,7 +56,7 @@ _OURS = frozenset({
     "forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", KEY_HEADER,
     *map(str.lower, NAMES),
 })  # fmt: skip
-"""Request headers that are for this server and are not passed on."""
+"""Request headers meant for this server, which are not passed on."""
 _OWN_ANSWER = frozenset({"set-cookie", "server", "date"})
 
 
@@ -116,7 +116,7 @@ class Proxy:
             self._requests.discard(task)
 
     async def _prepare(self, request: Request, content: bytes, settings: Settings, key: MessagesKey) -> Outgoing:
-        """Return the request with memories added; if anything fails, the request as it arrived."""
+        """Add memories to a request; if anything fails, return the request unchanged."""
         try:
             body = json.loads(content)
         except (ValueError, RecursionError):
@@ -202,7 +202,7 @@ class Proxy:
             await answer.aclose()
 
     async def _ask(self, request: Request, path: str, outgoing: Outgoing, settings: Settings) -> tuple[Any, Outgoing]:
-        """Return the answer before its body is read, and the request as it was last sent."""
+        """Return (response whose body is not read yet, the request as it was last sent)."""
         import httpx2  # noqa: PLC0415 - an extra of its own
 
         def send(content: bytes) -> Awaitable[Any]:
@@ -224,7 +224,7 @@ class Proxy:
 
 
 def _write_json(body: Mapping[str, Any]) -> bytes:
-    """Return a body as JSON; raise ValueError for numbers that JSON lacks, such as 1e999."""
+    """Format a body as JSON; raise ValueError for numbers that JSON lacks, such as 1e999."""
     text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.encode(errors="backslashreplace")  # JSON's own escape for half a surrogate pair
 
@@ -244,7 +244,7 @@ async def _iter_answer(answer: Any, open_turn: OpenTurn | None, *, is_decoded: b
 
 
 def has_dots(path: str) -> bool:
-    """Return whether a path contains `..`, however often it is encoded."""
+    """Return whether a path contains `..`, even if encoded several times."""
     for _ in range(4):
         if any(part.partition(";")[0] in (".", "..") for part in path.replace("\\", "/").split("/")):
             return True
@@ -256,7 +256,7 @@ def has_dots(path: str) -> bool:
 
 
 async def _while_connected(request: Request, sending: Awaitable[Any]) -> Any:
-    """Return the result of `sending`; raise ClientDisconnect if the client disconnects first."""
+    """Await `sending` and return its result; raise ClientDisconnect if the client disconnects first."""
 
     async def wait_for_disconnect() -> None:
         while (await request.receive())["type"] != "http.disconnect":
@@ -299,7 +299,7 @@ class Upstream:
     async def send(
         self, method: str, path: str, query: str, headers: Mapping[str, str], content: bytes, settings: Settings
     ) -> Any:
-        """Return the answer before its body is read; close it with `aclose`."""
+        """Send a request and return the response before its body is read; close it with `aclose`."""
         url = f"{self._base}{path}{f'?{query}' if query else ''}"
         chosen = _choose_headers(headers, settings)
         request = self._client.build_request(method, url, content=content or None, headers=chosen)
@@ -323,7 +323,7 @@ def _choose_headers(headers: Mapping[str, str], settings: Settings) -> dict[str,
 
 
 def choose_answer_headers(headers: Any, *, is_decoded: bool = False) -> list[tuple[bytes, bytes]]:
-    """Return the answer's headers without those of the connection and, if it was decoded, of the compression."""
+    """Return the response headers, without those of the connection and, if it was decoded, of the compression."""
     listed = {each.strip().lower() for each in headers.get("connection", "").split(",")}
     dropped = _HOP_BY_HOP | _OWN_ANSWER | listed | ({"content-encoding", "content-length"} if is_decoded else set())
     kept = [(name, value) for name, value in headers.multi_items() if name.lower() not in dropped]

@@ -60,7 +60,7 @@ _OTHER_LINE = re.compile(rf"\A\W*(?:write your next reply from|continue\b|{_IGNO
 
 
 def name_task(headers: Mapping[str, str], body: Mapping[str, Any], persona: str = "") -> str:
-    """Return why no turn is stored: asked (X-Store), short (answer limit), no_user_line, no_text or task; else ""."""
+    """Return why a request is no turn to store: asked (X-Store), short, no_user_line, no_text, task; else ""."""
     if headers.get("x-store", "").strip().lower() in ("no", "false", "0"):
         return "asked"
     for name in ("max_tokens", "max_completion_tokens", "max_output_tokens"):
@@ -77,7 +77,7 @@ def name_task(headers: Mapping[str, str], body: Mapping[str, Any], persona: str 
 
 
 def is_task(messages: Sequence[Any], last: int) -> bool:
-    """Return whether the last message is a front end's own: it asks for a result about the chat, in a limited form."""
+    """Return whether a front end wrote the last message: it asks for a result about the chat, in a limited form."""
     question = read_question(messages[last].get("content"))
     asked = question if len(question) <= READ_CHARS else f"{question[:READ_CHARS]}\n{question[-READ_CHARS:]}"
     before, behind = _read_commands(messages[:last]), _read_commands(messages[last + 1 :])

@@ -64,9 +64,9 @@ def _choose_page(wanted: str) -> str:
 
 
 def _log_in(page: Page) -> Response:
-    """Return the log-in form, with a message after a wrong token.
+    """Show the log-in form, with a message after a wrong token.
 
-    A logged-in browser is redirected: if it comes from another site, its first request lacks the cookie.
+    A logged-in browser is redirected to the wanted page: its request from another site lacked the cookie.
     """
     wanted = page.field("next")
     if wanted and page.context.sessions.is_open(page.request.cookies.get(access.COOKIE, ""), page.context.now()):

@@ -35,7 +35,7 @@ def exact(at: datetime) -> str:
 
 
 def near(at: datetime, zone: str) -> str:
-    """Return a time to the minute in a zone, for browsers without scripts."""
+    """Format a time to the minute in a zone, for browsers without scripts."""
     return f"{at.astimezone(find_zone(zone) or UTC):%Y-%m-%d %H:%M}"
 
 

@@ -30,12 +30,12 @@ class Search(ItemSearch):
     limit: Annotated[int, Field(ge=1, le=max(PAGE_SIZES))] = 50
 
     def query(self, **more: Any) -> dict[str, Any]:
-        """Return the query values for the address of this search, changed by `more`, without default values."""
+        """Return the query parameters of this search, changed by `more`, without default values."""
         return {**self.model_dump(exclude_defaults=True), **more}
 
     @property
     def narrowed(self) -> int:
-        """Number of active filters other than the search words."""
+        """Number of active filters, not counting the search words."""
         return len(self.model_fields_set - {"q", "archived", "limit", "offset"})
 
 
@@ -97,7 +97,7 @@ class Flash(NamedTuple):
 
 
 def build_flash(page: Page) -> Flash | None:
-    """Return the message about the last change, built from this module's sentences; None if there was no change."""
+    """Build the message about the last change from this module's sentences; None if there was no change."""
     note, count = page.field("note"), page.row_id("count")
     if note not in SENTENCES:
         return None

@@ -88,7 +88,7 @@ class Page:
         self.base: str = self.root + BASE
 
     def read(self, model: type[Model]) -> Model:
-        """Return the values of the form, or of the query for a screen without a form; blank values count as missing."""
+        """Parse the form, or the query of a screen without a form; blank values count as missing."""
         given: dict[str, Any] = {}
         for name, field in model.model_fields.items():
             texts = [value.replace("\r\n", "\n") for value in self._given.getlist(name) if isinstance(value, str)]
@@ -111,12 +111,12 @@ class Page:
         return value if isinstance(value, str) else ""
 
     def row_id(self, name: str) -> int:
-        """Return the first whole number in the value of a form or query field, or 0."""
+        """Parse the first whole number in a form or query field; 0 if there is none."""
         return next(iter(split_ids(self.field(name))), 0)
 
     @cached_property
     def persona(self) -> str:
-        """The persona named in the address, else PERSONA_ID if it has rows, else the persona of the newest message."""
+        """The persona named in the URL, else PERSONA_ID if it has rows, else the persona of the newest message."""
         named = self.request.query_params.get("conf_uid")  # unchanged: blanks distinguish personas
         wanted = self.context.values().persona_id
         with suppress(StoreError):
@@ -136,7 +136,7 @@ class Page:
         return self.admin.settings
 
     def operating(self) -> dict[str, Any]:
-        """Return the arguments of functions for items, with which an operator sees all audiences of the persona."""
+        """Return the arguments for item functions, with which an operator sees all audiences of the persona."""
         return {**self.admin.asking, "operator": True}
 
     def read_names(self, people: Iterable[str | None] = (), places: Iterable[str | None] = ()) -> Names:
@@ -152,13 +152,13 @@ class Page:
     # The answer
 
     def url(self, path: str, **query: Any) -> str:
-        """Return the address of a screen of this persona; false and blank values are left out."""
+        """Build the URL of a screen of this persona; false and blank values are left out."""
         given = {"conf_uid": self.persona, **query}
         kept = {name: 1 if value is True else value for name, value in given.items() if value}
         return f"{self.base}/{path}?{urlencode(kept, doseq=True)}"
 
     def url_after(self, path: str, back: str, **query: Any) -> str:
-        """Return the address of a screen after a change, keeping the query of the screen before it."""
+        """Build the URL of a screen after a change; `back` is the query of the previous screen, which is kept."""
         given = {name: values for name, values in parse_qs(back[:4000]).items() if name not in _NOT_KEPT}
         return self.url(path, **{**given, **query})
 
@@ -198,7 +198,7 @@ def add_screen(router: APIRouter, path: str, screen: Screen, *, method: str = "G
 
 
 def _answer_screen(screen: Screen, page: Page) -> Response:
-    """Return the screen's response; if the screen fails, a page with the error's sentence, never with a trace."""
+    """Return the screen's response; if the screen fails, a page with the error message, never with a traceback."""
     try:
         with errors.refuse_bad_values():
             return screen(page)
@@ -216,7 +216,7 @@ def _render_problem(page: Page, text: str, status: int) -> Response:
 
 
 class Names(NamedTuple):
-    """Names of people and titles of conversations, by key; a key without a name is shown itself."""
+    """Names of people and titles of conversations, by key; a key without a name is shown unchanged."""
 
     people: Mapping[str, str] = {}
     places: Mapping[str, overview.ConversationCount] = {}
@@ -225,7 +225,7 @@ class Names(NamedTuple):
         return self.people.get(key) or show_key(key)
 
     def place(self, key: str) -> str:
-        """Return a conversation's title, or "Chat with" its person, or its key, then its server if it has one."""
+        """Format a conversation: title, or "Chat with" its person, or key; then its server, if it has one."""
         known = self.places.get(key)
         if known is None:
             return show_key(key)

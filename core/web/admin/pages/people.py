@@ -111,7 +111,7 @@ PARTS: Mapping[str, str] = {
     "user_relationships": "Relationships",
     "memory_jobs": "Operations waiting",
 }
-"""Names of tables as people read them."""
+"""Names of tables, as shown to people."""
 _INDEX = ("search_", "counters")
 """Prefixes of index tables, which are not listed because their entries are deleted with the rows."""
 

@@ -1,4 +1,4 @@
-"""The screen of programs: those with a token of the persona, and OAuth requests for a token."""
+"""The screen of client programs: their tokens for the persona, and OAuth requests for a token."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SAID = {"revoked": "Revoked: the program is refused from now on.", "ended": "No
 
 
 def answer_request(page: Page) -> Response:
-    """Redirect the browser to the program, with a code if the operator consented, or with a refusal."""
+    """Redirect the browser to the client program, with a code if the operator consented, else with an error."""
     asked, provider = _find_request(page, page.field("ask")), page.context.oauth
     participant = page.field("participant").strip()
     if page.field("allow") and "/" not in participant:

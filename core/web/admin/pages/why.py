@@ -55,7 +55,7 @@ def explain_message(page: Page) -> Response:
 
 
 def _explain(page: Page, asked: Question, build: Callable[..., tuple[Any, Any]]) -> tuple[Any, Any]:
-    """Return a prompt and its report, without writing anything."""
+    """Return (prompt, report) without writing anything."""
     place, user_id = asked.conversation, asked.user_id
     if user_id and place and "/" not in user_id:
         user_id = f"{place.partition('/')[0]}/{user_id}"
@@ -95,7 +95,7 @@ def _build_shown(page: Page, prompt: dict[str, Any], report: dict[str, Any], mes
 
 
 def list_chosen(page: Page, prompt: Mapping[str, Any], report: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the hits of the search, best first, each with text, reasons, and whether the prompt contains it."""
+    """Return the hits of the search, best first, each with its text, reasons, and whether the prompt contains it."""
     in_prompt = {(hit["source"], hit["id"]): hit for hit in prompt.get("context", {}).get("memories") or ()}
     hits = report["search"].get("hits", ())
     ids = [hit["id"] for hit in hits if hit["source"] == "memories"]
@@ -114,7 +114,7 @@ def list_chosen(page: Page, prompt: Mapping[str, Any], report: Mapping[str, Any]
 
 
 def list_reasons(reasons: Mapping[str, float]) -> list[tuple[str, float, float]]:
-    """Return the parts of a score with their shares in percent, largest first."""
+    """Return (name, value, share in percent) for each part of a score, largest first."""
     whole = sum(map(abs, reasons.values())) or 1.0
     parts = sorted(reasons.items(), key=lambda part: (-abs(part[1]), part[0]))
     return [(name, value, round(100 * abs(value) / whole, 1)) for name, value in parts if value]
