@@ -47,7 +47,7 @@ _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    """Return a public name from its module at each access, so that replacements by a host are seen."""
+    """Import a public name from its module at each access, so that replacements by a host are used."""
     if name == "aio":
         return import_module(".aio", __name__)
     if name not in __all__:

@@ -51,7 +51,7 @@ R = TypeVar("R")
 
 
 def _awaitable(function: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
-    """Return a coroutine function that runs a function in a thread."""
+    """Return a coroutine function that runs `function` in a thread."""
 
     @functools.wraps(function)
     async def call(*args: P.args, **kwargs: P.kwargs) -> R:

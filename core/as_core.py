@@ -25,7 +25,7 @@ class _Alias(MetaPathFinder, InspectLoader):
         return find_spec(self._package + name.removeprefix(self._alias))
 
     def find_spec(self, fullname: str, *_: object) -> ModuleSpec | None:
-        """Return a spec for names below the alias, None for all others."""
+        """Return a spec for names below the alias; None for other names."""
         real = self._real_spec(fullname) if fullname.startswith(f"{self._alias}.") else None
         if real is None:
             return None
@@ -37,7 +37,7 @@ class _Alias(MetaPathFinder, InspectLoader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Restore the module's own spec, which the import system replaced; the module's code does not run again."""
+        """Restore the module's own spec, which the import system replaced; do not run the module's code again."""
         if module.__spec__ is not None and module.__spec__.loader is self:
             module.__spec__ = module.__spec__.loader_state
 

@@ -41,7 +41,7 @@ __all__ = ["CacheStats", "clear_chat_history", "delete_chat_message", "edit_chat
 
 
 class Store(Protocol):
-    """Stores one message; `is_answer` tells whether it answers the message that the same call stored just before."""
+    """Stores one message; `is_answer` says that it answers the message that the same call stored just before."""
 
     def __call__(self, *, is_answer: bool = False) -> WriteResult: ...
 
@@ -50,7 +50,7 @@ _MOST_LINES = 1000
 
 
 class CacheStats(TypedDict):
-    """The result of `get_cache_stats`. The order of keys is fixed."""
+    """The result of `get_cache_stats`. JSON keys appear in this order."""
 
     total_messages: int
     unique_interface_paths: int
@@ -121,7 +121,7 @@ def save_chat_message(
 
 
 def _plan(call: Call, conversation: object, text: object, reply_to: object = None, **facts: Any) -> Store:
-    """Return the function that stores one message; `facts` are the arguments of `new_message.read_message`."""
+    """Build the function that stores one message; `facts` are the arguments of `new_message.read_message`."""
     row_id = call.db.ids.one()  # before the time is taken: the id tells whether `forget` came later
     if find_whole(conversation) is not None or (isinstance(conversation, str) and conversation.strip()):
         conversation = find_key(call, conversation)
@@ -144,7 +144,7 @@ def _plan(call: Call, conversation: object, text: object, reply_to: object = Non
 
 
 def _note_reply(call: Call, interface_path: object, metadata: object, reply_to: object) -> dict[str, Any]:
-    """Return the metadata of a message, with the message that it replies to."""
+    """Add to a message's metadata the message that it replies to."""
     if not isinstance(metadata, Mapping | None):
         raise MessageError.of_type("metadata", metadata, "a dict beside reply_to")
     if isinstance(reply_to, Mapping):
@@ -185,7 +185,7 @@ def save_message(
 def save_together(
     messages: Sequence[tuple[Any, Scope]], *, db: Database | None = None, settings: GivenSettings = None
 ) -> list[WriteResult]:
-    """Store messages, each in its scope, as `save_message` does: all or none."""
+    """Store messages as `save_message` does, each in its scope, in one transaction."""
     # Made once, so that a repeated try keeps the ids, which tell whether `forget` came later; and before SQLite's only
     # writer is held, up to the first message whose place or reply may depend on the ones before it.
     first = [] if len({scope.server for _, scope in messages}) > 1 else messages
@@ -213,7 +213,7 @@ def _plan_incoming(
     context_memory: Any = None,
     interface_name: str | None = None,
 ) -> Store:
-    """Return the function that stores a host's message; the result notes which values were replaced or ignored."""
+    """Build the function that stores a host's message; its result notes which values were replaced or ignored."""
     settings = settings_for(settings)
     incoming = IncomingMessage.read(
         message, context_memory=context_memory, interface_name=interface_name, now=clock(db)()
@@ -253,7 +253,7 @@ def _plan_incoming(
 
 
 def _describe_reply(call: Call, message: Any) -> dict[str, Any] | None:
-    """Return metadata with the message that `message` replies to; a missing text is read from the stored message."""
+    """Return metadata with the message that `message` replies to; a missing text is copied from the stored message."""
     reply, is_addressed = read_reply(message), get(message, "is_addressed")
     noted: dict[str, Any] = {} if is_addressed is None else {"is_addressed": bool(is_addressed)}
     if reply is None:
@@ -395,7 +395,7 @@ def delete_chat_message(
 
 
 def _find_message(call: Call, message: object, interface_path: object) -> tuple[Viewer, str, int] | None:
-    """Return viewer, conversation and row id for the message that a host names, or None if there is none."""
+    """Return (viewer, conversation, row id) of the message that a host names; None if there is no such message."""
     key = None if interface_path is None else find_key(call, interface_path)
     named = table_lines.find_named(call.db, call.persona, message, key)
     if named is None:

@@ -237,5 +237,5 @@ def copy_database(source: str, target: str, *, tokens: bool = False, progress: P
 
 
 def _bare(db: Database | None) -> Database:
-    """Return the handle passed, or one for the configured connection string, without migrating it."""
+    """Return `db`, or a handle for the configured connection string, without migrating the database."""
     return defaults.check_handle(db) if db is not None else defaults.open_bare()

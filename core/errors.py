@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 
 
 class CoreError(Exception):
-    """Base class of all exceptions that this package raises deliberately."""
+    """Base class of all exceptions that this package defines and raises."""
 
 
 class ConfigError(CoreError):
-    """A flag, the configuration file or a connection string is wrong; an operator can repair it."""
+    """A flag, the configuration file or a connection string is invalid; an operator can repair it."""
 
     def __init__(self, text: str, *, flag: str = "", source: str = "", line: int | None = None) -> None:
         super().__init__(text)
@@ -30,7 +30,7 @@ class ScopeError(CoreError):
 class MessageError(CoreError):
     """A value passed by the host is unusable.
 
-    `fields` names the faulty parts as the host calls them, for instance `("message_id", "date")`.
+    `fields` names the invalid values as the host calls them, for instance `("message_id", "date")`.
     """
 
     def __init__(self, text: str, *, fields: Sequence[str] = ()) -> None:
@@ -39,7 +39,7 @@ class MessageError(CoreError):
 
     @classmethod
     def of_type(cls, field: str, value: object, wanted: str) -> MessageError:
-        """Return the error for a value of a wrong type, such as a number for a text."""
+        """Build the error for a value of a wrong type, such as a number instead of a text."""
         return cls(f"{field} is of type {type(value).__name__}. It must be {wanted}.", fields=(field,))
 
 
@@ -134,7 +134,7 @@ class DuplicateKeyError(StoreWriteError):
 
 
 class TransferError(CoreError):
-    """An import or export cannot continue. `row` is the 1-based row at fault, `path` the file, if there is one."""
+    """An import or export cannot continue. `row` is the invalid row, counted from 1; `path` is the file, if known."""
 
     def __init__(self, text: str, *, row: int | None = None, path: str = "") -> None:
         super().__init__(text)

@@ -63,7 +63,7 @@ def set_hook(name: str, function: Callable[..., Any] | None) -> None:
 
 
 def get_hook(name: str) -> Callable[..., Any] | None:
-    """Return the function registered under a name, or None."""
+    """Return the function registered under a name; None without a function."""
     return _hooks.get(name)
 
 
@@ -73,12 +73,12 @@ def clear_hooks() -> None:
 
 
 def call(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
-    """Call the function with those of the arguments that it accepts as keywords, and return its result."""
+    """Call the function with the arguments that its signature accepts by keyword, and return its result."""
     return function(**accepted_keywords(function, arguments))
 
 
 def accepted_keywords(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of the arguments that the function accepts by name; none if its signature is unreadable."""
+    """Return the arguments that the function accepts by keyword; {} if its signature cannot be inspected."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (ValueError, TypeError):

@@ -54,7 +54,7 @@ class Memory:
     def messages(
         self, message: Any, *, user: str | int | None = None, max_chars: int | None = None, **more: Any
     ) -> Messages | dict[str, Any]:
-        """Return the chat messages for a model; `more` takes the other arguments of `build_messages`."""
+        """Build the chat messages for a model; `more` takes the other arguments of `build_messages`."""
         return prompt_engine.build_messages(**self._place(message, user), max_chars=max_chars, **more)
 
     def search(self, text: str, *, user: str | int, limit: int = 5) -> list[Hit]:
@@ -67,7 +67,7 @@ class Memory:
         return forgetting.forget(participant=scope.participant, db=self.db, scope=scope)
 
     def profile(self, user: str | int, *, limit: int = 50) -> list[ProfileStatement]:
-        """Return what a user has said about themselves."""
+        """Return a user's statements about themselves, as `lifelong.profile` does."""
         return lifelong.profile(limit=limit, db=self.db, scope=self.scope(user))
 
     def scope(self, user: str | int) -> Scope:
@@ -83,7 +83,7 @@ class Memory:
         return Scope(self.persona, own, own, privacy="direct")
 
     def _place(self, message: Any, user: str | int | None) -> dict[str, Any]:
-        """Return the arguments for a message: its own conversation, else the private conversation of the user."""
+        """Return the arguments for a message, in its own conversation or else in the user's private conversation."""
         message = {"text": message} if isinstance(message, str) else message
         read = IncomingMessage.read(message, now=self.db.clock())
         who = Sender() if read_role(read.raw) == "persona" else read.sender  # the persona answers a user

@@ -85,7 +85,7 @@ def find_file(settings: Settings, persona: str) -> Path:
 
 
 def read_text(file: Path) -> str:
-    """Return the text of a file without blank lines around it; "" without a file."""
+    """Return the text of a file without leading and trailing blank lines; "" if the file is missing."""
     try:
         facts = file.stat()
         if not stat.S_ISREG(facts.st_mode):  # reading a pipe or a device would never end
@@ -103,7 +103,7 @@ def read_text(file: Path) -> str:
 
 
 def fill_names(text: str, char: str, user: str) -> str:
-    """Return a persona's text with `{{char}}` and `{{user}}` replaced by names."""
+    """Replace `{{char}}` and `{{user}}` in a persona's text by names."""
     names = {"char": char, "user": user}
     return _MACROS.sub(lambda match: names[match[1].lower()], text)
 

@@ -30,7 +30,7 @@ __all__ = ["Answer", "Messages", "build_json_prompt", "build_messages", "expand_
 
 
 def __getattr__(name: str) -> Any:
-    """Offer the tagging functions here too, imported on first use."""
+    """Import a tagging function on first use, so that this module offers it too."""
     if name in ("extract_tags", "expand_tags"):
         from . import synth_tagging  # noqa: PLC0415 - loads the database packages
 
@@ -304,7 +304,7 @@ def fit_prompt(
 
 
 def _fit(prompt: Mapping[str, Any], space: Space) -> Fitted:
-    """Return the prompt cut to its limits. Log a warning if no limit is given, an error if a limit cannot be met."""
+    """Cut the prompt to its limits. Log a warning if no limit is given, an error if a limit cannot be met."""
     if space.most is None:
         logs.warning("no_limit", function="fit_prompt")
     if not isinstance(prompt, Mapping):

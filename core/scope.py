@@ -31,7 +31,7 @@ MESSAGE_ID_BYTES = 191
 
 
 def key_text(value: object, field: str, limit_bytes: int, *, required: bool = False) -> str:
-    """Return an id as text: numbers in decimal, texts unchanged, with their spaces and letter case.
+    """Normalise an id to text: numbers in decimal, texts unchanged, with their spaces and letter case.
 
     Raises a MessageError for `field` if the id has another type, has more than `limit_bytes`, contains NUL or a lone
     surrogate, or is blank although `required` is set.
@@ -66,14 +66,14 @@ def key_text(value: object, field: str, limit_bytes: int, *, required: bool = Fa
 
 
 def optional_key(value: object, field: str, limit_bytes: int) -> str | None:
-    """Return an id as `key_text` does; None for None and for a blank id."""
+    """Normalise an id as `key_text` does; None and a blank id become None."""
     text = None if value is None else key_text(value, field, limit_bytes)
     return text if text and text.strip() else None
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Who is asking.
+    """Who is asking: a persona and, if known, a conversation, the speaker and a server.
 
     Raises:
         ScopeError: the persona is blank or None, or the destination or the privacy is unknown.
@@ -96,11 +96,11 @@ class Scope:
     destination: Destination | None = None
     """Destination of the prompt; None means PROMPT_DESTINATION."""
     privacy: Privacy | None = None
-    """Privacy that the host states for the conversation; None if it states none."""
+    """Privacy that the host states for the conversation; None if the host states no privacy."""
     no_server: bool = False
     """Whether the host says that the conversation is on no server; the server `DM` sets it."""
     privacy_from: PrivacySource = "host"
-    """Who says `privacy`; only the host's word changes a stored conversation."""
+    """Who states `privacy`; only a statement of the host changes a stored conversation."""
 
     def __post_init__(self) -> None:
         if self.persona is None or (isinstance(self.persona, str) and not self.persona.strip()):
@@ -151,7 +151,7 @@ def has_current_scope() -> bool:
 
 
 def current_scope(scope: Scope | None = None) -> Scope:
-    """Return the scope passed, else the scope of `use_scope`, else a scope of the persona `default`."""
+    """Return `scope`, else the scope of `use_scope`, else a scope of the persona `default`."""
     if scope is not None:
         if not isinstance(scope, Scope):
             raise ScopeError(f"scope is of type {type(scope).__name__}. Pass a prompt_engine.scope.Scope.")

@@ -24,7 +24,7 @@ Ranking = Literal["relevance", "recency"]
 Role = Literal["user", "persona", "system", "narrator", "thought"]
 
 Progress = Callable[[str, int, int], None]
-"""Called with the step (`looking`, `storing` or `writing` in a transfer), the amount done, the total (0 if unknown)."""
+"""Called with (step, amount done, total or 0 if unknown); a transfer's steps are `looking`, `storing`, `writing`."""
 
 PERSONA_SENDER = "self"
 """Sender id of the persona's own lines."""
@@ -33,11 +33,11 @@ WriteReason = Literal[
     "", "duplicate", "empty", "disabled", "privacy", "not_explicit", "explicit", "too_long", "limit", "refused",
     "unchanged", "not_found",
 ]  # fmt: skip
-"""Reason why nothing new was stored; "" if it was stored. not_found: the scope sees no such message."""
+"""Reason why nothing new was stored; "" if a row was stored. not_found: the scope sees no such message."""
 
 
 class Hit(TypedDict):
-    """One row found by a search. The order of keys is fixed."""
+    """One row found by a search. JSON keys appear in this order."""
 
     source: Source
     id: int
@@ -56,7 +56,7 @@ StatementKind = Literal["fact", "taste", "instruction"]
 
 
 class ProfileStatement(TypedDict):
-    """Something that a person said about themselves. The order of keys is fixed."""
+    """Something that a person said about themselves. JSON keys appear in this order."""
 
     source: Source
     """Where the statement is stored. memories: as an item. chat_history: as a message in its original words."""
@@ -70,12 +70,12 @@ class ProfileStatement(TypedDict):
     conversation: str
     """Key of its conversation; "" if the row has none."""
     seen_by: Literal["persona", "server", "direct", "saved", "conversation"]
-    """Which conversations show it. persona: all of the persona. server: the public ones of its server. direct: direct
-    messages with the person. saved: the person's private ones. conversation: its own and the threads of that."""
+    """Which conversations show it. persona: all of the persona. server: public ones of its server. direct: direct
+    messages with the person. saved: private conversations of the person. conversation: its own, with its threads."""
 
 
 class SimilarMemory(TypedDict):
-    """An older saved memory about the same subject. The order of keys is fixed."""
+    """An older saved memory about the same subject. JSON keys appear in this order."""
 
     id: int
     text: str
@@ -84,7 +84,7 @@ class SimilarMemory(TypedDict):
 
 
 class Citation(TypedDict):
-    """The stored row that a memory line of a prompt shows. The order of keys is fixed."""
+    """The stored row that a memory line of a prompt shows. JSON keys appear in this order."""
 
     source: Source
     id: int
@@ -131,7 +131,7 @@ class WriteResult(_Written):
 
 
 class ChatLine(TypedDict):
-    """One row of `load_chat_history`. The order of keys is fixed."""
+    """One row of `load_chat_history`. JSON keys appear in this order."""
 
     sender_name: str
     sender_id: str
@@ -160,7 +160,7 @@ class Sender:
 
 @dataclass(frozen=True, slots=True)
 class ReplyNote:
-    """The message that a line replies to: its speaker's name and the quoted text."""
+    """The message that a line replies to: name of its speaker, and quoted text."""
 
     name: str
     text: str
@@ -204,7 +204,7 @@ class Line:
     """One message of a conversation, as stored; or as the host passes it in for a summary."""
 
     row_id: int = 0
-    """Row of chat_history_cache; 0 if it is not stored."""
+    """Row id in chat_history_cache; 0 if the message is not stored."""
     conversation: str = ""
     message_id: str | None = None
     audience_id: int = 0
@@ -289,7 +289,7 @@ OPEN_STATES: tuple[OperationState, ...] = ("pending", "retrying", "in_progress")
 """States of operations that have not ended."""
 
 RunState = Literal["completed", "retrying", "failed", "dropped"]
-"""Result of one try. dropped: another process cancelled, deleted or claimed the operation; nothing was stored."""
+"""Result of one try. dropped: nothing was stored, since another process cancelled, deleted or claimed the operation."""
 
 OperationPriority = Literal["HIGH", "NORMAL", "LOW"]
 """Priorities, in order of execution."""
@@ -327,13 +327,13 @@ class OperationRun:
     state: RunState
     seconds: float
     error: str = ""
-    """Class and reason of a failure, or why the result is poorer than possible; never the text of a message."""
+    """Class and reason of a failure, or why the result is worse than it could be; never the text of a message."""
     wait_seconds: float = 0.0
     """Pause before the next try, if the state is retrying."""
 
 
 class ListedOperation(TypedDict):
-    """One operation in the result of `list_operations`. The order of keys is fixed."""
+    """One operation in the result of `list_operations`. JSON keys appear in this order."""
 
     id: int
     type: str
@@ -345,15 +345,15 @@ class ListedOperation(TypedDict):
     participant: str | None
     tries: int
     error: str
-    """Why the operation failed, is retried, or has a result poorer than possible; else ""."""
+    """Why the operation failed, is retried, or has a result worse than it could be; else ""."""
     depends_on: list[int]
     created_at: str
     """Time of queuing, ISO 8601, UTC; "" if unreadable. The three times below have the same form."""
     updated_at: str
     available_at: str
-    """Time from which the next try may begin; "" for at once."""
+    """Time from which the next try may begin; "" if it may begin at once."""
     lease_until: str
-    """Time until which a worker owns it; "" if none does."""
+    """Time until which a worker has claimed it; "" if no worker has."""
 
 
 ToolForm = Literal["openai", "anthropic", "xml"]
@@ -375,19 +375,19 @@ class ToolCall:
 
 
 class ToolAnswer(TypedDict):
-    """The result of `run_tool_call`. The order of keys is fixed."""
+    """The result of `run_tool_call`. JSON keys appear in this order."""
 
     success: bool
     message: str
     """Text that may be shown; on failure it begins with the reason."""
     id: int | None
-    """Id of the saved memory, or of the existing one with the same text."""
+    """Id of the saved memory, or of the stored memory with the same text; None without either."""
     reply: Any
     """Success and message in the form of the call: a text for XML, else a message or content block."""
 
 
 class RecentConversation(TypedDict):
-    """One ended conversation. The order of keys is fixed."""
+    """One ended conversation. JSON keys appear in this order."""
 
     id: int
     title: str
@@ -397,13 +397,13 @@ class RecentConversation(TypedDict):
     summary: str
     """Summary, one line."""
     conversation: str
-    """Conversation key; "" if the host named none."""
+    """Conversation key; "" if the host named no conversation."""
     provenance: str
     """Origin of the summary: model, extract or import."""
 
 
 class SavedMemory(TypedDict):
-    """One saved memory. The order of keys is fixed."""
+    """One saved memory. JSON keys appear in this order."""
 
     id: int
     text: str
@@ -433,9 +433,9 @@ class Finding:
     what: str
     """What was found: a sentence without its full stop."""
     where: str
-    """Table or `table.column`; blank if it is about the server."""
+    """Table or `table.column`; "" if the finding is about the server."""
     remedy: str
-    """Statement or command that repairs it; "" if nothing is to be done."""
+    """Statement or command that repairs it; "" if no repair is needed."""
 
     def __str__(self) -> str:
         place = f" {self.where}" if self.where else ""

@@ -42,7 +42,7 @@ _FIELDS = {
 _TITLES = {"personality": "Personality", "scenario": "Scenario", "example": "Example dialogue",
            "greeting": "First message"}  # fmt: skip
 _LEFT_OUT = {"post_history_instructions": "post-history instructions", "alternate_greetings": "alternate greetings"}
-"""Card fields with text for the model that are not imported, and their names in notes."""
+"""Card fields with text for the model that are not imported, with their names in notes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ def read_card(path: Path) -> Card | None:
 
 
 def _read_png(content: bytes) -> Card:
-    """Return the card in a PNG picture; if the picture holds several versions, the newest readable one."""
+    """Read the card in a PNG picture; of several versions, the newest readable one."""
     if len(content) > _PNG_BYTES:
         raise TransferError(f"The picture has more than {_PNG_BYTES:,} bytes, which no card has.")
     texts = dict(_text_chunks(content))

@@ -93,7 +93,7 @@ def export_chat(
 
 @contextmanager
 def write_whole(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
-    """Yield a stream into a file that appears only when it is complete; only its owner can read a new file."""
+    """Yield a stream into a file that appears only when complete; only its owner can read a new file."""
     try:
         if path.is_dir():
             raise TransferError(f"{str(path)!r} is a folder. Name a file in it.")
@@ -135,7 +135,7 @@ def _write_chat(call: StoryCall, out: BinaryIO, result: ExportResult, progress: 
 
 
 def _with_name(row: Line, header: dict[str, Any]) -> Line:
-    """Return a message with a speaker name, as SillyTavern needs it."""
+    """Add the speaker name that SillyTavern needs to a message."""
     fallback = row.sender_id if row.role == "user" else header.get("character_name")
     name = (
         row.sender_name
@@ -146,7 +146,7 @@ def _with_name(row: Line, header: dict[str, Any]) -> Line:
 
 
 def _header(call: StoryCall) -> tuple[dict[str, Any], list[str]]:
-    """Return the file's first line (the header), and the lines of blank messages that follow the last message."""
+    """Return (the file's header line, the lines of blank messages after the last message)."""
     persona, conversation = call.persona, call.conversation
     read = call.db.read
     metadata = table_imported.read_metadata(read, persona, conversation)
@@ -160,7 +160,7 @@ def _header(call: StoryCall) -> tuple[dict[str, Any], list[str]]:
 
 
 def _indexes(call: StoryCall) -> list[int]:
-    """Return, for each message, its line position in the file."""
+    """Return the position in the file of each message's line."""
     read = call.db.read
     pages = table_lines.read_pages(read, call.persona, call.conversation, call.audiences, with_text=False)
     rows = chain.from_iterable(pages)
@@ -169,7 +169,7 @@ def _indexes(call: StoryCall) -> list[int]:
 
 
 def _new_header(call: StoryCall) -> dict[str, Any]:
-    """Return a header for a conversation that was not imported from SillyTavern."""
+    """Build the header of a conversation that was not imported from SillyTavern."""
     read = call.db.read
     created, names = "", dict[str, str]()
     for row in chain.from_iterable(table_lines.read_pages(read, call.persona, call.conversation, call.audiences)):

@@ -20,7 +20,7 @@ SPEAKER_BYTES = 191
 
 
 def field_at(value: Any, path: str, missing: Any = None) -> Any:
-    """Return the value at a path such as `a.b`, or `missing`; if the path meets a list, its first element is used."""
+    """Return the value at a path such as `a.b`, or `missing`; of a list in the path, the first element is used."""
     for step in path.split("."):
         value = value[0] if isinstance(value, list) and value else value
         if not isinstance(value, Mapping) or step not in value:
@@ -49,7 +49,7 @@ def id_at(value: Any, *names: str) -> str:
 
 
 def dict_at(value: Any, name: str) -> Mapping[str, Any]:
-    """Return the object in the field `name` of `value`; {} if it holds no object."""
+    """Return the object in the field `name` of `value`; {} if the field holds no object."""
     field = field_at(value, name)
     return field if isinstance(field, Mapping) else {}
 
@@ -65,7 +65,7 @@ def time_at(value: Any, *names: str, zone: tzinfo = UTC) -> datetime | None:
 
 
 def files_of(value: Any, *names: str) -> list[dict[str, str]]:
-    """Return the attached files named in these fields, in the form in which message metadata lists them."""
+    """Return the attached files named in these fields, as message metadata lists them."""
     files = [file for name in names for file in list_at(value, name)]
     own = ("file_name", "fileName", "name", "title", "filename")
     shown = [file if isinstance(file, str) else text_at(file, *own) for file in files]
@@ -73,7 +73,7 @@ def files_of(value: Any, *names: str) -> list[dict[str, str]]:
 
 
 def count_at(value: Any, *lists: str) -> int:
-    """Return how many reacted: the field `count`, else the length of the longest of the named lists; at least 1."""
+    """Return how many people reacted: the field `count`, else the length of the longest list in `lists`; at least 1."""
     count = field_at(value, "count")
     if isinstance(count, int) and not isinstance(count, bool) and count > 0:
         return count
@@ -83,7 +83,7 @@ def count_at(value: Any, *lists: str) -> int:
 def build_metadata(
     files: list[dict[str, str]], reactions: Iterable[tuple[str, int]] = (), **more: Any
 ) -> dict[str, Any]:
-    """Return the metadata of a message, without empty values."""
+    """Build the metadata of a message, without empty values."""
     counts: Counter[str] = Counter()
     for sign, count in reactions:
         counts[sign[:64] or "?"] += count
@@ -100,7 +100,7 @@ _CALLS = re.compile(
 
 
 def said_without_thoughts(text: str) -> str:
-    """Return an answer's text without the model's thoughts; "" if it holds only tool calls."""
+    """Remove the model's thoughts from an answer's text; "" if the answer holds only tool calls."""
     spoken = strip_thoughts(text)
     if _CALLS.match(spoken):
         return ""
@@ -114,7 +114,7 @@ def text_of(value: Any, name: str) -> str:
 
 
 def key_of(value: Any, name: str, limit_bytes: int) -> str:
-    """Return the id or name in the field `name`, cut to `limit_bytes`: "" for None, decimal digits for a number."""
+    """Return the id or name in the field `name`, cut to `limit_bytes`; None becomes "", a number decimal digits."""
     return key_text("" if value is None else value, name, limit_bytes)
 
 
@@ -138,7 +138,7 @@ _GREATEST = 1e20
 
 
 def read_time(value: Any, zone: tzinfo = UTC) -> datetime | None:
-    """Return a time from a chat file as an aware datetime in UTC; None if the value cannot be read."""
+    """Parse a time of a chat file into an aware datetime in UTC; None if it cannot be parsed."""
     if isinstance(value, (int, float)):
         return parse_time(value) if 0 < value <= _GREATEST else None
     if not isinstance(value, str) or len(value) > _LONGEST:

@@ -147,7 +147,7 @@ class Export:
 
 
 def _name(entry: zipfile.ZipInfo) -> str:
-    """Return the path of an archive entry with slashes, in composed Unicode (NFC)."""
+    """Normalise the path of an archive entry: with slashes, in composed Unicode (NFC)."""
     name = entry.filename
     if not entry.flag_bits & _SAYS_UTF8:
         with suppress(UnicodeError):
@@ -178,7 +178,7 @@ def _may_hold(name: str) -> bool:
 
 
 def _is_litter(name: str) -> bool:
-    """Return whether a file was created by an operating system, such as `.DS_Store`."""
+    """Return whether an operating system created the file, such as `.DS_Store`."""
     parts = name.replace("\\", "/").split("/")
     return "__MACOSX" in parts or parts[-1].startswith("._")
 
@@ -196,7 +196,7 @@ WHAT_TO_DO = (
 
 
 def describe_file(path: Path) -> str:
-    """Return a description of a file for error messages: its format and field names, never its texts."""
+    """Describe a file for error messages: its format and field names, never its texts."""
     if path.is_dir():
         return "it is a folder without a chat"
     try:

@@ -29,27 +29,27 @@ from .survey import MAX_LISTED, Plan, Survey, count_export
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """Result of an import. Numbers count messages without service messages, unless a field says otherwise."""
+    """Result of an import. Counts of messages leave out service messages, unless a field says otherwise."""
 
     format: str
     could_import: int = 0
-    """Number of readable messages in the export, stored already or not; a dry run reports it, too."""
+    """Number of readable messages in the export, whether stored already or not; also in a dry run."""
     imported: int = 0
     edited: int = 0
-    """Number of stored messages that got the newer text of the export."""
+    """Number of stored messages whose text the export's newer text replaced."""
     duplicates: int = 0
     service: int = 0
-    """Number of messages by the program itself, such as "Ann joined"; they are stored hidden with the role `system`."""
+    """Number of messages by the application itself, such as "Ann joined"; they are stored hidden, as role `system`."""
     memories: int = 0
-    """Number of memory items stored, such as memories of the other program."""
+    """Number of memory items stored, such as memories of the source application."""
     skipped: int = 0
     """Number of blank messages."""
     story: dict[str, int] = field(default_factory=dict)
-    """Numbers of stored `alternatives`, `recaps`, `scenes` and `running_recaps`."""
+    """Counts of stored `alternatives`, `recaps`, `scenes` and `running_recaps`."""
     instructions: int = 0
     """Number of standing instructions found in the imported messages (RECORD_WISHES)."""
     left_out: dict[str, int] = field(default_factory=dict)
-    """Numbers of messages, and of files without a chat, that were not stored, by reason, such as `privacy`."""
+    """Counts of messages, and of files without a chat, that were not stored, by reason, such as `privacy`."""
     errors: tuple[Fault, ...] = ()
     """First 1,000 parts that cannot be imported. For a single file of lines, `row` is the line and `place` is ""."""
     error_count: int = 0
@@ -69,7 +69,7 @@ class ImportResult:
     dry_run: bool = False
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the result as plain JSON values, fields in the order of declaration."""
+        """Convert the result to plain JSON values, with fields in the order of declaration."""
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
         values["errors"] = [
             {"row": each.row, "reason": each.reason} | ({"place": each.place} if each.place else {})
@@ -166,7 +166,7 @@ def import_file(
 
 
 def _give_to_owner(call: Call, plan: Plan, new: Collection[str]) -> None:
-    """Make a group of characters that is stored as a chat of one speaker, such as `proxy/Ann/tavern`, that person's."""
+    """Turn a new group chat under one speaker's key, such as `proxy/Ann/tavern`, into a chat of that speaker alone."""
     key = plan.conversation or ""
     owner, _, chat = key.rpartition("/")
     if key in new and chat and owner in plan.name_participants() and plan.privacies()[key] == "restricted":
@@ -174,7 +174,7 @@ def _give_to_owner(call: Call, plan: Plan, new: Collection[str]) -> None:
 
 
 def _find_speaker(survey: Survey, asked: str, file: Path) -> str:
-    """Return the id of the speaker whom `asked` names by id, name or handle."""
+    """Return the id of the speaker whose id, name or handle is `asked`."""
     people = survey.people
     if asked in people:
         return asked
@@ -201,7 +201,7 @@ def _build_result(
     new: Collection[str],
     writer: ChatWriter | None,
 ) -> ImportResult:
-    """Return the result of an import (of a dry run, if `writer` is None); `new` has the keys of new conversations."""
+    """Build the result of an import (of a dry run, if `writer` is None); `new` has the keys of new conversations."""
     survey, private = plan.survey, {key for key, privacy in privacies.items() if privacy != "public"}
     counts = Counter[str]() if writer is None else writer.counts
     left = survey.left + Counter({name: count for name, count in counts.items() if name not in _DONE})

@@ -11,23 +11,23 @@ from .files import UNREADABLE, Member
 from .shapes import Fault, Read
 
 MAX_LINE_BYTES = 128 * 1024**2
-"""Maximum number of bytes of a line: the longest text that is stored, 16 MB, with every character escaped."""
+"""Maximum number of bytes of a line: enough for the longest stored text, 16 MB, with every character escaped."""
 WHOLE_CHARS = 16 * 1024**2
-"""Maximum number of characters of a document that is read whole, since its Python values need many times the memory."""
+"""Maximum number of characters of a document that is read whole: its Python values take many times the memory."""
 MAX_VALUES = 5_000_000
 """Maximum number of values in a part that is read whole; 8 characters of a text count as one value."""
 _BLANK = "\ufeff\x00 \t\r\n"
 
 
 class BadJson(NamedTuple):
-    """Replacement for an unreadable value; the reason never quotes its text."""
+    """Placeholder for an unreadable value; its reason never quotes the value's text."""
 
     reason: str
     is_deep: bool = False
 
 
 def read_value(text: str) -> Any:
-    """Return the value of a JSON text; a `BadJson` if it cannot be read."""
+    """Parse a JSON text; a `BadJson` if it is invalid."""
     if len(text) > WHOLE_CHARS and sum(map(text.count, ",[{")) > MAX_VALUES:
         return BadJson("not usable: it holds too many values")
     try:
@@ -55,7 +55,7 @@ def is_deeper(value: Any, levels: int) -> bool:
 def read_lines(member: Member) -> Iterator[tuple[int, Any]]:
     """Yield (line number, JSON value) for each line of a file that is not blank.
 
-    A TransferError refuses a file that is damaged or not UTF-8, or has a line that is too long.
+    Raise TransferError if the file is damaged or not UTF-8, or has a line that is too long.
     """
     try:
         with member.open() as stream:
@@ -101,7 +101,7 @@ class JsonPart(NamedTuple):
 
 
 def _opens(path: Path) -> bool:
-    """Return whether the list or object at a path of the document is read in parts, not as a whole."""
+    """Return whether the list or object at `path` of the document is read in parts, not as a whole."""
     match path:
         case () | ("messages" | "conversations" | "chats" | "left_chats",):
             return True
@@ -135,7 +135,7 @@ def _walk(path: Path, value: Any) -> Iterator[JsonPart]:
 
 
 class _Bytes:
-    """Text already read, followed by the rest of its stream, as the byte file that ijson reads."""
+    """Text that was read already, followed by the rest of its stream, as the byte file that ijson reads."""
 
     def __init__(self, text: str, stream: TextIO) -> None:
         self._text, self._stream = text, stream
@@ -195,7 +195,7 @@ def _parts(events: Iterable[tuple[str, Any]], builder: Any) -> Iterator[JsonPart
 
 
 def each_part(member: Member) -> Iterator[JsonPart | Fault]:
-    """Yield the parts of a JSON file, as `read_parts` does, and a fault for what cannot be read."""
+    """Yield the parts of a JSON file, as `read_parts` does, and a fault for the unreadable part."""
     broken: list[Fault] = []
     with member.guarded(broken) as text:
         for part in read_parts(text):

@@ -30,7 +30,7 @@ _MEMORY_COLUMNS = ("content", "author", "source", "scope", "emotion", "intensity
 
 @dataclass(frozen=True, slots=True)
 class OriginalImport:
-    """Numbers of rows that an import from the original application's database stored."""
+    """Row counts of an import from the original application's database."""
 
     memories: int = 0
     diary: int = 0
@@ -38,7 +38,7 @@ class OriginalImport:
     duplicates: int = 0
     """Number of rows that were already stored."""
     left_out: int = 0
-    """Number of rows without text, conversation or time, or refused by a privacy level."""
+    """Number of rows without text, conversation or time, or not allowed by a privacy level."""
 
 
 def import_original(
@@ -88,7 +88,7 @@ def _item(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read_words(value: Any) -> list[str]:
-    """Return the words of a list stored as JSON, or as text with commas or quotes between the words."""
+    """Parse the words of a list stored as JSON, or as text with commas or quotes between the words."""
     words = read_json(value)
     if not isinstance(words, (list, dict)):
         text = words if isinstance(words, str) else str(value or "")

@@ -34,7 +34,7 @@ class Speaker:
     name: str
     is_bot: bool = False
     is_assistant: bool = False
-    """Whether the format marks this speaker as the assistant of the exporting person."""
+    """Whether the format marks this speaker as the assistant of the person who exported."""
     handle: str = ""
     """Login name, if it differs from the displayed name."""
 
@@ -48,7 +48,7 @@ class Line:
     at: datetime
     speaker: Speaker | None = None
     id: str = ""
-    """Id in the export; if blank, an id is made from place and content."""
+    """Id in the export; if it is "", an id is made from time and content."""
     made_of: str = ""
     """Time as written in the file, from which an id is made, so that the id does not depend on --timezone."""
     is_service: bool = False
@@ -66,7 +66,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """The number of messages that a reader left out on purpose, with the reason."""
+    """Number of messages that a reader left out on purpose, and the reason."""
 
     reason: str
     count: int = 1
@@ -85,7 +85,7 @@ class Fault(NamedTuple):
 
 
 class Note(NamedTuple):
-    """A memory found in another program's export, or a text of a project there."""
+    """A memory, or a text of a project, found in another application's export."""
 
     place: str
     owner: Speaker
@@ -100,7 +100,7 @@ class Ending(NamedTuple):
     after: Sequence[str]
     versions: tuple[RecapVersion, ...] = ()
     current: int | None = None
-    """Number of the current one of the `versions`; None if the file names no current version."""
+    """Number of the current version among `versions`; None if the file names no current version."""
 
 
 Read = Line | Left | Fault | Note | Ending
@@ -119,4 +119,4 @@ class Reading:
     private: bool | None = None
     """Whether new conversations are private; None follows the format."""
     notes: Counter[str] = field(default_factory=Counter)
-    """How often values were replaced or guessed, by note."""
+    """Counts of values that were replaced or guessed, by note."""

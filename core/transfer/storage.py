@@ -32,7 +32,7 @@ from .survey import Plan, build_sender_id, hash_id, is_made_id, make_id, text_di
 
 BATCH = 500
 FACTS = "imported"
-"""Metadata key under which an imported message has its program, and the digest and edit time of its text."""
+"""Metadata key under which an imported message has its source application, and the digest and edit time of its text."""
 _QUOTE_CHARS = 2000
 
 
@@ -61,7 +61,7 @@ class ChatWriter:
         self.memories = 0
 
     def find_rooms(self) -> set[str]:
-        """Find the key and the privacy of each conversation; return the keys of those that are not stored yet."""
+        """Choose the key and the privacy of each conversation; return the keys that are not stored yet."""
         self._find_keys()
         self.privacies = self._plan.privacies()
         known = table_conversations.find_among(self._reader, self._call.persona, self.privacies)
@@ -91,7 +91,7 @@ class ChatWriter:
         self._store_notes()
 
     def _find_keys(self) -> None:
-        """Set, for each conversation of the export, the key under which it is stored here."""
+        """Choose the key under which each conversation of the export is stored here."""
         plan, call = self._plan, self._call
         privacies = plan.privacies()
         for room, facts in plan.survey.rooms.items():  # a conversation on another server can have the same name
@@ -126,7 +126,7 @@ class ChatWriter:
                 yield _Ready(read, message)
 
     def _read_message(self, program: str, line: Line, message_id: str, answering: dict[str, str]) -> NewMessage | None:
-        """Turn a line into a message to store; a line of the persona answers the last other speaker before it."""
+        """Turn a line into a message to store; a line of the persona answers the last other speaker above it."""
         plan, key = self._plan, self._plan.key_of(program, line.room.id)
         own = plan.is_persona(program, line)
         role = _role_of(line, own)
@@ -211,7 +211,7 @@ class ChatWriter:
         return new, edits
 
     def _find_said(self, key: str, lines: Sequence[_Ready]) -> dict[str, StoredLine]:
-        """Return, by the id made for a line that has none in the export, the stored message that equals this line."""
+        """Return the stored messages that equal lines without an id in the export, by the id made for the line."""
         if not lines:
             return {}
         times, digests = [each.message.at for each in lines], {each.message.digest for each in lines}
@@ -222,7 +222,7 @@ class ChatWriter:
         return {each.id: same.pop() for each in lines if (same := said.get(_saying(each.message)))}
 
     def _list_ids(self, ready: _Ready) -> list[str]:
-        """Return the ids under which a line's message may be stored: its own, and those of its alternatives."""
+        """Return the ids under which a line's message may be stored: its own id and the ids of its alternatives."""
         versions = [each.metadata["id"] for each in ready.line.beside.alternatives if each.metadata]
         return [ready.id, *(self._plan.id_of(ready.line, each) for each in versions)]
 
@@ -265,7 +265,7 @@ class ChatWriter:
             self.instructions += len(message.instructions)
 
     def _change(self, stored: StoredLine, ready: _Ready) -> None:
-        """Give a stored message the text and the alternatives that it has in the export."""
+        """Update the text and the alternatives of a stored message from the export."""
         call, message = self._call, ready.message
         if ready.line.beside.alternatives:
             _add_versions(call, stored.row_id, ready.line)
@@ -299,7 +299,7 @@ class ChatWriter:
         )
 
     def _give_to_scenes(self, conversation: str) -> None:
-        """Let AUTO_HIDE_SCENE_COUNT show messages again, if the file hides all of them up to a scene break."""
+        """Let AUTO_HIDE_SCENE_COUNT show messages again, if the file hides all messages up to a scene break."""
         persona = self._call.persona
         order = table_hidden.read_rows(self._reader, persona, conversation)
         breaks = table_hidden.read_breaks(self._reader, persona, conversation)
@@ -331,7 +331,7 @@ class ChatWriter:
 
 
 def _saying(message: NewMessage | StoredLine) -> tuple[object, ...]:
-    """Return text, time and speaker of a message, which together identify a message without an id."""
+    """Return the digest, time and speaker of a message, which together identify a message without an id."""
     who = message.sender_name or message.sender_id or USER_NAME
     return message.digest, message.at, message.role, who if message.role == "user" else ""
 
@@ -365,7 +365,7 @@ def _read_instructions(call: Call, ready: _Ready) -> tuple[Instruction, ...]:
 
 
 def _add_versions(call: Call, row_id: int, line: Line) -> None:
-    """Store the alternatives of a line that its message lacks; the one shown in the file becomes current."""
+    """Store the alternatives of a line that its message lacks; the alternative shown in the file becomes current."""
     there = table_recaps.read_alternatives(call.db.read, call.persona, row_id)
     numbers = {each.text: each.number for each in there}
     free = max(numbers.values(), default=-1) + 1

@@ -16,7 +16,7 @@ from .formats import OWN, ChatFiles
 from .shapes import Ending, Fault, Left, Line, Note, Read, Reading, Room
 
 MAX_LISTED = 1000
-"""Maximum number of faults, and of people, that are listed; further ones are only counted."""
+"""Maximum number of listed faults, and of listed people; further ones are only counted."""
 MAX_ROOMS, MAX_LINES = 100_000, 3_000_000
 """Maximum number of conversations, and of messages, of an import, which keeps all their ids in memory."""
 _EVERY = 500
@@ -29,7 +29,7 @@ _SAID = (None, "user", "persona")
 
 
 def make_id(line: Line, seen: Counter[int]) -> str:
-    """Return a message id made of a line's time and text, and of a number if `seen` has counted equal lines."""
+    """Build a message id from a line's time and text, and a number if `seen` has counted equal lines."""
     made_id = f"at-{text_digest(line.made_of or line.at.isoformat(), 16)}-{text_digest(line.text)}"
     file = line.place.rpartition(": ")[0] or line.place
     # a hash instead of the id saves memory: there is one per line of the export
@@ -39,7 +39,7 @@ def make_id(line: Line, seen: Counter[int]) -> str:
 
 
 def is_made_id(message_id: str) -> bool:
-    """Return whether `make_id` made this message id; it may be preceded by a chat's id."""
+    """Return whether `make_id` made this message id; a chat's id may precede it."""
     return message_id.rpartition(":")[2].startswith("at-")
 
 
@@ -48,12 +48,12 @@ def text_digest(text: str, digits: int = 12) -> str:
 
 
 def hash_id(program: str, line: Line) -> int:
-    """Return a hash over program, conversation and id of a message, to compare lines within this process."""
+    """Hash application, conversation and message id, to compare lines within this process."""
     return hash((program, line.room.id, line.id))
 
 
 def build_sender_id(speaker_id: str) -> str:
-    """Return the sender id for a speaker other than the persona; it never equals the persona's `self`."""
+    """Build the sender id of a speaker other than the persona; it never equals the persona's id `self`."""
     return f"name:{speaker_id}" if speaker_id == PERSONA_SENDER else speaker_id
 
 
@@ -79,7 +79,7 @@ class Survey:
     lines: int = 0
     """Number of messages of people, bots and assistants."""
     services: int = 0
-    """Number of lines that the program itself wrote, such as "Ann joined"."""
+    """Number of lines that the application itself wrote, such as "Ann joined"."""
     notes: int = 0
     rooms: dict[tuple[str, str], RoomFacts] = field(default_factory=dict)
     """Facts about each conversation, by program and room."""
@@ -175,7 +175,7 @@ class Plan:
         return self.conversation or key or f"{self.interface_of(program)}/{room_id}"
 
     def id_of(self, line: Line, message_id: str) -> str:
-        """Return the id under which a message is stored: with its chat's id in front if several chats become one."""
+        """Return the id under which a message is stored; if several chats become one, with its chat's id in front."""
         is_one = self.conversation is not None and len(self.survey.rooms) > 1 and not (line.row and line.id)
         return f"{line.room.id}:{message_id}" if is_one else message_id
 

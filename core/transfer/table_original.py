@@ -20,7 +20,7 @@ RANGE = 1000
 
 
 def check_owner(source: Database) -> None:
-    """Raise an error if the database belongs to prompt-engine or has no tables of the original application."""
+    """Raise TransferError if the database belongs to prompt-engine or has no tables of the original application."""
     shown = source.target.shown
     if _has_table(source, schema_version.name, "version_num"):
         raise TransferError(
@@ -51,7 +51,7 @@ def list_entries(db: Database, persona: str) -> set[tuple[datetime | None, bytes
 
 
 def read_rows(source: Database, table: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a table with those columns that it has; nothing if the table is missing."""
+    """Yield the rows of a table with the known columns that it has; nothing if the table is missing."""
     sql = text(f"SELECT * FROM {table} WHERE id > :above ORDER BY id LIMIT {RANGE}")  # noqa: S608 - one of three names
     if not _has_table(source, table, "id"):
         return

@@ -41,10 +41,10 @@ PROGRAMS: dict[str, tuple[str, Reader]] = {
 }
 TITLES = {name: title for name, (title, _) in PROGRAMS.items()}
 OWN = ("records", "sillytavern")
-"""Formats whose conversation keys begin with `import`, since their files do not name a program."""
+"""Formats whose conversation keys begin with `import`, since their files name no source application."""
 
 _ONE_CHAT_A_FILE = (*OWN, "whatsapp")
-"""Formats with one chat per file, where the other files are read even if one file is refused."""
+"""Formats with one chat per file, where the other files are still imported if one file is invalid."""
 _LOOKED_AT = 40
 _LINES = 100
 """Maximum number of lines that are read to recognise a file with one JSON value per line."""
@@ -53,7 +53,7 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 class ChatFiles:
-    """Files of an export, grouped by program."""
+    """Files of an export, grouped by the application that wrote them."""
 
     def __init__(self, export: Export) -> None:
         self.export: Export = export
@@ -80,7 +80,7 @@ class ChatFiles:
         return "+".join(self.members)
 
     def read(self, reading: Reading) -> Iterator[tuple[str, Read]]:
-        """Yield all messages, memories and faults of the export, each with the program it comes from."""
+        """Yield all messages, memories and faults of the export, each with its source application."""
         yield from (("", fault) for fault in self.export.faults)
         is_one = len(self.export.members) == 1
         for kind, members in self.members.items():
@@ -92,7 +92,7 @@ class ChatFiles:
 
 
 def _read_each(reader: Reader, members: Sequence[Member], reading: Reading) -> Iterator[Read]:
-    """Read files one by one with `reader` and yield their messages; a refused file yields a fault."""
+    """Read files one by one with `reader` and yield their messages; an invalid file yields a fault."""
     for member in members:
         try:
             yield from reader([member], reading)
@@ -101,7 +101,7 @@ def _read_each(reader: Reader, members: Sequence[Member], reading: Reading) -> I
 
 
 def find_export(path: Path, max_bytes: int = MAX_BYTES) -> ChatFiles | None:
-    """Return the files of an export, grouped by program; None for a single file of an unknown program."""
+    """Return the files of an export, grouped by source application; None for a single file of unknown format."""
     export = Export(path, max_bytes)
     files = ChatFiles(export)
     if files.members:
@@ -127,7 +127,7 @@ def _slack_members(export: Export) -> set[Member]:
 
 
 def _kind(member: Member, broken: list[Fault]) -> str:
-    """Return the name of the program that wrote a file, or "" if unknown; read errors are added to `broken`."""
+    """Return the name of the application that wrote a file, or "" if unknown; append read errors to `broken`."""
     with member.guarded(broken) as text:
         begins = text.read(_TEXT_CHARS)
     head = begins.lstrip("\ufeff \t\r\n\x00")
@@ -142,7 +142,7 @@ def _kind(member: Member, broken: list[Fault]) -> str:
 
 
 def _kind_of_lines(begins: str) -> str:
-    """Recognise the format of a file with one JSON object per line by its beginning; return "" for other files."""
+    """Recognise the format of a file with one JSON object per line by its first lines; "" for other files."""
     lines = [line for line in begins.removeprefix("\ufeff").split("\n") if line.strip()][:_LINES]
     if not lines[0].lstrip().startswith("{") and isinstance(read_value(lines[0]), BadJson):
         return ""
@@ -166,7 +166,7 @@ _MARKS: dict[str, tuple[declared.Paths, ...]] = {
                  ("date", "type", "actor_id")),
     "slack": (("ts", "user"), ("ts", "bot_id"), ("ts", "subtype"), ("ts", "text")),
 }  # fmt: skip
-"""How each program is recognised: a value that has all field paths of one group was written by that program."""
+"""Field paths of each source application: a value that has all paths of one group was written by it."""
 
 
 def _kind_of_part(part: JsonPart | Fault) -> str:

@@ -30,7 +30,7 @@ class Node:
     role: str
     """user or assistant; another value for a message of the system or of a tool."""
     text: str
-    """Visible text; blank for a node that only links other messages."""
+    """Visible text; "" for a node that only links other messages."""
     at: datetime | None = None
     edited: datetime | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -44,10 +44,10 @@ class Shown(NamedTuple):
 
 
 def choose_branch(nodes: Iterable[Node], current: str, begun: datetime | None, fallback: datetime) -> list[Shown]:
-    """Return the messages from the first to `current` (if unknown, to the last of the file), each with a time.
+    """Return the messages from the first to `current` (if unknown, to the last in the file), each with a time.
 
-    A message of another branch becomes a version of the shown message with the same role at the same depth; if there
-    is none, of the nearest shown message of that role above.
+    A message of another branch becomes a version of the shown message with its role at its depth; without such a
+    message, of the nearest shown message above with its role.
     """
     by_id = {node.id: node for node in nodes}
     path = _walk(by_id, current if current in by_id else next(reversed(by_id), ""))
@@ -74,7 +74,7 @@ def _walk(by_id: Mapping[str, Node], last: str) -> list[Node]:
 
 
 def _count_above(by_id: Mapping[str, Node]) -> dict[str, int]:
-    """Return, by message id, how many messages with text lead to that message in the tree."""
+    """Count, for each message id, the messages with text above that message in the tree."""
     counts: dict[str, int] = {}
     for start in by_id:
         path: dict[str, Node] = {}
@@ -90,7 +90,7 @@ def _count_above(by_id: Mapping[str, Node]) -> dict[str, int]:
 
 
 def _settle(shown: list[Node], begun: datetime | None, fallback: datetime) -> Iterator[datetime]:
-    """Yield a time for each message, never earlier than that of the message before it."""
+    """Yield a time for each message, never earlier than the previous message's time."""
     first = next((node.at for node in shown if node.at is not None), None)
     moments = [moment for moment in (begun, first) if moment is not None]
     now = (shown[0].at if shown else None) or min(moments, default=fallback)
@@ -105,7 +105,7 @@ Conversation = Callable[[str, Mapping[str, Any], Member, Reading], Iterator[Read
 
 
 def _read(members: Sequence[Member], reading: Reading, keys: frozenset[str], one: Conversation) -> Iterator[Read]:
-    """Call `one` for each conversation and yield its results. A file is a list of them, or one object with `keys`."""
+    """Call `one` for each conversation and yield its results. A file is a list of conversations, or one with `keys`."""
     for member in members:
         single: dict[str, Any] = {}
         messages: list[Any] = []
@@ -137,7 +137,7 @@ class _Tree(NamedTuple):
 def _lines(
     place: str, room: Room, tree: _Tree, user: Speaker, assistant: Speaker | None, member: Member, reading: Reading
 ) -> Iterator[Read]:
-    """Yield the lines of the branch that was shown; if `assistant` is None, an answer's speaker is its model."""
+    """Yield the lines of the branch that was shown; if `assistant` is None, the speaker of an answer is its model."""
     lines = choose_branch(tree.nodes, tree.current, tree.begun, tree.begun or tree.ended or member.changed)
     wordless = sum(1 for node in tree.nodes if not node.text and node.role)
     if not lines:
@@ -169,7 +169,7 @@ def _beside(shown: Node, versions: Sequence[Node]) -> Beside:
 def _read_nodes(
     place: str, messages: Sequence[Any], room: str, make: Callable[[Mapping[str, Any], str, str], Node]
 ) -> tuple[list[Node], list[Fault]]:
-    """Turn a list of messages into nodes and faults; a message that names no parent follows the one before it."""
+    """Turn a list of messages into (nodes, faults); a message without a parent follows the previous message."""
     nodes: list[Node] = []
     faults: list[Fault] = []
     for number, message in enumerate(messages, 1):
@@ -181,7 +181,7 @@ def _read_nodes(
 
 
 def _join(parts: Iterable[Any], between: str = "\n") -> str:
-    """Return the joined texts of parts; a part is a text or an object with a text."""
+    """Join the texts of parts; a part is a text or an object with a text."""
     texts = (clean(part) if isinstance(part, str) else text_at(part, "text", "text.value") for part in parts)
     return between.join(text for text in texts if text.strip()).strip()
 
@@ -195,7 +195,7 @@ def _spoken(role: str, text: str) -> str:
 
 _CHATGPT = Speaker("chatgpt", "ChatGPT", is_assistant=True)
 _SAID = frozenset({"text", "multimodal_text", "code", "citable_code_output", "super_widget", ""})
-"""Content types that hold text of the user or the assistant; others are reasoning, tools and settings."""
+"""Content types that hold text of the user or the assistant; other types are reasoning, tools and settings."""
 _HIDING = (
     "is_visually_hidden_from_conversation", "is_user_system_message", "is_contextual_answers_system_message",
     "is_thinking_preamble_message",
@@ -236,7 +236,7 @@ def _chatgpt_nodes(mapping: Any) -> Iterator[Node]:
 
 
 def _chatgpt_words(message: Mapping[str, Any]) -> str:
-    """Return the visible text of a message; "" for a hidden message."""
+    """Return the visible text of a message; "" if the message is hidden."""
     metadata, content, weight = dict_at(message, "metadata"), message.get("content"), message.get("weight")
     recipient = message.get("recipient")
     if (
@@ -258,7 +258,7 @@ def _chatgpt_words(message: Mapping[str, Any]) -> str:
 
 
 def _chatgpt_files(message: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Return the names of a message's attached files; if it has none, the ids of its pictures."""
+    """Return the names of a message's attached files; without names, the ids of its pictures."""
     names = [text_at(each, "name", "id") for each in list_at(dict_at(message, "metadata"), "attachments")]
     parts = list_at(dict_at(message, "content"), "parts")
     names = list(filter(None, names)) or [text_at(part, "asset_pointer") for part in parts]
@@ -323,7 +323,7 @@ _THOUGHTS = 100
 """Maximum number of blocks of one message whose thoughts are removed from the message's plain text."""
 
 _UNSUPPORTED = re.compile(r"```\s*This block is not supported on your current device yet\.\s*```")
-"""Placeholder for the work of a tool in the plain text of a message."""
+"""Placeholder of a tool's work in the plain text of a message."""
 
 
 def read_claude(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
@@ -340,7 +340,7 @@ def _claude(
     people: Mapping[str, str], place: str, value: Mapping[str, Any], member: Member, reading: Reading
 ) -> Iterator[Read]:
     def owner(account: str) -> Speaker:
-        """Return the speaker for an account id; a blank id means the only account of the export."""
+        """Return the speaker for an account id; "" means the only account of the export."""
         if not account and len(people) == 1:
             account = next(iter(people))
         return Speaker(reading.user or account or USER_ID, people.get(account) or USER_NAME)
@@ -389,7 +389,7 @@ def _claude_node(project: str, message: Mapping[str, Any], before: str, missing:
 
 
 def _claude_words(message: Mapping[str, Any]) -> str:
-    """Return the text of a message's blocks; else its plain text without thoughts; else its attachments' text."""
+    """Return the text of a message: of its blocks, else its plain text without thoughts, else of its attachments."""
     content = message.get("content")
     blocks = content if isinstance(content, list) else [content]
     shown = [block for block in blocks if isinstance(block, str) or text_at(block, "type") in ("text", "")]

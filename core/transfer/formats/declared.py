@@ -60,7 +60,7 @@ class Format:
     time: Paths = ()
     id: Paths = ()
     speaker: Paths = ()
-    """Paths of the speaker's id, or of the name if there is none; unused in chats of one person with an assistant."""
+    """Paths of the speaker's id, or of the name if there is no id; unused in chats of one person with an assistant."""
     shown: Paths = ()
     role: Paths = ()
     persona: frozenset[str] = frozenset()
@@ -69,7 +69,7 @@ class Format:
     reactions: Paths = ()
     files: Paths = ()
     left: Mapping[str, str] = field(default_factory=dict)
-    """Reason for leaving out a message, by the name of the field that is true in messages to leave out."""
+    """Reasons for leaving out messages, by the name of the field that is true in such messages."""
     named_after: Literal["file", "folder", "both"] = "both"
     """Part of the file's path that becomes the id of a chat without id and name."""
     newest_first: bool = False
@@ -77,7 +77,7 @@ class Format:
     """Whether each character of the file stands for one byte of UTF-8, so that texts must be decoded again."""
     unfold: Callable[[Any], Any] | None = None
     notes: Callable[[Any], Iterator[tuple[str, str]]] | None = None
-    """Function that yields name and text of the memories in a document; None if it holds none."""
+    """Function that yields (name, text) of the memories in a document; None if the format has no memories."""
 
 
 # Making one list of messages
@@ -105,7 +105,7 @@ _LABEL = re.compile(
 
 
 def _unfold_activity(entry: Any) -> Any:
-    """Return question and answer of one entry of Google's activity list."""
+    """Split an entry of Google's activity list into question and answer."""
     answers = [each.get("html") for each in list_at(entry, "safeHtmlItem") if isinstance(each, dict)]
     title, time = text_at(entry, "title"), entry.get("time")
     question, answer = _LABEL.sub("", title, count=1), "\n".join(map(_plain, filter(None, answers)))
@@ -121,7 +121,7 @@ def _plain(text: Any) -> str:
 
 
 def _unfold_sent(agent: Any) -> Any:
-    """Return a Letta agent; messages that it sent by the tool `send_message` get their text from the tool call."""
+    """Fill in the text of messages that a Letta agent sent by the tool `send_message`, from the tool call."""
     messages = []
     for message in list_at(agent, "messages"):
         calls = [dict_at(call, "function") for call in list_at(message, "tool_calls")]
@@ -225,7 +225,7 @@ def _find_chats(form: Format, document: Any) -> list[Any]:
 
 
 def _read_document(member: Member, faults: list[Fault]) -> Any:
-    """Return the content of a file: its JSON document, or a list of its CSV rows or of its lines' JSON values."""
+    """Parse a file: return its JSON document, or a list of its CSV rows or of its lines' JSON values."""
     with member.guarded(faults) as stream:
         text = stream.read(MAX_CHARS + 1).removeprefix("\ufeff")
     if len(text) > MAX_CHARS or text.count(",") > MAX_VALUES:
@@ -364,14 +364,14 @@ class _File:
         return build_metadata(attached, [sign for sign in signs if sign[0]])
 
     def _reaction(self, value: Any) -> tuple[str, int]:
-        """Return the symbol of a reaction and the number of people who gave it."""
+        """Return (symbol of a reaction, number of people who gave it)."""
         if isinstance(value, list):  # name and sign
             value = value[-1] if value else None
         sign = _first(value, ("reaction", "emoji.unicode", "emoji")) if isinstance(value, Mapping) else value
         return self._text(sign), count_at(value, "reactor_emails")
 
     def _text(self, value: Any) -> str:
-        """Return a value as text; the parts of a list are joined."""
+        """Convert a value to text; the parts of a list are joined."""
         parts = value if isinstance(value, list) else [value]
         texts = [
             part if isinstance(part, str) else text_at(part, "text")

@@ -57,14 +57,14 @@ class _Messenger:
         raise NotImplementedError
 
     def id_of_character(self, key: str, name: str, *, is_webhook: bool = False) -> str:
-        """Return the sender id of a bot with this name: `key` under its first name, `key:name` under later ones."""
+        """Return the sender id of a bot with this name: `key` for its first name, `key:name` for later names."""
         if not is_webhook and self._first_names.setdefault(key, name) == name:
             return key
         return f"{key}:{name}"
 
 
 def _join_boxes(boxes: Sequence[Any], names: Sequence[str], field: tuple[str, str], fallback: str = "") -> str:
-    """Join the texts of the boxes (embeds, attachments) in a bot's message: fields `names`, or `fallback` if blank."""
+    """Join the texts of the boxes (embeds, attachments) in a bot's message: fields `names`, or if blank `fallback`."""
     texts = []
     for box in boxes:
         shown = [*(text_at(box, name) for name in names), _join_blocks(list_at(box, "blocks"))]
@@ -92,7 +92,7 @@ class Discord(_Messenger):
     """Reader for Discord: all files of a channel form one conversation."""
 
     def _read_room(self, member: Member) -> Room:
-        """Return the channel that a file is about; a thread's key begins with the key of its parent channel."""
+        """Return the channel of a file; a thread's key begins with the key of its parent channel."""
         channel, server = dict_at(self.head, "channel"), id_at(self.head, "guild.id")
         kind, key, title = text_at(channel, "type"), id_at(channel, "id") or member.stem, text_at(channel, "name")
         if kind in _DIRECT or (server in _NO_SERVER and not kind.startswith("Guild")):
@@ -196,7 +196,7 @@ class Telegram(_Messenger):
 
 
 def _telegram_text(value: Any) -> str:
-    """Return the plain text of a Telegram text: a string, or a list of strings and formatted parts."""
+    """Convert a Telegram text, a string or a list of strings and formatted parts, to plain text."""
     whole = ""
     for part in value if isinstance(value, list) else [value]:
         text = part.get("text") if isinstance(part, Mapping) else part
@@ -247,7 +247,7 @@ def _join_blocks(blocks: Sequence[Any]) -> str:
 
 
 def _block_words(block: Any, levels: int) -> str:
-    """Return the text of a Slack block or element, written in Slack's markup."""
+    """Convert a Slack block or element to text in Slack's markup."""
     if not isinstance(block, Mapping) or levels == 0:
         return ""
     kind, text, url = text_at(block, "type"), block.get("text"), text_at(block, "url")
@@ -304,14 +304,14 @@ class Slack(_Messenger):
             self._titles[key] = name
 
     def _read_room(self, member: Member) -> Room:
-        """Return the channel of a file; it is restricted if no list of the workspace names it."""
+        """Return the channel of a file; a channel that no list of the workspace names is restricted."""
         folder = member.folder or member.stem
         key, title, privacy = self._channels.get(folder, (folder, folder, "restricted"))
         opened = privacy == "public" or (privacy == "restricted" and self.reading.private is False)
         return Room(key, title, privacy, self._team if opened else "")
 
     def _read_message(self, place: str, value: Mapping[str, Any], room: Room) -> Read:
-        """Return a message as a line; replies in a thread form their own conversation, `channel/thread`."""
+        """Convert a message to a line; replies in a thread form their own conversation, `channel/thread`."""
         kind, inner = text_at(value, "subtype"), dict_at(value, "message")
         if kind == "message_changed" and inner:
             value = {**inner, "edited": dict_at(inner, "edited") or {"ts": value.get("ts")}}

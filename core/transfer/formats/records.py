@@ -20,7 +20,7 @@ _OF_ITEMS = frozenset({"kind", "tier", "memory", "importance"})
 
 
 def fits(value: dict[str, Any]) -> bool:
-    """Return whether an object has the fields of a message in this format, and is no memory item."""
+    """Return whether an object has the fields of a message in this format and is not a memory item."""
     if "text" not in value or (value.keys() & _OF_ITEMS and "speaker" not in value):
         return False
     return bool(value.keys() & {"speaker", "conversation", "timestamp"})

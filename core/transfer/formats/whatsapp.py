@@ -18,7 +18,7 @@ from ..shapes import Fault, Left, Line, Read, Reading, Room, Speaker
 
 
 def _load_words() -> dict[str, tuple[str, ...]]:
-    """Return, by meaning, words that WhatsApp itself writes into exports, in many languages."""
+    """Load the words that WhatsApp itself writes into exports, in many languages, by meaning."""
     text = resources.find("prompts/exports/whatsapp.txt").read_text(encoding="utf-8")
     parts = re.split(r"^# (\w+)$", text, flags=re.MULTILINE)
     pairs = zip(parts[1::2], parts[2::2], strict=True)
@@ -62,7 +62,7 @@ _LOOKED_AT = 60
 _HEAD_CHARS = 72
 _LINE_CHARS = 1 << 20
 _FOUNDED = 2009
-"""Year in which WhatsApp appeared; an earlier year belongs to another calendar."""
+"""Year in which WhatsApp appeared; an earlier year must be of another calendar."""
 
 Day = tuple[int, int, int]
 
@@ -138,7 +138,7 @@ def iter_lines(text: TextIO) -> Iterator[str]:
 
 
 def _parse(line: str) -> tuple[_Head, str] | None:
-    """Return the date and time of a line and the rest of it; None for a line that continues a message."""
+    """Split a line into (date and time, rest); None for a line that continues a message."""
     start = line.lstrip("\u200e\u200f\ufeff\u202a\u202c ")
     if not start or not (start[0] == "[" or start[0].isdecimal()):
         return None
@@ -161,7 +161,7 @@ def _parse(line: str) -> tuple[_Head, str] | None:
 
 
 def read_clock(hour: str, minute: str, second: str | None, half: str | None) -> time | None:
-    """Return a time of day, None if it is invalid; `half` is a word for a.m. or p.m., None on a 24-hour clock."""
+    """Build a time of day, None if invalid; `half` is a word for a.m. or p.m., None on a 24-hour clock."""
     hours, half = int(hour), (half or "").lower()
     if half in PM and hours < 12:
         hours += 12
@@ -243,7 +243,7 @@ def _read_line(place: str, message: _Message, room: Room, order: str, reading: R
 
 
 def _title(member: Member) -> str:
-    """Return the name of the chat from the file name; on iOS, from the name of the archive."""
+    """Return the chat's name from the name of the file; on iOS, from the name of the archive."""
     name = member.stem
     if name in ("_chat", "chat"):
         name = member.folder or member.export
@@ -255,7 +255,7 @@ def _title(member: Member) -> str:
 
 
 def find_order(days: Sequence[Day], separator: str, day_first: bool | None) -> str:
-    """Return the order of day, month and year in a file: dmy, mdy, ymd or ydm."""
+    """Find the order of day, month and year in a file: dmy, mdy, ymd or ydm."""
     long = any(a > 99 or c > 99 for a, _, c in days)
     orders = ["ymd", "ydm"] if separator in ("年", "년") or any(a > 99 for a, _, _ in days) else ["dmy", "mdy"]
     if not long and orders[0] != "ymd":
@@ -281,7 +281,7 @@ def find_order(days: Sequence[Day], separator: str, day_first: bool | None) -> s
 
 
 def parse_times(texts: Sequence[str], reading: Reading) -> dict[str, datetime]:
-    """Return the times of texts such as `01.02.2026 20:00`, assuming one order of day and month for all of them."""
+    """Parse times such as `01.02.2026 20:00`, by text; all have the same order of day and month."""
     heads = {text: line[0] for text in texts if (line := _parse(f"[{text}]") or _parse(f"[{text} 0:00]"))}
     if not heads:
         return {}

@@ -52,7 +52,7 @@ class ItemExport:
         """Argument `after` of the next export; None if no item follows, or before the iteration ends."""
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the export's text; StoreReadError if a later part cannot be read from the database."""
+        """Yield the export's text; raise StoreReadError if a later part cannot be read from the database."""
         if self._syntax == "jsonl":
             yield from (line + "\n" for line in self._lines())
             return

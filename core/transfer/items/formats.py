@@ -64,7 +64,7 @@ class Row(NamedTuple):
     """Position in the list of rows, from 1, or line number."""
     uid: str | int | None
     value: Any
-    """Text, or object with the field names of an export; None for a refused row."""
+    """Text, or object with the field names of an export; None for a rejected row."""
     reason: str = ""
     character: str | None = None
     """Name that replaces {{char}} in an entry of a book; blank for the persona's name, None for other rows."""
@@ -76,7 +76,7 @@ class Items(NamedTuple):
 
 
 def read_items(source: Source, syntax: Syntax | None = None, max_bytes: int = MAX_BYTES) -> Items:
-    """Return the rows of a file; a TransferError if the whole file is refused, or its format is unknown."""
+    """Parse the rows of a file; raise TransferError if the whole file is invalid or its format is unknown."""
     text = read_text(source, max_bytes)
     if syntax is None and _is_list(text):
         return Items("list", list(_read_list(text)))
@@ -103,7 +103,7 @@ def read_items(source: Source, syntax: Syntax | None = None, max_bytes: int = MA
 
 
 def read_text(source: Source, max_bytes: int = MAX_BYTES) -> str:
-    """Return the text of a file; a TransferError if it does not exist, is larger than allowed, or is not UTF-8."""
+    """Return the text of a file; raise TransferError if the file is missing, too large, or not UTF-8."""
     check_bytes(max_bytes)
     if not isinstance(source, (str, os.PathLike, bytes, bytearray)) and not hasattr(source, "read"):
         raise TypeError(f"source is of type {type(source).__name__}. Pass a path, bytes or an open file.")
@@ -128,7 +128,7 @@ def read_text(source: Source, max_bytes: int = MAX_BYTES) -> str:
 
 
 def _read_yaml(text: str) -> Any:
-    """Return the value of a YAML text in JSON types; a list at the top is a list of items."""
+    """Parse a YAML text into JSON types; a list at the top is a list of items."""
     if text.count("\n") > MAX_VALUES:
         raise TransferError(f"The file holds more than {MAX_VALUES:,} values. Split it into smaller files.")
     try:
@@ -139,7 +139,7 @@ def _read_yaml(text: str) -> Any:
 
 
 def _make_plain(value: Any) -> Any:
-    """Return a YAML value with its keys and dates as texts, as in JSON."""
+    """Convert keys and dates of a YAML value to texts, as in JSON."""
     if isinstance(value, dict):
         return {str(key): _make_plain(each) for key, each in value.items()}
     if isinstance(value, (list, tuple, set)):
@@ -160,7 +160,7 @@ def _check_bounds(value: Any, max_depth: int) -> None:
 
 
 def _split_lines(text: str, value: Any) -> dict[int, Any] | None:
-    """Return, by line number, the items of a file with one item per line; None if the file is one document."""
+    """Split a file with one item per line into items by line number; None if the file is one document."""
     if not isinstance(value, BadJson):
         is_item = isinstance(value, dict) and value.keys() & _TEXTS and not value.keys() & _LISTS
         return {1: value} if is_item else None
@@ -199,7 +199,7 @@ def _read_item(number: int, value: Any) -> Row:
 
 
 def _uid(value: Any, missing: str | int | None = None) -> str | int | None:
-    """Return `value` as an id, a text being cut to 64 characters; `missing` if it is neither a text nor a number."""
+    """Return `value` as an id, with a text cut to 64 characters; `missing` if it is neither text nor number."""
     if isinstance(value, str):
         return clean(value)[:64]
     return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63 else missing
@@ -235,7 +235,7 @@ _READ_OF_MEM0 = frozenset({"memory", "created_at", "categories", "expiration_dat
 
 
 def _read_mem0(number: int, entry: Any) -> Row:
-    """Return a memory of Mem0 as a row; its categories become tags, its other fields metadata."""
+    """Convert a memory of Mem0 to a row; its categories become tags, its other fields metadata."""
     if not _is_mem0(entry):
         return Row(number, None, None, "the row is no memory")
     metadata = entry.get("metadata")
@@ -275,7 +275,7 @@ def _read_graph(number: int, entry: Any) -> Iterator[Row]:
 
 
 def _words(value: Any) -> str:
-    """Return a name from the memory server's file with spaces instead of underscores."""
+    """Replace underscores by spaces in a name from the memory server's file."""
     return value.replace("_", " ").strip() if isinstance(value, str) else ""
 
 
@@ -285,7 +285,7 @@ _NOT_KEPT = ("content", "disable", "enabled", "uid", "id")
 
 
 def find_book(value: Any) -> Mapping[str, Any] | None:
-    """Return the lorebook in a character card, or the value itself if it is a lorebook; None otherwise."""
+    """Return the lorebook in a character card, or `value` itself if it is a lorebook; else None."""
     book = value.get("character_book") if isinstance(value, dict) else None
     book = book if isinstance(book, dict) else value
     entries = book.get("entries") if isinstance(book, dict) else None
@@ -296,7 +296,7 @@ def find_book(value: Any) -> Mapping[str, Any] | None:
 
 
 def _read_books(value: dict[str, Any]) -> Items | None:
-    """Return the rows of a lorebook file (World Info, character book) or of a card's lorebook; None for other files."""
+    """Parse the rows of a lorebook file (World Info, character book) or of a card's lorebook; None for other files."""
     for holder in (value, value.get("data")):
         if (book := find_book(holder)) is None:
             continue
@@ -318,7 +318,7 @@ def _read_book(book: Mapping[str, Any], character: str) -> Iterator[Row]:
 
 
 def _read_entry(number: int, name: str | int, entry: Mapping[str, Any], book: str, character: str) -> Row:
-    """Return a lorebook entry as a row; for a blank or disabled entry, the row has a reason instead of a value."""
+    """Convert a lorebook entry to a row; the row of a blank or disabled entry has a reason instead of a value."""
     extensions = entry.get("extensions")
     ids = (entry.get("uid"), entry.get("id"), extensions.get("uid") if isinstance(extensions, dict) else None, name)
     uid = _uid(next(each for each in ids if each is not None), number)

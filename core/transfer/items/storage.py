@@ -30,7 +30,7 @@ _OWNERS = {
     "conversation": "conversation", "conversation_key": "conversation", "history_uid": "conversation",
     "participant": "participant", "participant_key": "participant",
 }  # fmt: skip
-"""Fields that name the owner of an item, with the field of the scope that is used instead."""
+"""Fields that name the owner of an item, and the field of the scope that replaces each."""
 _NOT_READ = frozenset({
     *_OWNERS, "id", "audience_id", "audience", "superseded_by", "archived_at", "created_at", "updated_at", "scope",
     "quarantined",
@@ -42,7 +42,7 @@ _USER_NAME = "the user"
 
 @dataclass(frozen=True, slots=True)
 class ItemProblem:
-    """A row of a file that was refused, with the reason, which quotes no part of the row's text."""
+    """A rejected row of a file, with the reason, which quotes no part of the row's text."""
 
     row: int
     """Position in the list of rows, from 1, or line number."""
@@ -63,7 +63,7 @@ class ItemImport:
     duplicates: int = 0
     """Number of skipped items that were already stored."""
     errors: tuple[ItemProblem, ...] = ()
-    """First 1,000 refused rows with the reason, such as `privacy` or `empty` (a blank entry of a book)."""
+    """First 1,000 rejected rows with the reason, such as `privacy` or `empty` (a blank entry of a book)."""
     error_count: int = 0
     notes: tuple[str, ...] = ()
     dry_run: bool = field(default=False, compare=False)
@@ -89,7 +89,7 @@ class ItemWriter:
     def write(
         self, rows: Iterable[Row], format_name: str, progress: Progress | None = None, total: int = 0
     ) -> ItemImport:
-        """Store the items of all rows in batches; `progress` gets the number of rows done and `total`."""
+        """Store the items of all rows in batches; `progress` is called with the number of rows done and `total`."""
         ready = self._read_rows(rows)
         while batch := list(islice(ready, BATCH)):
             self._store(batch)
@@ -125,7 +125,7 @@ class ItemWriter:
                 yield _ReadyItem(row, number_item(memory, seen), memory)
 
     def _with_names(self, row: Row) -> Any:
-        """Return the value of a row; in lorebook entries, the names replace {{char}} and {{user}}."""
+        """Return the value of a row; in lorebook entries, {{char}} and {{user}} are replaced by names."""
         if row.character is None:
             return row.value
         character = row.character or name_persona(self._call.persona)
@@ -163,7 +163,7 @@ class ItemWriter:
 
 
 def read_item(value: Any, scope: Scope, kind: str, *, now: datetime, session_ttl_seconds: int) -> NewMemory | None:
-    """Return the memory that a file's value describes, None if its text is blank; errors quote nothing of the value."""
+    """Convert a file's value to a memory, None if its text is blank; errors quote nothing of the value."""
     given = {"text": value} if isinstance(value, str) else value
     if not isinstance(given, dict):
         raise MessageError.of_type("the item", given, "a text or an object")
@@ -194,12 +194,12 @@ def read_item(value: Any, scope: Scope, kind: str, *, now: datetime, session_ttl
 
 
 def read_kind(value: Any) -> str:
-    """Return a memory kind after checking it; a blank value stays "", the kind of memories captured from chat."""
+    """Check a memory kind and return it; a blank value becomes "", the kind of memories captured from chat."""
     return "" if isinstance(value, str) and not value.strip() else kind_of(value)
 
 
 def _owner_note(given: Mapping[str, Any], scope: Scope) -> str:
-    """Return a note if the item in the file has another owner than the call's scope; else ""."""
+    """Return a note if the file's item has another owner than the call's scope; else ""."""
     others = dict.fromkeys(
         owner
         for name, owner in _OWNERS.items()

@@ -138,7 +138,7 @@ class _Chat:
         return {name: value for name, value in fields.items() if value}
 
     def _read_time(self, value: Any) -> tuple[str, datetime]:
-        """Return (the time as written, the time to store, which is never before that of the preceding message)."""
+        """Parse a time; return (the text in the file, the time to store: never before the preceding message's time)."""
         before = self._time or self._created
         time = read_time(value, self._reading.zone)
         if time is None and value not in (None, ""):
@@ -202,7 +202,7 @@ def _whole(value: Any) -> int | None:
 def write_header(
     line: Mapping[str, Any], versions: Sequence[Version], current: int | None, chat_id: str, indexes: Sequence[int]
 ) -> dict[str, Any]:
-    """Return the header line with the running recap in it; `indexes` are the messages' positions in the new file."""
+    """Build the header line with the running recap; `indexes` are the messages' positions in the new file."""
     metadata = dict_at(line, "chat_metadata")
     storage = metadata.get(RUNNING)
     entries = storage.get("versions") if isinstance(storage, dict) else None
@@ -243,6 +243,6 @@ def _new(version: Version, indexes: Sequence[int]) -> dict[str, Any]:
 
 
 def _in_file(index: int, indexes: Sequence[int]) -> int:
-    """Return the position in the file of the message with this index; beyond the last message, continue counting."""
+    """Return the file position of the message with this index; indexes after the last message are counted on."""
     at = min(index, len(indexes) - 1)
     return index if at < 0 else indexes[at] + index - at

@@ -39,7 +39,7 @@ COMMENT = "comment"
 _OWN_TYPES: dict[str, Role] = {"narrator": "narrator", COMMENT: "system"}
 """Roles of messages without a participant, by `extra.type`."""
 _PROGRAM = ("System", "SillyTavern System")
-"""Names under which the program writes notices."""
+"""Names under which SillyTavern itself writes notices."""
 
 
 def digest(text: str, hidden: bool, excluded: bool, beside: Beside) -> str:
@@ -53,7 +53,7 @@ def digest(text: str, hidden: bool, excluded: bool, beside: Beside) -> str:
 
 
 def read_role(value: Mapping[str, Any]) -> tuple[Role, bool, bool]:
-    """Return `(role, whether the speaker is the persona, whether the message is hidden)`."""
+    """Return (role, whether the speaker is the persona, whether the message is hidden)."""
     for name in ("is_user", "is_system"):
         if not isinstance(value.get(name), (bool, int, type(None))):
             raise MessageError(f"{name} is no switch, it must be true or false")
@@ -72,7 +72,7 @@ def read_role(value: Mapping[str, Any]) -> tuple[Role, bool, bool]:
 
 
 def is_notice(value: Mapping[str, Any], character: str) -> bool:
-    """Return whether a hidden line is an author's comment, or a notice of the program, such as the chat's new name."""
+    """Return whether a hidden line is an author's comment, or a notice by SillyTavern, such as the chat's new name."""
     name, extra = value.get("name"), dict_at(value, "extra")
     kind = extra.get("type")
     is_own = kind == COMMENT or (name in _PROGRAM and name != character and kind not in _OWN_TYPES)
@@ -80,7 +80,7 @@ def is_notice(value: Mapping[str, Any], character: str) -> bool:
 
 
 def without_thoughts(text: str, line: Mapping[str, Any]) -> str:
-    """Return the text of a line to store; a character's text is stored without its thoughts."""
+    """Return the text of a line as it is stored: a character's text without its thoughts."""
     return text if line.get("is_user") else said_without_thoughts(text)
 
 
@@ -102,12 +102,12 @@ def split_line(value: Mapping[str, Any], text: str) -> tuple[Beside, bool, dict[
 
 
 def _left(written: Any, stored: str) -> Any:
-    """Return `written`, the text in the file; None if it equals the stored text, for example if it has no thoughts."""
+    """Return None if the text in the file, `written`, equals the stored text; else (if it has thoughts) `written`."""
     return None if isinstance(written, str) and clean(written) == stored else written
 
 
 def _take_alternatives(line: dict[str, Any], shown: str, shown_recap: Recap | None) -> Iterator[Alternative]:
-    """Yield the alternatives (swipes) of a line; in the line itself, put null in their place."""
+    """Yield the alternatives (swipes) of a line; set their texts in the line to null."""
     swipes, infos = line.get("swipes"), line.get("swipe_info")
     if not isinstance(swipes, list) or not swipes:
         return
@@ -131,7 +131,7 @@ def _take_alternatives(line: dict[str, Any], shown: str, shown_recap: Recap | No
 
 
 def _text(swipe: Any, line: Mapping[str, Any]) -> str | None:
-    """Return the stored text of an alternative; None if it is blank, too large or not a text."""
+    """Return the text of an alternative as it is stored; None if it is blank, too large or not a text."""
     text = without_thoughts(clean(swipe), line) if isinstance(swipe, str) else ""
     return text if text.strip() and fits_column(text) else None
 
@@ -163,7 +163,7 @@ def build_line(message: Line, beside: Beside) -> dict[str, Any]:
 
 
 def _fill(left: Any, stored: str, line: Mapping[str, Any]) -> str:
-    """Return a stored text with the thoughts that it had in the file, or without them if it was edited since."""
+    """Return a stored text with the thoughts that the file had; without them if the text was edited since."""
     is_same = isinstance(left, str) and without_thoughts(clean(left), line) == stored
     return str(left) if is_same else stored
 
@@ -186,7 +186,7 @@ def _new(message: Line) -> dict[str, Any]:
 
 
 def iso(at: datetime | None) -> str:
-    """Return a time as SillyTavern writes it, with microseconds if it has any; "" for None."""
+    """Format a time as SillyTavern does, with microseconds if they are not 0; None becomes ""."""
     if at is None:
         return ""
     kind = "milliseconds" if at.microsecond % 1000 == 0 else "microseconds"
@@ -221,7 +221,7 @@ def _put_alternatives(line: dict[str, Any], text: str, beside: Beside, is_change
 # Data of the recap extension
 
 _NAMESPACES = ("auto_recap", "auto_recap_memory")
-"""Keys of the extension's data in `extra`, one per version of the extension; new data is stored under the first."""
+"""Keys of the extension's data in `extra`, one for each extension version; new data is stored under the first key."""
 _OF_RECAP = ("memory", "edited", "stale", *rules_recaps.IN_DATA)
 """Keys of recap data that each alternative of a message can have; `stale` is a key of this package."""
 _KEYS = (*rules_recaps.KINDS, "stale")
@@ -235,7 +235,7 @@ def _namespace(extra: Any) -> str | None:
 
 
 def _take_data(extra: Any, keys: Collection[str]) -> tuple[Any, dict[str, Any]]:
-    """Return a copy of `extra` with null at these keys, and their values; keys with unreadable values stay."""
+    """Return (a copy of `extra` with null at these keys, their values); keys with invalid values stay."""
     name = _namespace(extra)
     if name is None:
         return extra, {}
@@ -251,7 +251,7 @@ def _take_data(extra: Any, keys: Collection[str]) -> tuple[Any, dict[str, Any]]:
 
 
 def _read(key: str, value: Any) -> Any:
-    """Return a value in its stored form; None for an empty value."""
+    """Convert a value to its stored form; None for an empty value."""
     if key == "scene_break_visible":
         return value if isinstance(value, bool) else None
     if key == "stale":
@@ -270,7 +270,7 @@ def _read(key: str, value: Any) -> Any:
 
 
 def _put_data(extra: Any, values: Mapping[str, Any], add: bool) -> Any:
-    """Return `extra` with its nulls replaced by `values`; with `add`, other values that are not None are set too."""
+    """Fill the nulls of `extra` from `values`; with `add`, also set other values that are not None."""
     name = _namespace(extra)
     fields = dict(extra[name]) if name else {}
     for key in _KEYS:
@@ -338,7 +338,7 @@ def _scene_values(scene: Scene | None) -> dict[str, Any]:
 
 
 def write_json(value: Any) -> str:
-    """Return a value as one line of JSON: lone surrogates escaped, NaN as null."""
+    """Format a value as one line of JSON, with lone surrogates escaped and NaN as null."""
     try:
         text = json.dumps(value, ensure_ascii=False, separators=_SEPARATORS, allow_nan=False)
     except ValueError:
@@ -348,7 +348,7 @@ def write_json(value: Any) -> str:
 
 
 def keep(value: Any) -> str | None:
-    """Return a value as JSON text to be kept in the metadata; None if it exceeds KEPT_BYTES or KEPT_DEPTH."""
+    """Format a value as JSON text for the metadata; None if it exceeds KEPT_BYTES or KEPT_DEPTH."""
     try:
         text = write_json(value)
     except RecursionError:
@@ -360,7 +360,7 @@ def keep(value: Any) -> str | None:
 
 
 def kept(metadata: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return the object stored under KEY in a metadata column; None if there is none."""
+    """Return the object stored under KEY in a metadata column; None if KEY is missing."""
     text = (metadata or {}).get(KEY)
     if not isinstance(text, str):
         return None
@@ -372,6 +372,6 @@ def kept(metadata: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def kept_lines(metadata: Mapping[str, Any] | None, key: str) -> list[str]:
-    """Return the file's lines of blank messages, which the metadata keeps under BEFORE or AFTER."""
+    """Return the lines of blank messages that the metadata keeps under `key`, BEFORE or AFTER."""
     lines = (metadata or {}).get(key)
     return [line for line in lines if isinstance(line, str)] if isinstance(lines, list) else []
