@@ -152,7 +152,7 @@ _MORE = (
 def check_server(db: Database | None = None) -> list[Finding]:
     """Return problems and notes about the database, errors first, each with its remedy; nothing is changed.
 
-    It checks the server, rights, tables, unreadable values, the search index, orphaned and expired rows, and reads
+    It checks the server, permissions, tables, unreadable values, the search index, orphaned and expired rows, and reads
     every row.
 
     >>> from prompt_engine import db, open_database

@@ -39,8 +39,7 @@ def set_hook(name: str, function: Callable[..., Any] | None) -> None:
         function: a plain function; it gets only the keyword arguments that its signature accepts.
 
     Raises:
-        ValueError: an unknown name; the error gives the nearest known one.
-        TypeError: the function is async or not callable.
+        ValueError: an unknown name; the error gives the nearest known name.
 
     >>> set_hook("engine_limit", lambda: 30000)
     >>> get_hook("engine_limit")()

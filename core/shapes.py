@@ -68,7 +68,7 @@ class ProfileStatement(TypedDict):
     timestamp: str
     """Time of the statement, ISO 8601, UTC; "" if unreadable."""
     conversation: str
-    """Key of its conversation; "" if the row has none."""
+    """Key of its conversation; "" if the row has no conversation."""
     seen_by: Literal["persona", "server", "direct", "saved", "conversation"]
     """Which conversations show it. persona: all of the persona. server: public ones of its server. direct: direct
     messages with the person. saved: private conversations of the person. conversation: its own, with its threads."""
@@ -89,7 +89,7 @@ class Citation(TypedDict):
     source: Source
     id: int
     conversation: str
-    """Key of its conversation; "" if the row has none."""
+    """Key of its conversation; "" if the row has no conversation."""
     speaker: str
     timestamp: str
 
@@ -341,7 +341,7 @@ class ListedOperation(TypedDict):
     priority: OperationPriority
     conversation: str | None
     server: str
-    """Server of the conversation; "" if it has none."""
+    """Server of the conversation; "" without a server."""
     participant: str | None
     tries: int
     error: str
@@ -371,7 +371,7 @@ class ToolCall:
     call_id: str = ""
     """Id of a native call, which its answer repeats."""
     error: str = ""
-    """Reason why the call is unreadable; "" for a valid one."""
+    """Reason why the call is unreadable; "" for a valid call."""
 
 
 class ToolAnswer(TypedDict):
@@ -427,7 +427,7 @@ Severity = Literal["error", "warning", "note"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One problem, or one fact that an operator may want to know."""
+    """One problem, or a fact that may interest an operator."""
 
     severity: Severity
     what: str

@@ -50,9 +50,9 @@ class PersonCount(NamedTuple):
     key: str
     name: str
     person: str
-    """Key that linked identities share; the participant's own key if there are none."""
+    """Key that linked identities share; the participant's own key without linked identities."""
     privacy: str
-    """Privacy level that the person chose, "" for none."""
+    """Privacy level that the person chose, "" if no level was chosen."""
     items: int = 0
     messages: int = 0
 
@@ -243,7 +243,7 @@ def _read_people(db: Database, persona: str, chosen: Select[Any]) -> list[Person
 
 
 def list_people(db: Database, persona: str, words: str, limit: int, offset: int = 0) -> tuple[list[PersonCount], int]:
-    """Return (a page of the persona's people who match `words`, by name, nameless ones last; how many match)."""
+    """Return (a page of the persona's people who match `words`, unnamed ones last; how many match)."""
     chosen = _select_people(persona, *_holds_words(words, _P.display_name, _P.participant_key))
     order = (case((_P.display_name == "", 1), else_=0), _P.display_name, _P.participant_key)
     page = chosen.order_by(*order).limit(limit).offset(offset)

@@ -29,13 +29,13 @@ class Known:
     """Stored facts about one participant key."""
 
     level: str
-    """Strictest privacy level among the linked identities; the default if they have none."""
+    """Strictest privacy level among the linked identities; the default level if no level is stored."""
     display_name: str | None
     """Displayed name; None if no row is stored yet."""
 
 
 LEVEL_RANK = case({level: rank for rank, level in enumerate(LEVELS, 1)}, value=privacy_levels.c.level, else_=0)
-"""A stored level as a number that grows with strictness; 0 if none is stored."""
+"""A stored level as a number that grows with strictness; 0 if no level is stored."""
 
 
 def level_of(rank: int | None, default: str) -> str:

@@ -24,7 +24,7 @@ class ConversationFacts:
     local_only: bool
     direct_person: str | None
     consolidated_to: int | None = None
-    """Row id up to which the conversation's messages are consolidated; None if none are."""
+    """Row id up to which the conversation's messages are consolidated; None before the first consolidation."""
     stories_off: bool = False
     """Whether stories are switched off. `load_snapshot` leaves this field and `consolidated_to` at their defaults."""
 

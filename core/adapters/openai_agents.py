@@ -89,7 +89,7 @@ class Session:
             await _settle(self._add_items, self._call(wrapper), items)
 
     async def pop_item(self, *, wrapper: Any = None) -> Any | None:
-        """Delete and return the newest item; None if there is none. Two concurrent callers get different items."""
+        """Delete and return the newest item; None without items. Two concurrent callers get different items."""
         return await _settle(_pop_item, self._call(wrapper))
 
     async def clear_session(self, *, wrapper: Any = None) -> None:

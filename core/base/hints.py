@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def find_nearest(name: object, known: Iterable[str]) -> str | None:
-    """Return the known name most similar to `name`, ignoring letter case; None if none is similar."""
+    """Return the known name most similar to `name`, ignoring letter case; None if no name is similar."""
     from difflib import get_close_matches  # noqa: PLC0415 - only mistakes need it
 
     forms = {each.casefold(): each for each in known}

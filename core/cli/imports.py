@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 20
 _APART = ("errors", "error_count", "notes", "dry_run")
-"""Fields of a result that the printed table leaves out."""
+"""Fields of a result that are not in the printed table of fields."""
 
 
 @command("import", creates=True)

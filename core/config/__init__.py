@@ -57,7 +57,7 @@ def load(
 ) -> Settings:
     """Return the settings: each flag takes the value of its highest source.
 
-    A bad value is replaced by the default, even if a lower source has a good one, and logged once. The same object is
+    An invalid value is replaced by the default, even if a lower source is valid, and logged once. The same object is
     returned while variables and file are unchanged (without overrides); its `sources` has the source of each value.
 
     Args:
@@ -158,8 +158,8 @@ def set_in_file(name: str, value: object, path: str | os.PathLike[str] = "config
     Replaces the flag's line or its commented line, else adds a line; creates a missing file. The value has the flag's
     type, or is the text of such a value.
 
-    Raises ConfigError for an unknown flag, a secret, a bad value, an unreadable or unwritable file, and a flag whose
-    value in the file is not on one line.
+    Raises ConfigError for an unknown flag, a secret, an invalid value, an unreadable or unwritable file, and a flag
+    whose value in the file is not on one line.
 
     >>> from prompt_engine.config import set_in_file
     >>> file = getfixture("tmp_path") / "config.yaml"

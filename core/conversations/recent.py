@@ -30,7 +30,7 @@ from .table_summaries import NewSummary
 
 TEMPLATE = "conversation_summary.txt.j2"
 MODEL_TRIES = 3
-"""Maximum number of tries with a failing model; after the last one the extract is stored."""
+"""Maximum number of tries with a failing model; after the last failure the extract is stored."""
 _HANDED_IN = ("text", "sender_name", "participant", "triggered_by", "role")
 """Fields of a message passed in that the operation's payload keeps if the message is not stored."""
 
@@ -188,7 +188,7 @@ def _report_end(
 
 
 def _build_end(connection: Connection, call: Call, lines: Sequence[Line], summary_id: int) -> End | None:
-    """Return the end of a conversation from messages that the host passed in; None if none of them may be stored."""
+    """Build the end of a conversation from messages that the host passed in; None if no message may be stored."""
     now, placed = call.db.clock(), list(lines)
     if call.scope.conversation:
         rows = table_summaries.find_stored_rows(connection, call.scope, lines, now)

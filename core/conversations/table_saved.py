@@ -27,7 +27,7 @@ from ..memories.table_instructions import KEPT_ITEM, KeptItem, match_in_force, m
 from ..shapes import WriteResult
 
 AUTHOR, BY_PERSON, BY_FILE = "user", "user", "file"
-"""Author of saved memories, and their sources: said or passed in, or written into the Markdown file."""
+"""Author of saved memories, and the two sources: said or passed in, or written into the Markdown file."""
 _C = memories.c
 _CHANGED = (
     _C.id, _C.metadata, _C.participant_key, _C.archived_at, _C.superseded_by, _C.audience_id, _C.local_only,

@@ -378,7 +378,7 @@ def _run(connection: Connection, sql: str, values: Sequence[Any], *, many: bool 
 
 
 def begin_snapshot(connection: Connection) -> None:
-    """Begin a snapshot: all reads up to a COMMIT see one moment. Nothing is locked.
+    """Begin a snapshot: until COMMIT, all reads see the database at one moment. Nothing is locked.
 
     On a server configured for READ COMMITTED, each statement sees the data committed when it runs.
     """

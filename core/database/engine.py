@@ -245,8 +245,8 @@ class Database:
     def request_connection(self, *, snapshot: bool = False) -> Iterator[None]:
         """Let this thread's reads within the block share one connection and DB_TIMEOUT_SECONDS.
 
-        With `snapshot`, all reads see the database as it was at the first one; after a write, a new snapshot begins.
-        A nested block belongs to the outer one. Other threads, such as those of hooks, use their own connections.
+        With `snapshot`, all reads see the database as it was at the first read; after a write, a new snapshot begins.
+        A nested block uses the outer block's connection. Other threads, such as those of hooks, use their own.
         """
         if self._local.call is not None:
             yield

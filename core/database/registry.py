@@ -35,11 +35,11 @@ class Registered:
     texts: tuple[str, ...]
     """Columns with texts of people or models; after forgetting, they contain no text of the forgotten person."""
     participant: tuple[str, ...]
-    """Key columns that name a participant; one match is enough to find a row."""
+    """Key columns that name a participant; a row belongs to a person if any of these columns has the person's key."""
     conversation: tuple[str, ...]
     """Columns that name the conversation: either one with its key, or three with interface, chat id and thread id."""
     row_of: str
-    """Column with the id of a parent row, with which the row is deleted; "" for none."""
+    """Column with the id of a parent row, with which the row is deleted; "" without a parent."""
     row_table: str
 
 

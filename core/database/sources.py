@@ -25,7 +25,7 @@ class SourceTable:
     text: Any
     """Column for the snippet."""
     tags: Any
-    """Column of the row's tags; None for the chat, whose rows have none."""
+    """Column of the row's tags; None for the chat, whose rows have no tags."""
 
     @property
     def findable(self) -> ColumnElement[bool]:

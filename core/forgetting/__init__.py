@@ -103,7 +103,7 @@ def forget(
         Number of rows deleted or changed, for every table; all 0 if nothing is stored under the key.
 
     Raises:
-        MessageError: none or several of the four are named; or an id without interface has no rows, but somebody on an
+        MessageError: not exactly one of the four is named; or an id without interface has no rows, but somebody on an
             interface has this id.
 
     >>> from prompt_engine import Scope, open_database

@@ -193,7 +193,7 @@ def _quotable(removal: Removal, deleted: Collection[int]) -> tuple[dict[str, set
 def clean_operations(
     removal: Removal, keys: Collection[str], conversations: Collection[str], deleted: Collection[int]
 ) -> None:
-    """Delete operations about deleted messages; remove the person's lines from others, and restart running ones."""
+    """Delete operations about deleted messages; remove the person's lines from others; restart those running."""
     chosen = select(_J.id, _J.payload, _J.status, _J.conversation_key).where(
         _J.persona_id == removal.persona, or_(_J.status.in_(OPEN_STATES), cast(_J.payload, String).like("%message_id%"))
     )

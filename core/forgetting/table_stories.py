@@ -134,7 +134,7 @@ def _delete_made(removal: Removal, scenes: Sequence[Scene]) -> list[Scene]:
 
 
 def _drop_versions(removal: Removal, conversation: str, first: int, *, edited: bool) -> bool:
-    """Delete running recap versions that cover the message index `first` or later; return whether one had a text."""
+    """Delete running recap versions that cover the message index `first` or later; return whether any had a text."""
     mine = (_V.persona_id == removal.persona, _V.conversation_key == conversation)
     versions = removal.read_rows(select(_V.version, _V.new_scene_index, _V.deleted_at, _V.provenance).where(*mine))
     stale = [row.version for row in versions if row.new_scene_index >= first and (not edited or row.provenance in MADE)]

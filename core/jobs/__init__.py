@@ -101,7 +101,7 @@ def run_pending(limit: int | None = None, *, model: Any = None, **options: Unpac
         limit: maximum number of operations to begin; None for all.
         model: the model to ask; None uses that of `configure` or LLM_BASE_URL. Without a model, texts are extracts.
 
-    Raises ConfigError for a bad address of the model's server; nothing is run then.
+    Raises ConfigError for an invalid address of the model's server; then no operation is run.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.jobs import enqueue_operation, run_pending
@@ -174,7 +174,7 @@ def list_operations(
 ) -> list[ListedOperation]:
     """Return operations of the scope's persona, grouped by state; the groups are in the order of `states` below.
 
-    Open operations are in the order of execution, ended ones newest first.
+    Open operations are in the order of execution, ended operations newest first.
 
     Args:
         states: only operations in these states: in_progress, retrying, pending, failed, cancelled, completed.

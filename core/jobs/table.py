@@ -189,7 +189,7 @@ _listed_columns = [column for column in _J if column.name != "payload"]
 
 
 def read_operations(db: Database, persona: str, states: Sequence[str], most: int) -> list[ListedOperation]:
-    """Return the operations in these states: open ones in the order of execution, ended ones newest first."""
+    """Return the operations in these states: open operations in order of execution, ended operations newest first."""
     chosen = select(*_listed_columns).where(_J.persona_id == persona).limit(most)
     now = {"now": db.clock()}
     operations: list[ListedOperation] = []

@@ -46,7 +46,7 @@ BUDGET_SECONDS = 3600.0
 PRUNE_SECONDS = 600.0
 """Shortest time between two deletions of old operations."""
 _FIRST_LOOK = 16
-"""Number of operations in the first read. While none of them may begin, each further read takes eight times as many."""
+"""Number of operations in the first read. While no operation may begin, each further read takes eight times as many."""
 _TRIES = 4
 """Number of reads after which a worker gives up, if other workers claim every operation first."""
 EMBED_EVERY = timedelta(seconds=5)
@@ -88,7 +88,7 @@ class Worker:
         """Run operations until `stop` is called; return the number of operations begun.
 
         Args:
-            once: end when no operation may begin now, instead of waiting for new ones or for next tries.
+            once: end when no operation may begin now, instead of waiting for new operations or retries.
 
         Raises:
             ConfigError: the address of the model's server is wrong; nothing is run.

@@ -142,7 +142,7 @@ def retag_items(
     operator: bool = False,
     **options: Unpack[CallOptions],
 ) -> BulkResult:
-    """Add and remove tags of items; access rights, `operator` and the result are as in `delete_items`.
+    """Add and remove tags of items; permissions, `operator` and the result are as in `delete_items`.
 
     Args:
         add, remove: tags to add and tags to remove.

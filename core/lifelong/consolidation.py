@@ -50,7 +50,7 @@ DEEP_WINDOW = 200
 TRIES = 3
 """Maximum number of reads of a window (a batch of messages) if messages change while the model is asked."""
 REFUSED = (400, 413, 422)
-"""HTTP statuses of a model server that refuses the same question every time: a content filter, a length limit."""
+"""HTTP statuses with which a model server rejects the same question every time: a content filter, a length limit."""
 DISABLED, CHANGED = "disabled", "changed"
 """Reasons: ENABLE_MEMORIES is off; the messages changed during every try."""
 

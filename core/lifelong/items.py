@@ -301,7 +301,7 @@ def get_item_history(
 ) -> list[ItemVersion]:
     """Return every text that an item has had, oldest first; arguments and errors are those of `get_item`.
 
-    The last one is the current text: its `until`, `reason` and `changed_by` are blank.
+    The last version is the current text: its `until`, `reason` and `changed_by` are blank.
 
     >>> from prompt_engine import lifelong, open_database
     >>> db = open_database("sqlite://")

@@ -91,7 +91,7 @@ def change_items(db: Database, seen: ReadScope, ids: Sequence[int], change: Chan
 def set_archived(
     connection: Connection, db: Database, persona: str, rows: Sequence[Any], *, archived: bool, ttl_seconds: int = 0
 ) -> int:
-    """Archive items, or restore archived and superseded ones.
+    """Archive items, or restore archived and superseded items.
 
     A restored session item that has expired lives for `ttl_seconds` again.
     """

@@ -158,7 +158,7 @@ _NOT_FOR = "The token does not stand for this {}."
 
 
 def list_tokens(*, admin: bool = False, **options: Unpack[CallOptions]) -> list[ListedToken]:
-    """Return the tokens of the scope's persona without their texts, oldest first, revoked ones too.
+    """Return the tokens of the scope's persona without their texts, oldest first, including revoked tokens.
 
     Args:
         admin: list admin tokens instead, which belong to no persona.

@@ -97,13 +97,13 @@ def import_file(
     scope: Scope | None = None,
 ) -> ImportResult:
     """Import the messages of a file and return the result. Importing the same file again adds nothing; a later export
-    of the same chats adds new messages and edits changed ones. Bad rows are listed, good rows imported.
+    of the same chats adds new messages and edits changed ones. Invalid rows are listed, valid rows imported.
 
     Messages are stored in transactions of 500. To continue an interrupted import, run it again.
 
     Args:
         path: chats of any program that docs/import.md lists, as a file, a folder or a zip archive; or JSON Lines.
-        interface: first part of the conversation keys, `interface/conversation`; None uses the name of the program.
+        interface: first part of the conversation keys, `interface/conversation`; None uses the application's name.
         conversation: key of one conversation into which everything is imported.
         persona: speaker who is the persona itself, by name or id; None uses the assistant or character of the file.
         user: id of the person in an export from an assistant program.
@@ -118,7 +118,7 @@ def import_file(
             `separate`, new conversations are private, and those with one person are separate chats.
 
     Raises:
-        TransferError: the whole file is refused, and nothing was stored; or the database failed, and the error names
+        TransferError: the whole file is invalid, and nothing was stored; or the database failed, and the error names
             the last row that is stored.
         ValueError: an unknown time zone.
         MessageError: an invalid interface or conversation key.

@@ -60,7 +60,7 @@ def import_original(
         Number of rows stored, by table.
 
     Raises:
-        TransferError: the database belongs to this program, or has no table of the original application.
+        TransferError: the database belongs to this package, or has no table of the original application.
         StoreError: the source does not exist or cannot be read.
         StoreWriteError: some rows could not be stored; rows stored before them are kept.
     """

@@ -192,7 +192,7 @@ class ChatWriter:
             self._change(stored, ready)
 
     def _sort_lines(self, key: str, lines: Sequence[_Ready]) -> tuple[list[_Ready], list[tuple[StoredLine, _Ready]]]:
-        """Return a conversation's new lines, and pairs (stored message, edited line); count all other lines."""
+        """Return a conversation's new lines and (stored message, edited line) pairs; count the duplicate lines."""
         names = [self._list_ids(ready) for ready in lines]
         ids = {name for each in names for name in each}
         stored = table_lines.read_by_ids(self._reader, self._call.persona, key, ids)

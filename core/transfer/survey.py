@@ -82,7 +82,7 @@ class Survey:
     """Number of lines that the application itself wrote, such as "Ann joined"."""
     notes: int = 0
     rooms: dict[tuple[str, str], RoomFacts] = field(default_factory=dict)
-    """Facts about each conversation, by program and room."""
+    """Facts about each conversation, by application and room."""
     people: dict[str, Person] = field(default_factory=dict)
     left: Counter[str] = field(default_factory=Counter)
     faults: list[Fault] = field(default_factory=list)
@@ -156,7 +156,7 @@ def count_export(files: ChatFiles, reading: Reading, progress: Progress | None) 
 class Plan:
     survey: Survey
     interface: str | None
-    """First part of the conversation keys; None uses the name of the program."""
+    """First part of the conversation keys; None uses the application's name."""
     conversation: str | None
     persona: str | None
     """Id of the speaker who is the persona; None follows the format."""
@@ -165,7 +165,7 @@ class Plan:
     is_separate: bool = False
     """Whether new conversations of one person are separate instead of direct."""
     keys: dict[tuple[str, str], str] = field(default_factory=dict)
-    """Keys under which the conversations are stored, by program and room."""
+    """Keys under which the conversations are stored, by application and room."""
 
     def interface_of(self, program: str) -> str:
         return self.interface or ("import" if program in OWN else program)

@@ -1,6 +1,6 @@
 """Copy a whole database to another server or file. Called by `db copy`.
 
-A target with other rows is refused. During a copy a row of `schema_version` marks the target: nobody can open it, and
+A target with other rows is an error. During a copy a row of `schema_version` marks the target: nobody can open it, and
 an interrupted copy continues with the first table that differs from the source.
 """
 

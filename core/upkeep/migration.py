@@ -2,12 +2,12 @@
 
 | State | Action |
 |---|---|
-| none of our tables | create all from `database.schema`, and write the version |
-| an older version of ours | run the newer revisions with Alembic |
-| our version with another fingerprint | refuse if the tables differ from `database.schema` |
-| our version, tables dropped by hand | make these tables again, without rows |
-| a version of a newer program | refuse |
-| tables with our names but without our version | refuse: they belong to another program |
+| no tables of this package | create all tables from `database.schema`, and write the version |
+| an older version of this package | run the newer revisions with Alembic |
+| this version with another fingerprint | raise if the tables differ from `database.schema` |
+| this version, tables dropped by hand | create these tables again, without rows |
+| a newer version of this package | raise |
+| tables with the same names but without a version | raise: they belong to another program |
 
 The first rows of `schema_version` are written before any other table: an interrupted creation continues, no process
 takes unfinished tables for another program's, and none opens an unfinished copy.

@@ -57,7 +57,7 @@ class NewValue:
     value: str | None
     """A file's text or an entry's JSON; None for a folder."""
     text: str = ""
-    """Text that searches find; blank for none."""
+    """Text that searches find; "" for no text."""
     ttl_seconds: int | None = None
 
 

@@ -30,7 +30,7 @@ from . import errors
 from .access import ADMIN, COOKIE, FORBIDDEN, NO_TOKEN, TOKEN_KEY, WRONG_TOKEN, TokenReader, WebContext, is_token
 
 Area = Literal["open", "admin", "hosts", "proxy"]
-"""Group of routes and its token. open: none needed. admin: the operator's. hosts: API, MCP. proxy: the model server."""
+"""Group of routes and its token. open: no token. admin: operator's token. hosts: API, MCP. proxy: model server."""
 
 METRICS = "/metrics"
 """Path that Prometheus collectors request by default; it is served by the metrics route below ADMIN."""

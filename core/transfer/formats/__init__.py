@@ -1,4 +1,4 @@
-"""Recognise the program that wrote a chat file by its content, and choose its reader.
+"""Recognise the application that wrote a chat file by its content, and choose its reader.
 
 | Module | Formats |
 |---|---|

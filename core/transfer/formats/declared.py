@@ -46,7 +46,7 @@ LINES = "lines"
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """The paths of the fields that hold chats and messages in the files of one program."""
+    """The paths of the fields that hold chats and messages in the files of one application."""
 
     title: str
     marks: tuple[Paths, ...]

@@ -181,14 +181,14 @@ def import_items(
 ) -> ItemImport:
     """Import the items of a file. Importing the same file again stores nothing.
 
-    The whole file is checked before the first item is stored. Bad rows are listed, good rows stored. Items are stored
-    in transactions of 1,000. To continue an interrupted or failed import, run it again. Items are equal if text, kind
-    and tier are equal: if a file has an item three times and the database has it once, two are stored. Archived items
-    are not compared.
+    The whole file is checked before the first item is stored. Invalid rows are listed, valid rows stored. Items are
+    stored in transactions of 1,000. To continue an interrupted or failed import, run it again. Items are equal if text,
+    kind and tier are equal: if a file has an item three times and the database has it once, two are stored. Archived
+    items are not compared.
 
     Args:
         source: a path, bytes, or a binary stream, in a format of `transfer.items.formats`.
-        default_kind: kind of items that name none; blank leaves them without a kind.
+        default_kind: kind of items without a kind; blank leaves them without a kind.
         fmt: json, jsonl or yaml; None detects it.
         dry_run: return the same result and store nothing.
         max_bytes: maximum number of bytes of the file; 20 MB by default.
@@ -200,7 +200,7 @@ def import_items(
         The result for all rows: their number is `imported + skipped + error_count`.
 
     Raises:
-        TransferError: the whole file is refused, and nothing was stored; or the database failed, and the error names
+        TransferError: the whole file is invalid, and nothing was stored; or the database failed, and the error names
             the row up to which everything is stored.
         MessageError: an unknown default kind.
         ValueError: an unknown format.

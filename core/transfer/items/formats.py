@@ -1,8 +1,8 @@
-"""Read files of memory items, and recognise the program that wrote a file by its content.
+"""Read files of memory items, and recognise the application that wrote a file by its content.
 
 | Format | Content of the file |
 |---|---|
-| `items` | {items: [...]}, the export of this program, as JSON or YAML; `lines` for one item per line |
+| `items` | {items: [...]}, the export of this package, as JSON or YAML; `lines` for one item per line |
 | `list` | one memory per line after a bullet or number, as ChatGPT lists its memories |
 | `world_info`, `character_book` | entries of SillyTavern, in a separate file or inside a character card |
 | `mem0` | {results: [...]}, {memories: [...]} or a list, of objects with `memory` |

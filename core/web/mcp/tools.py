@@ -73,7 +73,7 @@ Text = Annotated[str, Field(min_length=1, max_length=TEXT_CHARS)]
 class Arguments(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
     any_of: ClassVar[tuple[str, ...]] = ()
-    """Arguments of which at least one is needed."""
+    """Arguments, of which a call must give at least one."""
 
 
 class ContextArguments(Arguments):

@@ -25,7 +25,7 @@ from ..access import read_header
 from ..errors import Refused
 
 INTERFACE = "proxy"
-"""Interface of participants and conversations if the request names none."""
+"""Interface of participants and conversations if the request names no interface."""
 OPEN_WEBUI = "openwebui"
 NAMES = (
     "X-Conversation-Id", "X-User-Id", "X-User-Name", "X-Persona-Id", "X-Interface", "X-Server-Id",

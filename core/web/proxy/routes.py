@@ -67,7 +67,7 @@ class Outgoing:
     turn: Turn | None = None
     """Turn to store; None if the request is not a turn of a chat."""
     without_memory: bytes | None = None
-    """Body of the request without memories; None if none were added."""
+    """Body of the request without memories; None if no memories were added."""
 
     @property
     def headers(self) -> dict[str, str]:

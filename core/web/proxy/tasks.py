@@ -17,7 +17,7 @@ SHORT_TOKENS = 64
 READ_CHARS = 10_000
 """Number of characters read at each end of a longer message, since instructions are in its first or last lines."""
 COMMAND_CHARS = 2500
-"""Maximum number of characters of a system message that may be an order; a longer one describes a persona."""
+"""Maximum number of characters of a system message that may be an order; longer ones describe a persona."""
 
 _RESULT = re.compile(
     r"\b(titles?|names?|topics?|tags?|labels?|keywords?|emojis?|summar\w+|recaps?|quer(?:y|ies)|follow-ups?|json|"
