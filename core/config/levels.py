@@ -141,7 +141,7 @@ def flag_name(key: str) -> str:
 
 
 def read_file(path: str | os.PathLike[str] | None, variables: Iterable[tuple[str, str]]) -> tuple[str, bytes]:
-    """Return (name, content) of the file `path`, else CONFIG_FILE, else `config.yaml`; blank if no file exists."""
+    """Return (name, content) of the file: `path`, else CONFIG_FILE, else `config.yaml`; blank if that is missing."""
     named = os.fspath(path) if path is not None else dict(variables).get(CONFIG_FILE)
     name = named or "config.yaml"
     try:

@@ -167,7 +167,7 @@ def find_last_line(connection: Connection, persona: str, conversation: str) -> L
 
 
 def read_lines_up_to(db: Database, persona: str, conversation: str, last: int, at: datetime) -> list[Line]:
-    """Return the newest MOST_MESSAGES messages up to time `at` and row id `last` (even if deleted), oldest first."""
+    """Return the newest MOST_MESSAGES messages up to time `at` and row id `last` (a deleted one, too), oldest first."""
     up_to = or_(_M.timestamp < at, and_(_M.timestamp == at, _M.id <= last))
     rows = db.read(_select_lines(persona, conversation).where(up_to).limit(MOST_MESSAGES))
     return [build_line(row) for row in reversed(rows)]

@@ -56,7 +56,7 @@ NOBODY = Person(frozenset())
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The rows to delete belong to an owner: a person (with direct conversations), a conversation, or a server."""
+    """Whose rows are deleted: a person's (with direct conversations), a conversation's or a server's."""
 
     person: Person = NOBODY
     conversations: frozenset[str] = frozenset()
@@ -271,7 +271,7 @@ def _delete_empty_audiences(removal: Removal, rooms: Collection[int]) -> None:
 
 
 def find_owner(removal: Removal, kind: str, key: str) -> Owner:
-    """Return the person, conversation or server with this key as an owner, and lock its rows against other writers."""
+    """Find the owner (person, conversation or server) with this key, and lock its rows against other writers."""
     if kind == "participant":
         return _find_person(removal, key)
     if kind == "conversation":
@@ -330,7 +330,7 @@ def _find_conversations(removal: Removal, keys: Collection[str]) -> set[str]:
 
 
 def _find_direct(removal: Removal, keys: Collection[str]) -> tuple[frozenset[str], frozenset[int]]:
-    """Return (keys of a person's direct conversations, ids of their audiences and of the person's saved memories')."""
+    """Return (a person's direct conversations, the audiences of these conversations and of the saved memories)."""
     rooms = find_audiences(removal, "direct", keys) | find_audiences(removal, "saved", keys)
     by_person = _find_in(removal, _K.conversation_key, _K.direct_person_key, keys)
     return frozenset(by_person | _find_in(removal, _K.conversation_key, _K.audience_id, rooms)), rooms

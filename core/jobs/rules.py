@@ -42,7 +42,7 @@ def name_of(number: int) -> OperationPriority:
 
 
 def wait_seconds(tries: int, asked_seconds: float = 0.0) -> float:
-    """Return the pause after failed try number `tries`: 10 s, doubled up to 300 s; longer if the server asks (1 h)."""
+    """Return the pause after failed try number `tries`: 10 s, doubled up to 300 s, or up to 1 h if the server asks."""
     doublings = min(max(tries, 1) - 1, 10)  # a large number of tries would make a power with thousands of digits
     wait: float = min(FIRST_WAIT_SECONDS * 2**doublings, LONGEST_WAIT_SECONDS)
     return max(wait, min(asked_seconds, MOST_ASKED_SECONDS))

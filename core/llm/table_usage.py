@@ -96,7 +96,7 @@ def find_last_model(db: Database) -> str:
 
 
 def read_usage(db: Database, days: int = 14) -> list[ModelUsage]:
-    """Return the calls of each model on each of the last `days` days, newest first."""
+    """Return the usage of each model on each of the last `days` days, newest first."""
     since = f"{db.clock() - timedelta(days=days - 1):%Y-%m-%d}"
     counted = select(_U.day, _U.model, _U.calls, _U.characters).where(_U.asker == "worker", _U.day >= since)
     rows = db.read(counted.order_by(_U.day.desc(), _U.model))
