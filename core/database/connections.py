@@ -126,7 +126,7 @@ def parse_url(url: str) -> Target:
 
 
 def find_source(url: str) -> Target:
-    """Return the target of an existing database; a SQLite file is opened for reading only."""
+    """Parse the URL of an existing database into a target; a SQLite file is opened for reading only."""
     target = parse_url(url)
     if target.is_missing:
         raise StoreError(

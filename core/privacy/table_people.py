@@ -168,8 +168,8 @@ _INNER = frozenset({"text_folded", "content_hash", "token_hash", "audience_id", 
 def read_rows(db: Database, persona: str, participant: str) -> dict[str, list[dict[str, Any]]]:
     """Return, by table, the rows that name a person by any linked key, and the rows attached to them.
 
-    Tables without such rows are left out. Diary entries may name the person by name instead, except those of chats with
-    one other person. Each message comes with its alternatives and recaps, each memory with its previous texts.
+    Tables without such rows are left out. Diary entries are also found by the person's name, except entries of
+    chats with one other person. Messages include their alternatives and recaps, memories their previous texts.
     """
     key = checked_key(participant)
     identities = db.read(table_participants.select_identities(persona, key), source="participants")

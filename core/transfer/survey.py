@@ -71,7 +71,7 @@ class Person:
     handle: str = ""
     lines: int = 0
     programs: set[str] = field(default_factory=set)
-    """Programs in which this speaker said something."""
+    """Applications in whose chats this speaker said something."""
 
 
 @dataclass(slots=True)

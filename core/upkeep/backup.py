@@ -23,7 +23,7 @@ from . import inspection, migration
 DUMP_TOOLS = ("mariadb-dump", "mysqldump")
 CLIENTS = ("mariadb", "mysql")
 DUMP_OPTIONS = ("--single-transaction", "--no-tablespaces", "--hex-blob", "--skip-add-locks")
-"""Options of the dump tool. Restoring a dump with table locks would need the right LOCK TABLES."""
+"""Options of the dump tool. Restoring a dump with table locks would need the permission LOCK TABLES."""
 OWN_OPTIONS = {"loose-set-gtid-purged": "OFF", "loose-column-statistics": "0"}
 """Options without which mysqldump needs server-wide permissions or MySQL's tables; other tools skip `loose-` ones."""
 DUMP_ENDS, _TAIL = b"-- Dump completed", 200
