@@ -20,7 +20,7 @@ from ..shapes import PERSONA_SENDER
 from ..text.extracts import sentences
 from ..text.folding import fold
 from ..text.languages import bare, likely_languages
-from ..text.question_words import ABOUT, SHORT_CHARS, asked_words, holds, list_phrases
+from ..text.question_words import ABOUT, SHORT_CHARS, asked_words, holds, is_question, list_phrases
 from ..text.time import may_name_time
 from ..text.words import list_terms, stop_words
 from .ranking.rows import CHAT, FoundRow
@@ -122,6 +122,8 @@ def _is_change(row: FoundRow, plan: FoundRow, told: Collection[str], languages: 
         return False
     is_elsewhere = row.conversation != plan.conversation and row.said_by_key != plan.said_by_key
     if is_elsewhere or (row.source == CHAT and row.said_by_key == PERSONA_SENDER):
+        return False
+    if not is_done and is_question(row.shown_text, likely_languages(row.shown_text, languages)):
         return False
     least = 1 if "changes" in told or (told and is_done) else 2
     return _may_mean(_leave_sentences(row, told, languages), plan, languages, least)

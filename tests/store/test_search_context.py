@@ -309,6 +309,7 @@ def test_t63_what_changes_no_plan_does_not_come_with_it(db: Database, scope: Sco
 
 @pytest.mark.parametrize(("fact", "line"), [
     ("My boss is Helen.", "Helen's dog died."), ("My boss is Helen.", "Helen is fine now."),
+    ("My boss is Helen.", "Did Helen quit?"),
     ("The pump is from Axa.", "We moved the bus. " + "Axa has a blue sign and a red door. " * 6),
 ])  # fmt: skip
 def test_t63_news_of_something_else_does_not_come_with_a_fact(db: Database, scope: Scope, fact: str, line: str) -> None:

@@ -240,6 +240,13 @@ def test_t62_words_that_only_look_like_times_name_none(expected: str, language: 
     assert expected == "-" and read_spans(text, NOW, UTC, (language,)) == []
 
 
+@pytest.mark.parametrize(("language", "text"), [
+    ("en", "Who is coming on Friday?"), ("en", "Who is Monday's meeting with?"), ("de", "Wer ist nächste Woche dran?"),
+])  # fmt: skip
+def test_t62_who_is_before_more_than_a_name_asks_for_a_time(language: str, text: str) -> None:
+    assert read_spans(text, NOW, UTC, (language,))
+
+
 @pytest.mark.parametrize(("expected", "language", "text"), _rows("stored"))
 def test_t62_a_stored_text_is_about_days(expected: str, language: str, text: str) -> None:
     days = [] if expected == "-" else [day if day[:2] == "20" else f"2026-{day}" for day in expected.split()]
@@ -338,6 +345,7 @@ def test_t62_no_other_day_recurs_every_year(text: str) -> None:
     ("", "en", "I sat 3 exams."), ("", "fr", "j'ai fini un jeu 5 étoiles"),
     ("", "fr", "j'adore ce jeu"), ("", "fr", "ce jeu s'appelle Outer Wilds"), ("", "es", "me encanta el mar"),
     ("10", "es", "ayer fui al mar con mi hermana"), ("10", "de", "Gestern war ich in so einem Laden"),
+    ("17", "it", "dentista mar 17"), ("15", "pt", "te vejo no dom"),
     ("12", "fr", "RDV jeu. 14h"), ("18", "fr", "mer 18 mars dentiste"), ("12", "fr", "dentiste, jeu 14h"),
     ("18", "en", "The dentist is on Wednesday."), ("18", "de", "Mittwoch gehe ich zum Zahnarzt."),
     ("13", "ru", "Я болела, но в пятницу выхожу на работу."), ("09", "ru", "В понедельник шёл дождь."),
