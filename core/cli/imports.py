@@ -149,12 +149,14 @@ def _holds_chats(file: Path) -> bool:
 
 
 def _names_people(file: Path) -> bool:
-    """Return whether an item of the file names a participant or a conversation, as exported items do."""
+    """Return whether an item of the file names a person or a conversation, as items exported here or from mem0 do."""
     from ..transfer.items.formats import read_items
 
     with suppress(TransferError):  # the import reports it
-        values = [row.value for row in read_items(file).rows]
-        return any(isinstance(each, dict) and (each.get("participant") or each.get("conversation")) for each in values)
+        values = [row.value for row in read_items(file).rows if isinstance(row.value, dict)]
+        kept = [each["metadata"] for each in values if isinstance(each.get("metadata"), dict)]
+        named = [each.get(key) for each in (*values, *kept) for key in ("participant", "conversation", "user_id")]
+        return any(named)
     return False
 
 

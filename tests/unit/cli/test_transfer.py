@@ -148,6 +148,9 @@ def test_l38_the_memories_of_one_person_move_to_another_database_and_stay_theirs
         refused = run("import", "ann.json", *bare, *new)
         assert (refused.code, "--public for everybody" in " ".join(refused.err.split())) == (2, True), refused.err
     assert run("import", "ann.json", "--public", "--database", "sqlite:///open.db").json["imported"] == 1
+    mem0 = [{"id": "1", "memory": "Bob has debts", "user_id": "bob"}]
+    Path("mem0.json").write_text(json.dumps({"results": mem0}), "utf-8")
+    assert run("import", "mem0.json").code == 2
     assert run("import", "ann.json", "--conversation", "web/ann", "--user", "ann", *new).json["imported"] == 1
 
     def found(who: str) -> list[str]:
