@@ -77,7 +77,7 @@ def copy_database(
         left_out = {*INDEX, schema_version.name, *(() if tokens else (access_tokens.name,))}
         tables = [TABLES[entry.table] for entry in REGISTRY if entry.table not in left_out]
         _check_source(old)
-        if _identify(old.target) == _identify(new.target):
+        if _is_same(old.target, new.target):
             raise StoreError(f"SOURCE and TARGET are the same database, {new.target.shown}.", source="TARGET")
         check_new_file(new.target)
         with old.connection(source="SOURCE", snapshot=True) as connection:
@@ -93,6 +93,13 @@ def copy_database(
             ended = delete(schema_version).where(schema_version.c.version_num == migration.COPYING)
             new.idempotent_transaction(lambda connection: connection.execute(ended), source=schema_version.name)
         return Copied(old.target.shown, new.target.shown, rows, repaired)
+
+
+def _is_same(old: Target, new: Target) -> bool:
+    one, two = (Path(str(each.url.database)) for each in (old, new))
+    if old.family == new.family == "sqlite" and one.is_file() and two.is_file():
+        return one.samefile(two)  # by any name: a hard link, another case of letters
+    return _identify(old) == _identify(new)
 
 
 def _identify(target: Target) -> str:

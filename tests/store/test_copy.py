@@ -295,7 +295,9 @@ def test_d36_a_copy_that_was_killed_after_its_end_is_complete_when_run_again(
     refused = run("db", "copy", url, fresh_url)
     assert refused.code == 1 and "holds rows already" in refused.err and len(find(fresh_url, "fact")) == 2
     (tmp_path / "link.db").symlink_to(tmp_path / "source.db")
-    for source, target in ((url, url), (url, f"sqlite:///{tmp_path / 'link.db'}"), (fresh_url, fresh_url)):
+    (tmp_path / "hard.db").hardlink_to(tmp_path / "source.db")
+    others = [f"sqlite:///{tmp_path / name}" for name in ("source.db", "link.db", "hard.db")]
+    for source, target in (*((url, other) for other in others), (fresh_url, fresh_url)):
         assert "the same database" in run("db", "copy", source, target).err
 
 
