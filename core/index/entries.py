@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, case, func, null, select
 
+from ..base.text_caches import cache_texts
 from ..database import dialects, sources
 from ..database.compiled import AT_ONCE, IDS, read_parts
 from ..database.engine import Database
@@ -19,7 +20,7 @@ from ..text import times
 from ..text.folding import fold
 from ..text.hits import content_digest, stored_tags
 from ..text.languages import likely_languages
-from ..text.time import find_about_days
+from ..text.time import LOOKED_AT, find_about_days
 from ..text.words import index_terms
 from .shapes import PARTIAL, Entry, Said, ThreadSpeaker
 
@@ -60,12 +61,16 @@ class Calendar(NamedTuple):
     languages: tuple[str, ...] = ()
     """Languages besides the language of the text."""
 
-    def find_places(self, text: str, at: datetime | None) -> dict[str, tuple[int, int]]:
+    def find_places(self, text: str, at: datetime | None) -> Mapping[str, tuple[int, int]]:
         """Return the days, months and years that a text written at `at` names, each with the position of its words."""
-        if at is None:
-            return {}
-        zone, languages = times.zone(self.zone) or UTC, likely_languages(text, self.languages)
-        return find_about_days(text, at, zone, languages)
+        return {} if at is None else _find_places(self, text[:LOOKED_AT], at)
+
+
+@cache_texts(1024)
+def _find_places(calendar: Calendar, text: str, at: datetime) -> Mapping[str, tuple[int, int]]:
+    """Read a text's days once for all prompts that look for the same days."""
+    zone, languages = times.zone(calendar.zone) or UTC, likely_languages(text, calendar.languages)
+    return find_about_days(text, at, zone, languages)
 
 
 def calendar_of(db: Database) -> Calendar:

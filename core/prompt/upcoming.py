@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, timedelta
 from functools import partial
 
 from ..access.view import Viewer
 from ..base.patterns import lazy_pattern
-from ..base.text_caches import cache_texts
 from ..context.history import HistoryLists
 from ..context.lines import mark_opening, stamp
 from ..context.section_base import Built
 from ..database.dialects import from_microseconds, microseconds
 from ..database.engine import Database
 from ..database.sources import BY_NUMBER, CHAT, MEMORIES
-from ..index.entries import Calendar, calendar_of
+from ..index.entries import calendar_of
 from ..index.numbers import Flags, ViewRows, is_among, take
 from ..index.shapes import DAY, RowId
 from ..index.state import IndexState
@@ -69,7 +68,7 @@ def build_upcoming(
             if row is None or row.digest in shown or drop(row):
                 continue
             said = row.shown_text
-            places = _find_places(calendar_of(db)._replace(zone=zone), said, row.at_us)
+            places = calendar_of(db)._replace(zone=zone).find_places(said, from_microseconds(row.at_us))
             names = (day, *name_yearly(date.fromisoformat(day)))
             begin, end = next(filter(None, map(places.get, names)), (0, 0))
             text = join_lines(said if len(said) <= chars else snippet_around(said, begin, end - begin, chars))
@@ -86,12 +85,6 @@ def build_upcoming(
     ids = [f"{BY_NUMBER[source].name}/{row}" for source, row in lines]
     left_out = tuple(LeftOut(KEY, "limit", each) for each in ids[MOST_LINES:])
     return Built(list(lines.values())[:MOST_LINES], left_out, tuple(ids[:MOST_LINES]))
-
-
-@cache_texts(512)
-def _find_places(calendar: Calendar, text: str, at_us: int) -> Mapping[str, tuple[int, int]]:
-    """Return the days that a text names; the prompts of a day all read the same texts."""
-    return calendar.find_places(text, from_microseconds(at_us))
 
 
 def _write(call: PromptCall, lists: HistoryLists, row: FoundRow, text: str) -> str:
