@@ -100,7 +100,7 @@ class MessageLines:
 
         items: list[Item] = []
 
-        def write(numbers: Iterable[int]) -> tuple[Messages | dict[str, Any], str]:
+        def write(numbers: Collection[int]) -> tuple[Messages | dict[str, Any], str]:
             messages = order_for_dialect(dialect, *self._compose(self._recall(items, numbers)))
             return messages, _join_contents(messages)
 
@@ -258,11 +258,8 @@ class MessageLines:
 
     def _leave_answers(self, lines: Sequence[Line], numbers: list[int]) -> list[int]:
         """Drop the persona's answers at the cut of the chat: the messages that they answer are not shown as turns."""
-        turns = [(n, line.turn) for n, line in enumerate(lines) if line.section == CURRENT and line.turn is not None]
-        kept, start = frozenset(numbers), len(turns)
-        while start and turns[start - 1][0] in kept:
-            start -= 1
-        left = set[int]()
+        turns, left = _list_turns(lines), set[int]()
+        start = _find_run(turns, numbers)
         while 0 < start < len(turns) and turns[start][1].role == "assistant":
             if (CURRENT, start) not in self.gathered.places:
                 left.add(turns[start][0])
@@ -291,20 +288,18 @@ class MessageLines:
         least = "At least " if self.may_match_more else ""
         return f"{least}{self.matching} lines match; the {shown} best are shown."
 
-    def _recall(self, items: Sequence[Item], numbers: Iterable[int]) -> list[Line]:
+    def _recall(self, items: Sequence[Item], numbers: Collection[int]) -> list[Line]:
         """Return the chosen lines in order; turns before the unbroken run of the newest turns become records."""
-        lines: list[Line] = []
-        run = max((n for n, line in enumerate(self.lines) if line.section == CURRENT), default=-1)
-        for n in sorted(numbers, reverse=True):
+        lines, turns = list[Line](), _list_turns(self.lines)
+        older = {n for n, _ in turns[: _find_run(turns, numbers)]}
+        for n in sorted(numbers):
             line = items[n].value
-            if line.section == CURRENT and line.turn is not None and n != run:
+            if n in older:
                 who = line.turn.speaker and f"{line.turn.speaker}: "
                 head = " ".join(filter(None, [line.head, who]))
                 line = line._replace(turn=None, head=head, said=join_lines(line.said))
-            elif line.section == CURRENT:
-                run -= 1
             lines.append(line)
-        return lines[::-1]
+        return lines
 
     def _compose(self, lines: Sequence[Line]) -> tuple[list[str], list[MessagePart]]:
         """Return the texts of the system message, and the messages after it."""
@@ -323,6 +318,19 @@ class MessageLines:
         opening, parts = [*self.system, *relationship, *wishes], [*turns, MessagePart(last)]
         system, placed = place_recap(opening, parts, recap, self.recap_at, self.recap_depth)
         return system, mark_days(placed, self.at, self.zone) if self.shows_times else placed
+
+
+def _list_turns(lines: Sequence[Line]) -> list[tuple[int, MessagePart]]:
+    """Return the turns of this conversation, each with the index of its line."""
+    return [(n, line.turn) for n, line in enumerate(lines) if line.section == CURRENT and line.turn is not None]
+
+
+def _find_run(turns: Sequence[tuple[int, MessagePart]], numbers: Collection[int]) -> int:
+    """Return the place among the turns at which the unbroken run of the newest ones in `numbers` begins."""
+    kept, start = frozenset(numbers), len(turns)
+    while start and turns[start - 1][0] in kept:
+        start -= 1
+    return start
 
 
 def _join_contents(messages: Messages | dict[str, Any]) -> str:
