@@ -155,8 +155,7 @@ def _names_people(file: Path) -> bool:
     with suppress(TransferError):  # the import reports it
         values = [row.value for row in read_items(file).rows if isinstance(row.value, dict)]
         kept = [each["metadata"] for each in values if isinstance(each.get("metadata"), dict)]
-        named = [each.get(key) for each in (*values, *kept) for key in ("participant", "conversation", "user_id")]
-        return any(named)
+        return any(each.get(key) for each in (*values, *kept) for key in ("participant", "conversation", "user_id"))
     return False
 
 

@@ -231,11 +231,11 @@ def _text_check(
         days[entry_digest(entry)].add(microseconds(entry.time or now) // DAY_US)
 
     def is_shown(row: FoundRow) -> bool:
-        if row.digest is None or row.digest in said:
-            return row.digest is not None
-        if now is not None and row.source == sources.CHAT.number:
-            return row.at_us // DAY_US in days.get(row.digest, ())
-        return row.digest in days
+        if row.digest is None:
+            return False
+        shown_on = days.get(row.digest, ())
+        is_of_day = now is None or row.source != sources.CHAT.number or row.at_us // DAY_US in shown_on
+        return row.digest in said or (bool(shown_on) and is_of_day)
 
     return is_shown
 

@@ -37,6 +37,8 @@ MOST_READ = 6
 MOST_CHARS = 1_000
 """Maximum length of a message that changes something: a longer one tells of many things."""
 _TASK = lazy_pattern(r"\b(?:todo|to-do|task:)|\[(?: |open|todo)\]")
+_TELLING = ("changes", "news")
+"""Phrase lists of a change: `changes` needs one word of the plan beside it, `news` two, or one of a task."""
 _ENDS = "[,.;:!?\\n\u3001\u3002\uff01\uff1f]"
 _CLAUSE_END, _WORD_OR_END = lazy_pattern(_ENDS), lazy_pattern(rf"\w+|{_ENDS}")
 
@@ -100,7 +102,7 @@ def marks_done(old: str, text: str, languages: Sequence[str]) -> bool:
     if _TASK.search(fold(old)) and not _TASK.search(fold(text)):
         return True
     before, said, spoken = asked_words(old), asked_words(text), likely_languages(text, languages)
-    is_told = any(holds(said, name, spoken) and not holds(before, name, spoken) for name in ("changes", "news"))
+    is_told = any(holds(said, name, spoken) and not holds(before, name, spoken) for name in _TELLING)
     return is_told and all(word in said for word in before.split())
 
 
@@ -109,7 +111,7 @@ def _list_told(row: FoundRow, languages: Sequence[str]) -> Collection[str]:
     if row.folded.isascii() and _list_telling().isdisjoint(_WORD_OR_END.findall(row.folded)):
         return ()
     said, spoken = asked_words(row.shown_text), likely_languages(row.shown_text, languages)
-    return [name for name in ("changes", "news") if holds(said, name, spoken)]
+    return [name for name in _TELLING if holds(said, name, spoken)]
 
 
 def _is_change(row: FoundRow, plan: FoundRow, told: Collection[str], languages: Sequence[str]) -> bool:
@@ -142,7 +144,7 @@ def _leave_sentences(row: FoundRow, told: Collection[str], languages: Sequence[s
 @lru_cache(maxsize=1)
 def _list_telling() -> frozenset[str]:
     """Return the longest word of each phrase in the lists `changes` and `news`, in all languages with spaces."""
-    phrases = (each for code in ABOUT for name in ("changes", "news") for each in list_phrases(name, code))
+    phrases = (each for code in ABOUT for name in _TELLING for each in list_phrases(name, code))
     return frozenset(max(bare(phrase).split("_"), key=len) for phrase in phrases)
 
 
@@ -198,6 +200,5 @@ def _list_names(row: FoundRow, words: Collection[str]) -> dict[str, set[str]]:
 @lru_cache(maxsize=64)
 def _list_small(language: str) -> frozenset[str]:
     """Return the words that name no plan: stop words, words of time and words of a change."""
-    phrases = (*list_phrases("changes", language), *list_phrases("news", language))
-    changes = {word for phrase in phrases for word in phrase.split("_")}
+    changes = {word for name in _TELLING for phrase in list_phrases(name, language) for word in phrase.split("_")}
     return stop_words(language) | may_name_time(language) | changes

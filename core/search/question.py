@@ -129,7 +129,7 @@ def read_question(text: str, *, now: datetime, zone: tzinfo, languages: Sequence
         has_unread_time=not spans
         and not wants_time
         and any(not name_words(code).isdisjoint(words.split()) for code in known)
-        and not asks_who(f"{words.rpartition(' ')[0].rpartition(' ')[0]} ", known),
+        and not asks_who(f"{words.rsplit(maxsplit=1)[0]} ", known),
         order=order,  # type: ignore[arg-type]
         beside="" if spans else question_words.find_side(words, known),
         wants_time=wants_time,

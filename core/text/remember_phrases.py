@@ -41,6 +41,7 @@ THAT_WISH, THAT_RULE = "that_wish", "that_rule"
 
 _RULED_OUT = ("ruled_out", "not_wishes", "not_endings", "not_facts", "fiction")
 _BEGUN = ("explicit", "endings", "returns", "stops", "permits", THAT_WISH, THAT_RULE, "wishes")
+_ENDING = ("stops", "endings")
 _RULED_BY = {"wishes": "not_wishes", **dict.fromkeys(_BEGUN[1:-1], "not_endings")}
 _PARTS = ("stays", "narrows", "joins", "ands", "instead", "leads", "openings", "asks", "vague", "synonyms", "adverbs")
 GROUPS = (*WANTED_GROUPS, REFUSALS, *_BEGUN[1:], *_PARTS, *_RULED_OUT, *TOPICS, HEALTH, MEDICAL, DOUBTS, THAT_NAME)
@@ -411,9 +412,9 @@ def _find_statements(text: str | None, known: Sequence[Phrases]) -> list[Stateme
             asked_for = before if before and is_next else sentence
             if found and found[-1].text == asked_for:
                 groups |= found.pop().groups
-        if is_refused:
-            groups &= {"stops", "endings", *TOPICS} if _holds_any(whole, REFUSALS, known) else set()
-            groups = frozenset() if groups.isdisjoint(("stops", "endings")) else groups
+        if is_refused:  # of `please forget that I'm vegan` only what it ends counts
+            ends = _holds_any(whole, REFUSALS, known) and not groups.isdisjoint(_ENDING)
+            groups = groups & {*_ENDING, *TOPICS} if ends else frozenset()
         before = "" if _ASKED.search(sentence) else asked_for
         if groups:
             found.append(Statement(asked_for, groups))

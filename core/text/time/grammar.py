@@ -183,10 +183,13 @@ def _is_proven(parts: Sequence[TimePart], n: int) -> bool:
 def _find_others(parts: Sequence[TimePart], n: int, back: int, follows: Mapping[str, Any]) -> str:
     """Return the kinds that part `n` has by itself, but not among its neighbours."""
     kinds, before = parts[n].kinds, parts[n - 1].kinds if n else {BREAK: 0}
+    if "P" in kinds and follows.get("I") == "event" and not before:  # `game night on Sunday`
+        return "P"
     if "P" in kinds:
-        is_event = follows.get("I") == "event" and not before  # `game night on Sunday`
-        return "P" if is_event else "D" if n and not _PLAIN_TIMES.isdisjoint(parts[back].kinds) else ""
-    return "m" * ("d" not in before) + "w" * ("=" in before) if kinds.get("!") == "homonym" else ""  # `un jeu`
+        return "D" if n and not _PLAIN_TIMES.isdisjoint(parts[back].kinds) else ""
+    if kinds.get("!") != "homonym":
+        return ""
+    return ("" if "d" in before else "m") + ("w" if "=" in before else "")  # `un jeu`
 
 
 def _is_appointment(parts: Sequence[TimePart], back: int, n: int) -> bool:
