@@ -78,7 +78,7 @@ def build_upcoming(
                 lines[key] = f"{day}: {_write(call, lists, row, text)}"
                 plans += [row] if len(plans) < MOST_CHECKED else []
     changes = find_changes(db, index, plans, values, call.settings.languages, partial(_may_read, viewer))
-    for key, row in changes.items():
+    for key, row in [(key, row) for key, rows in changes.items() for row in reversed(rows)]:
         if key in lines and not drop(row):
             lines[key] += f" (Later: {_write(call, lists, row, join_lines(snippet(row.shown_text, chars)))})"
             lines.pop((row.source, row.id), None)

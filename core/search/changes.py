@@ -34,6 +34,8 @@ MOST_ROWS = 200
 """Maximum number of rows with a word: a more frequent one names no plan."""
 MOST_READ = 6
 """Maximum number of later messages that are read for each of these words, newest first."""
+MOST_CHANGES = 2
+"""Maximum number of messages shown as changes of a row: of `My boss is Helen`, `Helen quit` and news of her bike."""
 MOST_CHARS = 1_000
 """Maximum length of a message that changes something: a longer one tells of many things."""
 _TASK = lazy_pattern(r"\b(?:todo|to-do|task:)|\[(?: |open|todo)\]")
@@ -50,8 +52,8 @@ def find_changes(
     values: Mapping[str, Any],
     languages: Sequence[str],
     may_read: MayRead,
-) -> dict[RowId, FoundRow]:
-    """Return, for each plan or fact that was changed, the newest message saying so; `values`: see `read_values`."""
+) -> dict[RowId, list[FoundRow]]:
+    """Return, for each plan or fact that was changed, the messages saying so, newest first, at most MOST_CHANGES."""
     words = [_list_rarest(plan, index, languages) for plan in plans]
     later = _find_later(index, {word for rarest in words for word in rarest}, may_read)
     newest = list[set[RowId]]()
@@ -60,14 +62,16 @@ def find_changes(
         newest.append(set[RowId]().union(*since))
     read, _ = read_rows(db, set[RowId]().union(*newest), values)
     short = [row for row in read.values() if len(row.folded) <= MOST_CHARS]
-    rows, changes = sorted(short, key=attrgetter("at_us", "id"), reverse=True), {}
+    rows = sorted(short, key=attrgetter("at_us", "id"), reverse=True)
+    changes = defaultdict[RowId, list[FoundRow]](list)
     told = {(row.source, row.id): _list_told(row, languages) for row in rows}
     for plan, keys in zip(plans, newest, strict=True):
         is_of_task = is_task(plan)
         for row in rows:
             key = row.source, row.id
             if key in keys and (told[key] or is_of_task) and _is_change(row, plan, told[key], languages):
-                changes[plan.source, plan.id] = row
+                changes[plan.source, plan.id].append(row)
+            if len(changes.get((plan.source, plan.id), ())) == MOST_CHANGES:
                 break
     return changes
 

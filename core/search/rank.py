@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
@@ -351,15 +351,20 @@ def add_changes(ranked: Ranked, db: Database) -> Ranked:
 
 def keep_changes(ranked: Ranked, before: Ranked) -> Ranked:
     """Add to the candidates the changes found by the previous round, `before`."""
-    return _offer_changes(ranked, {c.changes: before.rows[c.key] for c in before.candidates if c.changes is not None})
+    found = defaultdict[RowId, list[FoundRow]](list)
+    for c in before.candidates:
+        if c.changes is not None:
+            found[c.changes].append(before.rows[c.key])
+    return _offer_changes(ranked, found)
 
 
-def _offer_changes(ranked: Ranked, found: dict[RowId, FoundRow]) -> Ranked:
-    """Add messages to the candidates; `found` has the message that changes each row, better rows first."""
-    if not found:
+def _offer_changes(ranked: Ranked, found: Mapping[RowId, Sequence[FoundRow]]) -> Ranked:
+    """Add messages to the candidates; `found` has the messages that change each row, better rows first."""
+    pairs = [(row, key) for key, rows in found.items() for row in rows]
+    if not pairs:
         return ranked
-    changed = {(row.source, row.id): key for key, row in reversed(found.items())}
-    ranked = _offer_rows(ranked, [(row, 0.0) for row in found.values()], "newest")
+    changed = {(row.source, row.id): key for row, key in reversed(pairs)}
+    ranked = _offer_rows(ranked, [(row, 0.0) for row, _ in pairs], "newest")
     candidates = list(ranked.candidates)
     for n, c in enumerate(candidates):
         if (key := changed.get((c.source, c.id))) is not None:

@@ -247,6 +247,15 @@ def test_t63_a_plan_or_state_comes_with_the_message_that_changed_it(
     assert ranks[change] == ranks[before] + 1
 
 
+def test_t63_news_of_something_else_does_not_hide_a_change(db: Database, scope: Scope) -> None:
+    fact, change, news = "My boss is Helen Marsh.", "Helen Marsh quit.", "Helen Marsh sold me her bike."
+    talked(
+        db, scope, [("Ann", fact), *filler(20), ("Ann", change), *filler(20), ("Ann", news), *filler(9)], ago(days=9)
+    )
+    asked = replace(scope, conversation="tg/1", participant="tg/ann")
+    assert {fact, change} <= {hit["snippet"] for hit in explain(db, asked, query="Who is my boss?")[0]}
+
+
 @pytest.mark.parametrize(("task", "done", "asked"), [
     ("TODO: send the invoice to Karlsson [open]", "I sent the invoice to Karlsson.", "What is still open?"),
     ("- [ ] call the plumber about the sink", "The plumber came, the sink works.", "What is still to call?"),
