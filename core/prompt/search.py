@@ -21,6 +21,7 @@ from ..database.rows import read_list
 from ..errors import StoreError
 from ..index.shapes import RowId
 from ..search.query import add_earlier, refers_back
+from ..search.question import Question
 from ..search.ranking.days import DAY_US
 from ..search.ranking.rows import FILLING, FoundRow
 from ..shapes import HistoryEntry, Hit, LeftOut
@@ -181,9 +182,10 @@ def build_dropper(
     )
     shows_match = call.settings.snippet_window == "match"
     looked_for = started.search.looked_for[sources.AI_DIARY.number] if started and shows_match and thoughts else ()
-    is_listing = started is not None and started.round.question.wants_list
+    question = started.round.question if started else Question()
+    by_day = question.wants_list or question.is_of_days
     said = {content_digest(text) for built in listed for text in built.said}
-    is_shown = _text_check(said, lists.visible, call.message.date if is_listing else None)
+    is_shown = _text_check(said, lists.visible, call.message.date if by_day else None)
     lines = {e.row_id: e for e in lists.visible if e.row_id is not None}
     replaced, replaced_texts = lists.replacing, {entry_digest(e) for e in lists.replaced}
     replaced_rows = call.request.replaced_rows | lists.replaced_rows
@@ -224,7 +226,7 @@ def _text_check(
 ) -> Callable[[FoundRow], bool]:
     """Return a function that tells whether the prompt shows a row's text elsewhere.
 
-    `now` is given for a list or count, in which a message of another day is not shown by an equal text: `took my pill`.
+    `now` is given if a message of another day is not shown by an equal text: `took my pill`, for a count or a day.
     """
     days: defaultdict[bytes, set[int]] = defaultdict(set)
     for entry in visible:

@@ -25,7 +25,7 @@ from ..text.times import EARLIEST, LATEST, iso_text
 from .lookup import holds_term, loosen_terms
 from .plain import MOST_COMPARED
 from .query import Query
-from .question import SOON_DAYS, describe_span
+from .question import SOON_DAYS, Question, describe_span
 from .rank import FEW_HITS, Ranked
 from .ranking import relevance
 from .ranking.days import DAY_US
@@ -53,7 +53,7 @@ Drop = Callable[[FoundRow], str]
 FIRST_HITS = 10
 """Number of hits that count as first; if the question is about the present, the last of these is the newest match."""
 MOST_EQUAL = 3
-"""Maximum number of hits with the same text, unless a count is asked for; if a list is asked for, of each person."""
+"""Maximum number of hits with the same text, unless a time or count is asked for; if days matter, of each person."""
 UNREAD_TIME = "Words of time in the question could not be read; no span of time was looked for."
 
 
@@ -108,11 +108,11 @@ def choose_hits(read: Ranked, drop: Drop | None = None) -> Selection:
         scored = [c for c in scored if not c.context or c.row.folded.strip()]
         scored = relevance.rank_rows(scored, asked, read.near)
     kept, left = _drop_some(search, scored, drop)
-    is_listing = query.is_listing or (asked is not None and asked.question.wants_list)
-    is_counting = query.is_listing or (asked is not None and asked.question.wants_number)
-    kept, copies = _remove_copies(
-        search, kept, is_ranked=asked is not None, is_listing=is_listing, is_counting=is_counting
-    )
+    question = asked.question if asked is not None else Question()
+    keeps_days = query.is_listing or question.is_of_days
+    by_day = keeps_days or question.wants_list
+    keeps_all = keeps_days or question.wants_number
+    kept, copies = _remove_copies(search, kept, is_ranked=asked is not None, by_day=by_day, keeps_all=keeps_all)
     left += [(c, "duplicate") for c in copies]
     ordered = _order(search, kept, asked)
     rank = {c: n for n, c in enumerate(ordered, 1)}
@@ -120,7 +120,7 @@ def choose_hits(read: Ranked, drop: Drop | None = None) -> Selection:
     chosen = [Chosen(_build_hit(search, c.row), c, c.row, rank[c]) for c in kept if c in rank]
     is_done = read.is_complete or len(chosen) >= query.limit
     repeated: Sequence[Repeated] = ()
-    if not is_done and read.matches is not None and not is_listing:
+    if not is_done and read.matches is not None and not by_day:
         reasons = {(c.row.source, c.row.id): reason for c, reason in left}
         latest = {(c.row.source, c.row.id): c for c in (*scored, *kept)}
         repeated = list_repeated([(c.row, c.score, reasons.get(key, "")) for key, c in latest.items()])
@@ -188,12 +188,12 @@ def _drop_some(
 
 
 def _remove_copies(
-    search: Search, found: Sequence[ScoredRow], *, is_ranked: bool, is_listing: bool, is_counting: bool
+    search: Search, found: Sequence[ScoredRow], *, is_ranked: bool, by_day: bool, keeps_all: bool
 ) -> tuple[list[ScoredRow], list[ScoredRow]]:
     """Return (rows kept, rows left out as copies of a newer row); a kept row gets the best score of its copies.
 
-    Matches of different people are no copies. With `is_listing`, neither are messages of different days: `I had pasta
-    for lunch` counts on each of them. Without `is_counting`, MOST_EQUAL of them are kept.
+    Matches of different people are no copies. With `by_day`, neither are messages of different days: `I had pasta for
+    lunch` counts on each of them. Without `keeps_all`, MOST_EQUAL of them are kept.
     """
     by_text: defaultdict[bytes, dict[tuple[str, int] | None, int]] = defaultdict(dict)
     kept: list[ScoredRow] = []
@@ -207,15 +207,15 @@ def _remove_copies(
             kept.append(c)
             continue
         equal, said = by_text[content], None
-        if row.source == CHAT and c.matched:
-            said = row.said_by_key or row.said_by, c.candidate.at_us // DAY_US if is_listing else 0
+        if row.source == CHAT and (c.matched or c.candidate.is_offered):
+            said = row.said_by_key or row.said_by, c.candidate.at_us // DAY_US if by_day else 0
         at = equal.get(said)
         if said is None:
             at = next(iter(equal.values()), None)
         elif at is None and None in equal and kept[equal[None]].row.said_by_key in ("", said[0]):
             at = equal[said] = equal.pop(None)  # a memory made of this message
-        elif at is None and len(equal) >= MOST_EQUAL and not is_counting:
-            others = [n for one, n in equal.items() if one is None or one[0] == said[0] or not is_listing]
+        elif at is None and len(equal) >= MOST_EQUAL and not keeps_all:
+            others = [n for one, n in equal.items() if one is None or one[0] == said[0] or not by_day]
             at = others[0] if len(others) >= MOST_EQUAL else None
         if at is None:
             equal[said] = len(kept)

@@ -84,6 +84,11 @@ class Question:
     languages: tuple[str, ...] = ()
     """Language of the question; if unknown, the languages given."""
 
+    @property
+    def is_of_days(self) -> bool:
+        """Return whether equal texts of different days are different answers: `Did I run on Friday?`"""
+        return self.wants_time or bool(self.spans or self.order)
+
 
 def read_question(text: str, *, now: datetime, zone: tzinfo, languages: Sequence[str]) -> Question:
     """Return the facts about a question, without people; only the first 4,000 characters are read; never raises."""

@@ -138,6 +138,24 @@ def test_t36_a_count_gets_equal_texts_of_each_day(db: Database, scope: Scope) ->
     assert len(find(db, scope, query="Did I swim in the lake?")) == 1
 
 
+@pytest.mark.parametrize(("question", "days"), [
+    ("When did I swim in the lake?", {1, 2, 3, 5, 9}),
+    ("When did I first swim in the lake?", {9}),
+    ("Did Ann swim in the lake 5 days ago?", {5}),
+    ("What did Ann say 3 days ago?", {3}),
+])  # fmt: skip
+def test_t36_a_question_about_days_gets_the_equal_text_of_its_day(
+    db: Database, scope: Scope, question: str, days: set[int]
+) -> None:
+    """The newest of equal texts stood for all, and answered with the wrong day."""
+    rows = [("I swam in the lake", ago(days=each)) for each in (9, 5, 3, 2, 1)]
+    said(db, scope, rows, name="Ann")
+    said(db, scope, [("I swam in the lake", ago(days=3, minutes=-9))], name="Bob")
+    asked = replace(scope, conversation="tg/1", participant="tg/ann")
+    found = [hit for hit in find(db, asked, query=question, limit=10) if hit["speaker"] == "Ann"]
+    assert days <= {(ago(days=0) - datetime.fromisoformat(hit["timestamp"])).days for hit in found}
+
+
 def test_t36_equal_texts_of_two_people_are_two_statements(db: Database, scope: Scope) -> None:
     for at, who in enumerate(("Ann", "Bob", "Ann", "Cem", "Dan")):
         said(db, scope, [("I love ramen", ago(days=1, minutes=-at))], name=who)
