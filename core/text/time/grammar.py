@@ -12,8 +12,8 @@ from typing import Any
 from ...base.patterns import lazy_pattern
 from .calendar import BREAK, UNITS
 from .parts import TimePart, build_kinds, yearly
-from .patterns import TABLES, Found, Moment, Read, list_seasons
-from .spans import every_month, every_week, fixed, of_month
+from .patterns import TABLES, Found, Moment, Read, fall_on, list_seasons
+from .spans import DAY, every_month, every_week, fixed, of_month
 
 _WORDS_BETWEEN = {"x*": "(?:<[^>1-4]*[xI][^>1-4]*>){0,3}", "_*": r"(?:<[-+V~(xInAg!_\]]*>){1,6}"}
 _AMOUNTS = frozenset("UWqgL")
@@ -21,13 +21,15 @@ _AMOUNTS = frozenset("UWqgL")
 _CLAUSE_ENDS, _OVER = frozenset({BREAK, ","}), frozenset("~(")
 _BEFORE = frozenset("I1234567LB")
 _PLACES, _ENDS_DAY = frozenset("x,"), frozenset({BREAK, *",AP]8_"})
-_HOURS, _IN_OR_LAST = frozenset("Pc"), frozenset("aLBe")
+_HOURS, _AFTER_HOUR, _IN_OR_LAST = frozenset("Pc"), frozenset("CPNUfc"), frozenset("aLBe")
 _PLAIN_TIMES, _LONGER_TIMES = frozenset("DWZNMEo"), frozenset("XUWMmN")
 _NAMED, _SURE_YEAR, _COUNTING = frozenset("MWy"), frozenset("YZ"), frozenset("Nh")
 _DETERMINERS = frozenset("xIL5")
 _MONTHS, _JOINING, _IN_LIST = frozenset("Mm"), frozenset("8,x"), frozenset("x,8IAn5")
 _AROUND_YEAR = frozenset({BREAK, "-", "+"})
 """Kinds of parts after a year without a word before it: `Was ist 2015 passiert?`"""
+_NEAR = 45 * DAY
+"""Maximum distance from now of the day that a weekday and a bare number name: `vendredi 6`."""
 _SURE = {"m": "M", "w": "W", "$": "S", ".": "y"}
 EVERY = "\u2200"
 """Kind of a weekday that recurs: `every Friday`."""
@@ -153,6 +155,7 @@ def _make_sure(m: Moment, parts: Sequence[TimePart], n: int, made: Sequence[Time
     is_day = is_led and "o" in kinds and "I" in parts[back].kinds
     is_day |= n > 0 and parts[n - 1].kinds.get("I") == "day" and bool(follows) and "5" not in follows
     is_day |= "o" in kinds and "d" in kinds and _is_appointment(parts, back if n else -1, n)
+    is_day |= "d" in kinds and _is_behind_weekday(m, parts, n)
     if is_day and "d" in kinds and not _LONGER_TIMES & follows.keys():
         kinds |= build_kinds(every_month(kinds["d"]))
         kinds.pop("N", None)  # `op de 4e om 8 uur` is no amount
@@ -198,6 +201,17 @@ def _is_appointment(parts: Sequence[TimePart], back: int, n: int) -> bool:
     before = parts[back].kinds if back >= 0 else {}
     is_led = ("6" in before or "+" in before or before.get("_") == "to") and not _ENDS_DAY.isdisjoint(follows[0])
     return is_led or "c" in follows[0] or ("A" in follows[0] and "c" in follows[-1])
+
+
+def _is_behind_weekday(m: Moment, parts: Sequence[TimePart], n: int) -> bool:
+    """Return whether a number is the day of a month behind its weekday: `Friday the 6th`, `vendredi 6`."""
+    before = next((part.kinds for part in reversed(parts[:n]) if not part.kinds.keys() <= _PLACES), parts[n].kinds)
+    weekday, after = before.get("W", before.get("w")), parts[n + 1].kinds if n + 1 < len(parts) else {}
+    if weekday is None or "o" in parts[n].kinds:
+        return weekday is not None
+    near = fall_on(every_month(parts[n].kinds["d"]), weekday).occur(m.today)
+    is_bare = m.lexicon.order == "dmy" and "!" not in before and _AFTER_HOUR.isdisjoint(after)
+    return is_bare and any(abs(start.date() - m.today) <= _NEAR for start, _ in near)
 
 
 def _find_month_of_list(parts: Sequence[TimePart], n: int) -> int | None:

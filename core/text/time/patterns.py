@@ -284,6 +284,19 @@ def take_day(weekday: int, week: Time | None) -> Time | None:
     return fixed(of_days(middle + (weekday - middle.weekday()) * DAY), "day")
 
 
+def fall_on(time: Time, weekday: int) -> Time:
+    """Return only the occurrences of a day that fall on a weekday: `Friday the 6th`."""
+    return replace(time, occur=lambda around: [each for each in time.occur(around) if each[0].weekday() == weekday])
+
+
+def match_weekday(day: Time, weekday: int) -> Time | None:
+    """Return a day, if it falls on the weekday named behind it."""
+    if day.period == "month":
+        return fall_on(day, weekday)
+    same = take_day(weekday, day)
+    return day if same is not None and same.occur(date.min) == day.occur(date.min) else None
+
+
 def take_edge_of(m: Moment, edge: str, step: int, unit: str) -> Time | None:
     whole = choose_unit(m, unit, step)
     return None if whole is None or unit in ("day", "weekend") else take_edge(whole, edge)
@@ -495,11 +508,8 @@ _DAYS: Table = (
         "U x* 5? x* 9",
         lambda _, v: v[2].cut(lambda day: spans.of_unit("week", day[0].date(), 0), "week") if v[0] == "week" else None,
     ),
-    ("W x* 9", lambda _, v: v[1]),
-    (
-        "9 x* W",
-        lambda _, v: v[0] if (day := take_day(v[1], v[0])) and day.occur(date.min) == v[0].occur(date.min) else None,
-    ),
+    ("W x* 9", lambda _, v: fall_on(v[1], v[0]) if v[1].period == "month" else v[1]),
+    ("9 x* W", lambda _, v: match_weekday(*v)),
     # Told on a Sunday, `Sunday was nice` and `ugh, Sunday` mean the day itself, `on Sunday we met` the one before.
     (")", lambda _, v: replace(spans.every_week(v[0]), period="month")),
     ("W", lambda m, v: replace(spans.every_week(v[0]), period="either" if m.is_unsure else "week")),
