@@ -41,6 +41,8 @@ MOST_CHARS = 1_000
 _TASK = lazy_pattern(r"\b(?:todo|to-do|task:)|\[(?: |open|todo)\]")
 _TELLING = ("changes", "news")
 """Phrase lists of a change: `changes` needs one word of the plan beside it, `news` two, or one of a task."""
+_TAG = lazy_pattern(r",\s*\w+\s*\?$")
+"""Last word of a statement that only asks for agreement: `the meetup is a week later, ok?`"""
 _ENDS = "[,.;:!?\\n\u3001\u3002\uff01\uff1f]"
 _CLAUSE_END, _WORD_OR_END = lazy_pattern(_ENDS), lazy_pattern(rf"\w+|{_ENDS}")
 
@@ -129,7 +131,8 @@ def _is_change(row: FoundRow, plan: FoundRow, told: Collection[str], languages: 
     is_elsewhere = row.conversation != plan.conversation and row.said_by_key != plan.said_by_key
     if is_elsewhere or (row.source == CHAT and row.said_by_key == PERSONA_SENDER):
         return False
-    if not is_done and is_question(row.shown_text, likely_languages(row.shown_text, languages)):
+    said = _TAG.sub("", row.shown_text)
+    if not is_done and is_question(said, likely_languages(said, languages)):
         return False
     least = 1 if "changes" in told or (told and is_done) else 2
     return _may_mean(_leave_sentences(row, told, languages), plan, languages, least)

@@ -202,7 +202,8 @@ def is_question(text: str, languages: Sequence[str]) -> bool:
         if language in WITHOUT_SPACES:
             asks = any(word in folded for word in opens)
         else:
-            asks = words.count(" ") > 2 and words.startswith(_phrases("opens", language))
+            opens_with = words.startswith(_phrases("opens", language)) and not begins_with(words, "never", (language,))
+            asks = words.count(" ") > 2 and opens_with
         if asks or (inside and any(run.startswith(inside) for run in all_runs(folded))):
             return True
         if ends and folded.rstrip(" .!~…。！").endswith(ends):
