@@ -156,6 +156,14 @@ def test_t36_a_question_about_days_gets_the_equal_text_of_its_day(
     assert days <= {(ago(days=0) - datetime.fromisoformat(hit["timestamp"])).days for hit in found}
 
 
+def test_t36_a_count_in_a_time_looks_for_the_common_word_of_its_question(db: Database, scope: Scope) -> None:
+    """`run` was a stop word, so that a count of runs in two weeks showed all lines of these weeks."""
+    said(db, scope, [(f"my run was {n} km", ago(days=n)) for n in range(1, 5)])
+    said(db, scope, [(f"lunch was noodle soup {n}", ago(days=1, minutes=n)) for n in range(9)])
+    found = find(db, scope, query="How many times did I run in the last two weeks?", limit=20)
+    assert len(found) == 4 and all("run" in hit["snippet"] for hit in found)
+
+
 def test_t36_equal_texts_of_two_people_are_two_statements(db: Database, scope: Scope) -> None:
     for at, who in enumerate(("Ann", "Bob", "Ann", "Cem", "Dan")):
         said(db, scope, [("I love ramen", ago(days=1, minutes=-at))], name=who)
