@@ -145,7 +145,7 @@ class Imported:
         self.clock.now = datetime.fromisoformat(turns[-1]["timestamp"]).replace(tzinfo=UTC) + timedelta(minutes=1)
         if new:
             self._import(new)
-            if defaults.default_embedder() is not None:
+            if defaults.process.embedder is not None:
                 embed_rows(db=self.db, scope=Scope(self.persona))
         c = chat_history_cache.c
         rows = self.db.read(select(c.id, c.message_id).where(c.persona_id == self.persona), source="chat_history_cache")

@@ -33,13 +33,7 @@ from ..database import compiled
 from ..database.compiled import CompiledStatement
 from ..database.dialects import ID, Key
 from ..database.engine import Database
-from ..database.schema import (
-    audiences,
-    chat_history_cache,
-    conversations,
-    counters,
-    participants,
-)
+from ..database.schema import audiences, chat_history_cache, conversations, counters, participants
 from ..database.sources import BY_NUMBER
 from ..database.stored_values import from_key, read_whole
 from ..errors import StoreReadError
@@ -160,10 +154,7 @@ def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str,
     version = next((read_whole(r[1]) or 0 for r in by_part.get(VERSION, ())), 0)
     changed = request.vocabulary_version is not None and version != request.vocabulary_version
     return AccessSnapshot(
-        viewer,
-        _recent(by_part.get(RECENT, ()), set(ids)),
-        version,
-        _build_vocabulary(by_part) if changed else None,
+        viewer, _recent(by_part.get(RECENT, ()), set(ids)), version, _build_vocabulary(by_part) if changed else None
     )
 
 
@@ -409,5 +400,4 @@ def _newest_of(which: Any, family: str) -> Any:
     statement = select(*_row(RECENT, n=[c.audience_id, c.local_only], k=keys, x=c.title))
     statement = statement.where(c.persona_id == _P, which, c.conversation_key != _KEY, c.last_message_at.is_not(None))
     # In the order of the index, ids last: any other order makes servers read and sort all the audience's conversations.
-    newest = statement.order_by(c.last_message_at.desc(), c.id.desc())
-    return newest.limit(bindparam("recent", type_=Integer()))
+    return statement.order_by(c.last_message_at.desc(), c.id.desc()).limit(bindparam("recent", type_=Integer()))

@@ -215,8 +215,7 @@ def choose_server(db: Database, persona: str, key: str, server: str = "") -> str
 def read_titles(db: Database, persona: str, keys: Iterable[str]) -> dict[str, ConversationCount]:
     """Return conversations by key, without message counts."""
     chosen = _select_conversations(persona, _K.conversation_key.in_(IDS))
-    rows = read_parts(db.read, chosen, {}, keys)
-    return {row.conversation_key: _conversation(row) for row in rows}
+    return {row.conversation_key: _conversation(row) for row in read_parts(db.read, chosen, {}, keys)}
 
 
 # People

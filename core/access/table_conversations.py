@@ -311,12 +311,7 @@ def _owner(row: Any) -> str:
 
 
 def turn(
-    connection: Connection,
-    db: Database,
-    persona: str,
-    facts: ConversationFacts,
-    privacy: Privacy,
-    person: str | None,
+    connection: Connection, db: Database, persona: str, facts: ConversationFacts, privacy: Privacy, person: str | None
 ) -> tuple[ConversationFacts, Counter[str]]:
     """Change the privacy of a conversation and its threads, moving their rows; return (new row, counts per table)."""
     direct = (person or UNKNOWN_PERSON) if privacy in ("direct", "separate") else None

@@ -57,8 +57,7 @@ _NAMES = select(_P.participant_key, _P.display_name).where(
 
 def strictest_rank(key: Any) -> Any:
     """Build a subquery for the strictest privacy rank of a participant's linked identities; NULL without a rank."""
-    ranks = select(func.max(LEVEL_RANK)).select_from(_LEVELS)
-    return ranks.where(MINE.c.participant_key == key).scalar_subquery()
+    return select(func.max(LEVEL_RANK)).select_from(_LEVELS).where(MINE.c.participant_key == key).scalar_subquery()
 
 
 def is_full(db: Database, key: str, default: str) -> bool:
@@ -87,9 +86,8 @@ def read_persons(db: Database, persona: str, keys: Collection[str]) -> dict[str,
 def is_name_of_person(db: Database, persona: str, name: str) -> bool:
     """Return whether a stored participant's name begins with the folded word `name`."""
     begins = func.lower(_P.display_name).startswith(name, autoescape=True)
-    return bool(
-        db.read(select(_P.participant_key).where(_P.persona_id == persona, begins).limit(1), source="participants")
-    )
+    named = select(_P.participant_key).where(_P.persona_id == persona, begins).limit(1)
+    return bool(db.read(named, source="participants"))
 
 
 def read_bare_ids(keys: Iterable[str]) -> set[str]:
@@ -146,8 +144,7 @@ def person_of(connection: Connection, persona: str, participant: str | None) -> 
     """Lock a participant, and return the person key it is linked to; the participant's own key if it is not stored."""
     if not participant:
         return None
-    person = connection.execute(_PERSON, {"persona": persona, "key": participant}).scalar()
-    return person or participant
+    return connection.execute(_PERSON, {"persona": persona, "key": participant}).scalar() or participant
 
 
 _KEY = (_P.persona_id == bindparam("persona"), _P.participant_key == bindparam("key"))

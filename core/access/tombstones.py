@@ -30,8 +30,7 @@ def note(
     with _LOCK:  # the id below which rows are too late, by digest of the forgotten person or conversation
         before: dict[bytes, int] = db.caches.get(_NAME, {})
         if len(before) >= _MOST:
-            least = cutoff - (_KEPT_MILLISECONDS << BITS)
-            before = {each: at for each, at in before.items() if at >= least}
+            before = {each: at for each, at in before.items() if at >= cutoff - (_KEPT_MILLISECONDS << BITS)}
         new = {digest: max(cutoff, before.get(digest, 0)) for digest in _digests(persona, people, conversations)}
         db.caches[_NAME] = before | new
 

@@ -26,13 +26,15 @@ MODEL_NAME_BYTES = 100
 
 @dataclass(slots=True)
 class _Process:
+    """What `configure` set."""
+
     db: Database | None = None
     settings: GivenSettings = None
     model: Any = None
     embedder: Any = None
 
 
-_process = _Process()
+process = _Process()
 _opening = threading.Lock()
 
 
@@ -70,10 +72,10 @@ def configure(
     if isinstance(db, str) and opened is not None:
         atexit.register(opened.close)
     with _opening:
-        _process.db = opened
-        _process.settings = settings
-        _process.model = model
-        _process.embedder = embedder
+        process.db = opened
+        process.settings = settings
+        process.model = model
+        process.embedder = embedder
 
 
 def check_model(model: Any) -> None:
@@ -95,14 +97,6 @@ def check_embedder(embedder: Any) -> None:
         )
 
 
-def default_embedder() -> Any:
-    return _process.embedder
-
-
-def default_model() -> Any:
-    return _process.model
-
-
 def default_database() -> Database:
     """Return the database of this process, opened by `open_database` at first use.
 
@@ -122,12 +116,12 @@ def default_database() -> Database:
     True
     >>> configure(None)
     """
-    if _process.db is None:
+    if process.db is None:
         with _opening:
-            if _process.db is None:
-                _process.db = open_database(settings=_process.settings)
-                atexit.register(_process.db.close)  # SQLite moves its log into the file when the last connection closes
-    return _process.db
+            if process.db is None:
+                process.db = open_database(settings=process.settings)
+                atexit.register(process.db.close)  # SQLite moves its log into the file when the last connection closes
+    return process.db
 
 
 def open_bare(url: str | None = None, *, settings: GivenSettings = None, **options: Any) -> Database:
@@ -175,7 +169,7 @@ def check_handle(db: Any) -> Any:
 
 def settings_for(settings: GivenSettings = None) -> Settings:
     """Return `settings`, else those of `configure`, for one call; they override environment and config.yaml."""
-    return resolve(_process.settings if settings is None else settings)
+    return resolve(process.settings if settings is None else settings)
 
 
 def scope_for(scope: Scope | None, settings: Settings) -> Scope:
@@ -187,7 +181,7 @@ def scope_for(scope: Scope | None, settings: Settings) -> Scope:
 
 def find_handle(db: Database | None = None) -> Database | None:
     """Return `db`, else the process's handle; None if the process has not opened one."""
-    return _process.db if db is None else check_handle(db)
+    return process.db if db is None else check_handle(db)
 
 
 def clock(db: Database | None = None) -> Callable[[], datetime]:

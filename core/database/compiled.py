@@ -120,7 +120,6 @@ class CompiledStatement:
         return connections.execute_driver(connection, text, tuple(bound))
 
     def insert(self, connection: Connection, rows: Iterable[Sequence[Any]]) -> None:
-        """Run an INSERT for every row, many rows in one statement."""
         for part in chunks(rows, ROWS_AT_ONCE):
             values = [
                 tuple([row[at] if process is None else process(row[at]) for at, process in self._order]) for row in part
@@ -179,7 +178,6 @@ _KINDS = {
     StoredText: Kind(True, read_text), Key: KEY, Time: Kind(False, read_time), JsonText: Kind(False, read_object),
     StoredBytes: Kind(False, None),
 }  # fmt: skip
-_AS_THEY_COME = (None, read_text)
 
 
 class Shape(Generic[R]):
@@ -204,7 +202,7 @@ class Shape(Generic[R]):
         places = [2 + next(texts if kind.is_text else plain) for kind in kinds]
         self._take = itemgetter(1, *places)
         self._texts = [at for at, kind in enumerate(kinds, 1) if kind.is_text or kind.read is read_text]
-        self._others = [(at, kind.read) for at, kind in enumerate(kinds, 1) if kind.read not in _AS_THEY_COME]
+        self._others = [(at, kind.read) for at, kind in enumerate(kinds, 1) if kind.read not in (None, read_text)]
         made = {0: literal_column(str(number), Integer()).label("kind"), 1: row_id.label("id")}
         for place, (kind, column) in zip(places, given, strict=True):
             made[place] = (column if kind.is_text else type_coerce(column, NullType())).label(f"value{place}")

@@ -272,7 +272,6 @@ def _listen(reading: Engine, writing: Engine, timeout_seconds: float, left: Call
 
 
 def wait_for_locks(connection: Connection, seconds: float) -> None:
-    """Limit how long statements of a writing connection wait for locks."""
     is_file = connection.dialect.name == "sqlite"
     # SQLite gets half the time, so that it can try again. A server must give up before the client hangs up, since its
     # transaction would keep holding the rows.
@@ -344,17 +343,13 @@ def _read_on_full_disk(reading: Engine, target: Target) -> None:
 
 def run_driver(connection: Connection, sql: str, values: tuple[Any, ...]) -> Sequence[Any]:
     """Return all rows of a statement run on the driver's own cursor."""
-    return _run(connection, sql, values)[0]
+    return execute_driver(connection, sql, values)[0]
 
 
 def execute_driver(
     connection: Connection, sql: str, values: Sequence[Any], *, many: bool = False
 ) -> tuple[Sequence[Any], int]:
-    """Run a write statement (executemany if `many`); return (rows, number of rows changed)."""
-    return _run(connection, sql, values, many=many)
-
-
-def _run(connection: Connection, sql: str, values: Sequence[Any], *, many: bool = False) -> tuple[Sequence[Any], int]:
+    """Run a statement on the driver's cursor (executemany if `many`); return (rows, number of rows changed)."""
     dialect, driver = connection.dialect, connection.connection
     errors: Any = dialect.loaded_dbapi
     cursor = driver.cursor()
@@ -375,15 +370,6 @@ def _run(connection: Connection, sql: str, values: Sequence[Any], *, many: bool 
         raise
     finally:
         cursor.close()  # a kept error would keep the file open
-
-
-def begin_snapshot(connection: Connection) -> None:
-    """Begin a snapshot: until COMMIT, all reads see the database at one moment. Nothing is locked.
-
-    On a server configured for READ COMMITTED, each statement sees the data committed when it runs.
-    """
-    is_sqlite = connection.dialect.name == "sqlite"
-    run_driver(connection, "BEGIN" if is_sqlite else "START TRANSACTION WITH CONSISTENT SNAPSHOT", ())
 
 
 def make_private(target: Target) -> None:
@@ -416,9 +402,8 @@ def _start_wal(connection: Any, timeout_seconds: float) -> None:
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL").close()
+            return
         except connection.OperationalError as error:
             if not failures.says_busy(error) or time.monotonic() >= deadline:
                 raise
             time.sleep(0.002 + 0.01 * random.random())
-        else:
-            return

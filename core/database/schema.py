@@ -568,10 +568,8 @@ access_tokens: Table = table(
     Column("label", StoredText(100), nullable=False, server_default=text("''")),
     # for a program that an operator connected by OAuth: the only address the token is valid for
     Column("resource", StoredText(300), nullable=False, server_default=text("''")),
-    *times("created_at"),
-    # for a program connected by OAuth: time until which it can renew its token; other tokens do not expire
-    *times("expires_at"),
-    *times("revoked_at"),
+    # expires_at, for a program connected by OAuth: time until which it can renew its token; others do not expire
+    *times("created_at", "expires_at", "revoked_at"),
 )
 
 model_usage: Table = table(

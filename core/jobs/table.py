@@ -150,15 +150,12 @@ def retry(db: Database, persona: str, job_id: int) -> bool | None:
         .values(status="pending", tries=0, error=None, available_at=None, updated_at=db.clock())
     )
 
-    def work(connection: Connection) -> bool:
-        return connection.execute(change).rowcount == 1
-
     def confirm(connection: Connection, _: bool) -> bool:
         # after a lost commit answer, a second run would find it pending and report that nothing had failed
         row = connection.execute(_FOUND, {"persona": persona, "id": job_id}).first()
         return row is not None and row.status == "pending"
 
-    return db.transaction(work, source="memory_jobs", confirm=confirm)
+    return db.transaction(lambda c: c.execute(change).rowcount == 1, source="memory_jobs", confirm=confirm)
 
 
 _FOUND = select(_J.status, _J.payload).where(_J.persona_id == bindparam("persona"), _J.id == bindparam("id"))
@@ -174,8 +171,7 @@ def prune(db: Database, persona: str) -> int:
         # `created_at` is never after `updated_at`: this extra condition uses the queue's index
         led = and_(_J.priority.in_(range(len(rules.PRIORITIES))), _J.created_at <= before)
         rows = db.read(select(_J.id).where(is_old, led).limit(PART), source="memory_jobs")
-        ids = sorted(row.id for row in rows)
-        if ids:
+        if ids := sorted(row.id for row in rows):
             gone = delete(memory_jobs).where(is_old, _J.id.in_(ids))
             removed += db.idempotent_transaction(lambda c, gone=gone: c.execute(gone).rowcount, source="memory_jobs")  # type: ignore[misc]
     return removed
@@ -185,12 +181,12 @@ def prune(db: Database, persona: str) -> int:
 
 _STORED_AS: dict[str, tuple[Any, ...]] = {"in_progress": (IS_RUNNING,), "pending": (_J.status == "pending", IS_LEFT)}
 """SQL conditions of the listed states that differ from the stored state."""
-_listed_columns = [column for column in _J if column.name != "payload"]
 
 
 def read_operations(db: Database, persona: str, states: Sequence[str], most: int) -> list[ListedOperation]:
     """Return the operations in these states: open operations in order of execution, ended operations newest first."""
-    chosen = select(*_listed_columns).where(_J.persona_id == persona).limit(most)
+    listed = (column for column in _J if column.name != "payload")
+    chosen = select(*listed).where(_J.persona_id == persona).limit(most)
     now = {"now": db.clock()}
     operations: list[ListedOperation] = []
     # one statement per state, in index order: with several states a server would sort all rows

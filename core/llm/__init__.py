@@ -47,7 +47,7 @@ def resolve(model: Model | None, settings: Settings, db: Database | None = None)
     With a database, calls are counted. The server's model is LLM_MODEL, else that of the latest proxied chat; if
     neither is known, the result is None.
     """
-    given = model if model is not None else defaults.default_model()
+    given = model if model is not None else defaults.process.model
     if isinstance(given, MeteredModel):
         return given
     if given is not None:

@@ -58,7 +58,7 @@ def resolve(embedder: Any = None, settings: Settings | None = None) -> Any:
     if embedder is not None:
         defaults.check_embedder(embedder)
         return embedder
-    own = defaults.default_embedder()
+    own = defaults.process.embedder
     if own is not None or settings is None or not settings.embedder:
         return own
     return EndpointEmbedder(settings.embedder, settings.embedder_model, settings.embedder_api_key)

@@ -149,7 +149,7 @@ def test_g4_the_model_passed_goes_before_that_of_the_process_and_that_before_the
     assert llm.resolve(mine, known) is mine
     configure(None)
     assert llm.resolve(None, PLAIN) is None
-    assert defaults.default_model() is None
+    assert defaults.process.model is None
 
 
 @pytest.mark.parametrize("model", ["gpt-4o", 7, {"model": "x"}, object()])
@@ -157,7 +157,7 @@ def test_g21_what_cannot_be_asked_is_refused_where_it_is_passed(model: Any) -> N
     for use in (lambda: llm.resolve(model, PLAIN), lambda: configure(None, model=model)):
         with pytest.raises(TypeError, match=r"complete\(messages"):
             use()
-    assert defaults.default_model() is None
+    assert defaults.process.model is None
 
 
 def test_g21_a_prompt_loads_no_model_package() -> None:
