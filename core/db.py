@@ -118,18 +118,9 @@ def insert_memory(
         more["source_message_ids"] = table_sources.join_sources(more.get("source_message_ids"), sources.ids)
         timestamp = sources.at if timestamp is None else timestamp
     memory = memory_input.read(
-        content,
-        now=call.db.clock(),
-        author=author,
-        source=source,
-        tags=tags,
-        label=named,
-        emotion=emotion,
-        intensity=intensity,
-        emotion_state=emotion_state,
-        timestamp=timestamp,
-        **more,
-    )
+        content, now=call.db.clock(), author=author, source=source, tags=tags, label=named, emotion=emotion,
+        intensity=intensity, emotion_state=emotion_state, timestamp=timestamp, **more,
+    )  # fmt: skip
     if memory is None:
         raise MessageError("content is blank. A memory needs a text.", fields=("content",))
     if memory.tier == "session" and memory.expires_at is None:

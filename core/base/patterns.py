@@ -18,5 +18,4 @@ class _Pattern:
 
 
 def lazy_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """Return a pattern that is compiled at its first use."""
     return cast("re.Pattern[str]", _Pattern(pattern, flags))

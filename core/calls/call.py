@@ -92,7 +92,6 @@ def find_key(call: Call, conversation: object, field: str = "interface_path") ->
 
 
 def load_access(call: Call, request: Request = Request()) -> AccessSnapshot:  # noqa: B008 - it is frozen
-    """Read in one statement the audiences the call's scope sees, and the additional data that `request` names."""
     return load_snapshot(call.db, call.scope, request, destination=call.destination, settings=call.settings)
 
 

@@ -138,15 +138,11 @@ def show(settings: Settings) -> list[Row]:
     """
     return [
         Row(
-            name,
-            declared.shown(getattr(settings, name.lower())),
-            settings.sources[name],
-            declared.shown_default(),
-            declared.kind.allowed,
-            declared.help,
+            name, declared.shown(getattr(settings, name.lower())), settings.sources[name], declared.shown_default(),
+            declared.kind.allowed, declared.help,
         )
         for name, declared in FLAGS.items()
-    ]
+    ]  # fmt: skip
 
 
 # Changing one line of the file

@@ -59,7 +59,6 @@ class Flag:
     def refusal(
         self, value: object, source: ValueSource, where: str, *, line: int | None = None, hint: str = ""
     ) -> ConfigError:
-        """Build the error for an invalid value: the problem, its place, the allowed values, and what to do."""
         place = f"{where}, line {line}" if line else where
         seen = DOTS if self.secret else _IN_URL.sub(DOTS, shown(value))
         helped = f" {hint}" if hint and not self.secret else ""

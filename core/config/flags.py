@@ -55,12 +55,9 @@ class Settings(FlagValues):
         "items",
     )
     history_lines: int | None = flag(
-        None,
-        "Maximum number of lines of this conversation in one prompt.",
-        (0, 500),
-        "lines",
+        None, "Maximum number of lines of this conversation in one prompt.", (0, 500), "lines",
         default_means="value of CONTEXT_VERBOSITY",
-    )
+    )  # fmt: skip
     memory_items: int | None = flag(
         None, "Maximum number of memories in one prompt.", (0, 500), "items", default_means="value of CONTEXT_VERBOSITY"
     )
@@ -73,12 +70,9 @@ class Settings(FlagValues):
         "Form of the answer: actions in JSON, plain text, or auto (actions if the hook `actions` returned some).",
     )
     max_prompt_chars: int = flag(
-        0,
-        "Maximum number of characters of a prompt, unless set by the call or by the hook `engine_limit`.",
-        (0, 10_000_000),
-        "characters",
-        default_means="no limit",
-    )
+        0, "Maximum number of characters of a prompt, unless set by the call or by the hook `engine_limit`.",
+        (0, 10_000_000), "characters", default_means="no limit",
+    )  # fmt: skip
     include_local_time_in_prompts: bool = flag(
         True, "Use real time: local time and dates in prompts, and the days that a question names in searches."
     )
@@ -111,17 +105,13 @@ class Settings(FlagValues):
 
     group("Memories", "How rows are found and shown.")
     embedder: str = flag(
-        "",
-        "URL of an OpenAI-compatible server that embeds texts.",
-        kind=EmbedderName(),
+        "", "URL of an OpenAI-compatible server that embeds texts.", kind=EmbedderName(),
         default_means="no embedder, unless the host passes one: search by words only",
-    )
+    )  # fmt: skip
     embedder_model: str = flag(
-        "",
-        "Name of the embedding model; after a change all rows are embedded again.",
-        kind=Text("a name of at most 80 bytes", limit_bytes=80),
-        default_means="the server's default model",
-    )
+        "", "Name of the embedding model; after a change all rows are embedded again.",
+        kind=Text("a name of at most 80 bytes", limit_bytes=80), default_means="the server's default model",
+    )  # fmt: skip
     embedder_api_key: str = flag(
         "", "API key for the embedding server.", kind=Text("a key"), default_means="none", secret=True
     )
@@ -145,11 +135,9 @@ class Settings(FlagValues):
 
     group("Saving", "What is stored, and for which persona.")
     remember_phrases: Mapping[str, tuple[str, ...]] = flag(
-        Frozen(),
-        "Phrases that make a message worth storing, by group; a group set here replaces the shipped one.",
-        kind=Groups(PHRASE_GROUPS),
-        default_means="the phrases in prompts/remember",
-    )
+        Frozen(), "Phrases that make a message worth storing, by group; a group set here replaces the shipped one.",
+        kind=Groups(PHRASE_GROUPS), default_means="the phrases in prompts/remember",
+    )  # fmt: skip
     record_wishes: bool = flag(
         True, "Store standing instructions found in messages, such as a form of address, a diet or a language."
     )
@@ -192,11 +180,9 @@ class Settings(FlagValues):
         1800, "Time between two cycles of consolidation while a worker runs.", (60, 604_800), "seconds"
     )
     consolidate_every_n_messages: int = flag(
-        30,
-        "Number of new messages after which a worker consolidates a conversation; 0 for never.",
-        (0, 10_000),
+        30, "Number of new messages after which a worker consolidates a conversation; 0 for never.", (0, 10_000),
         "messages",
-    )
+    )  # fmt: skip
     consolidation_window: int = flag(
         120, "Number of messages consolidated at once, oldest first.", (20, 500), "messages"
     )
@@ -230,11 +216,9 @@ class Settings(FlagValues):
     )
     context_tokens: int = flag(8192, "Context size of the model.", (256, 10_000_000), "tokens")
     auto_hide_scene_count: int = flag(
-        1,
-        "Number of newest scenes that stay in the history, including the current one; -1 hides nothing.",
-        (-1, 1000),
+        1, "Number of newest scenes that stay in the history, including the current one; -1 hides nothing.", (-1, 1000),
         "scenes",
-    )
+    )  # fmt: skip
     scene_min_length: int = flag(10, "Minimum number of messages of a detected scene.", (1, 1000), "messages")
     scene_gap_hours: float = flag(
         6.0, "Without a model, a longer pause between two messages ends a scene.", (0, 1000), "hours"
@@ -246,24 +230,18 @@ class Settings(FlagValues):
 
     group("Jobs and model", "Background work, and the model it asks.")
     llm_base_url: str = flag(
-        "",
-        "URL of an OpenAI-compatible model server, such as http://127.0.0.1:11434/v1.",
-        kind=Text("an address"),
+        "", "URL of an OpenAI-compatible model server, such as http://127.0.0.1:11434/v1.", kind=Text("an address"),
         default_means="no model: recaps are extracts",
-    )
+    )  # fmt: skip
     llm_model: str = flag(
-        "",
-        "Name of the model to ask.",
-        kind=Text("a name"),
+        "", "Name of the model to ask.", kind=Text("a name"),
         default_means="the model of the last chat through the proxy; without one no model is asked",
-    )
+    )  # fmt: skip
     llm_api_key: str = flag("", "API key for the model server.", kind=Text("a key"), default_means="none", secret=True)
     llm_daily_calls: int = flag(
-        1000,
-        "Maximum number of model calls a day (UTC) for recaps, summaries and facts; others wait. 0: no limit.",
-        (0, 1_000_000_000),
-        "calls",
-    )
+        1000, "Maximum number of model calls a day (UTC) for recaps, summaries and facts; others wait. 0: no limit.",
+        (0, 1_000_000_000), "calls",
+    )  # fmt: skip
     llm_timeout_seconds: float = flag(60.0, "Longest wait for one answer of the model.", (0.1, 3600), "seconds")
 
     group("Privacy", "What is stored about people, and who sees it.")
@@ -280,31 +258,22 @@ class Settings(FlagValues):
 
     group("Admin", "Address and token of the admin server.")
     admin_host: str = flag(
-        "127.0.0.1",
-        "Address the admin server listens on; with the default, only this machine can connect.",
-        kind=Text("an address"),
-        default_means="this machine only",
-    )
+        "127.0.0.1", "Address the admin server listens on; with the default, only this machine can connect.",
+        kind=Text("an address"), default_means="this machine only",
+    )  # fmt: skip
     admin_port: int = flag(8765, "Port the admin server listens on.", (1, 65_535))
     admin_token: str = flag(
-        "",
-        "Token of the operator for the admin server, at least 16 characters.",
-        kind=Text("a token"),
-        default_means="none: the admin server does not start",
-        secret=True,
-    )
+        "", "Token of the operator for the admin server, at least 16 characters.", kind=Text("a token"),
+        default_means="none: the admin server does not start", secret=True,
+    )  # fmt: skip
     allowed_origins: tuple[str, ...] = flag(
-        (),
-        "Origins of web pages that may call the HTTP API, MCP or the proxy, such as https://chat.example.",
-        kind=Texts(),
-        default_means="none",
-    )
+        (), "Origins of web pages that may call the HTTP API, MCP or the proxy, such as https://chat.example.",
+        kind=Texts(), default_means="none",
+    )  # fmt: skip
     proxy_context_chars: int = flag(
-        8000,
-        "Maximum number of characters that the proxy adds to a request; 0 adds nothing.",
-        (0, 1_000_000),
+        8000, "Maximum number of characters that the proxy adds to a request; 0 adds nothing.", (0, 1_000_000),
         "characters",
-    )
+    )  # fmt: skip
     proxy_memory_seconds: float = flag(
         2.0, "Longest time a proxied request waits for memories; then it continues without.", (0.1, 600), "seconds"
     )
@@ -314,19 +283,14 @@ class Settings(FlagValues):
 
     group("Running", "Database, time limits, threads, templates.")
     database_url: str = flag(
-        "",
-        "URL of the database, such as mysql://user:password@host/name or sqlite:///file.db.",
-        kind=Text("a connection string"),
-        default_means="the embedded SQLite file",
-        secret=True,
-    )
+        "", "URL of the database, such as mysql://user:password@host/name or sqlite:///file.db.",
+        kind=Text("a connection string"), default_means="the embedded SQLite file", secret=True,
+    )  # fmt: skip
     db_timeout_seconds: float = flag(10.0, "Longest wait for the database in one call.", (0.1, 600), "seconds")
     templates_dir: Path | None = flag(
-        None,
-        "Folder of files that replace the files of the same name in prompts/.",
-        kind=Folder(),
+        None, "Folder of files that replace the files of the same name in prompts/.", kind=Folder(),
         default_means="none",
-    )
+    )  # fmt: skip
 
 
 FLAGS: Mapping[str, Flag] = Settings.declared()

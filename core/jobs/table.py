@@ -119,7 +119,6 @@ def hold_conversation(connection: Connection, persona: str, conversation: str | 
 
 
 def cancel(db: Database, persona: str, ids: Sequence[int]) -> int:
-    """Cancel pending and running operations and return their number; a running one will store no result."""
     return sum(end(db, persona, part, "cancelled") for part in chunks(sorted(set(ids)), PART))
 
 
@@ -212,21 +211,13 @@ def read_ids(stored: Any) -> tuple[int, ...]:
 
 def _build_listed(row: Any, state: OperationState) -> ListedOperation:
     return ListedOperation(
-        id=row["id"],
-        type=row["type"],
-        state=state,
-        priority=rules.name_of(row["priority"]),
-        conversation=row["conversation_key"],
-        server="",
-        participant=row["participant_key"],
-        tries=row["tries"],
-        error=row["error"] or "",
-        depends_on=list(read_ids(row["depends_on"])),
-        created_at=iso_text(row["created_at"]),
+        id=row["id"], type=row["type"], state=state, priority=rules.name_of(row["priority"]),
+        conversation=row["conversation_key"], server="", participant=row["participant_key"], tries=row["tries"],
+        error=row["error"] or "", depends_on=list(read_ids(row["depends_on"])), created_at=iso_text(row["created_at"]),
         updated_at=iso_text(row["updated_at"]),
         available_at=iso_text(row["available_at"]) if state == "retrying" else "",
         lease_until=iso_text(row["lease_until"]) if state == "in_progress" else "",
-    )
+    )  # fmt: skip
 
 
 def count_by_type(db: Database, persona: str) -> dict[str, dict[str, int]]:

@@ -143,16 +143,9 @@ def _claim(connection: Connection, db: Database, mine: Mapping[str, Any], lease_
         return None
     row = connection.execute(_MINE, mine).one()
     operation = Operation(
-        row.id,
-        row.type,
-        mine["persona"],
-        row.conversation_key,
-        row.participant_key,
-        rules.name_of(row.priority),
-        read_object(row.payload) or {},
-        row.tries,
-        row.created_at,
-    )
+        row.id, row.type, mine["persona"], row.conversation_key, row.participant_key, rules.name_of(row.priority),
+        read_object(row.payload) or {}, row.tries, row.created_at,
+    )  # fmt: skip
     return Claim(operation, mine["token"])
 
 

@@ -71,8 +71,6 @@ def set_privacy(
 
 
 def link_people(db: Database, persona: str, one: str, other: str) -> dict[str, int]:
-    """Make two participants one person, and join their direct messages."""
-
     def work(connection: Connection) -> dict[str, int]:
         group = hold(connection, db, persona, [one, other])
         target, gone = group[one], group[other]
@@ -85,7 +83,6 @@ def link_people(db: Database, persona: str, one: str, other: str) -> dict[str, i
 
 
 def unlink_person(db: Database, persona: str, participant: object) -> dict[str, int]:
-    """Make a participant a separate person again, with the direct messages of this participant."""
     key = full_key(participant)
 
     def work(connection: Connection) -> dict[str, int]:

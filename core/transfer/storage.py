@@ -10,6 +10,7 @@ from itertools import groupby, islice
 from typing import Any, NamedTuple
 
 from ..access import table_conversations
+from ..base.groups import group
 from ..calls.call import Call, load_viewer
 from ..errors import MessageError, StoreError, TransferError
 from ..forgetting import table_followers
@@ -91,7 +92,6 @@ class ChatWriter:
         self._store_notes()
 
     def _find_keys(self) -> None:
-        """Choose the key under which each conversation of the export is stored here."""
         plan, call = self._plan, self._call
         privacies = plan.privacies()
         for room, facts in plan.survey.rooms.items():  # a conversation on another server can have the same name
@@ -176,18 +176,12 @@ class ChatWriter:
     def _store_batch(self, batch: Sequence[_Ready]) -> None:
         new: list[_Ready] = []
         edits: list[tuple[StoredLine, _Ready]] = []
-        rooms: dict[str, list[_Ready]] = {}
-        for ready in batch:
-            rooms.setdefault(ready.message.conversation, []).append(ready)
-        for key, lines in rooms.items():
+        for key, lines in group((ready.message.conversation, ready) for ready in batch).items():
             fresh, changed = self._sort_lines(key, lines)
             new += self._with_quotes(key, fresh, lines)
             edits += changed
-        servers: dict[str, list[_Ready]] = {}
-        for ready in new:
-            servers.setdefault(self._plan.server_of(ready.line.room), []).append(ready)
-        for server in sorted(servers):
-            self._insert(server, servers[server])
+        for server, lines in sorted(group((self._plan.server_of(ready.line.room), ready) for ready in new).items()):
+            self._insert(server, lines)
         for stored, ready in edits:
             self._change(stored, ready)
 
@@ -215,10 +209,9 @@ class ChatWriter:
         if not lines:
             return {}
         times, digests = [each.message.at for each in lines], {each.message.digest for each in lines}
-        said: dict[tuple[object, ...], list[StoredLine]] = {}
-        for there in table_lines.read_said(self._reader, self._call.persona, key, digests, min(times), max(times)):
-            if there.edited_at is not None or not is_made_id(there.message_id or ""):
-                said.setdefault(_saying(there), []).append(there)
+        stored = table_lines.read_said(self._reader, self._call.persona, key, digests, min(times), max(times))
+        others = (there for there in stored if there.edited_at is not None or not is_made_id(there.message_id or ""))
+        said = group((_saying(there), there) for there in others)
         return {each.id: same.pop() for each in lines if (same := said.get(_saying(each.message)))}
 
     def _list_ids(self, ready: _Ready) -> list[str]:
@@ -265,7 +258,6 @@ class ChatWriter:
             self.instructions += len(message.instructions)
 
     def _change(self, stored: StoredLine, ready: _Ready) -> None:
-        """Update the text and the alternatives of a stored message from the export."""
         call, message = self._call, ready.message
         if ready.line.beside.alternatives:
             _add_versions(call, stored.row_id, ready.line)
@@ -316,8 +308,8 @@ class ChatWriter:
         def owner(pair: tuple[str, Note]) -> tuple[str, str]:
             return pair[0], pair[1].owner.id
 
-        for (program, person), group in groupby(sorted(self._notes, key=owner), key=owner):
-            notes = [note for _, note in group]
+        for (program, person), pairs in groupby(sorted(self._notes, key=owner), key=owner):
+            notes = [note for _, note in pairs]
             interface = self._plan.interface_of(program)
             scope = replace(
                 self._call.scope, conversation=f"{interface}/memories", participant=f"{interface}/{person}",

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 
 from ..access.external_rows import participant_of
+from ..base.groups import group
 from ..errors import TransferError
 from ..scope import Privacy
 from ..shapes import PERSONA_SENDER, Progress
@@ -210,9 +211,7 @@ class Plan:
 
     def privacies(self) -> dict[str, Privacy]:
         """Return each conversation's privacy, the strictest of its chats; `restricted` if several people speak."""
-        rooms: dict[str, list[RoomFacts]] = {}
-        for (program, room_id), facts in self.survey.rooms.items():
-            rooms.setdefault(self.key_of(program, room_id), []).append(facts)
+        rooms = group((self.key_of(*room), facts) for room, facts in self.survey.rooms.items())
         return {key: self._privacy_of(facts) for key, facts in rooms.items()}
 
     def _privacy_of(self, rooms: Sequence[RoomFacts]) -> Privacy:

@@ -71,8 +71,7 @@ class ChatFiles:
                 self.unknown += 1
         people = [member for member in export.members if member.stem == "users"]
         if "claude" in self.members and people:  # the file `users` names the owner of the account
-            known = set(self.members["claude"])
-            self.members["claude"] += [member for member in people if member not in known]
+            self.members["claude"] += [member for member in people if member not in self.members["claude"]]
             self.unknown -= sum(1 for member in people if member not in slacks)
 
     @property

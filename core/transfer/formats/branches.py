@@ -215,8 +215,7 @@ def _chatgpt(place: str, value: Mapping[str, Any], member: Member, reading: Read
         return
     room = Room(id_at(value, "conversation_id", "id") or nodes[0].id, text_at(value, "title"))
     tree = _Tree(nodes, id_at(value, "current_node"), time_at(value, "create_time"), time_at(value, "update_time"))
-    user = Speaker(reading.user or USER_ID, USER_NAME)
-    yield from _lines(place, room, tree, user, _CHATGPT, member, reading)
+    yield from _lines(place, room, tree, Speaker(reading.user or USER_ID, USER_NAME), _CHATGPT, member, reading)
 
 
 def _chatgpt_nodes(mapping: Any) -> Iterator[Node]:

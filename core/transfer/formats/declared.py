@@ -254,8 +254,7 @@ def has_marks(value: Any, marks: tuple[Paths, ...]) -> bool:
 
 
 def _first(value: Any, paths: Paths) -> Any:
-    values = (field_at(value, path) for path in paths)
-    return next((each for each in values if each not in (None, "", [])), None)
+    return next((each for path in paths if (each := field_at(value, path)) not in (None, "", [])), None)
 
 
 # Reading

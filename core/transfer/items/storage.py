@@ -143,7 +143,6 @@ class ItemWriter:
             self._errors.append(ItemProblem(row.number, reason, row.uid))
 
     def _store(self, batch: list[_ReadyItem]) -> None:
-        """Store the new items of a batch in one transaction."""
         items = [(ready.number, ready.memory) for ready in batch]
         self._notes.update(note for ready in batch for note in ready.memory.notes)
         try:

@@ -104,7 +104,11 @@ class _Chat:
         text = self._text(value)
         is_notice = lines.is_notice(value, self._names["persona"])
         if is_notice or not text.strip():
-            self._keep_blank(value)
+            line = lines.keep(value)
+            if line is None or len(line) > lines.KEPT_BYTES - sum(map(len, self._before)):
+                self._reading.notes[_TOO_MUCH] += 1
+            else:
+                self._before.append(line)
             return Left("notices and comments of SillyTavern" if is_notice else BLANK)
         role, is_persona, hidden = lines.read_role(value)
         name = key_of(value.get("name"), "name", SPEAKER_BYTES) or self._names["user" if role == "user" else "persona"]
@@ -121,13 +125,6 @@ class _Chat:
         if text is None and isinstance(swipes, list) and isinstance(chosen, int) and 0 <= chosen < len(swipes):
             text = swipes[chosen]
         return lines.without_thoughts(text_of(text, "mes"), value)
-
-    def _keep_blank(self, value: dict[str, Any]) -> None:
-        line = lines.keep(value)
-        if line is None or len(line) > lines.KEPT_BYTES - sum(map(len, self._before)):
-            self._reading.notes[_TOO_MUCH] += 1
-        else:
-            self._before.append(line)
 
     def _metadata(self, kept: dict[str, Any], digest: str) -> dict[str, Any]:
         line, before = lines.keep(kept), self._before
