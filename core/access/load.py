@@ -218,12 +218,10 @@ def _as_text(moment: Any, family: str) -> Any:
     return cast(moment, String(32)) if family == "mysql" else type_coerce(moment, NullType())
 
 
-_P, _KEY, _WHO, _SERVER = (
-    bindparam("persona", type_=Key(64)),
-    bindparam("conversation", type_=Key(512)),
-    bindparam("participant", type_=Key(255)),
-    bindparam("server", type_=Key(191)),
-)
+_P = bindparam("persona", type_=Key(64))
+_KEY = bindparam("conversation", type_=Key(512))
+_WHO = bindparam("participant", type_=Key(255))
+_SERVER = bindparam("server", type_=Key(191))
 
 
 @lru_cache(maxsize=4)
@@ -233,9 +231,8 @@ def _select_seen(all_of_server: bool, family: str) -> CompiledStatement:
     rows = select(a.audience_id, a.kind, a.server_id, a.ref).where(a.persona_id == _P)
     if all_of_server:  # The conversation's own server is included: the scope may not name it.
         known = select(c.server_id).where(c.persona_id == _P, c.conversation_key == _KEY).scalar_subquery()
-        return CompiledStatement(
-            rows.where(or_(a.server_id.in_([_SERVER, literal("", Key(191))]), a.server_id == known)), family
-        )
+        on_server = or_(a.server_id.in_([_SERVER, literal("", Key(191))]), a.server_id == known)
+        return CompiledStatement(rows.where(on_server), family)
 
     def one(kind: str, server: Any, ref: Any) -> Any:
         return and_(a.kind == literal(kind, Key(12)), a.server_id == server, a.ref == ref)
@@ -263,34 +260,26 @@ def _select_seen(all_of_server: bool, family: str) -> CompiledStatement:
         one("saved", nowhere, c.direct_person_key),
     )
     # Few SELECTs with joins: servers plan each SELECT and subquery for every part that reads this.
-    selects = union(
-        rows.where(or_(*named)),
-        rows.join_from(conversations, audiences, or_(*stored)).where(c.persona_id == _P, c.conversation_key == _KEY),
-        rows.join_from(
-            participants, audiences, or_(one("direct", nowhere, p.person_key), one("saved", nowhere, p.person_key))
-        ).where(p.persona_id == _P, p.participant_key == _WHO),
-    )
-    return CompiledStatement(selects, family, in_order=True)
+    asked = rows.join_from(conversations, audiences, or_(*stored)).where(c.persona_id == _P, c.conversation_key == _KEY)
+    of_person = or_(one("direct", nowhere, p.person_key), one("saved", nowhere, p.person_key))
+    linked = rows.join_from(participants, audiences, of_person).where(p.persona_id == _P, p.participant_key == _WHO)
+    return CompiledStatement(union(rows.where(or_(*named)), asked, linked), family, in_order=True)
 
 
 @lru_cache(maxsize=2)
 def _select_always(family: str) -> tuple[CompiledStatement, ...]:
     """Return the SELECTs that always run: conversations, the participant with linked identities, audiences."""
     c, p = conversations.c, participants.c
-    facts = _row(
-        CONVERSATION,
-        n=[c.audience_id, c.is_private, c.local_only, c.id],
-        k=[_raw(k) for k in (c.conversation_key, c.direct_person_key, c.server_id)],
-    )
+    keys = [_raw(k) for k in (c.conversation_key, c.direct_person_key, c.server_id)]
+    facts = _row(CONVERSATION, n=[c.audience_id, c.is_private, c.local_only, c.id], k=keys)
     keys_asked = bindparam("keys", expanding=True, type_=Key(512))
     own = select(p.person_key).where(p.persona_id == _P, p.participant_key == _WHO).scalar_subquery()
     person = _row(PARTICIPANT, k=[_raw(p.participant_key), _raw(p.person_key)])
     keys = [_raw(k) for k in (_SEEN.c.kind, _SEEN.c.server_id, _SEEN.c.ref)]
-    audience = select(*_row(AUDIENCE, n=[_SEEN.c.audience_id], k=keys))
     parts = [
         select(*facts).where(c.persona_id == _P, c.conversation_key.in_(keys_asked)),
         select(*person).where(p.persona_id == _P, p.person_key == own),
-        audience,
+        select(*_row(AUDIENCE, n=[_SEEN.c.audience_id], k=keys)),
     ]
     return tuple(CompiledStatement(each, family) for each in parts)
 
@@ -310,20 +299,13 @@ def _select_spoken_in(family: str) -> CompiledStatement:
     newest = lines.order_by(m.id.desc()).limit(NEWEST_LINES).subquery("newest")
     last = func.max(newest.c.id).label("last")
     rooms = select(newest.c.interface_path, last).group_by(newest.c.interface_path).subquery("rooms")
-    spoken_in = (
-        select(*_row(SPOKEN_IN, n=[c.audience_id]))
-        .select_from(rooms)
-        .join(conversations, and_(c.persona_id == _P, c.conversation_key == rooms.c.interface_path))
-        .join(audiences, a.audience_id == c.audience_id)
-        .where(
-            a.persona_id == _P,
-            a.kind == literal("server", Key(12)),
-            c.local_only <= bindparam("local_only", type_=Integer()),
-        )
-        .group_by(c.audience_id)
-        .order_by(func.max(rooms.c.last).desc())
-    )
-    return CompiledStatement(spoken_in.limit(MOST_SERVERS), family)
+    is_room = and_(c.persona_id == _P, c.conversation_key == rooms.c.interface_path)
+    joined = rooms.join(conversations, is_room).join(audiences, a.audience_id == c.audience_id)
+    is_allowed = c.local_only <= bindparam("local_only", type_=Integer())
+    is_public = (a.persona_id == _P, a.kind == literal("server", Key(12)), is_allowed)
+    spoken_in = select(*_row(SPOKEN_IN, n=[c.audience_id])).select_from(joined).where(*is_public)
+    latest = spoken_in.group_by(c.audience_id).order_by(func.max(rooms.c.last).desc())
+    return CompiledStatement(latest.limit(MOST_SERVERS), family)
 
 
 @lru_cache(maxsize=4)
@@ -351,11 +333,9 @@ def _select_vocabulary(family: str) -> tuple[CompiledStatement, ...]:
 @lru_cache(maxsize=4)
 def _select_recent(all_of_server: bool, family: str) -> tuple[CompiledStatement, ...]:
     """Return the SELECTs of the other conversations that have the newest messages in their audience."""
-    a, c = audiences.c, conversations.c
+    a, c, p = audiences.c, conversations.c, participants.c
     known = select(c.server_id).where(c.persona_id == _P, c.conversation_key == _KEY).scalar_subquery()
-    person = select(participants.c.person_key).where(
-        participants.c.persona_id == _P, participants.c.participant_key == _WHO
-    )
+    person = select(p.person_key).where(p.persona_id == _P, p.participant_key == _WHO)
     person_or_self = func.coalesce(person.scalar_subquery(), _WHO)
     here, nowhere, blank = func.coalesce(known, _SERVER), literal("", Key(191)), literal("", Key(512))
     if all_of_server:
@@ -380,11 +360,8 @@ def _select_recent_inserted(family: str) -> CompiledStatement:
     everywhere = select(a.audience_id).where(
         a.persona_id == _P, a.kind == literal("persona", Key(12)), a.server_id == literal("", Key(191))
     )
-    lines = select(m.interface_path, m.timestamp, m.audience_id).where(
-        m.persona_id == _P,
-        m.audience_id == everywhere.scalar_subquery(),
-        m.interface_path.not_in([_KEY, literal("", Key(512))]),
-    )
+    elsewhere = (m.audience_id == everywhere.scalar_subquery(), m.interface_path.not_in([_KEY, literal("", Key(512))]))
+    lines = select(m.interface_path, m.timestamp, m.audience_id).where(m.persona_id == _P, *elsewhere)
     newest = lines.order_by(m.timestamp.desc(), m.id.desc()).limit(NEWEST_LINES).subquery("inserted").c
     keys = [_raw(newest.interface_path), _as_text(func.max(newest.timestamp), family)]
     rooms = select(*_row(RECENT, n=[newest.audience_id, literal_column("0", Integer())], k=keys)).where(

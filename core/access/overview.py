@@ -83,19 +83,12 @@ def choose_persona(db: Database, wanted: str) -> str:
 
 def count_places(db: Database, persona: str) -> list[PlaceCount]:
     """Return row counts for each kind and server of audiences, the greatest first."""
-    rows = union_all(
-        *(
-            select(table.c.audience_id).where(table.c.persona_id == persona)
-            for table in (chat_history_cache, memories, ai_diary)
-        )
-    ).subquery()
-    counted = (
-        select(_A.kind, _A.server_id, func.count())
-        .select_from(audiences.join(rows, rows.c.audience_id == _A.audience_id))
-        .where(_A.persona_id == persona)
-        .group_by(_A.kind, _A.server_id)
-    )
-    return sorted((PlaceCount(*row) for row in db.read(counted, source="audiences")), key=lambda place: -place.rows)
+    tables = (chat_history_cache, memories, ai_diary)
+    rows = union_all(*(select(t.c.audience_id).where(t.c.persona_id == persona) for t in tables)).subquery()
+    joined = audiences.join(rows, rows.c.audience_id == _A.audience_id)
+    counted = select(_A.kind, _A.server_id, func.count()).select_from(joined).where(_A.persona_id == persona)
+    places = db.read(counted.group_by(_A.kind, _A.server_id), source="audiences")
+    return sorted((PlaceCount(*row) for row in places), key=lambda place: -place.rows)
 
 
 def name_near(db: Database, persona: str, kind: str, key: str) -> str:

@@ -90,11 +90,8 @@ def seen_audiences(privacy: Privacy, server: str, conversation: str | None, pers
 
 def choose_threads(audiences: Iterable[AudienceKey], server: str, channel: str) -> list[AudienceKey]:
     """Return the audiences of a restricted channel's threads, which the channel's members see."""
-    return sorted(
-        key
-        for key in audiences
-        if key.kind == "conversation" and key.server == server and parent_key(key.ref) == channel
-    )
+    on_server = (key for key in audiences if key.kind == "conversation" and key.server == server)
+    return sorted(key for key in on_server if parent_key(key.ref) == channel)
 
 
 SERVER_MARK = "\x1f"

@@ -219,9 +219,8 @@ def choose_place(connection: Connection, db: Database, scope: Scope, place: Audi
     if kind not in SHARED_KINDS or not person:
         return place
     person = participants.person_of(connection, scope.persona, person) or person
-    return replace(
-        place, audience_id=audiences.find_or_make(connection, db, scope.persona, rules.AudienceKey("saved", "", person))
-    )
+    saved = rules.AudienceKey("saved", "", person)
+    return replace(place, audience_id=audiences.find_or_make(connection, db, scope.persona, saved))
 
 
 def list_seen(connection: Connection, persona: str, facts: ConversationFacts | None) -> list[int]:
@@ -316,12 +315,8 @@ def turn(
     """Change the privacy of a conversation and its threads, moving their rows; return (new row, counts per table)."""
     direct = (person or UNKNOWN_PERSON) if privacy in ("direct", "separate") else None
     key = rules.own_audience(privacy, "" if direct is not None else facts.server, facts.key, direct)
-    new = replace(
-        facts,
-        audience_id=audiences.find_or_make(connection, db, persona, key),
-        state=rules.STATES[privacy],
-        direct_person=direct,
-    )
+    audience_id = audiences.find_or_make(connection, db, persona, key)
+    new = replace(facts, audience_id=audience_id, state=rules.STATES[privacy], direct_person=direct)
     counts = relocate(connection, db, persona, facts, new)
     counts.update(_take_along(connection, db, persona, new, privacy, direct, facts.direct_person))
     return new, counts

@@ -118,11 +118,8 @@ def keep_allowed(
     names = {name for line in lines for name in (line.participant, line.triggered_by) if name}
     people = known(connection, persona, names, default) if names else {}
     refused = {name for name, person in people.items() if person.level not in levels}
-    return [
-        line
-        for line in lines
-        if not {line.participant, line.triggered_by} & refused and (default in levels or not line.is_anonymous)
-    ]
+    named = [line for line in lines if default in levels or not line.is_anonymous]
+    return [line for line in named if not {line.participant, line.triggered_by} & refused]
 
 
 def set_level(connection: Connection, db: Database, key: str, level: str) -> None:
@@ -166,14 +163,8 @@ def note_names(
 
 
 def _row(persona: str, key: str, shown: str, now: Any) -> dict[str, Any]:
-    return {
-        "persona_id": persona,
-        "participant_key": key,
-        "person_key": key,
-        "display_name": shown[:NAME_CHARS],
-        "created_at": now,
-        "updated_at": now,
-    }
+    columns = {"participant_key": key, "person_key": key, "display_name": shown[:NAME_CHARS]}
+    return {"persona_id": persona, **columns, "created_at": now, "updated_at": now}
 
 
 def checked_key(participant: object, field: str = "participant") -> str:

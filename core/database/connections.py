@@ -227,20 +227,10 @@ def make_engines(
     if target.family == "sqlite":
         return _sqlite_engines(target, timeout_seconds, pool_size)
     url, arguments = _tls(target)
-    arguments |= {
-        "charset": "utf8mb4",
-        "connect_timeout": max(1, round(timeout_seconds)),
-        "read_timeout": timeout_seconds,
-        "write_timeout": timeout_seconds,
-        "init_command": SESSION,
-    }
-    common = _pool(pool_size) | {
-        "connect_args": arguments,
-        "pool_pre_ping": True,
-        "pool_recycle": 1800,
-        "pool_timeout": timeout_seconds,
-        "paramstyle": "format",
-    }
+    arguments |= {"charset": "utf8mb4", "init_command": SESSION, "connect_timeout": max(1, round(timeout_seconds))}
+    arguments |= {"read_timeout": timeout_seconds, "write_timeout": timeout_seconds}
+    common = _pool(pool_size) | {"pool_pre_ping": True, "pool_recycle": 1800, "pool_timeout": timeout_seconds}
+    common |= {"connect_args": arguments, "paramstyle": "format"}
     # Set explicitly: on a server whose default is not autocommit, MySQL tells the driver at login that it is on.
     by_itself = arguments | {"autocommit": None, "init_command": f"{SESSION}, autocommit = 1"}
     alone = common | {"connect_args": by_itself, "skip_autocommit_rollback": True}
@@ -343,13 +333,17 @@ def _read_on_full_disk(reading: Engine, target: Target) -> None:
 
 def run_driver(connection: Connection, sql: str, values: tuple[Any, ...]) -> Sequence[Any]:
     """Return all rows of a statement run on the driver's own cursor."""
-    return execute_driver(connection, sql, values)[0]
+    return _run(connection, sql, values)[0]
 
 
 def execute_driver(
     connection: Connection, sql: str, values: Sequence[Any], *, many: bool = False
 ) -> tuple[Sequence[Any], int]:
-    """Run a statement on the driver's cursor (executemany if `many`); return (rows, number of rows changed)."""
+    """Run a write statement (executemany if `many`); return (rows, number of rows changed)."""
+    return _run(connection, sql, values, many=many)
+
+
+def _run(connection: Connection, sql: str, values: Sequence[Any], *, many: bool = False) -> tuple[Sequence[Any], int]:
     dialect, driver = connection.dialect, connection.connection
     errors: Any = dialect.loaded_dbapi
     cursor = driver.cursor()

@@ -58,20 +58,10 @@ def enqueue(
             return None
     now = db.clock()
     job_id = db.ids.one()
-    row = {
-        "id": job_id,
-        "persona_id": persona,
-        "conversation_key": conversation,
-        "participant_key": participant,
-        "type": type,
-        "priority": rules.number_of(priority),
-        "status": "pending",
-        "payload": dict(payload or {}),
-        "depends_on": sorted(set(depends_on)) or None,
-        "tries": 0,
-        "created_at": now,
-        "updated_at": now,
-    }
+    subject: dict[str, Any] = {"persona_id": persona, "conversation_key": conversation, "participant_key": participant}
+    work = {"type": type, "payload": dict(payload or {}), "depends_on": sorted(set(depends_on)) or None}
+    state = {"priority": rules.number_of(priority), "status": "pending", "tries": 0}
+    row = {"id": job_id, **subject, **work, **state, "created_at": now, "updated_at": now}
     connection.execute(memory_jobs.insert().values(row))
     return job_id
 
@@ -90,16 +80,8 @@ def insert(db: Database, persona: str, kind: str, **fields: Any) -> int:
     return db.transaction(work, source="memory_jobs", confirm=confirm)
 
 
-_WAITING = (
-    select(_J.id)
-    .where(
-        _J.persona_id == bindparam("persona"),
-        _J.conversation_key.is_not_distinct_from(bindparam("conversation")),
-        _J.type == bindparam("type"),
-        _J.status.in_(rules.TO_DO),
-    )
-    .limit(1)
-)
+_HERE = (_J.persona_id == bindparam("persona"), _J.conversation_key.is_not_distinct_from(bindparam("conversation")))
+_WAITING = select(_J.id).where(*_HERE, _J.type == bindparam("type"), _J.status.in_(rules.TO_DO)).limit(1)
 
 
 def read_open(read: Reader, persona: str, kind: str, conversation: str) -> dict[int, dict[str, Any]]:
@@ -125,12 +107,10 @@ def cancel(db: Database, persona: str, ids: Sequence[int]) -> int:
 def end(db: Database, persona: str, ids: Sequence[int], status: OperationState, *, error: str | None = None) -> int:
     """Set the end state `status` of open operations, by ascending id so that transactions lock rows in one order."""
     now = db.clock()
-    change = (
-        update(memory_jobs)
-        .where(_J.persona_id == persona, _J.id.in_(ids), _J.status.in_(OPEN_STATES))
-        .values(status=status, payload=EMPTIED, error=error, lease_until=None, updated_at=now)
-    )
-    done = and_(_J.persona_id == persona, _J.id.in_(ids), _J.status == status, _J.updated_at == now)
+    mine = (_J.persona_id == persona, _J.id.in_(ids))
+    change = update(memory_jobs).where(*mine, _J.status.in_(OPEN_STATES))
+    change = change.values(status=status, payload=EMPTIED, error=error, lease_until=None, updated_at=now)
+    done = and_(*mine, _J.status == status, _J.updated_at == now)
 
     def confirm(connection: Connection, _: int) -> bool:
         return connection.execute(select(_J.id).where(done).limit(1)).first() is not None
@@ -143,11 +123,8 @@ def retry(db: Database, persona: str, job_id: int) -> bool | None:
     rows = db.read(_FOUND, {"persona": persona, "id": job_id}, source="memory_jobs")
     if rows and (read_object(rows[0].payload) or {}).get(rules.TEXTS) == "":
         return None
-    change = (
-        update(memory_jobs)
-        .where(_J.persona_id == persona, _J.id == job_id, _J.status == "failed")
-        .values(status="pending", tries=0, error=None, available_at=None, updated_at=db.clock())
-    )
+    change = update(memory_jobs).where(_J.persona_id == persona, _J.id == job_id, _J.status == "failed")
+    change = change.values(status="pending", tries=0, error=None, available_at=None, updated_at=db.clock())
 
     def confirm(connection: Connection, _: bool) -> bool:
         # after a lost commit answer, a second run would find it pending and report that nothing had failed

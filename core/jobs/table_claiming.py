@@ -62,17 +62,11 @@ def _next() -> Any:
     due = or_(_J.available_at.is_(None), _J.available_at <= NOW)
     branches = []
     for status in OPEN_STATES:
-        chosen = (
-            select(_J.id, _J.type, _J.priority, _J.created_at, _J.depends_on, _J.status, _J.tries)
-            .where(
-                _J.persona_id == _P,
-                _J.type.in_(bindparam("types", expanding=True)),
-                IS_LEFT if status == "in_progress" else and_(_J.status == status, due),
-            )
-            .order_by(_J.priority, _J.created_at, _J.id)
-            .limit(bindparam("most"))
-        )
-        branches.append(select(chosen.subquery()))
+        is_free = IS_LEFT if status == "in_progress" else and_(_J.status == status, due)
+        where = (_J.persona_id == _P, _J.type.in_(bindparam("types", expanding=True)), is_free)
+        chosen = select(_J.id, _J.type, _J.priority, _J.created_at, _J.depends_on, _J.status, _J.tries).where(*where)
+        ordered = chosen.order_by(_J.priority, _J.created_at, _J.id).limit(bindparam("most"))
+        branches.append(select(ordered.subquery()))
     return union_all(*branches)
 
 
@@ -128,18 +122,10 @@ def _make_token() -> str:
 
 def _claim(connection: Connection, db: Database, mine: Mapping[str, Any], lease_seconds: float) -> Claim | None:
     now = db.clock()
-    change = (
-        update(memory_jobs)
-        .where(_J.persona_id == mine["persona"], _J.id == mine["id"], _is_free)
-        .values(
-            status="in_progress",
-            claimed_by=mine["token"],
-            lease_until=now + timedelta(seconds=lease_seconds),
-            tries=_J.tries + 1,
-            updated_at=now,
-        )
-    )
-    if connection.execute(change, {"now": now}).rowcount != 1:
+    until = now + timedelta(seconds=lease_seconds)
+    change = update(memory_jobs).where(_J.persona_id == mine["persona"], _J.id == mine["id"], _is_free)
+    change = change.values(status="in_progress", claimed_by=mine["token"], lease_until=until, updated_at=now)
+    if connection.execute(change.values(tries=_J.tries + 1), {"now": now}).rowcount != 1:
         return None
     row = connection.execute(_MINE, mine).one()
     operation = Operation(

@@ -137,12 +137,8 @@ def _write_chat(call: StoryCall, out: BinaryIO, result: ExportResult, progress: 
 def _with_name(row: Line, header: dict[str, Any]) -> Line:
     """Add the speaker name that SillyTavern needs to a message."""
     fallback = row.sender_id if row.role == "user" else header.get("character_name")
-    name = (
-        row.sender_name
-        or (fallback if isinstance(fallback, str) else "")
-        or _NAMES["user" if row.role == "user" else "persona"]
-    )
-    return replace(row, sender_name=name)
+    name = row.sender_name or (fallback if isinstance(fallback, str) else "")
+    return replace(row, sender_name=name or _NAMES["user" if row.role == "user" else "persona"])
 
 
 def _header(call: StoryCall) -> tuple[dict[str, Any], list[str]]:

@@ -80,11 +80,8 @@ def _import_memories(source: Database, call: Call) -> Counter[str]:
 
 def _item(row: dict[str, Any]) -> dict[str, Any]:
     at = read_time(row.get("timestamp"))
-    return {
-        **{name: row.get(name) for name in _MEMORY_COLUMNS},
-        "tags": _read_words(row.get("tags")),
-        "timestamp": at.isoformat() if at else None,
-    }
+    columns = {name: row.get(name) for name in _MEMORY_COLUMNS}
+    return columns | {"tags": _read_words(row.get("tags")), "timestamp": at.isoformat() if at else None}
 
 
 def _read_words(value: Any) -> list[str]:

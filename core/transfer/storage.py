@@ -136,10 +136,9 @@ class ChatWriter:
         sender = PERSONA_SENDER if own else None
         if line.speaker and not own and role == "user":
             sender = build_sender_id(key_of(line.speaker.id, "the speaker's id", SPEAKER_BYTES))
+        server = plan.server_of(line.room)
         message = new_message.read_message(
-            replace(
-                self._call.scope, conversation=key, participant=None, privacy=None, server=plan.server_of(line.room)
-            ),
+            replace(self._call.scope, conversation=key, participant=None, privacy=None, server=server),
             key,
             text,
             now=self._call.db.clock(),

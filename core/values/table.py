@@ -141,29 +141,15 @@ class Values:
         viewer, persona = self.call.viewer, self.call.persona
         assert viewer is not None
         a, k, p = schema.audiences.c, schema.conversations.c, schema.participants.c
-        own = select(a.audience_id).where(
-            a.persona_id == persona,
-            a.kind == viewer.own.kind,
-            a.server_id == viewer.own.server,
-            a.ref == viewer.own.ref,
-        )
+        own = (a.kind == viewer.own.kind, a.server_id == viewer.own.server, a.ref == viewer.own.ref)
+        audience = select(a.audience_id).where(a.persona_id == persona, *own)
         linked = select(p.participant_key).where(p.persona_id == persona, p.person_key == (viewer.person or ""))
-        statement = (
-            select(*columns)
-            .select_from(_JOINED)
-            .where(
-                _V.persona_id == persona,
-                _V.audience_id == own.scalar_subquery(),
-                _V.kind == self.kind,
-                or_(_V.participant_key == (self.call.scope.participant or ""), _V.participant_key.in_(linked)),
-                # deleting the memory item on the admin page deletes the value
-                or_(
-                    _V.memory_id.is_(None),
-                    and_(_M.archived_at.is_(None), _M.superseded_by.is_(None), _M.id.is_not(None)),
-                ),
-                *where,
-            )
-        )
+        by_speaker = or_(_V.participant_key == (self.call.scope.participant or ""), _V.participant_key.in_(linked))
+        # deleting the memory item on the admin page deletes the value
+        has_item = and_(_M.archived_at.is_(None), _M.superseded_by.is_(None), _M.id.is_not(None))
+        mine = (_V.persona_id == persona, _V.audience_id == audience.scalar_subquery(), _V.kind == self.kind)
+        statement = select(*columns).select_from(_JOINED).where(*mine, by_speaker)
+        statement = statement.where(or_(_V.memory_id.is_(None), has_item), *where)
         if not expired:
             now = bindparam("now", self.now, type_=Time())
             statement = statement.where(or_(_V.expires_at.is_(None), _V.expires_at > now))
@@ -227,17 +213,9 @@ class Change(Values):
                 self._drop_items([old], archive=archive, new=item)
                 continue
             namespace, name = write_path(each.path)
-            values |= {
-                "id": row_id,
-                "persona_id": scope.persona,
-                "audience_id": self._place.audience_id,
-                "participant_key": scope.participant or "",
-                "conversation_key": scope.conversation or "",
-                "kind": self.kind,
-                "namespace": namespace,
-                "name": name,
-                "created_at": self.now,
-            }
+            asker = {"participant_key": scope.participant or "", "conversation_key": scope.conversation or ""}
+            values |= {"id": row_id, "persona_id": scope.persona, "audience_id": self._place.audience_id, **asker}
+            values |= {"kind": self.kind, "namespace": namespace, "name": name, "created_at": self.now}
             self.connection.execute(insert(schema.stored_values).values(values))
 
     def _write_items(self, new: Sequence[NewValue]) -> list[int | None]:

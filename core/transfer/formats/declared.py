@@ -353,10 +353,8 @@ class _File:
 
     def _metadata(self, message: Mapping[str, Any]) -> dict[str, Any]:
         files = [file for path in self._form.files for file in list_at(message, path)]
-        names = [
-            file if isinstance(file, str) else self._text(_first(file, ("uri", "original_name", "export_name", "name")))
-            for file in files
-        ]
+        keys = ("uri", "original_name", "export_name", "name")
+        names = [file if isinstance(file, str) else self._text(_first(file, keys)) for file in files]
         reactions = _first(message, self._form.reactions)
         signs = [self._reaction(each) for each in (reactions if isinstance(reactions, list) else [reactions])]
         attached = files_of({"files": [name.rpartition("/")[2] for name in names if name]}, "files")
@@ -372,11 +370,8 @@ class _File:
     def _text(self, value: Any) -> str:
         """Convert a value to text; the parts of a list are joined."""
         parts = value if isinstance(value, list) else [value]
-        texts = [
-            part if isinstance(part, str) else text_at(part, "text")
-            for part in parts
-            if not _NOT_SAID.match(text_at(part, "type"))
-        ]
+        said = (part for part in parts if not _NOT_SAID.match(text_at(part, "type")))
+        texts = (part if isinstance(part, str) else text_at(part, "text") for part in said)
         text = "\n".join(text for text in texts if text.strip())
         if self._form.is_mangled:
             with suppress(UnicodeError):  # later versions of the program write UTF-8

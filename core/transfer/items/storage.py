@@ -204,6 +204,4 @@ def _owner_note(given: Mapping[str, Any], scope: Scope) -> str:
         for name, owner in _OWNERS.items()
         if given.get(name) not in (None, "") and given[name] != getattr(scope, owner)
     )
-    if not others:
-        return ""
-    return f"items of another {' and '.join(others)}: they are those of the call"
+    return f"items of another {' and '.join(others)}: they are those of the call" if others else ""
