@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table, UniqueConstraint, text
 
 from .dialects import BLOB, FLAG, HASH, ID, INTEGER, LONG_TEXT, PACKED, SMALL, Decimal, StoredText
-from .schema_base import flag, json_text, key, metadata, persona, row_id, table, times
+from .schema_base import flags, json_texts, key, keys, metadata, persona, row_id, table, times
 
 NAMESPACE_BYTES = 1000
 NAME_BYTES = 512
@@ -16,9 +16,7 @@ audiences: Table = table(
     "audiences",
     Column("audience_id", ID, nullable=False, autoincrement=False),
     persona(),
-    key("kind", 12),
-    key("server_id", 191),
-    key("ref", 512),
+    *keys(kind=12, server_id=191, ref=512),
     PrimaryKeyConstraint("audience_id"),
     # for finding or creating the audience of a row
     UniqueConstraint("persona_id", "kind", "server_id", "ref", name="uq_audiences_owner"),
@@ -29,25 +27,22 @@ conversations: Table = table(
     row_id(),
     persona(),
     Column("audience_id", ID, nullable=False),
-    key("conversation_key", 512),
-    key("interface", 64),
-    key("chat_id", 255),
-    key("thread_id", 255),
+    *keys(conversation_key=512, interface=64, chat_id=255, thread_id=255),
     key("parent_key", 512, nullable=True),
     key("server_id", 191),
     Column("server_name", StoredText(200), nullable=False, server_default=text("''")),
-    flag("is_private"),
+    *flags("is_private"),
     key("direct_person_key", 255, nullable=True),
-    flag("local_only"),
+    *flags("local_only"),
     Column("title", StoredText(200), nullable=False, server_default=text("''")),
     key("status", 8, default="open"),
-    flag("stories_off"),
+    *flags("stories_off"),
     Column("current_recap_version", INTEGER, nullable=True),
     Column("next_recap_version", INTEGER, nullable=False, server_default=text("0")),
     Column("consolidated_to", ID, nullable=True),
     *times("last_message_at", "created_at", "closed_at"),
     # chat-level metadata of a chat file, for its export
-    json_text("metadata"),
+    *json_texts("metadata"),
     # for the conversation of a message
     UniqueConstraint("persona_id", "conversation_key", name="uq_conversations_key"),
     # for conversations of a server, newest first
@@ -59,8 +54,7 @@ conversations: Table = table(
 participants: Table = table(
     "participants",
     persona(),
-    key("participant_key", 255),
-    key("person_key", 255),
+    *keys(participant_key=255, person_key=255),
     Column("display_name", StoredText(255), nullable=False, server_default=text("''")),
     *times("created_at", "updated_at"),
     PrimaryKeyConstraint("persona_id", "participant_key"),
@@ -73,8 +67,7 @@ participants: Table = table(
 
 privacy_levels: Table = table(
     "privacy_levels",
-    key("participant_key", 255),
-    key("level", 8),
+    *keys(participant_key=255, level=8),
     *times("updated_at"),
     PrimaryKeyConstraint("participant_key"),
     clustered=True,
@@ -96,17 +89,16 @@ chat_history_cache: Table = table(
     Column("message_text", LONG_TEXT, nullable=False),
     Column("text_folded", LONG_TEXT, nullable=True),
     key("triggered_by", 255, nullable=True),
-    json_text("metadata"),
+    *json_texts("metadata"),
     # in an answer: source and id of each row that its prompt contained
-    json_text("made_with"),
+    *json_texts("made_with"),
     *times("timestamp"),
-    flag("hidden"),
-    flag("excluded"),
+    *flags("hidden", "excluded"),
     # 1 once an item made from it was deleted or corrected: no item is made from it again
-    flag("no_items"),
+    *flags("no_items"),
     Column("content_hash", HASH, nullable=True),
     *times("edited_at"),
-    flag("indexed"),
+    *flags("indexed"),
     # for the newest messages of a conversation and ranges of a story
     Index("ix_chat_conversation", "persona_id", "interface_path", "timestamp", "id"),
     # for the newest messages of all conversations and the search
@@ -133,7 +125,7 @@ memories: Table = table(
     Column("response_text", LONG_TEXT, nullable=True),
     Column("author", StoredText(100), nullable=True),
     Column("source", StoredText(100), nullable=True),
-    json_text("tags"),
+    *json_texts("tags"),
     Column("scope", StoredText(50), nullable=True),
     Column("emotion", StoredText(50), nullable=True),
     Column("intensity", INTEGER, nullable=True),
@@ -141,18 +133,17 @@ memories: Table = table(
     key("tier", 10, default="long_term"),
     key("kind", 20),
     Column("importance", Decimal(4, 3), nullable=False, server_default=text("'0.5'")),
-    flag("pinned"),
-    flag("local_only"),
+    *flags("pinned", "local_only"),
     key("conversation_key", 512, nullable=True),
     key("participant_key", 255, nullable=True),
-    json_text("source_message_ids"),
+    *json_texts("source_message_ids"),
     key("provenance", 8, default="host"),
     *times("expires_at", "archived_at"),
     Column("superseded_by", ID, nullable=True),
-    json_text("metadata"),
+    *json_texts("metadata"),
     Column("content_hash", HASH, nullable=True),
     *times("created_at", "updated_at"),
-    flag("indexed"),
+    *flags("indexed"),
     # for listing and the search
     Index("ix_memories_audience", "persona_id", "audience_id", "archived_at", "timestamp", "id"),
     # for the admin search, saved memories and the export
@@ -178,21 +169,17 @@ ai_diary: Table = table(
     Column("interaction_summary", LONG_TEXT, nullable=True),
     Column("user_message", LONG_TEXT, nullable=True),
     Column("text_folded", LONG_TEXT, nullable=True),
-    json_text("emotions"),
-    json_text("context_tags"),
-    json_text("involved_users"),
+    *json_texts("emotions", "context_tags", "involved_users"),
     *times("timestamp"),
-    key("interface", 50),
-    key("chat_id", 255),
-    key("thread_id", 255),
-    flag("local_only"),
+    *keys(interface=50, chat_id=255, thread_id=255),
+    *flags("local_only"),
     *times("archived_at"),
     Column("content_hash", HASH, nullable=True),
     # ids of the messages that the entry was made from
-    json_text("source_message_ids"),
+    *json_texts("source_message_ids"),
     # all speakers, also those left out for their privacy level: only forgetting reads it
-    json_text("participant_keys"),
-    flag("indexed"),
+    *json_texts("participant_keys"),
+    *flags("indexed"),
     # for recent entries and the search
     Index("ix_diary_audience", "persona_id", "audience_id", "archived_at", "timestamp", "id"),
     # for entries of a chat
@@ -214,8 +201,7 @@ tags: Table = table(
 tag_aliases: Table = table(
     "tag_aliases",
     persona(),
-    key("alias", 255),
-    key("tag", 255),
+    *keys(alias=255, tag=255),
     PrimaryKeyConstraint("persona_id", "alias"),
     clustered=True,
 )
@@ -223,8 +209,7 @@ tag_aliases: Table = table(
 tag_links: Table = table(
     "tag_links",
     persona(),
-    key("tag", 255),
-    key("related_tag", 255),
+    *keys(tag=255, related_tag=255),
     Column("weight", Decimal(6, 3), nullable=False, server_default=text("1")),
     PrimaryKeyConstraint("persona_id", "tag", "related_tag"),
     # for the other direction
@@ -242,9 +227,8 @@ message_recaps: Table = table(
     Column("memory", LONG_TEXT, nullable=True),
     Column("include", StoredText(40), nullable=True),
     Column("token_count", INTEGER, nullable=True),
-    json_text("data"),
-    flag("edited"),
-    flag("stale"),
+    *json_texts("data"),
+    *flags("edited", "stale"),
     key("provenance", 8, default="model"),
     *times("updated_at"),
     PrimaryKeyConstraint("persona_id", "message_row", "alternative"),
@@ -260,8 +244,8 @@ message_alternatives: Table = table(
     Column("message_row", ID, nullable=False),
     Column("alternative", INTEGER, nullable=False),
     Column("text", LONG_TEXT, nullable=False),
-    flag("is_current"),
-    json_text("metadata"),
+    *flags("is_current"),
+    *json_texts("metadata"),
     PrimaryKeyConstraint("persona_id", "message_row", "alternative"),
 )
 
@@ -286,7 +270,7 @@ scene_recaps: Table = table(
     Column("scene_id", ID, nullable=False),
     Column("version_index", INTEGER, nullable=False),
     Column("content", LONG_TEXT, nullable=False),
-    json_text("metadata"),
+    *json_texts("metadata"),
     key("provenance", 8, default="model"),
     *times("created_at"),
     PrimaryKeyConstraint("persona_id", "scene_id", "version_index"),
@@ -304,7 +288,7 @@ running_recaps: Table = table(
     Column("new_scene_index", INTEGER, nullable=False, server_default=text("0")),
     key("provenance", 8, default="model"),
     # the scenes in the text, each with its recap's version
-    json_text("data"),
+    *json_texts("data"),
     *times("created_at", "deleted_at"),
     PrimaryKeyConstraint("persona_id", "conversation_key", "version"),
 )
@@ -319,7 +303,7 @@ conversation_summaries: Table = table(
     Column("summary", LONG_TEXT, nullable=False),
     *times("occurred_at"),
     Column("last_message_row", ID, nullable=True),
-    flag("local_only"),
+    *flags("local_only"),
     key("provenance", 8, default="model"),
     *times("created_at"),
     # for the rolling list
@@ -346,15 +330,12 @@ short_term_memories: Table = table(
     row_id(),
     persona(),
     Column("audience_id", ID, nullable=False, server_default=text("0")),
-    key("participant_key", 255),
-    key("channel_id", 512),
-    key("lineage_id", 64),
-    key("server_id", 191),
+    *keys(participant_key=255, channel_id=512, lineage_id=64, server_id=191),
     Column("server_name", StoredText(200), nullable=False, server_default=text("''")),
     Column("channel_name", StoredText(200), nullable=False, server_default=text("''")),
     key("parent_channel_id", 512, nullable=True),
-    flag("local_only"),
-    json_text("messages"),
+    *flags("local_only"),
+    *json_texts("messages"),
     Column("summary", LONG_TEXT, nullable=True),
     *times("summary_updated_at", "last_updated"),
     Column("turns_since_summary", INTEGER, nullable=False, server_default=text("0")),
@@ -393,8 +374,7 @@ consolidation_runs: Table = table(
     "consolidation_runs",
     row_id(),
     persona(),
-    key("kind", 16),
-    key("conversation_key", 512),
+    *keys(kind=16, conversation_key=512),
     Column("reason", StoredText(100), nullable=False, server_default=text("''")),
     Column("window_size", INTEGER, nullable=False, server_default=text("0")),
     Column("items_added", INTEGER, nullable=False, server_default=text("0")),
@@ -410,9 +390,7 @@ stored_values: Table = table(
     row_id(),
     persona(),
     Column("audience_id", ID, nullable=False),
-    key("participant_key", 255),
-    key("conversation_key", 512),
-    key("kind", 8),
+    *keys(participant_key=255, conversation_key=512, kind=8),
     # parts of the namespace, each ended by a character that no part contains
     key("namespace", NAMESPACE_BYTES),
     key("name", NAME_BYTES),
@@ -530,8 +508,7 @@ memory_jobs: Table = table(
     key("type", 32),
     Column("priority", SMALL, nullable=False, server_default=text("1")),
     key("status", 12, default="pending"),
-    json_text("payload"),
-    json_text("depends_on"),
+    *json_texts("payload", "depends_on"),
     Column("tries", INTEGER, nullable=False, server_default=text("0")),
     *times("available_at", "lease_until"),
     key("claimed_by", 64, nullable=True),
@@ -577,8 +554,7 @@ model_usage: Table = table(
     # day in UTC, such as 2026-03-10
     key("day", 10),
     # `worker`, the total of all workers, or `front_end` of the proxy
-    key("asker", 16),
-    key("model", 191),
+    *keys(asker=16, model=191),
     Column("calls", ID, nullable=False, server_default=text("0")),
     Column("characters", ID, nullable=False, server_default=text("0")),
     *times("last_at"),

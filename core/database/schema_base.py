@@ -15,12 +15,12 @@ def persona() -> Column[Any]:
     return Column("persona_id", Key(64), nullable=False, server_default=text("'default'"))
 
 
-def json_text(name: str) -> Column[Any]:
-    return Column(name, JsonText(), nullable=True)
+def json_texts(*names: str) -> list[Column[Any]]:
+    return [Column(name, JsonText(), nullable=True) for name in names]
 
 
-def flag(name: str) -> Column[Any]:
-    return Column(name, FLAG, nullable=False, server_default=text("0"))
+def flags(*names: str) -> list[Column[Any]]:
+    return [Column(name, FLAG, nullable=False, server_default=text("0")) for name in names]
 
 
 def times(*names: str) -> list[Column[Any]]:
@@ -30,6 +30,10 @@ def times(*names: str) -> list[Column[Any]]:
 def key(name: str, length: int, *, default: str = "", nullable: bool = False) -> Column[Any]:
     quoted = None if nullable else text("'" + default + "'")
     return Column(name, Key(length), nullable=nullable, server_default=quoted)
+
+
+def keys(**lengths: int) -> list[Column[Any]]:
+    return [key(name, length) for name, length in lengths.items()]
 
 
 def row_id(*, by_server: bool = False) -> Column[Any]:
