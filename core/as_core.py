@@ -1,7 +1,4 @@
-"""Makes `core` a second name of this package in the process, for hosts that import `core.prompt_engine` and so on.
-
-Both names give the same module objects.
-"""
+"""Makes `core` a second name of the same modules in this process, for hosts that import `core.prompt_engine`."""
 
 from __future__ import annotations
 

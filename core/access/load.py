@@ -153,9 +153,8 @@ def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str,
     )
     version = next((read_whole(r[1]) or 0 for r in by_part.get(VERSION, ())), 0)
     changed = request.vocabulary_version is not None and version != request.vocabulary_version
-    return AccessSnapshot(
-        viewer, _recent(by_part.get(RECENT, ()), set(ids)), version, _build_vocabulary(by_part) if changed else None
-    )
+    recent = _recent(by_part.get(RECENT, ()), set(ids))
+    return AccessSnapshot(viewer, recent, version, _build_vocabulary(by_part) if changed else None)
 
 
 def _recent(rows: Sequence[Any], visible: set[int]) -> tuple[Recent, ...]:
@@ -357,9 +356,8 @@ def _select_recent(all_of_server: bool, family: str) -> tuple[CompiledStatement,
 def _select_recent_inserted(family: str) -> CompiledStatement:
     """Return the SELECT of conversations that only rows of other programs name; the whole persona sees them."""
     a, c, m = audiences.c, conversations.c, chat_history_cache.c
-    everywhere = select(a.audience_id).where(
-        a.persona_id == _P, a.kind == literal("persona", Key(12)), a.server_id == literal("", Key(191))
-    )
+    of_persona = (a.kind == literal("persona", Key(12)), a.server_id == literal("", Key(191)))
+    everywhere = select(a.audience_id).where(a.persona_id == _P, *of_persona)
     elsewhere = (m.audience_id == everywhere.scalar_subquery(), m.interface_path.not_in([_KEY, literal("", Key(512))]))
     lines = select(m.interface_path, m.timestamp, m.audience_id).where(m.persona_id == _P, *elsewhere)
     newest = lines.order_by(m.timestamp.desc(), m.id.desc()).limit(NEWEST_LINES).subquery("inserted").c

@@ -251,7 +251,5 @@ def read_identities(db: Database, persona: str, key: str) -> list[PersonCount]:
 
 def read_names(db: Database, persona: str, keys: Iterable[str]) -> dict[str, str]:
     """Return the names of participants by key; participants without a name are left out."""
-    named = select(_P.participant_key, _P.display_name).where(
-        _P.persona_id == persona, _P.participant_key.in_(IDS), _P.display_name != ""
-    )
-    return {row[0]: row[1] for row in read_parts(db.read, named, {}, keys)}
+    known = select(_P.participant_key, _P.display_name).where(_P.persona_id == persona, _P.participant_key.in_(IDS))
+    return {row[0]: row[1] for row in read_parts(db.read, known.where(_P.display_name != ""), {}, keys)}

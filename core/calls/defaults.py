@@ -191,10 +191,7 @@ def clock(db: Database | None = None) -> Callable[[], datetime]:
 
 
 def scope_of(message: IncomingMessage, scope: Scope | None, settings: Settings) -> Scope:
-    """Build the scope of a message; `scope` supplies conversation, speaker, server and privacy that the message lacks.
-
-    If `scope` calls the message's conversation private, its privacy replaces that of the message.
-    """
+    """Build the scope of a message; `scope` supplies what it lacks, and a private conversation's privacy."""
     given = scope_for(scope, settings)
     conversation = message.interface_path or given.conversation
     privacy, privacy_from = given.privacy, given.privacy_from
@@ -225,12 +222,9 @@ def scope_of(message: IncomingMessage, scope: Scope | None, settings: Settings) 
 
 
 def _find_participant(message: IncomingMessage, given: Scope) -> str | None:
-    """Return the speaker's participant key: from the message's id, else from the scope, else from the name.
-
-    In a line of the persona, which has no participant, this is the scope's participant, whom the line answers.
-    """
+    """Return the speaker's participant key: from the message's id, else from the scope, else from the name."""
     sender = message.sender
-    if read_role(message.raw) == "persona":
+    if read_role(message.raw) == "persona":  # it is no participant; the line answers that of the scope
         return given.participant
     if sender.id:
         return f"{message.interface}/{sender.id}"

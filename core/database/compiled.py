@@ -71,10 +71,7 @@ def hide_from_index(column: Any, family: str) -> Any:
 
 
 class CompiledStatement:
-    """A statement compiled once; with `in_order`, SQLite joins tables in the order in which they are written.
-
-    `columns` are those of an INSERT, in the order of the values of `insert`.
-    """
+    """A statement compiled once. `in_order`: SQLite joins tables as written. `columns`: of an INSERT, in order."""
 
     __slots__ = ("_lists", "_mark", "_names", "_order", "_pieces")
 
@@ -186,10 +183,7 @@ class Shape(Generic[R]):
     __slots__ = ("_given", "_others", "_take", "_texts", "columns", "number", "row")
 
     def __init__(self, number: int, row: Callable[..., R], row_id: Any, /, **fields: Any) -> None:
-        """`row` is called with the id and the values of the `fields` in order.
-
-        A field is given as its column, whose type tells how it is read, or as a pair of a kind and a column.
-        """
+        """`row` gets the id and the `fields`: columns, read by their types, or pairs of a kind and a column."""
         self.number: int = number
         self.row: Callable[..., R] = row
         self._given = (row_id, fields)

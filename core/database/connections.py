@@ -32,8 +32,7 @@ SESSION = (
 )
 """Session settings sent on every connect, so that behaviour does not depend on the server's own settings.
 
-The server closes an unused connection after two minutes, since other clients may need its slot.
-
+wait_timeout: an unused connection ends after two minutes, since other clients may need its slot.
 group_concat_max_len: a search lets the server join its rows to one text, which is faster than hundreds of driver rows.
 """
 

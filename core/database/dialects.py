@@ -83,14 +83,12 @@ class Key(_ReadAsText[str]):
 
 
 class JsonText(_ReadAsText[Any]):
-    """A JSON column, returned as its stored text (`stored_values.read_json` parses it).
-
-    Non-ASCII letters are stored unescaped, since MariaDB compares escapes literally.
-    """
+    """A JSON column, returned as its stored text (`stored_values.read_json` parses it)."""
 
     on_servers: TypeEngine[Any] = _Json()
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> Any:  # noqa: ARG002 - the interface of types
+        # not escaped: MariaDB compares escapes literally
         return None if value is None else json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
 
 

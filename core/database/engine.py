@@ -370,10 +370,7 @@ class Database:
         raise AssertionError
 
     def all_or_none(self, work: Callable[[], T], *, source: str) -> T:
-        """Run `work` so that all transactions it opens become one: either all their changes are stored, or none.
-
-        Its reads see its own writes. `work` may run more than once, as in `transaction`.
-        """
+        """Run `work`, maybe more than once, so that all transactions it opens become one; its reads see its writes."""
 
         def join(connection: Connection) -> T:
             self._local.joined = connection

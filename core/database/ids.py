@@ -71,11 +71,7 @@ def first_of(moment: datetime) -> int:
 
 
 def retry_duplicates(write: Callable[P, T]) -> Callable[P, T]:
-    """Decorate a write so that it runs again if another process used its new id at the same moment.
-
-    The write makes its ids itself, or takes one as `row_id`, which is replaced by another id of the same millisecond:
-    the id shows that a row is older than a later call of `forget`.
-    """
+    """Decorate a write, which makes its ids or takes a `row_id`, to run again if another process used the same id."""
 
     @functools.wraps(write)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -84,7 +80,7 @@ def retry_duplicates(write: Callable[P, T]) -> Callable[P, T]:
             try:
                 return write(*args, **kwargs)
             except DuplicateKeyError:
-                if named.get("row_id") is not None:
+                if named.get("row_id") is not None:  # another of the same millisecond, older than a later `forget`
                     named["row_id"] = another_id(named["row_id"])
         return write(*args, **kwargs)
 

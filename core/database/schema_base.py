@@ -42,10 +42,8 @@ def row_id(*, by_server: bool = False) -> Column[Any]:
 
 
 def table(name: str, *parts: Any, clustered: bool = False) -> Table:
-    """Define a table in the shared metadata; a `clustered` one is stored by its primary key on SQLite, too.
-
-    SQLite gets CHECK constraints for JSON columns, which allow NULL; on servers the column type checks them.
-    """
+    """Define a table in the shared metadata; a `clustered` one is stored by its primary key on SQLite, too."""
+    # on servers, the type of JSON columns is the check
     columns = [part.name for part in parts if isinstance(part, Column) and isinstance(part.type, JsonText)]
     rules = [
         CheckConstraint(text(f"{c} IS NULL OR json_valid({c})"), name=f"ck_{name}_{c}").ddl_if(dialect="sqlite")

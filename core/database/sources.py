@@ -29,10 +29,8 @@ class SourceTable:
 
     @property
     def findable(self) -> ColumnElement[bool]:
-        """Return the condition for rows that are in the search index and may be found.
-
-        SQLite must not use its index of rows waiting to be indexed here: it would read all other rows of a persona.
-        """
+        """Return the condition for rows that are in the search index and may be found."""
+        # not by SQLite's index of rows that wait to be indexed: it would read all other rows of a persona
         return and_(hide_from_index(self.table.c.indexed, "sqlite") == 1, self.visible)
 
     @property

@@ -95,10 +95,7 @@ class Turns(NamedTuple):
 
 
 def choose_turns(waiting: Sequence[Waiting], states: Mapping[int, str]) -> Turns:
-    """Return which waiting operations may begin (by priority, then oldest first) and which must fail.
-
-    `states` are those of the dependencies, by id.
-    """
+    """Return which operations may begin, by priority and age, and which must fail; `states` are the dependencies'."""
     ready: list[Waiting] = []
     failed: list[tuple[int, int]] = []
     lost: list[int] = []

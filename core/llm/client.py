@@ -191,10 +191,7 @@ atexit.register(close)
 
 
 def call_timed(function: Callable[..., Any], first: str, arguments: Mapping[str, Any], timeout_seconds: float) -> Any:
-    """Call a function with the arguments it accepts and return its result; the argument `first` is always passed.
-
-    Raises TimeoutError after `timeout_seconds`; a hanging function stays in its daemon thread.
-    """
+    """Call a function with `first` and other arguments it accepts; raise TimeoutError after `timeout_seconds`."""
     keywords = accepted_keywords(function, arguments)
     positional = () if first in keywords else (arguments[first],)
     answers: list[Any] = []
@@ -217,7 +214,7 @@ def call_timed(function: Callable[..., Any], first: str, arguments: Mapping[str,
     thread = threading.Thread(target=copy_context().run, args=(work,), name="prompt-engine-model", daemon=True)
     thread.start()
     thread.join(min(timeout_seconds, threading.TIMEOUT_MAX))
-    if thread.is_alive():
+    if thread.is_alive():  # it stays in its daemon thread
         raise TimeoutError
     for error in errors:
         raise error if isinstance(error, Exception) else ModelError("error", error=type(error).__name__)

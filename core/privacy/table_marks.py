@@ -83,9 +83,7 @@ def set_privacy(db: Database, scope: Scope, conversation: object, privacy: Priva
 
 
 def _find_person(connection: Connection, scope: Scope, facts: ConversationFacts) -> str | None:
-    """Return the person of a direct conversation: the stored person, else the speaker whose chat the conversation key
-    names, else the only speaker.
-    """
+    """Return the person of a direct conversation: the stored one, else the speaker its key names, else the only one."""
     if facts.direct_person:
         return facts.direct_person
     c = chat_history_cache.c

@@ -152,9 +152,8 @@ def _find_identity(connection: Connection, persona: str, facts: ConversationFact
     matches = list(connection.execute(spoke.distinct().limit(2)).scalars())
     if len(matches) != 1:
         interface, chat, _ = split_key(facts.key)
-        matches = [key for key in group if key == f"{interface}/{chat}"] or [
-            key for key in group if split_key(key)[0] == interface
-        ]
+        own = f"{interface}/{chat}"
+        matches = [own] if own in group else [key for key in group if split_key(key)[0] == interface]
     return matches[0] if len(matches) == 1 else None
 
 

@@ -50,10 +50,7 @@ class Member:
 
     @contextmanager
     def guarded(self, faults: list[Fault]) -> Iterator[TextIO]:
-        """Yield the file as a text stream; an error while opening or reading it is added to `faults`.
-
-        Bytes that are not UTF-8 are replaced, a byte order mark is left out.
-        """
+        """Yield the file as text, with bytes that are none replaced; add an error of opening or reading to `faults`."""
         with ExitStack() as stack:
             text: io.StringIO | io.TextIOWrapper = io.StringIO()
             try:

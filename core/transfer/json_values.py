@@ -53,10 +53,7 @@ def is_deeper(value: Any, levels: int) -> bool:
 
 
 def read_lines(member: Member) -> Iterator[tuple[int, Any]]:
-    """Yield (line number, JSON value) for each line of a file that is not blank.
-
-    Raise TransferError if the file is damaged or not UTF-8, or has a line that is too long.
-    """
+    """Yield (number, JSON value) of each line with text; raise TransferError for a damaged file or a line too long."""
     try:
         with member.open() as stream:
             for row, line in enumerate(iter(lambda: stream.readline(MAX_LINE_BYTES + 1), b""), 1):
@@ -174,9 +171,8 @@ def _parts(events: Iterable[tuple[str, Any]], builder: Any) -> Iterator[JsonPart
             if size <= MAX_VALUES:
                 building.event(event, value)
             if depth == 0:
-                yield JsonPart(
-                    tuple(path), building.value if size <= MAX_VALUES else BadJson("it holds too many values")
-                )
+                whole = building.value if size <= MAX_VALUES else BadJson("it holds too many values")
+                yield JsonPart(tuple(path), whole)
                 building = None
         elif event == "map_key":
             path[-1] = value

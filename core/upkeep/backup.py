@@ -37,10 +37,7 @@ _OTHER_KIND = {
 
 
 def write_backup(db: Database, target: Path, *, overwrite: bool = False) -> int:
-    """Write the whole database into a file; return its size in bytes. If that fails, no file is written.
-
-    A SQLite file is copied; a server is dumped as SQL by `mariadb-dump` or `mysqldump`.
-    """
+    """Copy a SQLite file, or dump a server as SQL; return the size in bytes. After an error there is no file."""
     if target.exists() and not overwrite:
         raise StoreError(f"{str(target)!r} is there already. Name another file, or replace it with --force.", source="")
     try:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
-from sqlalchemy import Column, Select, Table, and_, bindparam, func, select
+from sqlalchemy import Column, Select, Table, bindparam, func, select
 
 from ..database.dialects import JsonText, Key, StoredBytes, StoredText, Time
 from ..database.engine import Database
@@ -337,9 +337,7 @@ def _list_counts(db: Database) -> Iterator[tuple[Severity, Select[Any], str, str
             remedy = f"delete the rows of {here.name} whose {link.name} is no id of {there.name}"
             yield "warning", lost, f"rows belong to rows of {there.name} that are gone", here.name, remedy
     m = memories.c
-    over = and_(
-        m.tier == "session", m.archived_at.is_(None), m.expires_at <= bindparam("now", db.clock(), type_=Time())
-    )
+    is_over = m.expires_at <= bindparam("now", db.clock(), type_=Time())
+    expired = select(func.count()).where(m.tier == "session", m.archived_at.is_(None), is_over)
     remedy = "prompt-engine memory consolidate, or: prompt-engine worker"
-    expired = select(func.count()).where(over)
     yield "note", expired, "session items have expired and still take space", "memories", remedy

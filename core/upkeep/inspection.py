@@ -104,9 +104,8 @@ def _compare_columns(table: Table, facts: Facts, family: str) -> list[Finding]:
         wanted = plain_type(str(column.type.compile(dialect=dialect_of(family))))
         there = {aspect: facts.get((table.name, aspect, column.name)) for aspect in ("type", "collation", "null")}
         if there["type"] is None:
-            findings.append(
-                Finding("error", "the column is missing", where, f"{ddl.add_column(table, column, family)};")
-            )
+            remedy = f"{ddl.add_column(table, column, family)};"
+            findings.append(Finding("error", "the column is missing", where, remedy))
             continue
         repair = f"ALTER TABLE {ddl.quote(table.name, family)} MODIFY {ddl.define_column(column, family)};"
         remedy = NO_STATEMENT if family == "sqlite" else repair

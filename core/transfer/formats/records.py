@@ -1,6 +1,4 @@
-"""This package's own format: one JSON object per line, {conversation, session, id, timestamp, speaker, speaker_id,
-text}.
-"""
+"""This package's own JSON lines: {conversation, session, id, timestamp, speaker, speaker_id, text}."""
 
 from __future__ import annotations
 
