@@ -282,8 +282,8 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
     defaults.configure()
     yield tmp_path
     hooks.clear_hooks()
-    if defaults._process.db is not None:
-        defaults._process.db.close()
+    if defaults.process.db is not None:
+        defaults.process.db.close()
     defaults.configure()
 
 

@@ -77,7 +77,7 @@ def test_f51_f73_a_database_out_of_reach_leaves_the_live_prompt(
     kind: str, live: dict[str, Any], engine_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = Settings(database_url=UNREACHABLE[kind], db_timeout_seconds=2)
-    monkeypatch.setattr(defaults, "_process", defaults._Process(settings=settings))
+    monkeypatch.setattr(defaults, "process", defaults._Process(settings=settings))
     prompt, report = explain_json_prompt(message(ASKED), live, settings=settings)
     assert list(prompt) == KEYS
     assert said(prompt["context"]["history_current_chat"]) == ["canary live here"]

@@ -39,7 +39,7 @@ TALK = (
 def _no_embedder(db: Database) -> Iterator[None]:
     db.caches.pop(held_vectors.HELD, None)
     yield
-    defaults._process.embedder = None
+    defaults.process.embedder = None
 
 
 def talk(db: Database, scope: Scope, *texts: str, path: str = HERE) -> list[int]:

@@ -702,7 +702,7 @@ def test_t62_a_line_is_found_for_the_days_that_it_names_in_the_askers_zone(
     db: Database, scope: Scope, server: str, zone: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The index has one zone: in another, an evening or a morning has another date, and `tomorrow` another day."""
-    monkeypatch.setattr(defaults._process, "settings", {"TIMEZONE": server})
+    monkeypatch.setattr(defaults.process, "settings", {"TIMEZONE": server})
     search_memories(query="anything?", db=db, scope=scope)
     first, theirs, calendar = NOW - timedelta(days=2), Settings(timezone=zone), Calendar(zone, DEFAULTS.languages)
     for number, hour in enumerate(range(3, 48, 10), ABROAD.index((server, zone))):
