@@ -90,28 +90,16 @@ def touch(
     return bool(_touch(connection.dialect.name, tuple(names)).run(connection, values)[1])
 
 
-def ensure(
-    connection: Connection,
-    db: Database,
-    scope: Scope,
-    *,
-    sender: str | None = None,
-    title: str = "",
-    server_name: str = "",
-    is_greeting: bool = False,
-) -> AudienceRow:
+def ensure(connection: Connection, db: Database, scope: Scope, *, sender: str | None = None, **new: Any) -> AudienceRow:
     """Lock the scope's conversation until the transaction ends, inserting it if new; return the audience of its rows.
 
-    `sender` is the speaker's id, "" if unknown. `is_greeting` is true if nobody speaks: the persona addresses
-    nobody in particular, or memories are imported. A new conversation then waits for a speaker.
+    `sender` is the speaker's id, "" if unknown; `new` are further arguments of `make`.
     """
     if scope.conversation is None:
         return AudienceRow(audiences.find_or_make(connection, db, scope.persona, rules.AudienceKey("persona")))
     facts = find(connection, scope.persona, scope.conversation, lock=True)
     if facts is None:
-        facts = make(
-            connection, db, scope, sender=sender, title=title, server_name=server_name, is_greeting=is_greeting
-        )
+        facts = make(connection, db, scope, sender=sender, **new)
     return settle(connection, db, scope, facts, sender=sender)
 
 
@@ -131,7 +119,11 @@ def make(
     server_name: str = "",
     is_greeting: bool = False,
 ) -> ConversationFacts:
-    """Insert the scope's conversation, as private as its parent, or as the host or the ids say; return its row."""
+    """Insert the scope's conversation, as private as its parent, or as the host or the ids say; return its row.
+
+    `is_greeting` is true if nobody speaks: the persona addresses nobody in particular, or memories are imported. The
+    conversation then waits for a speaker.
+    """
     key = rules.check_key(scope.conversation)
     above = rules.parent_key(key)
     parent = find(connection, scope.persona, above, lock=True) if above else None
@@ -160,7 +152,7 @@ def make(
     if facts is None:
         raise DuplicateKeyError(DUPLICATE_KEY, source="conversations")
     if inserted and facts.is_private and not is_unstated:
-        _take_along(connection, db, scope.persona, facts, privacy, direct, None)
+        _take_along(connection, db, scope.persona, facts, None)
     return facts
 
 
@@ -318,7 +310,7 @@ def turn(
     audience_id = audiences.find_or_make(connection, db, persona, key)
     new = replace(facts, audience_id=audience_id, state=rules.STATES[privacy], direct_person=direct)
     counts = relocate(connection, db, persona, facts, new)
-    counts.update(_take_along(connection, db, persona, new, privacy, direct, facts.direct_person))
+    counts.update(_take_along(connection, db, persona, new, facts.direct_person))
     return new, counts
 
 
@@ -382,23 +374,17 @@ def is_of_another(parent: str | None, thread: str | None) -> bool:
 
 
 def _take_along(
-    connection: Connection,
-    db: Database,
-    persona: str,
-    parent: ConversationFacts,
-    privacy: Privacy,
-    person: str | None,
-    previous: str | None,
+    connection: Connection, db: Database, persona: str, parent: ConversationFacts, previous: str | None
 ) -> Counter[str]:
     """Give threads their parent's audience, except separate chats, other servers' rooms and others' direct messages."""
     counts = Counter(dict.fromkeys(MOVED, 0))
     if rules.parent_key(parent.key) is not None:
         return counts
     for thread in hold_threads(connection, persona, parent.key):
-        is_so = (thread.privacy, thread.direct_person, thread.server) == (privacy, person, parent.server)
+        own, theirs = ((each.privacy, each.direct_person, each.server) for each in (thread, parent))
         is_other_room = thread.server not in ("", parent.server)
         is_with_other = thread.direct_person and thread.direct_person != previous
-        if not (is_so or is_other_room or is_with_other or thread.is_separate):
+        if not (own == theirs or is_other_room or is_with_other or thread.is_separate):
             on_server = replace(thread, server=parent.server)
-            counts.update(turn(connection, db, persona, on_server, privacy, person)[1])
+            counts.update(turn(connection, db, persona, on_server, parent.privacy, parent.direct_person)[1])
     return counts

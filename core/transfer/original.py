@@ -9,14 +9,13 @@ from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from ..ai_diary import add_diary_entry
-from ..calls.call import Call, GivenSettings, open_call
+from ..calls.call import Call, CallOptions, open_call
 from ..database.connections import find_source
 from ..database.engine import Database
 from ..database.stored_values import read_json, read_list, read_time
-from ..scope import Scope
 from ..shapes import PERSONA_SENDER
 from ..text.hits import content_digest
 from . import table_original
@@ -41,30 +40,20 @@ class OriginalImport:
     """Number of rows without text, conversation or time, or not allowed by a privacy level."""
 
 
-def import_original(
-    url: str,
-    *,
-    private: bool | None = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> OriginalImport:
+def import_original(url: str, *, private: bool | None = None, **options: Unpack[CallOptions]) -> OriginalImport:
     """Import memories, diary and messages from the database of the original application, which is not changed.
 
     Args:
         url: connection string of that database.
         private: True makes new conversations direct messages, or restricted if several people speak; else public.
-        db, settings, scope: None uses those of the process; the scope names the persona.
-
-    Returns:
-        Number of rows stored, by table.
+        options: database, settings and scope; without them those of the process. The scope names the persona.
 
     Raises:
         TransferError: the database belongs to this package, or has no table of the original application.
         StoreError: the source does not exist or cannot be read.
         StoreWriteError: some rows could not be stored; rows stored before them are kept.
     """
-    call = open_call(db, settings, scope)
+    call = open_call(**options)
     with closing(Database(find_source(url), timeout_seconds=call.settings.db_timeout_seconds)) as source:
         table_original.check_owner(source)
         counts = _import_memories(source, call) + _import_diary(source, call) + _import_messages(source, call, private)

@@ -111,7 +111,7 @@ def test_r32_an_answer_is_given_where_the_turn_cannot_be_kept(
     ann: Scope, broken_db: Database, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, opens: bool
 ) -> None:
     """A database that fails, or cannot be opened, fails no run, and is never silent."""
-    monkeypatch.setattr(defaults, "_process", defaults._Process())
+    monkeypatch.setattr(defaults, "process", defaults._Process())
     monkeypatch.setenv("DATABASE_URL", "mysql://eva:secret@127.0.0.1:1/chats")
     own = Memory(db=broken_db if opens else None, scope=ann)
     agent = Agent(AnyModel(custom_output_text="Sencha."), capabilities=[own])
