@@ -115,9 +115,8 @@ class Scope:
         if self.destination not in (None, "remote", "local"):
             raise ScopeError(f"destination is {shown(self.destination)}. It must be 'remote' or 'local'.")
         if self.privacy not in (None, *get_args(Privacy)):
-            raise ScopeError(
-                f"privacy is {shown(self.privacy)}. It must be one of {', '.join(map(repr, get_args(Privacy)))}."
-            )
+            names = ", ".join(map(repr, get_args(Privacy)))
+            raise ScopeError(f"privacy is {shown(self.privacy)}. It must be one of {names}.")
         if self.server:
             object.__setattr__(self, "no_server", self.server == NO_SERVER)
         if self.server == NO_SERVER and self.privacy is None:

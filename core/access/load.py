@@ -142,15 +142,11 @@ def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str,
     if privacy == "direct" and people.get(scope.participant or "", scope.participant) == person and not is_full:
         ids += [row[1] for row in by_part.get(SPOKEN_IN, ())]
     viewer = Viewer(
-        scope=scope,
-        destination=destination,
-        privacy=privacy,
-        person=person,
+        scope=scope, destination=destination, privacy=privacy, person=person,
         identities=tuple(people) or ((scope.participant,) if scope.participant else ()),
         own=own_audience(privacy, server, scope.conversation, person) if scope.conversation else AudienceKey("persona"),
-        audiences=tuple(dict.fromkeys(ids)),
-        conversations=facts,
-    )
+        audiences=tuple(dict.fromkeys(ids)), conversations=facts,
+    )  # fmt: skip
     version = next((read_whole(r[1]) or 0 for r in by_part.get(VERSION, ())), 0)
     changed = request.vocabulary_version is not None and version != request.vocabulary_version
     recent = _recent(by_part.get(RECENT, ()), set(ids))

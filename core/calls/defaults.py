@@ -212,13 +212,9 @@ def scope_of(message: IncomingMessage, scope: Scope | None, settings: Settings) 
         if privacy in (None, "public") or not (is_own or (privacy == "separate" and found == "direct")):
             privacy = found or privacy
     return replace(
-        given,
-        conversation=conversation,
-        participant=_find_participant(message, given),
-        server=message.server_id or given.server,
-        privacy=privacy,
-        privacy_from=privacy_from,
-    )
+        given, conversation=conversation, participant=_find_participant(message, given),
+        server=message.server_id or given.server, privacy=privacy, privacy_from=privacy_from,
+    )  # fmt: skip
 
 
 def _find_participant(message: IncomingMessage, given: Scope) -> str | None:

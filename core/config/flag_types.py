@@ -122,9 +122,12 @@ class Choice(Kind):
 class Text(Kind):
     """A text without NUL and lone surrogates."""
 
-    def __init__(self, allowed: str = "a text", limit_bytes: int | None = None) -> None:
-        self.allowed = allowed
-        self.limit_bytes = limit_bytes
+    allowed = "a text"
+    limit_bytes: int | None = None
+
+    def __init__(self, allowed: str = "", limit_bytes: int | None = None) -> None:
+        self.allowed = allowed or self.allowed
+        self.limit_bytes = limit_bytes or self.limit_bytes
 
     def read(self, value: object) -> str:
         if not isinstance(value, str) or "\x00" in value or _SURROGATES.search(value):
@@ -137,8 +140,8 @@ class Text(Kind):
 class Key(Text):
     """An id: not blank, at most 64 bytes; an integer becomes its decimal text."""
 
-    def __init__(self) -> None:
-        super().__init__("an id of at most 64 bytes, not blank", 64)
+    allowed = "an id of at most 64 bytes, not blank"
+    limit_bytes = 64
 
     def read(self, value: object) -> str:
         if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**64:
@@ -152,8 +155,7 @@ class Key(Text):
 class EmbedderName(Text):
     """The address of an embedding server, or blank."""
 
-    def __init__(self) -> None:
-        super().__init__("an address such as http://127.0.0.1:11434/v1, or blank for none")
+    allowed = "an address such as http://127.0.0.1:11434/v1, or blank for none"
 
     def read(self, value: object) -> str:
         name = super().read(value).strip()
@@ -165,9 +167,8 @@ class EmbedderName(Text):
 class Zone(Text):
     """The IANA name of a time zone that this machine knows. `UTC` needs no zone data."""
 
-    def __init__(self) -> None:
-        # the longest name has 32 characters; hundreds of slashes would cause a RecursionError in zoneinfo
-        super().__init__("the name of a time zone such as Europe/Rome", 100)
+    allowed = "the name of a time zone such as Europe/Rome"
+    limit_bytes = 100  # the longest name has 32; hundreds of slashes would cause a RecursionError in zoneinfo
 
     def read(self, value: object) -> str:
         from zoneinfo import ZoneInfo, available_timezones  # noqa: PLC0415 - only other zones than UTC need it

@@ -347,10 +347,8 @@ def _run(connection: Connection, sql: str, values: Sequence[Any], *, many: bool 
     errors: Any = dialect.loaded_dbapi
     cursor = driver.cursor()
     try:
-        if many:
-            cursor.executemany(sql, values)
-        else:
-            cursor.execute(sql, values)
+        execute = cursor.executemany if many else cursor.execute
+        execute(sql, values)
         return cursor.fetchall(), cursor.rowcount
     except errors.Error as error:
         is_lost = dialect.is_disconnect(error, driver.dbapi_connection, cursor)

@@ -37,14 +37,8 @@ class SourceTable:
     def visible(self) -> ColumnElement[bool]:
         """Return the condition for rows that searches may find once indexed: not archived, superseded or withdrawn."""
         columns = self.table.c
-        conditions: list[ColumnElement[bool]] = []
-        if "archived_at" in columns:
-            conditions.append(columns.archived_at.is_(None))
-        if "superseded_by" in columns:
-            conditions.append(columns.superseded_by.is_(None))
-        if "hidden" in columns:
-            conditions.append(columns.hidden < WITHDRAWN)
-        return and_(True, *conditions)
+        unset = [columns[name].is_(None) for name in ("archived_at", "superseded_by") if name in columns]
+        return and_(True, *unset, *([columns.hidden < WITHDRAWN] if "hidden" in columns else ()))
 
 
 def open_to(source: SourceTable) -> ColumnElement[bool]:

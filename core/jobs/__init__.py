@@ -83,11 +83,8 @@ def enqueue_operation(
         )
     others = _read_ids(depends_on, "depends_on")
     call = open_call(**options)
-    own = Scope(
-        call.persona,
-        call.scope.conversation if conversation is None else conversation,
-        call.scope.participant if participant is None else participant,
-    )
+    conversation = call.scope.conversation if conversation is None else conversation
+    own = Scope(call.persona, conversation, call.scope.participant if participant is None else participant)
     keys = {"conversation": own.conversation, "participant": own.participant}
     return table.insert(call.db, own.persona, type, priority=priority, payload=payload, depends_on=others, **keys)
 

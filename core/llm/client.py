@@ -80,8 +80,7 @@ def _post(url: str, body: bytes, api_key: str, timeout_seconds: float) -> tuple[
     import httpx2  # noqa: PLC0415 - heavy, and needed where a server is asked
 
     headers = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
-    if api_key:
-        headers["Authorization"] = f"Bearer {api_key}"
+    headers |= {"Authorization": f"Bearer {api_key}"} if api_key else {}
     timeout = httpx2.Timeout(timeout_seconds, connect=min(CONNECT_SECONDS, timeout_seconds))
     end = monotonic() + timeout_seconds
     try:

@@ -48,9 +48,8 @@ def count_call(metered: MeteredModel, daily_calls: int, characters: int) -> None
     """Count a call before it is made; raise ModelError `budget` if all models together made `daily_calls` today."""
     db, now = metered.db, metered.db.clock()
     row = {"day": f"{now:%Y-%m-%d}", "asker": "worker", "model": _cut(metered.name), "last_at": now}
-    total = update(model_usage).where(_U.day == row["day"], _U.asker == "total")
-    if daily_calls:
-        total = total.where(_U.calls < daily_calls)
+    within = (_U.calls < daily_calls,) if daily_calls else ()
+    total = update(model_usage).where(_U.day == row["day"], _U.asker == "total", *within)
     of_model = upsert(model_usage, db.family, update=["last_at"], add=["calls", "characters"])
 
     def work(connection: Connection) -> bool:

@@ -201,13 +201,9 @@ class Change(Values):
         for each, item, row_id in zip(new, items, db.ids.take(len(new)), strict=True):
             old = previous.get(each.path)
             is_in_item = self.kind == "file" and item is not None
-            values = {
-                "value": None if is_in_item or each.value is None else checked_text(each.value, "value"),
-                "memory_id": item,
-                "ttl_seconds": each.ttl_seconds,
-                "expires_at": self._expires_at(each.ttl_seconds),
-                "updated_at": self.now,
-            }
+            text = None if is_in_item or each.value is None else checked_text(each.value, "value")
+            values: dict[str, Any] = {"value": text, "memory_id": item, "updated_at": self.now}
+            values |= {"ttl_seconds": each.ttl_seconds, "expires_at": self._expires_at(each.ttl_seconds)}
             if old is not None:
                 self._update(old, values)
                 self._drop_items([old], archive=archive, new=item)

@@ -244,9 +244,7 @@ def _read_line(place: str, message: _Message, room: Room, order: str, reading: R
 
 def _title(member: Member) -> str:
     """Return the chat's name from the name of the file; on iOS, from the name of the archive."""
-    name = member.stem
-    if name in ("_chat", "chat"):
-        name = member.folder or member.export
+    name = (member.folder or member.export) if member.stem in ("_chat", "chat") else member.stem
     name = re.sub(r"(?:\.txt|\.zip|\s\(\d+\)|\s\d)\Z", "", _MARKS.sub("", name).strip())
     return CHAT_NAMES.sub("", name).strip() or name
 

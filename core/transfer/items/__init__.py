@@ -146,9 +146,8 @@ def export_items(
     person = None if participant is None else key_text(participant, "participant", KEY_BYTES["participant"])
     call = open_call(db, settings, scope)
     stored = [each for each in table_transfer.kinds(call.db, call.persona) if each != INSTRUCTION]
-    visible = None
-    if call.scope.conversation is not None:
-        visible = load_viewer(replace(call, scope=replace(call.scope, destination="local"))).audiences
+    local = replace(call, scope=replace(call.scope, destination="local"))
+    visible = None if call.scope.conversation is None else load_viewer(local).audiences
     kinds = [each for each in stored if wanted is None or each in wanted]
     rows = table_transfer.oldest_first(call, kinds, limit=limit + 1, after=place, seen=visible, participant=person)
     return ItemExport(rows, fmt, limit, max_bytes if max_bytes is None else check_bytes(max_bytes))

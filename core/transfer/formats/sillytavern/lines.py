@@ -180,9 +180,7 @@ def _new(message: Line) -> dict[str, Any]:
         "mes": message.text,
         "extra": {} if kind is None else {"type": kind},
     }
-    if message.role == "thought":
-        line["is_thoughts"] = True
-    return line
+    return line | ({"is_thoughts": True} if message.role == "thought" else {})
 
 
 def iso(at: datetime | None) -> str:
