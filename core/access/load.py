@@ -112,8 +112,7 @@ def _statement(family: str, request: Request, shared: Mapping[str, Any], setting
     parts += _select_vocabulary(family) if request.vocabulary_version is not None else ()
     parts += _select_recent(wide, family) if request.recent else ()
     parts += [_select_recent_inserted(family)] if request.recent and request.inserted_into else []
-    branches = [part.text(shared, into) for part in parts]
-    return f"WITH seen AS ({seen}) {compiled.union(branches, family)}"
+    return f"WITH seen AS ({seen}) {compiled.union([part.text(shared, into) for part in parts], family)}"
 
 
 def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str, settings: Settings) -> AccessSnapshot:

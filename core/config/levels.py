@@ -119,8 +119,7 @@ def _secret(variable: str, path: str) -> str:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a UTF-8 text"
         problem = f"cannot be read ({reason}). Name a file that holds the secret alone"
-    sentence = f"{variable} names {path!r}, which {problem}."
-    raise ConfigError(sentence, flag=SECRET_FILES[variable], source=variable)
+    raise ConfigError(f"{variable} names {path!r}, which {problem}.", flag=SECRET_FILES[variable], source=variable)
 
 
 # The file

@@ -44,8 +44,7 @@ def read_parts(read: Reader, statement: Any, values: Mapping[str, Any], ids: Ite
 
 def execute_parts(connection: Connection, statement: Any, ids: Iterable[Any]) -> int:
     """Run a write statement once for each batch of `ids`, which it binds as `ids`; return how many rows changed."""
-    parts = chunks(sorted(set(ids)))
-    return sum(connection.execute(statement, {"ids": part}).rowcount for part in parts)
+    return sum(connection.execute(statement, {"ids": part}).rowcount for part in chunks(sorted(set(ids))))
 
 
 # Compiled statements
@@ -113,8 +112,7 @@ class CompiledStatement:
     def run(self, connection: Connection, values: Values) -> tuple[Sequence[Any], int]:
         """Run the statement on a connection; return (rows as the driver returns them, number of rows changed)."""
         bound: list[Any] = []
-        text = self.text(values, bound)
-        return connections.execute_driver(connection, text, tuple(bound))
+        return connections.execute_driver(connection, self.text(values, bound), tuple(bound))
 
     def insert(self, connection: Connection, rows: Iterable[Sequence[Any]]) -> None:
         for part in chunks(rows, ROWS_AT_ONCE):

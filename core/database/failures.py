@@ -102,8 +102,7 @@ LARGE_BYTES = 1 << 18
 
 
 def error_number(error: BaseException) -> int | None:
-    original = getattr(error, "orig", None)
-    arguments = getattr(original, "args", ())
+    arguments = getattr(getattr(error, "orig", None), "args", ())
     return arguments[0] if arguments and isinstance(arguments[0], int) else None
 
 

@@ -19,7 +19,6 @@ from .stored_values import read_json as read_json
 from .stored_values import read_list as read_list
 from .stored_values import read_object as read_object
 from .stored_values import read_texts as read_texts
-from .stored_values import read_time as read_time
 
 TEXT_BYTES = 16_777_215
 """Maximum number of UTF-8 bytes of a long text on every database."""

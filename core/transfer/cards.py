@@ -13,13 +13,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Unpack
 
-from ..calls.call import GivenSettings, open_call
-from ..database.engine import Database
+from ..calls.call import CallOptions, open_call
 from ..errors import TransferError
 from ..personas import fill_names, get_persona_text, set_persona_text
-from ..scope import Scope
 from .fields import text_at
 from .files import UNREADABLE
 from .items import ItemImport, import_items
@@ -68,20 +66,13 @@ class CardImport:
     dry_run: bool = False
 
 
-def import_card(
-    path: str | PathLike[str],
-    *,
-    dry_run: bool = False,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> CardImport:
+def import_card(path: str | PathLike[str], *, dry_run: bool = False, **options: Unpack[CallOptions]) -> CardImport:
     """Make a character card's text the text of the scope's persona, and store its lorebook entries as memories.
 
     Args:
         path: a PNG whose text chunks hold the card, a CHARX archive, or the card as JSON.
         dry_run: return the same result and store nothing.
-        db, settings, scope: None uses those of the process; the scope names the persona.
+        options: `db`, `settings`, `scope`; without them those of the process. The scope names the persona.
 
     Returns:
         The character's name, the file of the persona's text, the result of importing the book, and notes, such as parts
@@ -104,8 +95,8 @@ def import_card(
     card = read_card(Path(path))
     if card is None:
         raise TransferError(f"{str(path)!r} holds no character card. Name a card as PNG, CHARX or JSON.")
-    call = open_call(db, settings, scope)
-    own = {"db": call.db, "settings": call.settings, "scope": call.scope}
+    call = open_call(**options)
+    own: CallOptions = {"db": call.db, "settings": call.settings, "scope": call.scope}
     notes = (f"Not taken from the card: {', '.join(card.left_out)}",) if card.left_out else ()
     text = get_persona_text(settings=call.settings, scope=call.scope)
     if text not in ("", card.text):
@@ -116,7 +107,7 @@ def import_card(
     items = ItemImport("character_book")
     if card.book is not None:
         book = json.dumps({"data": {"name": card.name, "character_book": card.book}}).encode()
-        items = import_items(book, dry_run=dry_run, max_bytes=2 * MOST_BYTES, **own)  # type: ignore[arg-type]
+        items = import_items(book, dry_run=dry_run, max_bytes=2 * MOST_BYTES, **own)
     file = "" if dry_run else str(set_persona_text(card.text, settings=call.settings, scope=call.scope))
     return CardImport(card.name, len(card.text), file, items, notes, dry_run)
 

@@ -56,8 +56,7 @@ class Member:
             try:
                 raw = stack.enter_context(self.open())
                 buffered = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw, 1 << 16)
-                head = buffered.peek(4)[:4]
-                encoding = next((name for mark, name in _MARKS if head.startswith(mark)), "utf-8")
+                encoding = next((name for mark, name in _MARKS if buffered.peek(4).startswith(mark)), "utf-8")
                 text = io.TextIOWrapper(buffered, encoding=encoding, errors="replace", newline="")
             except UNREADABLE as error:
                 faults.append(Fault(self.name, f"the file cannot be read: {_why(error)}"))

@@ -43,15 +43,7 @@ class OriginalImport:
 def import_original(url: str, *, private: bool | None = None, **options: Unpack[CallOptions]) -> OriginalImport:
     """Import memories, diary and messages from the database of the original application, which is not changed.
 
-    Args:
-        url: connection string of that database.
-        private: True makes new conversations direct messages, or restricted if several people speak; else public.
-        options: database, settings and scope; without them those of the process. The scope names the persona.
-
-    Raises:
-        TransferError: the database belongs to this package, or has no table of the original application.
-        StoreError: the source does not exist or cannot be read.
-        StoreWriteError: some rows could not be stored; rows stored before them are kept.
+    With `private`, new conversations are direct messages, or restricted if several people speak; else they are public.
     """
     call = open_call(**options)
     with closing(Database(find_source(url), timeout_seconds=call.settings.db_timeout_seconds)) as source:

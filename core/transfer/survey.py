@@ -172,8 +172,7 @@ class Plan:
         return self.interface or ("import" if program in OWN else program)
 
     def key_of(self, program: str, room_id: str) -> str:
-        key = self.keys.get((program, room_id))
-        return self.conversation or key or f"{self.interface_of(program)}/{room_id}"
+        return self.conversation or self.keys.get((program, room_id)) or f"{self.interface_of(program)}/{room_id}"
 
     def id_of(self, line: Line, message_id: str) -> str:
         """Return the id under which a message is stored; if several chats become one, with its chat's id in front."""
