@@ -127,10 +127,8 @@ def insert_memory(
         memory = replace(memory, expires_at=memory_rules.expires_at(memory.at, call.settings.session_ttl_sec))
     result = memories.insert(call, memory, row_id=row_id)
     if result.id is None:
-        raise MessageError(
-            f"The memory was not stored: {result.reason}. The participant's privacy level forbids it.",
-            fields=("participant",),
-        )
+        what = f"The memory was not stored: {result.reason}. The participant's privacy level forbids it."
+        raise MessageError(what, fields=("participant",))
     return result.id
 
 

@@ -57,9 +57,8 @@ def key_text(value: object, field: str, limit_bytes: int, *, required: bool = Fa
     if "\x00" in text:
         raise MessageError(f"{field} holds a NUL character, which no id may. Remove it.", fields=(field,))
     if size > limit_bytes:
-        raise MessageError(
-            f"{field} is {size} bytes long. At most {limit_bytes} bytes are allowed. Use a shorter id.", fields=(field,)
-        )
+        what = f"{field} is {size} bytes long. At most {limit_bytes} bytes are allowed. Use a shorter id."
+        raise MessageError(what, fields=(field,))
     if required and not text.strip():
         raise MessageError(f"{field} is blank. An id is needed here.", fields=(field,))
     return text

@@ -175,9 +175,8 @@ def full_key(participant: object, field: str = "participant") -> str:
     """Check that a participant key names an interface, and return it: an id alone could belong to anybody."""
     key = checked_key(participant, field)
     if "/" not in key:
-        raise MessageError(
-            f"{field} is {key[:64]!r}. It must be `interface/id`, such as 'discord/{key[:64]}'.", fields=(field,)
-        )
+        what = f"{field} is {key[:64]!r}. It must be `interface/id`, such as 'discord/{key[:64]}'."
+        raise MessageError(what, fields=(field,))
     return key
 
 

@@ -33,7 +33,6 @@ def read_id(value: object, name: str = "id") -> int:
     elif isinstance(value, float) and value.is_integer() and abs(value) <= MOST_EXACT:
         row_id = int(value)
     if row_id is None or not 0 <= row_id <= LARGEST_ID:
-        raise ValueError(
-            f"{name} is {shown(value)}. It must be an id as it was handed out: digits, as text or as a whole number."
-        )
+        what = f"{name} is {shown(value)}. It must be an id as it was handed out: digits, as text or as a whole number."
+        raise ValueError(what)
     return row_id

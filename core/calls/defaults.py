@@ -26,8 +26,6 @@ MODEL_NAME_BYTES = 100
 
 @dataclass(slots=True)
 class _Process:
-    """What `configure` set."""
-
     db: Database | None = None
     settings: GivenSettings = None
     model: Any = None

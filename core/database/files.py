@@ -20,8 +20,6 @@ def resolve_file(file: str) -> Path:
     """Return the path of an SQLite file after checking that its folder exists."""
     path = Path(file).expanduser().resolve()
     if not path.parent.is_dir():
-        raise StoreError(
-            f"The folder {str(path.parent)!r} of the SQLite file does not exist. Create it or correct the address.",
-            source="DATABASE_URL",
-        )
+        what = f"The folder {str(path.parent)!r} of the SQLite file does not exist. Create it or correct the address."
+        raise StoreError(what, source="DATABASE_URL")
     return path

@@ -48,9 +48,8 @@ def fits_column(made: str) -> bool:
 def check_size(made: str, field: str) -> None:
     if not fits_column(made):
         size = len(made.encode("utf-8", "surrogatepass"))
-        raise MessageError(
-            f"{field} is {size} bytes long. At most {TEXT_BYTES} bytes are stored. Shorten it.", fields=(field,)
-        )
+        what = f"{field} is {size} bytes long. At most {TEXT_BYTES} bytes are stored. Shorten it."
+        raise MessageError(what, fields=(field,))
 
 
 def name(value: object, field: str, chars: int, notes: list[str]) -> str:

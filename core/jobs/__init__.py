@@ -141,10 +141,7 @@ def cancel(ids: Iterable[int], **options: Unpack[CallOptions]) -> int:
     return table.cancel(call.db, call.persona, job_ids)
 
 
-def retry_operation(
-    id: int,  # noqa: A002 - the name of the specification,
-    **options: Unpack[CallOptions],
-) -> WriteResult:
+def retry_operation(id: int, **options: Unpack[CallOptions]) -> WriteResult:  # noqa: A002 - as specified
     """Put a failed operation of the scope's persona back into the queue, and reset its number of tries.
 
     Returns `(True, id, "")`; reason `unchanged` if no such operation has failed; reason `refused` if the operation was

@@ -61,9 +61,8 @@ def list_privacy(db: Database, persona: str) -> list[PrivacyRow]:
 def set_privacy(db: Database, scope: Scope, conversation: object, privacy: Privacy) -> dict[str, int]:
     """Set the privacy of a conversation and its threads and move all their rows, in one transaction."""
     if privacy not in STATES:
-        raise MessageError(
-            f"privacy is {shown(privacy)}. It must be public, direct, separate or restricted.", fields=("privacy",)
-        )
+        what = f"privacy is {shown(privacy)}. It must be public, direct, separate or restricted."
+        raise MessageError(what, fields=("privacy",))
     key = check_key(conversation)
 
     def work(connection: Connection) -> dict[str, int]:

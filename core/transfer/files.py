@@ -112,9 +112,8 @@ class Export:
     def _add_folder(self, folder: Path) -> None:
         paths = list(islice(folder.rglob("*"), MAX_MEMBERS + 1))
         if len(paths) > MAX_MEMBERS:
-            raise TransferError(
-                f"{str(folder)!r} holds more than {MAX_MEMBERS:,} files. Name the folder of the export."
-            )
+            what = f"{str(folder)!r} holds more than {MAX_MEMBERS:,} files. Name the folder of the export."
+            raise TransferError(what)
         for path in sorted(paths):
             name = unicodedata.normalize("NFC", path.relative_to(folder).as_posix())
             if path.is_file() and not path.is_symlink() and _may_hold(name):
@@ -128,9 +127,8 @@ class Export:
             raise TransferError(f"{str(path)!r} is a broken or cut off zip archive. Copy it again.") from None
         entries = archive.infolist()
         if len(entries) > MAX_MEMBERS:
-            raise TransferError(
-                f"{str(path)!r} holds {len(entries):,} files; at most {MAX_MEMBERS:,} are read. Import it in parts."
-            )
+            what = f"{str(path)!r} holds {len(entries):,} files; at most {MAX_MEMBERS:,} are read. Import it in parts."
+            raise TransferError(what)
         for entry in entries:
             name = _name(entry)
             if entry.is_dir() or not entry.file_size or _is_litter(name):

@@ -28,9 +28,8 @@ def check_owner(source: Database) -> None:
             "Copy it: prompt-engine db copy SOURCE TARGET."
         )
     if not any(_has_table(source, table, "id") for table in TABLES):
-        raise TransferError(
-            f"{shown!r} holds none of the tables {', '.join(TABLES)}. Name the database of the original application."
-        )
+        what = f"{shown!r} holds none of the tables {', '.join(TABLES)}. Name the database of the original application."
+        raise TransferError(what)
 
 
 def _has_table(source: Database, table: str, column: str) -> bool:

@@ -103,9 +103,8 @@ def _copy_file(source: Path, part: Path) -> None:
         except sqlite3.DatabaseError as error:
             if type(error) is not sqlite3.DatabaseError:  # a subclass is another cause, such as a full disk
                 raise
-    raise StoreError(
-        f"{str(source)!r} is damaged. Restore an earlier backup, or try `sqlite3 FILE .recover`.", source="FILE"
-    )
+    what = f"{str(source)!r} is damaged. Restore an earlier backup, or try `sqlite3 FILE .recover`."
+    raise StoreError(what, source="FILE")
 
 
 def _compare_files(file: Path, target: Path) -> None:
@@ -125,10 +124,8 @@ def _run_tool(tools: Sequence[str], options: Sequence[str], target: Target, **st
     if tool is None:
         address = (f"--{name}={value}" for name, value in _address(target).items())
         command = shlex.join([tools[0], *options, *address, "-p", str(target.url.database)])
-        raise StoreError(
-            f"Neither {' nor '.join(tools)} is installed here. Install one, or run where the server is: {command}",
-            source="DATABASE_URL",
-        )
+        what = f"Neither {' nor '.join(tools)} is installed here. Install one, or run where the server is: {command}"
+        raise StoreError(what, source="DATABASE_URL")
     with _login_file(target) as login:
         arguments = [tool, f"--defaults-file={login}", *options, str(target.url.database)]
         done = subprocess.run(arguments, stderr=subprocess.PIPE, check=False, **streams)  # noqa: S603
