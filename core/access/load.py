@@ -118,13 +118,12 @@ def _statement(family: str, request: Request, shared: Mapping[str, Any], setting
 def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str, settings: Settings) -> AccessSnapshot:
     by_part = group((row[0], row) for row in rows)
     # Numbers: audience, privacy, local only, id; keys: conversation, person of a direct message, server.
-    stored = (
-        ConversationFacts(
+    facts = {
+        from_key(r[5]): ConversationFacts(
             r[4], from_key(r[5]), r[1], from_key(r[7]), r[2], bool(r[3]), None if r[6] is None else from_key(r[6])
         )
         for r in by_part.get(CONVERSATION, ())
-    )
-    facts = {each.key: each for each in stored}
+    }
     people = {from_key(r[5]): from_key(r[6]) for r in by_part.get(PARTICIPANT, ())}
     audience_ids = {
         AudienceKey(from_key(r[5]), from_key(r[6]), from_key(r[7])): r[1]  # type: ignore[arg-type]

@@ -132,21 +132,15 @@ def make(
     privacy = "restricted" if is_unstated else privacy
     audience = rules.own_audience(privacy, "" if direct is not None else scope.server, key, direct)
     now = db.clock()
-    row: dict[str, Any] = dict(zip(rules.KEY_PARTS, rules.split_key(key), strict=True))
-    row |= {
-        "id": db.ids.one(),
-        "persona_id": scope.persona,
-        "audience_id": audiences.find_or_make(connection, db, scope.persona, audience),
+    is_local = parent is not None and parent.local_only and not is_of_another(parent.direct_person, direct)
+    row: dict[str, Any] = {"id": db.ids.one(), "persona_id": scope.persona, "created_at": now}
+    row |= dict(zip(rules.KEY_PARTS, rules.split_key(key), strict=True)) | {
         "conversation_key": key,
         "parent_key": above,
-        "server_id": audience.server,
-        "server_name": server_name[:TITLE_CHARS],
-        "is_private": rules.UNSTATED if is_unstated else rules.STATES[privacy],
-        "direct_person_key": direct,
-        "local_only": int(parent is not None and parent.local_only and not is_of_another(parent.direct_person, direct)),
-        "title": title[:TITLE_CHARS],
-        "created_at": now,
     }
+    row |= {"is_private": rules.UNSTATED if is_unstated else rules.STATES[privacy], "local_only": int(is_local)}
+    row |= {"server_id": audience.server, "server_name": server_name[:TITLE_CHARS], "title": title[:TITLE_CHARS]}
+    row |= {"audience_id": audiences.find_or_make(connection, db, scope.persona, audience), "direct_person_key": direct}
     inserted = connection.execute(insert_ignore(conversations, db.family), row).rowcount
     facts = find(connection, scope.persona, key, lock=True)
     if facts is None:
@@ -321,13 +315,9 @@ def relocate(
     counts = Counter(dict.fromkeys(MOVED, 0))
     if new == old:
         return counts
-    values = {
-        "audience_id": new.audience_id,
-        "server_id": new.server,
-        "is_private": new.state,
-        "direct_person_key": new.direct_person,
-    }
-    connection.execute(update(conversations).where(_C.persona_id == persona, _C.id == old.id).values(values))
+    privacy = {"server_id": new.server, "is_private": new.state, "direct_person_key": new.direct_person}
+    change = update(conversations).where(_C.persona_id == persona, _C.id == old.id)
+    connection.execute(change.values(audience_id=new.audience_id, **privacy))
     counts["conversations"] = 1
     shared = audiences.find(connection, persona, rules.AudienceKey("saved", "", new.direct_person or ""))
     homes = [home for home in (new.audience_id, shared) if home is not None]
@@ -358,12 +348,9 @@ def said_in(source: SourceTable, facts: ConversationFacts) -> Any:
 
 def hold_threads(connection: Connection, persona: str, above: str) -> list[ConversationFacts]:
     """Lock the threads of the conversation `above`, and return them in the order of their keys."""
-    below = select(*FACTS).where(
-        _C.persona_id == persona,
-        _C.conversation_key >= rules.plain_key(above) + "/",
-        _C.conversation_key < rules.plain_key(above) + "0",  # `0` is the character after the slash
-        _C.parent_key == above,
-    )
+    room, key = rules.plain_key(above), _C.conversation_key
+    in_room = and_(key >= f"{room}/", key < f"{room}0")  # `0` is the character after the slash
+    below = select(*FACTS).where(_C.persona_id == persona, in_room, _C.parent_key == above)
     rows = connection.execute(below.order_by(_C.conversation_key).with_for_update())
     return [ConversationFacts(*row) for row in rows]
 

@@ -188,13 +188,12 @@ def claim_next(db: Database, persona: str, types: Collection[str], *, lease_seco
     most, tries = _FIRST_LOOK, 0
     while tries < _TRIES:
         turns = table_claiming.read_turns(db, persona, types, most)
-        ended = sum(
-            table.end(db, persona, [each], "failed", error=rules.error_text("DependencyFailed", str(dependency)))
-            for each, dependency in turns.failed
-        )
-        ended += table.end(db, persona, turns.lost, "failed", error="WorkerLost") if turns.lost else 0
-        for each in turns.ready:
-            claimed = table_claiming.claim(db, persona, each.id, lease_seconds=lease_seconds)
+        ended = table.end(db, persona, turns.lost, "failed", error="WorkerLost") if turns.lost else 0
+        for each, dependency in turns.failed:
+            error = rules.error_text("DependencyFailed", str(dependency))
+            ended += table.end(db, persona, [each], "failed", error=error)
+        for waiting in turns.ready:
+            claimed = table_claiming.claim(db, persona, waiting.id, lease_seconds=lease_seconds)
             if claimed is not None:
                 return claimed
         if not ended and not turns.ready and turns.total < most:

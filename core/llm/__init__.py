@@ -55,12 +55,9 @@ def resolve(model: Model | None, settings: Settings, db: Database | None = None)
         return MeteredModel(given, "the application's own", db) if db is not None else given
     if not settings.llm_base_url.strip():
         return None
-    name = settings.llm_model.strip()
+    name = settings.llm_model.strip() or (usage.find_last_model(db) if db is not None else "")
     client = ChatClient(
-        settings.llm_base_url,
-        model=name or (usage.find_last_model(db) if db is not None else ""),
-        api_key=settings.llm_api_key,
-        timeout_seconds=settings.llm_timeout_seconds,
+        settings.llm_base_url, model=name, api_key=settings.llm_api_key, timeout_seconds=settings.llm_timeout_seconds
     )
     if not client.model:
         _warn_unnamed()

@@ -146,9 +146,8 @@ def _assign_person(
 def _find_identity(connection: Connection, persona: str, facts: ConversationFacts, group: list[str]) -> str | None:
     """Return which identity in `group` a direct conversation belongs to: by its messages or key; None if unclear."""
     c = chat_history_cache.c
-    spoke = select(c.participant_key).where(
-        c.persona_id == persona, c.interface_path == facts.key, c.participant_key.in_(group)
-    )
+    said = (c.persona_id == persona, c.interface_path == facts.key)
+    spoke = select(c.participant_key).where(*said, c.participant_key.in_(group))
     matches = list(connection.execute(spoke.distinct().limit(2)).scalars())
     if len(matches) != 1:
         interface, chat, _ = split_key(facts.key)

@@ -104,15 +104,11 @@ def _import_messages(source: Database, call: Call, private: bool | None) -> Coun
             if not (interface and chat and at and row.get("message_text")):
                 counts["left_out"] += 1
                 continue
-            line = {
-                "conversation": chat,
-                "id": str(row.get("message_id") or f"original-{row['id']}"),
-                "timestamp": at.isoformat(),
-                "speaker": row.get("sender_name") or row.get("sender_id") or "unknown",
-                "speaker_id": row.get("sender_id"),
-                "text": row["message_text"],
-            }
-            if line["speaker_id"] == PERSONA_SENDER:
+            sender = row.get("sender_id")
+            line = {"speaker": row.get("sender_name") or sender or "unknown", "speaker_id": sender}
+            line |= {"conversation": chat, "timestamp": at.isoformat(), "text": row["message_text"]}
+            line["id"] = str(row.get("message_id") or f"original-{row['id']}")
+            if sender == PERSONA_SENDER:
                 answered.add(interface)
             file = files.setdefault(interface, Path(folder) / f"{len(files)}.jsonl")
             with file.open("a", encoding="utf-8") as stream:

@@ -282,11 +282,9 @@ class ChatWriter:
         metadata |= {tavern_lines.AFTER: list(ending.after)} if ending.after else {}
         if self.story["scenes"]:
             self._give_to_scenes(conversation)
+        kept = (persona, conversation, metadata or None, ending.versions, ending.current)
         self.story["running_recaps"] += call.db.idempotent_transaction(
-            lambda connection: table_imported.keep_conversation(
-                connection, persona, conversation, metadata or None, ending.versions, ending.current
-            ),
-            source="conversations",
+            lambda connection: table_imported.keep_conversation(connection, *kept), source="conversations"
         )
 
     def _give_to_scenes(self, conversation: str) -> None:

@@ -199,9 +199,6 @@ def read_kind(value: Any) -> str:
 
 def _owner_note(given: Mapping[str, Any], scope: Scope) -> str:
     """Return a note if the file's item has another owner than the call's scope; else ""."""
-    others = dict.fromkeys(
-        owner
-        for name, owner in _OWNERS.items()
-        if given.get(name) not in (None, "") and given[name] != getattr(scope, owner)
-    )
+    named = (owner for name, owner in _OWNERS.items() if given.get(name) not in (None, "", getattr(scope, owner)))
+    others = dict.fromkeys(named)
     return f"items of another {' and '.join(others)}: they are those of the call" if others else ""
