@@ -26,8 +26,6 @@ _P = participants.c
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Stored facts about one participant key."""
-
     level: str
     """Strictest privacy level among the linked identities; the default level if no level is stored."""
     display_name: str | None

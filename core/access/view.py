@@ -48,8 +48,6 @@ class ConversationFacts:
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """The scope, privacy and destination of a call, the audiences that it may see, and their conversations."""
-
     scope: Scope
     destination: str
     privacy: Privacy
@@ -60,7 +58,6 @@ class Viewer:
     own: AudienceKey
     """Audience of rows written in this scope."""
     audiences: tuple[int, ...]
-    """Ids of the visible audiences."""
     conversations: Mapping[str, ConversationFacts] = field(default_factory=dict)
     """Stored conversations by key: the scope's own, its parent, and those of live messages."""
 

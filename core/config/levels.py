@@ -126,8 +126,6 @@ def _secret(variable: str, path: str) -> str:
 
 
 class Entry(NamedTuple):
-    """One top-level key of a configuration file."""
-
     key: str
     line: int
     value: Any

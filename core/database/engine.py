@@ -69,8 +69,6 @@ class Call:
 
 
 class _Thread(threading.local):
-    """State of one thread that uses a database handle."""
-
     call: Call | None = None
     joined: Connection | None = None
     """Connection of the thread's `all_or_none`."""

@@ -191,12 +191,12 @@ def list_operations(
         raise ValueError(f"limit is {shown(limit)}. It must be a whole number of operations, 1 to 10000.")
     call = open_call(**options)
     listed = read_operations(call.db, call.persona, chosen, most)
-    keys = [each["conversation"] or "" for each in listed]
-    known = overview.read_titles(call.db, call.persona, {*keys} - {""})
-    places: list[Any] = [
-        {"conversation": plain_key(key) or None, "server": known[key].server_id if key in known else ""} for key in keys
-    ]
-    return [{**each, **place} for each, place in zip(listed, places, strict=True)]
+    known = overview.read_titles(call.db, call.persona, {each["conversation"] or "" for each in listed} - {""})
+    for each in listed:
+        key = each["conversation"] or ""
+        each["conversation"] = plain_key(key) or None
+        each["server"] = known[key].server_id if key in known else ""
+    return listed
 
 
 def count_operations(**options: Unpack[CallOptions]) -> dict[str, dict[str, int]]:

@@ -21,8 +21,6 @@ the operation, and again if that transaction is repeated. An exception undoes al
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What an operation handler works with: database, settings, model."""
-
     db: Database
     settings: Settings
     model: Any

@@ -29,8 +29,6 @@ _MEMORY_COLUMNS = ("content", "author", "source", "scope", "emotion", "intensity
 
 @dataclass(frozen=True, slots=True)
 class OriginalImport:
-    """Row counts of an import from the original application's database."""
-
     memories: int = 0
     diary: int = 0
     messages: int = 0

@@ -16,8 +16,6 @@ from ..stories.table_imported import NOTHING, Beside
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """A conversation of an export."""
-
     id: str
     """Id in the export, `chat` or `chat/thread`; the conversation key is `interface/` followed by this id."""
     title: str = ""

@@ -113,10 +113,8 @@ def run_script(
 def _unindex_expired(connection: Connection, db: Database, values: Mapping[str, Value]) -> None:
     """Remove rows that the script will delete, and their words, from the search index: plain SQL cannot do so."""
     persona, m = str(values["persona"]), memories.c
-    expired, archived = (
-        bindparam(each, values[each], type_=String()) for each in ("expired_before", "archived_before")
-    )
-    going = or_(m.expires_at <= expired, m.archived_at <= archived)
+    limits = {name: bindparam(name, values[name], type_=String()) for name in ("expired_before", "archived_before")}
+    going = or_(m.expires_at <= limits["expired_before"], m.archived_at <= limits["archived_before"])
     where = (m.persona_id == persona, m.pinned == 0, m.archived_at.is_(None), going)
     if ids := list(connection.execute(select(m.id).where(*where)).scalars()):
         indexed.set_columns(connection, db, MEMORIES, persona, ids, archived_at=db.clock())

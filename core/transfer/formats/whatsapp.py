@@ -68,8 +68,6 @@ Day = tuple[int, int, int]
 
 
 class _Head(NamedTuple):
-    """Date and time at the beginning of an exported line."""
-
     in_brackets: bool
     separator: str
     day: Day
