@@ -339,9 +339,8 @@ def _select_recent(all_of_server: bool, family: str) -> tuple[CompiledStatement,
         ("server", nowhere, blank, (here != nowhere,)),
         ("direct", nowhere, person_or_self, ()),
     ):
-        audience = select(a.audience_id).where(
-            a.persona_id == _P, a.kind == literal(kind, Key(12)), a.server_id == server, a.ref == ref, *unless_same
-        )
+        is_it = (a.kind == literal(kind, Key(12)), a.server_id == server, a.ref == ref)
+        audience = select(a.audience_id).where(a.persona_id == _P, *is_it, *unless_same)
         parts.append(CompiledStatement(_newest_of(c.audience_id == audience.scalar_subquery(), family), family))
     return tuple(parts)
 
@@ -356,9 +355,8 @@ def _select_recent_inserted(family: str) -> CompiledStatement:
     lines = select(m.interface_path, m.timestamp, m.audience_id).where(m.persona_id == _P, *elsewhere)
     newest = lines.order_by(m.timestamp.desc(), m.id.desc()).limit(NEWEST_LINES).subquery("inserted").c
     keys = [_raw(newest.interface_path), _as_text(func.max(newest.timestamp), family)]
-    rooms = select(*_row(RECENT, n=[newest.audience_id, literal_column("0", Integer())], k=keys)).where(
-        ~exists(c.id).where(c.persona_id == _P, c.conversation_key == newest.interface_path)
-    )
+    is_unknown = ~exists(c.id).where(c.persona_id == _P, c.conversation_key == newest.interface_path)
+    rooms = select(*_row(RECENT, n=[newest.audience_id, literal_column("0", Integer())], k=keys)).where(is_unknown)
     last = rooms.group_by(newest.interface_path, newest.audience_id).order_by(func.max(newest.timestamp).desc())
     return CompiledStatement(last.limit(bindparam("recent", type_=Integer())), family)
 

@@ -86,9 +86,8 @@ def _find_person(connection: Connection, scope: Scope, facts: ConversationFacts)
     if facts.direct_person:
         return facts.direct_person
     c = chat_history_cache.c
-    spoke = select(c.participant_key).where(
-        c.persona_id == scope.persona, c.interface_path == facts.key, c.participant_key.is_not(None)
-    )
+    said = (c.persona_id == scope.persona, c.interface_path == facts.key)
+    spoke = select(c.participant_key).where(*said, c.participant_key.is_not(None))
     owner = "/".join(split_key(facts.key)[:2])
     matches = connection.execute(spoke.where(c.participant_key == owner).limit(1)).scalars().all()
     matches = matches or connection.execute(spoke.distinct().limit(2)).scalars().all()
