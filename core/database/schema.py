@@ -41,8 +41,7 @@ conversations: Table = table(
     Column("next_recap_version", INTEGER, nullable=False, server_default=text("0")),
     Column("consolidated_to", ID, nullable=True),
     *times("last_message_at", "created_at", "closed_at"),
-    # chat-level metadata of a chat file, for its export
-    *json_texts("metadata"),
+    *json_texts("metadata"),  # chat-level metadata of a chat file, for its export
     # for the conversation of a message
     UniqueConstraint("persona_id", "conversation_key", name="uq_conversations_key"),
     # for conversations of a server, newest first
@@ -90,12 +89,10 @@ chat_history_cache: Table = table(
     Column("text_folded", LONG_TEXT, nullable=True),
     key("triggered_by", 255, nullable=True),
     *json_texts("metadata"),
-    # in an answer: source and id of each row that its prompt contained
-    *json_texts("made_with"),
+    *json_texts("made_with"),  # in an answer: source and id of each row that its prompt contained
     *times("timestamp"),
     *flags("hidden", "excluded"),
-    # 1 once an item made from it was deleted or corrected: no item is made from it again
-    *flags("no_items"),
+    *flags("no_items"),  # 1 once an item made from it was deleted or corrected: no item is made from it again
     Column("content_hash", HASH, nullable=True),
     *times("edited_at"),
     *flags("indexed"),
@@ -175,8 +172,7 @@ ai_diary: Table = table(
     *flags("local_only"),
     *times("archived_at"),
     Column("content_hash", HASH, nullable=True),
-    # ids of the messages that the entry was made from
-    *json_texts("source_message_ids"),
+    *json_texts("source_message_ids"),  # ids of the messages that the entry was made from
     # all speakers, also those left out for their privacy level: only forgetting reads it
     *json_texts("participant_keys"),
     *flags("indexed"),
@@ -287,8 +283,7 @@ running_recaps: Table = table(
     Column("prev_scene_index", INTEGER, nullable=False, server_default=text("0")),
     Column("new_scene_index", INTEGER, nullable=False, server_default=text("0")),
     key("provenance", 8, default="model"),
-    # the scenes in the text, each with its recap's version
-    *json_texts("data"),
+    *json_texts("data"),  # the scenes in the text, each with its recap's version
     *times("created_at", "deleted_at"),
     PrimaryKeyConstraint("persona_id", "conversation_key", "version"),
 )
@@ -391,13 +386,10 @@ stored_values: Table = table(
     persona(),
     Column("audience_id", ID, nullable=False),
     *keys(participant_key=255, conversation_key=512, kind=8),
-    # parts of the namespace, each ended by a character that no part contains
-    key("namespace", NAMESPACE_BYTES),
+    key("namespace", NAMESPACE_BYTES),  # parts of the namespace, each ended by a character that no part contains
     key("name", NAME_BYTES),
-    # JSON of an entry; empty if the item holds the text, as for a file
-    Column("value", LONG_TEXT, nullable=True),
-    # id of the memory item that makes it searchable
-    Column("memory_id", ID, nullable=True),
+    Column("value", LONG_TEXT, nullable=True),  # JSON of an entry; empty if the item holds the text, as for a file
+    Column("memory_id", ID, nullable=True),  # id of the memory item that makes it searchable
     Column("ttl_seconds", INTEGER, nullable=True),
     *times("expires_at", "created_at", "updated_at"),
     # for one value by name, and values below a namespace. Not unique: two may meet when a conversation turns private
@@ -413,8 +405,7 @@ search_fresh: Table = table(
     Column("audience_id", ID, nullable=False),
     Column("source", SMALL, nullable=False),
     Column("row_id", ID, nullable=False),
-    # differs between two contents of one row
-    Column("digest", ID, nullable=False),
+    Column("digest", ID, nullable=False),  # differs between two contents of one row
     Column("content", PACKED, nullable=False),
     # the audience's rows that are not packed yet: ranking data with words, tags and days
     PrimaryKeyConstraint("audience_id", "source", "row_id"),
@@ -450,8 +441,7 @@ search_gone: Table = table(
     Column("audience_id", ID, nullable=False),
     Column("source", SMALL, nullable=False),
     Column("row_id", ID, nullable=False),
-    # segments up to this one no longer contain the row
-    Column("segment_id", ID, nullable=False),
+    Column("segment_id", ID, nullable=False),  # segments up to this one no longer contain the row
     # packed rows that were changed or deleted since
     PrimaryKeyConstraint("audience_id", "source", "row_id"),
     clustered=True,
@@ -465,8 +455,7 @@ search_vector: Table = table(
     Column("source", SMALL, nullable=False),
     Column("row_id", ID, nullable=False),
     Column("part", SMALL, nullable=False),
-    # not `vector`, a reserved word of MariaDB since 11.7
-    Column("vector", BLOB, nullable=False, quote=True),
+    Column("vector", BLOB, nullable=False, quote=True),  # not `vector`, a reserved word of MariaDB since 11.7
     # version of the audience at which the vector was added
     Column("stamp", ID, nullable=False, server_default=text("0")),
     # for the newest vectors of an audience that one embedder made
@@ -481,8 +470,7 @@ search_vector: Table = table(
 search_vector_version: Table = table(
     "search_vector_version",
     Column("audience_id", ID, nullable=False, autoincrement=False),
-    # rises with every change of the audience's vectors
-    Column("version", ID, nullable=False),
+    Column("version", ID, nullable=False),  # rises with every change of the audience's vectors
     # for whether a process's cached vectors are current
     PrimaryKeyConstraint("audience_id"),
 )
@@ -490,8 +478,7 @@ search_vector_version: Table = table(
 search_vector_gone: Table = table(
     "search_vector_gone",
     Column("audience_id", ID, nullable=False),
-    # version of the audience at which its vectors were deleted
-    Column("stamp", ID, nullable=False),
+    Column("stamp", ID, nullable=False),  # version of the audience at which its vectors were deleted
     Column("source", SMALL, nullable=False),
     Column("row_id", ID, nullable=False),
     # rows whose vectors were deleted since a process read them, for the last thousand versions
@@ -532,11 +519,9 @@ counters: Table = table(
 access_tokens: Table = table(
     "access_tokens",
     row_id(),
-    # blank for an operator's token, which belongs to no persona
-    persona(),
+    persona(),  # blank for an operator's token, which belongs to no persona
     key("kind", 8),
-    # hash of the whole token; the token itself is not stored
-    Column("token_hash", HASH, nullable=False),
+    Column("token_hash", HASH, nullable=False),  # hash of the whole token; the token itself is not stored
     key("participant_key", 255, nullable=True),
     key("conversation_key", 512, nullable=True),
     key("server_id", 191),
@@ -551,10 +536,8 @@ access_tokens: Table = table(
 
 model_usage: Table = table(
     "model_usage",
-    # day in UTC, such as 2026-03-10
-    key("day", 10),
-    # `worker`, the total of all workers, or `front_end` of the proxy
-    *keys(asker=16, model=191),
+    key("day", 10),  # day in UTC, such as 2026-03-10
+    *keys(asker=16, model=191),  # asker: `worker`, the total of all workers, or `front_end` of the proxy
     Column("calls", ID, nullable=False, server_default=text("0")),
     Column("characters", ID, nullable=False, server_default=text("0")),
     *times("last_at"),
