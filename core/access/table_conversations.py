@@ -315,9 +315,9 @@ def relocate(
     counts = Counter(dict.fromkeys(MOVED, 0))
     if new == old:
         return counts
-    privacy = {"server_id": new.server, "is_private": new.state, "direct_person_key": new.direct_person}
+    columns = {"server_id": new.server, "is_private": new.state, "direct_person_key": new.direct_person}
     change = update(conversations).where(_C.persona_id == persona, _C.id == old.id)
-    connection.execute(change.values(audience_id=new.audience_id, **privacy))
+    connection.execute(change.values(audience_id=new.audience_id, **columns))
     counts["conversations"] = 1
     shared = audiences.find(connection, persona, rules.AudienceKey("saved", "", new.direct_person or ""))
     homes = [home for home in (new.audience_id, shared) if home is not None]

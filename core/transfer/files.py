@@ -50,7 +50,7 @@ class Member:
 
     @contextmanager
     def guarded(self, faults: list[Fault]) -> Iterator[TextIO]:
-        """Yield the file as text, with bytes that are none replaced; add an error of opening or reading to `faults`."""
+        """Yield the file as text, with invalid UTF-8 replaced; add an error of opening or reading to `faults`."""
         with ExitStack() as stack:
             text: io.StringIO | io.TextIOWrapper = io.StringIO()
             try:
